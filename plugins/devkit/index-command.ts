@@ -1,13 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import compare from 'semver/functions/compare.js'
 import { Compile } from 'typebox/compile'
 import { AppError } from '#core/foundation/errors.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { type PluginPackage, readPackage } from '#plugins/packages/plugin-package.ts'
-import { pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
+import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
 import { EXPIRES_DAYS_MAX, INDEX_NAME, RepositoryIndex, SIGNATURE_NAME, signIndex } from '#plugins/repositories/index-file.ts'
 import { renderIndexPage } from '#plugins/repositories/index-page.ts'
 import { type Command, counted, readCount, ToolProblem } from './command.ts'
@@ -144,7 +143,7 @@ async function listPlugins(folder: string, before: RepositoryIndex | null, now: 
     found.set(manifest.id, versions)
   }
   return [...found].map(([id, listed]) => {
-    const sorted = [...listed.values()].sort((a, b) => compare(b.read.manifest.version, a.read.manifest.version))
+    const sorted = newestFirst([...listed].map(([version, one]) => ({ ...one, version })))
     const newest = pluginEntry(sorted[0]?.read.manifest as Manifest)
     const { categories } = before?.plugins.find((plugin) => plugin.id === id) ?? {}
     const versions = sorted.map(({ read, location }) => versionEntry(read, location, newest))

@@ -98,7 +98,7 @@ export function checkEntry(
 }
 
 /** The newest first; a repository may list versions in any order. */
-export const newestFirst = (versions: readonly IndexVersion[]): IndexVersion[] =>
+export const newestFirst = <Version extends Pick<IndexVersion, 'version'>>(versions: readonly Version[]): Version[] =>
   [...versions].sort((a, b) => compare(b.version, a.version))
 
 export interface Hindrance {

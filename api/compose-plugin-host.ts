@@ -38,8 +38,8 @@ export function openPluginHost({ database, supervisor, egress, log, secrets, ena
   const calls: PluginCalls = openPluginCalls({
     ...{ database, supervisor, egress, log, enabled, logs, health, secrets: credentials },
     credentials: openRenewal({
-      ...{ database, egress, log, credentials },
-      keyOf: async (id) => (await findPlugin(database, id))?.key ?? null,
+      ...{ database, egress, log, logs, credentials },
+      findPlugin: (id) => findPlugin(database, id),
       onRefused: async (reader) => void (await updateUserPlugin(database, reader, { authFailedAt: new Date() })),
     }),
     onTripped: (plugin, reason) => lifecycle.onTripped(plugin, reason),

@@ -8,6 +8,7 @@ import type { AuthStatus, PluginAuth } from '#plugins/credentials/plugin-auth.ts
 import type { CredentialOwner } from '#plugins/credentials/plugin-credential-store.ts'
 import { claimRenewal, findExpiry, holdsRenewal, postponeRenewal } from '#plugins/credentials/sign-in-store.ts'
 import { requestTokens, TokenError } from '#plugins/credentials/sign-in-tokens.ts'
+import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Credential } from '#plugins/network/credential.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
@@ -29,8 +30,8 @@ interface RenewalOptions {
   credentials: Credentials
   egress: Egress
   log: Log
-  /** The plugin's own identifier; null when the plugin is gone. */
-  keyOf: (pluginId: string) => Promise<string | null>
+  logs: PluginLogs
+  findPlugin: (pluginId: string) => Promise<RenewalGrant['plugin'] | null>
   /** Called when the service no longer accepts the credentials of this user. */
   onRefused: (user: PluginUser) => Promise<void>
 }
@@ -48,8 +49,7 @@ export function openRenewal(options: RenewalOptions): RenewedCredentials {
 
 /** The input of a renewal. */
 interface RenewalGrant {
-  /** The plugin's own identifier. */
-  key: string
+  plugin: { id: string; key: string; version: string }
   client: { clientId: string; clientSecret: string | undefined }
   refreshToken: string
   /** All stored fields of its owner. */
@@ -89,7 +89,7 @@ class Renewal implements RenewedCredentials {
       const isToken = error instanceof TokenError
       await this.#postpone(owner, isToken ? error.code : 'unreachable')
       const reason = isToken ? error.message : 'The server failed to handle this.'
-      log.warn({ plugin: grant.key, err: isToken ? undefined : error }, `A token could not be renewed: ${reason}`)
+      log.warn({ plugin: grant.plugin.key, err: isToken ? undefined : error }, `A token could not be renewed: ${reason}`)
     }
   }
 
@@ -108,14 +108,14 @@ class Renewal implements RenewedCredentials {
   }
 
   async #findGrant(owner: CredentialOwner): Promise<RenewalGrant | null> {
-    const { keyOf, credentials } = this.#options
-    const key = await keyOf(owner.pluginId)
+    const { findPlugin, credentials } = this.#options
+    const plugin = await findPlugin(owner.pluginId)
     const server = await credentials.reveal({ pluginId: owner.pluginId, userId: null })
     const own = owner.userId === null ? server : await credentials.reveal(owner)
     const { clientId, clientSecret } = server
     const { refreshToken } = own
-    if (key === null || clientId === undefined || refreshToken === undefined) return null
-    return { key, client: { clientId, clientSecret }, refreshToken, own }
+    if (plugin === null || clientId === undefined || refreshToken === undefined) return null
+    return { plugin, client: { clientId, clientSecret }, refreshToken, own }
   }
 
   /** @throws TokenError */
@@ -123,11 +123,11 @@ class Renewal implements RenewedCredentials {
     owner: CredentialOwner,
     auth: NonNullable<PluginAuth>,
     tokenUrl: string,
-    { key, client, refreshToken, own }: RenewalGrant,
+    { plugin, client, refreshToken, own }: RenewalGrant,
   ): Promise<void> {
-    const { database, credentials, egress } = this.#options
+    const { database, credentials } = this.#options
     const grant = { grant_type: 'refresh_token', refresh_token: refreshToken } as const
-    const tokens = await requestTokens(egress, { tokenUrl, caller: key, client, grant })
+    const tokens = await requestTokens(this.#options, { tokenUrl, plugin, userId: owner.userId, client, grant })
     const fields = { ...own, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken ?? refreshToken }
     // A user who has disconnected meanwhile stays disconnected.
     if (!(await credentials.set(owner, auth, fields, tokens.expiresAt, (trx) => holdsRenewal(trx, owner)))) return

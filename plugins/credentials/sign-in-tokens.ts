@@ -8,7 +8,9 @@ import {
   type TokenEndpointResponse,
   UnsupportedOperationError,
 } from 'oauth4webapi'
-import type { Egress } from '#plugins/network/egress.ts'
+import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
+import type { Egress, OnContact } from '#plugins/network/egress.ts'
+import { recordContacts } from '#plugins/network/recorded-contacts.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** The response of a service to a code or a refresh token. */
@@ -38,8 +40,10 @@ export class TokenError extends Error {
 interface TokenRequest {
   /** From the manifest that an administrator has approved: https, a host name, no port. */
   tokenUrl: string
-  /** The plugin, for the rate limit of the host. */
-  caller: string
+  /** The plugin, for the rate limit of the host and the record of the contact. */
+  plugin: { id: string; key: string; version: string }
+  /** The user whose tokens these are; null for the server's. */
+  userId: string | null
   client: { clientId: string; clientSecret?: string | undefined }
   grant:
     | { grant_type: 'authorization_code'; code: string; redirect_uri: string; code_verifier?: string }
@@ -63,7 +67,15 @@ const DEADLINE_MS = 15_000
  * Sends a request to a token endpoint (RFC 6749, 3.2) through the egress of plugins: https to a public address, with limits, and nowhere else.
  * @throws TokenError
  */
-export async function requestTokens(egress: Egress, { tokenUrl, caller, client, grant }: TokenRequest): Promise<Tokens> {
+export async function requestTokens({ egress, logs }: { egress: Egress; logs: PluginLogs }, request: TokenRequest): Promise<Tokens> {
+  const { id: pluginId, key, version } = request.plugin
+  const about = { pluginId, key, version, method: 'sign-in', userId: request.userId, codeOf }
+  return await recordContacts(logs, about, (onContact) => sendGrant(egress, request, onContact))
+}
+
+const codeOf = (error: unknown): string => (error instanceof TokenError ? (error.code === 'refused' ? 'auth' : 'upstream') : 'server')
+
+async function sendGrant(egress: Egress, { tokenUrl, plugin, client, grant }: TokenRequest, onContact: OnContact): Promise<Tokens> {
   const { hostname: host, origin } = new URL(tokenUrl)
   const server = { issuer: origin, token_endpoint: tokenUrl }
   const itself = { client_id: client.clientId }
@@ -71,7 +83,7 @@ export async function requestTokens(egress: Egress, { tokenUrl, caller, client, 
   const { grant_type, ...parameters } = grant
   try {
     const response = await genericTokenEndpointRequest(server, itself, authentication, grant_type, parameters, {
-      [customFetch]: (url, { body }) => requestService(egress, { url, host, caller, form: String(body) }),
+      [customFetch]: (url, { body }) => requestService(egress, { url, host, caller: plugin.key, onContact, form: String(body) }),
     })
     return readTokens(await processGenericTokenEndpointResponse(server, itself, response), host)
   } catch (error) {
@@ -85,11 +97,12 @@ interface ServiceRequest {
   url: string
   host: string
   caller: string
+  onContact: OnContact
   form: string
 }
 
 /** The response of a service that accepts the request. @throws TokenError */
-async function requestService(egress: Egress, { url, host, caller, form }: ServiceRequest): Promise<Response> {
+async function requestService(egress: Egress, { url, host, caller, onContact, form }: ServiceRequest): Promise<Response> {
   const answer = await egress
     .fetch(
       {
@@ -100,7 +113,7 @@ async function requestService(egress: Egress, { url, host, caller, form }: Servi
         timeoutMs: DEADLINE_MS,
       },
       // One host and one method: a redirect that becomes a GET or leads elsewhere is refused.
-      { caller, rules: [{ host, methods: ['POST'] }], userAgent: `Carrel (sign-in for the plugin ${caller})` },
+      { caller, onContact, rules: [{ host, methods: ['POST'] }], userAgent: `Carrel (sign-in for the plugin ${caller})` },
       AbortSignal.timeout(2 * DEADLINE_MS),
     )
     .catch((error: unknown) => {

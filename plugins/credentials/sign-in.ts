@@ -7,6 +7,7 @@ import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { addSignIn, takeSignIn } from '#plugins/credentials/sign-in-store.ts'
 import { requestTokens, TokenError, type Tokens } from '#plugins/credentials/sign-in-tokens.ts'
+import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 
@@ -14,6 +15,7 @@ import type { Manifest } from '#plugins/packages/manifest.ts'
 interface SignInPlugin {
   id: string
   key: string
+  version: string
   state: string
   manifest: Manifest
 }
@@ -83,6 +85,7 @@ const sha256 = (text: string) => createHash('sha256').update(text)
 interface SignInsOptions {
   database: Knex
   egress: Egress
+  logs: PluginLogs
   credentials: Credentials
   findPlugin: (id: string) => Promise<SignInPlugin | null>
   /** Whether the user still has the plugin enabled, and has agreed to where its sign-in goes; locked until the transaction ends. */
@@ -124,8 +127,8 @@ class OAuthSignIns implements SignIns {
     if (clientId === undefined) throw unknownSignIn()
     if (!(await this.#options.mayConnect(this.#options.database, user))) throw disabled(plugin)
     try {
-      const tokens = await requestTokens(this.#options.egress, {
-        ...{ tokenUrl: oauth2.tokenUrl, caller: plugin.key, client: { clientId, clientSecret } },
+      const tokens = await requestTokens(this.#options, {
+        ...{ tokenUrl: oauth2.tokenUrl, plugin, userId: user.userId, client: { clientId, clientSecret } },
         grant: {
           ...{ grant_type: 'authorization_code', code, redirect_uri: pending.redirectUri },
           ...(oauth2.pkce !== false && { code_verifier: pending.verifier }),

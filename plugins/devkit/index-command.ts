@@ -7,14 +7,7 @@ import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { type PluginPackage, readPackage } from '#plugins/packages/plugin-package.ts'
 import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
-import {
-  EXPIRES_DAYS_MAX,
-  INDEX_NAME,
-  type IndexVersion,
-  RepositoryIndex,
-  SIGNATURE_NAME,
-  signIndex,
-} from '#plugins/repositories/index-file.ts'
+import { EXPIRES_DAYS_MAX, INDEX_NAME, RepositoryIndex, SIGNATURE_NAME, signIndex } from '#plugins/repositories/index-file.ts'
 import { renderIndexPage } from '#plugins/repositories/index-page.ts'
 import { type Command, counted, readCount, ToolProblem } from './command.ts'
 import { writePackage } from './pack.ts'
@@ -111,6 +104,12 @@ async function findIndex(folder: string): Promise<RepositoryIndex | null> {
   throw new ToolProblem(`${path.join(folder, INDEX_NAME)} at ${first?.instancePath || 'its root'}: ${first?.message}.`)
 }
 
+/** A package of the folder. */
+interface Listed {
+  read: PluginPackage
+  location: Parameters<typeof versionEntry>[1]
+}
+
 async function listPlugins(folder: string, before: RepositoryIndex | null, now: Date): Promise<RepositoryIndex['plugins']> {
   const entries = await readdir(folder, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
     throw new ToolProblem(`${folder} cannot be read (${error.code}).`, { cause: error })
@@ -118,20 +117,20 @@ async function listPlugins(folder: string, before: RepositoryIndex | null, now: 
   const files = entries.filter((name) => name.endsWith('.plugin')).sort()
   if (files.length === 0) throw new ToolProblem(`There is no .plugin file in ${folder}.`)
   if (files.length > PACKAGES_MAX) throw new ToolProblem(`${folder} contains ${files.length} packages; the limit is ${PACKAGES_MAX}.`)
-  const found = new Map<string, { manifests: Map<string, Manifest>; versions: IndexVersion[] }>()
+  const found = new Map<string, Map<string, Listed>>()
   for (const file of files) {
     const { bytes, read } = await open(folder, file)
     const { manifest, sha256 } = read
-    const plugin = found.get(manifest.id) ?? { manifests: new Map<string, Manifest>(), versions: [] as IndexVersion[] }
-    if (plugin.manifests.has(manifest.version))
+    const versions = found.get(manifest.id) ?? new Map<string, Listed>()
+    if (versions.has(manifest.version))
       throw new ToolProblem(`${manifest.id} ${manifest.version} is in the folder twice. Keep one of them.`)
     const known = before?.plugins.find(({ id }) => id === manifest.id)?.versions.find(({ version }) => version === manifest.version)
     if (known && known.sha256 !== sha256)
       throw new ToolProblem(`${file} differs from the published package of ${manifest.id} ${manifest.version}. Raise the version.`)
     const { changelog, yanked, advisory, server } = known ?? {}
-    plugin.manifests.set(manifest.version, manifest)
-    plugin.versions.push(
-      versionEntry(read, {
+    versions.set(manifest.version, {
+      read,
+      location: {
         url: file.split(path.sep).map(encodeURIComponent).join('/'),
         size: bytes.length,
         releasedAt: known?.releasedAt ?? now.toISOString(),
@@ -139,15 +138,16 @@ async function listPlugins(folder: string, before: RepositoryIndex | null, now: 
         ...(yanked !== undefined && { yanked }),
         ...(advisory !== undefined && { advisory }),
         ...(server !== undefined && { server }),
-      }),
-    )
-    found.set(manifest.id, plugin)
+      },
+    })
+    found.set(manifest.id, versions)
   }
-  return [...found].map(([id, { manifests, versions }]) => {
-    const sorted = newestFirst(versions)
-    const newest = manifests.get(sorted[0]?.version ?? '') as Manifest
+  return [...found].map(([id, listed]) => {
+    const sorted = newestFirst([...listed].map(([version, one]) => ({ ...one, version })))
+    const newest = pluginEntry(sorted[0]?.read.manifest as Manifest)
     const { categories } = before?.plugins.find((plugin) => plugin.id === id) ?? {}
-    return { ...pluginEntry(newest), ...(categories !== undefined && { categories }), versions: sorted }
+    const versions = sorted.map(({ read, location }) => versionEntry(read, location, newest))
+    return { ...newest, ...(categories !== undefined && { categories }), versions }
   })
 }
 

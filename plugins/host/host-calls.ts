@@ -36,7 +36,7 @@ export interface HostCaller {
   /** Last part of the path of the running function, such as `search`. */
   method: string
   /** Records the host calls. */
-  record: CallRecord | undefined
+  record: Pick<CallRecord, 'hostCall' | 'fetch'> | undefined
 }
 
 export const KEYS_MAX = 1_000

@@ -22,6 +22,7 @@ import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { mayRead } from '#plugins/logs/private-words.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 import type { CachingEgress } from '#plugins/network/egress.ts'
+import { recordContacts } from '#plugins/network/recorded-contacts.ts'
 import { budgetOf, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
@@ -130,7 +131,8 @@ class Calls implements PluginCalls {
       readCode: (plugin) => getVerifiedCode(database, plugin),
       start: ({ plugin }, code) => supervisor.open(programOf(plugin, code, plugin.granted)),
       setUp: async (guest, setting) => {
-        if ((await guest.load()).includes('setup')) await this.#run(guest, setting, { method: 'setup', text: 'null', budget: SETUP })
+        if ((await guest.load()).includes('setup'))
+          await this.#runUncalled(guest, setting, { method: 'setup', text: 'null', budget: SETUP })
       },
     })
     this.#checks = new IsolateChecks(options, this.#isolates)
@@ -181,7 +183,7 @@ class Calls implements PluginCalls {
     try {
       const setting = await settingOf({ plugin, own: await findOwn(database, plugin, userId, true) }, this.#options.secrets)
       const budget = method === 'setup' ? SETUP : REFRESH
-      if ((await guest.load()).includes(method)) await this.#run(guest, setting, { method, text: JSON.stringify(input), budget })
+      if ((await guest.load()).includes(method)) await this.#runUncalled(guest, setting, { method, text: JSON.stringify(input), budget })
       return { wallMs: performance.now() - begunAt }
     } catch (error) {
       throw await this.#failures.located({ versionId: plugin.versionId }, error)
@@ -260,7 +262,7 @@ class Calls implements PluginCalls {
     const { plugin, method, callId, record, text } = running
     const budget = budgetOf(plugin.granted as Permissions, method)
     return await duringWork('plugin call', `${plugin.key} ${method} ${callId}`, async () => {
-      const answer = await this.#run(isolate.guest, setting, { method, text, budget }, running)
+      const answer = await this.#run(isolate.guest, setting, { method, text, budget, record }, running)
       noteWork()
       const onLeftOut = (what: string) => {
         record.log('warn', escapedText(what))
@@ -278,11 +280,24 @@ class Calls implements PluginCalls {
     })
   }
 
-  /** @param running the call; undefined while an isolate is set up */
+  /** Runs a function that no call has asked for. Whom it contacts is on record too. */
+  #runUncalled(guest: Guest, setting: CallSetting, what: { method: string; text: string; budget: Budget }): Promise<Answer> {
+    const { plugin, userId } = setting
+    const { id: pluginId, key, version } = plugin
+    const codeOf = (error: unknown) => (error instanceof GuestError ? (error.own ?? error.code) : 'server')
+    return recordContacts(this.#options.logs, { pluginId, key, version, method: what.method, userId, codeOf }, (onContact) => {
+      const fetch: CallRecord['fetch'] = (host, outcome, bytes, cached) => {
+        if (!cached) onContact(host, outcome, bytes)
+      }
+      return this.#run(guest, setting, { ...what, record: { fetch, hostCall: () => {} } })
+    })
+  }
+
+  /** @param running the call; undefined when none has asked for the function */
   #run(
     guest: Guest,
     setting: CallSetting,
-    { method, text, budget }: { method: string; text: string; budget: Budget },
+    { method, text, budget, record }: { method: string; text: string; budget: Budget; record: Pick<CallRecord, 'fetch' | 'hostCall'> },
     running?: Running,
   ): Promise<Answer> {
     const { plugin, own, userId, config, userConfig } = setting
@@ -298,7 +313,7 @@ class Calls implements PluginCalls {
         privateOrigins: plugin.privateOrigins,
         http: plugin.manifest.http,
         method: method.slice(method.lastIndexOf('.') + 1),
-        record: running?.record,
+        record,
       }),
       readLarge: (kind, text) => this.#reader.readLarge(kind, text),
       ...(running && { onUncaught: (error: GuestError) => void running.uncaught.push(error) }),

@@ -3,15 +3,13 @@ import type { Knex } from 'knex'
 import { openSingleFlight } from '#core/database/single-flight.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { type ErrorCode, refuse } from '#core/foundation/errors.ts'
-import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { DownloadCover } from '#core/matching/provider-client.ts'
 import type { ResizeImage } from '#core/metadata/analysis.ts'
 import { mapAddresses } from '#plugins/host/answer-addresses.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { openPictureTokens, type PictureTokens } from '#plugins/host/picture-token.ts'
 import { checkedAddress, linkRules, requestRules } from '#plugins/host/plugin-rules.ts'
-import { findPlugin } from '#plugins/host/plugin-store.ts'
-import { findUserPlugin } from '#plugins/host/user-plugin-store.ts'
+import { getRunnable } from '#plugins/host/runnable.ts'
 import { PICTURE_METHOD, type PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { CoverError, type CoverErrorCode, downloadCover } from '#plugins/network/cover-download.ts'
 import type { Downloads, Egress } from '#plugins/network/egress.ts'
@@ -107,11 +105,8 @@ class Pictures implements PluginPictures {
   }
 
   async get({ pluginId, userId }: { pluginId: string; userId: string }, token: string, signal: AbortSignal): Promise<DrawnPicture> {
-    const { database } = this.#options
     const picture = this.#tokens.read(token, { pluginId, userId }) ?? refuse('not_found', UNKNOWN)
-    const plugin = await this.#findUsable(pluginId)
-    if (picture.isOwn && !(await findUserPlugin(database, { pluginId, userId }))?.enabled)
-      refuse('conflict', `You have disabled ${quotedText(plugin.manifest.name)}, so its pictures are not loaded.`)
+    const { plugin } = await getRunnable(this.#options, pluginId, picture.isOwn ? userId : null)
     const key = JSON.stringify([pluginId, picture.url])
     const { url } = picture
     const checked = checkedAddress(url, requestRules(plugin, this.#options.egress.local))
@@ -127,33 +122,24 @@ class Pictures implements PluginPictures {
 
   readonly download: DownloadCover = async ({ url, pluginId, userId, signal }) => {
     try {
-      return await this.#fetch(await this.#findUsable(pluginId), { url, userId, signal })
+      const { plugin } = await getRunnable(this.#options, pluginId, null)
+      return await this.#fetch(plugin, { url, userId, signal })
     } catch (error) {
       if (error instanceof CoverError) return { failure: { code: error.code, message: error.message } }
       throw error
     }
   }
 
-  /** @throws not_found, conflict */
-  async #findUsable(pluginId: string): Promise<InstalledPlugin> {
-    const { database, enabled } = this.#options
-    const plugin = (await findPlugin<InstalledPlugin>(database, pluginId)) ?? refuse('not_found', `There is no plugin ${pluginId}.`)
-    if (!enabled) refuse('conflict', 'Plugins are disabled: the server runs in safe mode (plugins.enabled is false).')
-    if (plugin.state !== 'enabled' || plugin.granted === null)
-      refuse('conflict', `${quotedText(plugin.manifest.name)} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
-    return plugin
-  }
-
   /** @throws CoverError */
   #fetch(plugin: InstalledPlugin, { url, userId, signal }: { url: string; userId: string | null; signal: AbortSignal }) {
     const { egress, logs } = this.#options
-    const { id: pluginId, key, version } = plugin
+    const { id: pluginId, key, version, manifest } = plugin
     const codeOf = (error: unknown) => (error instanceof CoverError ? error.code : 'server')
     const rules = requestRules(plugin, egress.local)
     return recordContacts(logs, { pluginId, key, version, method: PICTURE_METHOD, userId, codeOf }, async (onContact) => {
       const checked = checkedAddress(url, rules)
       if ('problem' in checked) onContact(checked.host, 'permission', 0)
-      return await downloadCover(egress, { url, caller: key, rules, onContact, signal })
+      return await downloadCover(egress, { url, caller: key, rules, rates: manifest.http?.rateLimit, onContact, signal })
     })
   }
 

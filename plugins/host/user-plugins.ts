@@ -101,7 +101,7 @@ class PluginsOfUsers implements UserPlugins {
     const { database, egress, plugins } = options
     this.#options = options
     this.#signIns = openSignIns({
-      ...{ database, egress, credentials: plugins.credentials, mayConnect: (trx, user) => this.#mayConnect(trx, user) },
+      ...{ database, egress, logs: plugins.logs, credentials: plugins.credentials, mayConnect: (trx, user) => this.#mayConnect(trx, user) },
       findPlugin: (id) => findPlugin<InstalledPlugin>(database, id),
     })
   }

@@ -1,4 +1,5 @@
 import type { Downloads, OnContact } from '#plugins/network/egress.ts'
+import type { HostRates } from '#plugins/network/host-rate-limiter.ts'
 import type { EgressRule } from '#plugins/network/request.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -54,6 +55,7 @@ interface WantedCover {
   caller: string
   /** Of the plugin: no name is resolved for another host, not even after a redirect. */
   rules: readonly EgressRule[]
+  rates?: HostRates | undefined
   onContact: OnContact
   signal: AbortSignal
 }
@@ -65,11 +67,14 @@ interface WantedCover {
  */
 export async function downloadCover(
   downloads: Downloads,
-  { url, caller, rules, onContact, signal }: WantedCover,
+  { url, caller, rules, rates, onContact, signal }: WantedCover,
 ): Promise<{ bytes: Buffer; contentType: string }> {
   const userAgent = `Carrel (covers for the plugin ${caller})`
   const answer = await downloads
-    .download({ url, caller, rules, onContact, userAgent, accept: ACCEPT, bytesMax: COVER_BYTES_MAX, deadlineMs: DEADLINE_MS }, signal)
+    .download(
+      { url, caller, rules, rates, onContact, userAgent, accept: ACCEPT, bytesMax: COVER_BYTES_MAX, deadlineMs: DEADLINE_MS },
+      signal,
+    )
     .catch((error: unknown) => {
       if (error instanceof GuestError) throw new CoverError(CODES[error.own ?? ''] ?? 'upstream', error.message)
       throw error

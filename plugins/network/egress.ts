@@ -21,7 +21,7 @@ export interface EgressPolicy {
   userAgent: string
   /** Added to requests for this one host. */
   credential?: Credential | undefined
-  /** The rates that services allow according to the plugin; each host gets requests at the lowest rate of all plugins that use it. */
+  /** The rates that services allow according to the plugin; they bind this plugin only, beside the limit of each host for all plugins. */
   rates?: HostRates | undefined
   /** How long to cache responses to GET; by default not at all, and only with a `cacheScope`. */
   cacheSeconds?: number | undefined
@@ -59,7 +59,7 @@ export interface CachingEgress extends Egress {
 }
 
 /** A download by the server. */
-interface Download extends Pick<EgressPolicy, 'onContact'> {
+interface Download extends Pick<EgressPolicy, 'onContact' | 'rates'> {
   url: string
   /** The plugin that named the URL, or the part of the server that needs it. */
   caller: string
@@ -111,6 +111,7 @@ const OUTSIDE: EgressNetwork = {
 interface Journey {
   caller: string
   rules: EgressRules
+  rates: HostRates | undefined
   userAgent: string
   encodings: string
   bytesMax: number
@@ -175,9 +176,9 @@ class HttpsEgress implements CachingEgress, Downloads {
       scope !== undefined && cacheSeconds > 0 && isCacheable(hop) ? cacheKeyOf({ scope, hop, credential, rules, userAgent }) : null
     const known = key === null ? undefined : this.#cache.find(key, cacheSeconds)
     if (known) return known
-    this.#limiter.state(caller, rates ?? {})
     const deadlineMs = Math.min(timeoutMs ?? DEADLINE_MS_MAX, DEADLINE_MS_MAX)
-    const how = { caller, rules, userAgent, credential, onContact, encodings: 'gzip, br', bytesMax: RESPONSE_BYTES_MAX, deadlineMs }
+    const sent = { encodings: 'gzip, br', bytesMax: RESPONSE_BYTES_MAX, deadlineMs }
+    const how = { caller, rules, rates, userAgent, credential, onContact, ...sent }
     const arrival = await this.#travel(hop, how, outer)
     const response = await responseOf(arrival, credential)
     // Of a call that was ended: what was to be forgotten must not return.
@@ -195,14 +196,14 @@ class HttpsEgress implements CachingEgress, Downloads {
   }
 
   async download(
-    { url: address, caller, userAgent, accept, bytesMax, deadlineMs, mayBeLocal = false, onContact = unnoted, ...given }: Download,
+    { url: address, caller, rates, userAgent, accept, bytesMax, deadlineMs, mayBeLocal = false, onContact = unnoted, ...given }: Download,
     outer: AbortSignal,
   ): Promise<{ status: number; url: string; bytes: Buffer }> {
     const { hop } = readRequest({ url: address, headers: { accept } })
     const rules: EgressRules = given.rules ?? (mayBeLocal && isAllowedLocal(hop.url, this.local) ? [localRule(hop.url, ['GET'])] : 'public')
     checkAddress(hop, rules)
     // Pictures are compressed already.
-    const how = { caller, rules, userAgent, credential: undefined, onContact, encodings: 'identity', bytesMax, deadlineMs } as const
+    const how = { caller, rules, rates, userAgent, credential: undefined, onContact, encodings: 'identity', bytesMax, deadlineMs } as const
     const { status, url, bytes } = await this.#travel(hop, how, outer)
     return { status, url, bytes }
   }
@@ -236,12 +237,13 @@ class HttpsEgress implements CachingEgress, Downloads {
 
   /** Sends one request; calls `read` with the response while the host counts it as in flight. */
   async #request<Value>(hop: Hop, journey: Journey, read: (response: IncomingMessage) => Promise<Value>): Promise<Value> {
-    const { caller, credential, deadline, signal } = journey
+    const { caller, rates, credential, deadline, signal } = journey
     const { host, group, isPrivate, isLocal } = checkAddress(hop, journey.rules)
+    const limits = { caller, rates, deadline, signal }
     const leaves: (() => void)[] = []
     try {
-      if (group !== undefined) leaves.push(await this.#limiter.take({ host: group, caller, deadline, signal }))
-      leaves.push(await this.#limiter.take({ host, caller, deadline, signal }))
+      if (group !== undefined) leaves.push(await this.#limiter.take({ host: group, ...limits }))
+      leaves.push(await this.#limiter.take({ host, ...limits }))
       const addresses = isLocal ? this.#findLocal(host, hop.url) : await this.#findAddresses(host, isPrivate, signal)
       const sent = credential && isFor(credential, hop) ? withCredential(hop, credential) : hop
       const headers: Record<string, string> = { ...sent.headers, 'user-agent': journey.userAgent, 'accept-encoding': journey.encodings }

@@ -21,8 +21,6 @@ interface HostPace extends Pace {
 
 /** Limit for one host, over all plugins and users: services block clients that send more. Manifests limit the number of parallel requests. */
 const PACE_MAX: HostPace = { perSecond: 5, burst: 10, parallelMax: Number.POSITIVE_INFINITY }
-/** The rates of a plugin expire this long after its last request: it may have been removed since. */
-const STATED_MS = 3_600_000
 /** Above this number of hosts, idle ones are forgotten. */
 const HOSTS_MAX = 1_000
 const FORGET_EVERY_MS = 2_000
@@ -66,16 +64,16 @@ interface RateRequest {
   host: string
   /** The plugin. */
   caller: string
+  /** Those that its manifest states, which bind this plugin only: no plugin slows another. */
+  rates?: HostRates | undefined
   /** By the clock of `performance.now()`. */
   deadline: number
   signal: AbortSignal
 }
 
 interface HostRateLimiter {
-  /** Replaces the rates that a plugin states: each host gets requests at the lowest rate that any plugin states. */
-  state(caller: string, rates: HostRates): void
   /**
-   * Waits for the rate limit of a host. The next request is of the plugin that has waited longest, not of the one with the most requests.
+   * Waits for the rate that the plugin states for a host, and then for the limit of the host for all plugins. The next request is of the plugin that has waited longest, not of the one with the most requests.
    * @returns a function to call at the end of the request
    * @throws GuestError rate_limited, at once when the deadline cannot be met
    */
@@ -106,7 +104,6 @@ export function openHostRateLimiter(now: () => number = () => performance.now())
 class FairRateLimiter implements HostRateLimiter {
   readonly #now: () => number
   readonly #hosts = new Register<Host>()
-  readonly #stated = new Register<{ rates: HostRates; until: number }>()
   #forgotAt = 0
 
   constructor(now: () => number) {
@@ -117,19 +114,31 @@ class FairRateLimiter implements HostRateLimiter {
     return this.#now() / 1000
   }
 
-  state(caller: string, rates: HostRates): void {
-    if (Object.keys(rates).length === 0) this.#stated.delete(caller)
-    else this.#stated.set(caller, { rates, until: this.#now() + STATED_MS })
+  async take(request: RateRequest): Promise<() => void> {
+    const { host, caller, rates = {} } = request
+    const stated = Object.entries(rates).filter(([pattern]) => covers(pattern, host))
+    if (stated.length === 0) return await this.#takeOne(this.#find(host, PACE_MAX), request)
+    const pace = stated.reduce((lowest, [, rate]) => slower(lowest, rate), PACE_MAX)
+    const leaveOwn = await this.#takeOne(this.#find(`${caller} ${host}`, pace), request)
+    try {
+      const leave = await this.#takeOne(this.#find(host, PACE_MAX), request)
+      return () => {
+        leave()
+        leaveOwn()
+      }
+    } catch (error) {
+      leaveOwn()
+      throw error
+    }
   }
 
-  async take({ host: name, caller, deadline, signal }: RateRequest): Promise<() => void> {
-    signal.throwIfAborted()
-    const host = this.#find(name)
+  async #takeOne(host: Host, request: RateRequest): Promise<() => void> {
+    request.signal.throwIfAborted()
     if (host.queues.size === 0 && hasCapacity(host)) {
       enter(host)
       return this.#leaveOnce(host)
     }
-    await this.#waitInQueue(host, { host: name, caller, deadline, signal })
+    await this.#waitInQueue(host, request)
     return this.#leaveOnce(host)
   }
 
@@ -157,16 +166,6 @@ class FairRateLimiter implements HostRateLimiter {
     }
   }
 
-  #paceOf(name: string): HostPace {
-    const time = this.#now()
-    let pace = PACE_MAX
-    for (const [caller, { rates, until }] of this.#stated) {
-      if (until < time) this.#stated.delete(caller)
-      else for (const [pattern, rate] of Object.entries(rates)) if (covers(pattern, name)) pace = slower(pace, rate)
-    }
-    return pace
-  }
-
   /** An idle host whose bucket is full again is equal to a new one, so removing it allows no extra requests. */
   #forget(): void {
     const time = this.#now()
@@ -178,8 +177,8 @@ class FairRateLimiter implements HostRateLimiter {
     }
   }
 
-  #find(name: string): Host {
-    const pace = this.#paceOf(name)
+  /** @param name a host, or a plugin and a host */
+  #find(name: string, pace: HostPace): Host {
     let host = this.#hosts.get(name)
     if (host === undefined) {
       host = { pace, bucket: new TokenBucket(pace, this.#seconds()), inFlight: 0, queues: new Map(), timer: undefined }

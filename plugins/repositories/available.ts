@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
-import { type Hindrance, hindranceOf, newestFirst } from '#plugins/repositories/index-entry.ts'
+import { type Hindrance, hindranceOf, newestFirst, shownOf } from '#plugins/repositories/index-entry.ts'
 import type { IndexPlugin, IndexVersion } from '#plugins/repositories/index-file.ts'
 import { listInstalled, listOffers, type OfferingRepository } from '#plugins/repositories/plugin-repository-store.ts'
 import { openRevocations } from '#plugins/repositories/revocations.ts'
@@ -68,10 +68,12 @@ export async function listAvailable(
       hindrance: judge(plugin.id, version, { ...here, url: offeredBy }, revocationOf),
     }))
     const fit = versions.filter(({ hindrance }) => hindrance === null)
+    const best = preferred(fit)
     plugins.push({
-      ...plugin,
+      // What would be installed, which need not be the newest.
+      ...(best === undefined ? plugin : shownOf(plugin, best)),
       repository,
-      version: preferred(fit)?.version ?? null,
+      version: best?.version ?? null,
       installedVersion: installed.get(plugin.id) ?? null,
       versions: [...fit, ...versions.filter(({ hindrance }) => hindrance !== null)],
     })
@@ -107,7 +109,7 @@ export async function chooseVersion(
   database: Knex,
   repository: OfferingRepository<IndexPlugin>,
   { pluginId, version: wanted, serverVersion, now }: Here & { pluginId: string; version?: string | undefined },
-): Promise<IndexVersion> {
+): Promise<{ plugin: IndexPlugin; chosen: IndexVersion }> {
   const { url, enabled, plugin } = repository
   if (!enabled) refuse('conflict', `The plugin repository ${url} is disabled; enable it first.`)
   if (isExpired(repository, now)) refuse('conflict', `The index of ${url} has expired; refresh it first.`)
@@ -120,11 +122,11 @@ export async function chooseVersion(
   if (wanted === undefined) {
     const fit = judged.filter(({ hindrance }) => hindrance === null).map(({ version }) => version)
     const best = preferred(fit)
-    if (best !== undefined) return best
+    if (best !== undefined) return { plugin, chosen: best }
     return refuse('conflict', `No version of ${pluginId} can be installed here. The newest: ${judged[0]?.hindrance?.message}`)
   }
   const found = judged.find(({ version }) => version.version === wanted)
   if (found === undefined) return refuse('not_found', `${url} has no version ${wanted} of ${pluginId}.`)
   if (found.hindrance !== null) refuse('conflict', `${pluginId} ${wanted} cannot be installed. ${found.hindrance.message}`)
-  return found.version
+  return { plugin, chosen: found.version }
 }

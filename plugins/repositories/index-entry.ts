@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import compare from 'semver/functions/compare.js'
 import { refuse } from '#core/foundation/errors.ts'
-import { quotedText } from '#core/foundation/stranger-text.ts'
+import { briefText, quotedText } from '#core/foundation/stranger-text.ts'
 import { type Manifest, PLUGIN_API } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import type { IndexPlugin, IndexVersion, PermissionSummary } from '#plugins/repositories/index-file.ts'
@@ -24,35 +24,81 @@ export function pluginEntry({ id, name, summary, author, capabilities }: Manifes
   return { id, name, summary, ...(author && { author: { name: author.name } }), capabilities: Object.keys(capabilities).sort() }
 }
 
-/** The entry of one version. */
+/** The entry of one version. @param plugin the entry of its plugin: the version has members of its own where it differs */
 export function versionEntry(
   { manifest, sha256 }: { manifest: Manifest; sha256: string },
   location: Pick<IndexVersion, 'url' | 'size' | 'releasedAt'> & Partial<Pick<IndexVersion, 'server' | 'changelog' | 'yanked' | 'advisory'>>,
+  plugin?: Omit<IndexPlugin, 'versions'>,
 ): IndexVersion {
-  return { version: manifest.version, pluginApi: manifest.engine.pluginApi, sha256, permissions: summaryOf(manifest), ...location }
+  const { id: _id, ...own } = pluginEntry(manifest)
+  const differing = Object.entries({ author: null, ...own }).filter(
+    ([member, value]) => plugin !== undefined && !isDeepStrictEqual(value, plugin[member as keyof typeof own] ?? null),
+  )
+  return {
+    ...{ version: manifest.version, pluginApi: manifest.engine.pluginApi, sha256, permissions: summaryOf(manifest) },
+    ...Object.fromEntries(differing),
+    ...location,
+  }
 }
 
-/** @throws conflict when the package differs from its entry */
-export function checkEntry(manifest: Manifest, entry: { id: string; version: IndexVersion }): void {
-  const { id, version } = entry
-  const no = (what: string) => refuse('conflict', `The package of ${id} ${version.version} ${what}. It was not installed.`)
-  if (manifest.id !== id) no('contains another plugin than the index of the repository lists')
-  if (manifest.version !== version.version) no('contains another version than the index of the repository lists')
-  if (manifest.engine.pluginApi !== version.pluginApi)
-    no('needs another version of the plugin interface than the index of the repository lists')
-  const { hosts, hostsFromConfig, library, storageKB, credentials } = version.permissions
-  const promised = {
-    hosts: [...hosts].sort(),
-    hostsFromConfig: [...hostsFromConfig].sort(),
-    library: [...library].sort(),
-    storageKB,
-    credentials,
-  } satisfies PermissionSummary
-  if (!isDeepStrictEqual(promised, summaryOf(manifest))) no('requests other permissions than the index of the repository lists')
+/** What an index shows of one version: its own members, and those of its plugin. */
+export function shownOf<Plugin extends Omit<IndexPlugin, 'versions'>>(
+  plugin: Plugin,
+  { name = plugin.name, summary = plugin.summary, author = plugin.author, capabilities = plugin.capabilities }: IndexVersion,
+): Plugin {
+  const { author: _author, ...rest } = plugin
+  return { ...rest, name, summary, capabilities, ...(author && { author }) } as Plugin
+}
+
+/** What only the repository says: where a package is, what it has become since, and on which servers it runs. Size and hash are checked before. */
+type NotInPackages =
+  | ('versions' | 'categories' | 'permissions')
+  | ('url' | 'size' | 'sha256' | 'releasedAt' | 'server' | 'changelog' | 'yanked' | 'advisory')
+
+/** The members of an entry that a package has too, in words. */
+const MEMBERS = {
+  ...{ id: 'identifier', version: 'version', name: 'name', summary: 'summary', author: 'author', capabilities: 'capabilities' },
+  ...{ pluginApi: 'range of the plugin interface', hosts: 'hosts', hostsFromConfig: 'settings with hosts', library: 'data of the library' },
+  ...{ storageKB: 'KB of storage', credentials: 'kind of sign-in' },
+} satisfies Record<Exclude<keyof IndexPlugin | keyof IndexVersion, NotInPackages> | keyof PermissionSummary, string>
+type Members = Record<keyof typeof MEMBERS, string>
+
+/** The members of an entry as texts: lists in one order. */
+function membersOf(plugin: Omit<IndexPlugin, 'versions'>, version: IndexVersion): Members {
+  const { id, name, summary, author, capabilities } = shownOf(plugin, version)
+  const { permissions, pluginApi } = version
+  const { hosts, hostsFromConfig, library, storageKB, credentials } = permissions
+  const listed = (values: readonly string[]) => [...values].sort().join(', ')
+  return {
+    ...{ id, version: version.version, name, summary, author: author?.name ?? '', capabilities: listed(capabilities), pluginApi },
+    ...{ hosts: listed(hosts), hostsFromConfig: listed(hostsFromConfig), library: listed(library) },
+    ...{ storageKB: String(storageKB), credentials: credentials ?? '' },
+  }
+}
+
+/** Characters of a value in a message. */
+const SHOWN_LENGTH = 200
+
+/** @throws conflict with the member in which the package differs from what its entry shows */
+export function checkEntry(
+  manifest: Manifest,
+  { plugin, version }: { plugin: Omit<IndexPlugin, 'versions'>; version: IndexVersion },
+): void {
+  const { url, size, releasedAt } = version
+  const promised = membersOf(plugin, version)
+  const given = membersOf(pluginEntry(manifest), versionEntry({ manifest, sha256: version.sha256 }, { url, size, releasedAt }))
+  const quoted = (text: string) => (text === '' ? 'nothing' : quotedText(briefText(text, SHOWN_LENGTH)))
+  for (const [member, words] of Object.entries(MEMBERS) as [keyof Members, string][])
+    if (promised[member] !== given[member])
+      refuse(
+        'conflict',
+        `The package of ${plugin.id} ${version.version} differs from the index of the repository (${words}): the index lists ${quoted(promised[member])}, ` +
+          `the package has ${quoted(given[member])}. It was not installed. Ask the publisher of the repository.`,
+      )
 }
 
 /** The newest first; a repository may list versions in any order. */
-export const newestFirst = (versions: readonly IndexVersion[]): IndexVersion[] =>
+export const newestFirst = <Version extends Pick<IndexVersion, 'version'>>(versions: readonly Version[]): Version[] =>
   [...versions].sort((a, b) => compare(b.version, a.version))
 
 export interface Hindrance {

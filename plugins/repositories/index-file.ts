@@ -37,6 +37,7 @@ const Word = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$', maxLeng
 const Host = Type.String({ pattern: '^[a-z0-9.*-]{1,253}$', maxLength: 253 })
 const Words = (maxItems: number) => Type.Array(Word, { maxItems })
 const { id: PluginKey, version: Version, name: Name, summary: Summary } = Manifest.properties
+const Author = Type.Object({ name: Line(100) })
 
 /** A summary of permissions, for choosing a version. The package contains all of them, for consent. */
 export const PermissionSummary = Type.Object({
@@ -61,6 +62,11 @@ export const IndexVersion = Type.Object({
   size: Type.Integer({ minimum: 1, maximum: PACKAGE_BYTES_MAX }),
   sha256: Sha256,
   permissions: PermissionSummary,
+  /** Where this version differs from its plugin in the index, which describes the newest. Null for no author. */
+  name: Type.Optional(Name),
+  summary: Type.Optional(Summary),
+  author: Type.Optional(Type.Union([Author, Type.Null()])),
+  capabilities: Type.Optional(Words(20)),
   releasedAt: Instant,
   changelog: Type.Optional(Type.String({ pattern: readablePattern(4_000, { lines: true }), maxLength: 4_000 })),
   /** Why the publisher has withdrawn this version. Installed copies still run. */
@@ -74,7 +80,7 @@ export const IndexPlugin = Type.Object({
   id: PluginKey,
   name: Name,
   summary: Summary,
-  author: Type.Optional(Type.Object({ name: Line(100) })),
+  author: Type.Optional(Author),
   categories: Type.Optional(Words(10)),
   capabilities: Words(20),
   versions: Type.Array(IndexVersion, { minItems: 1, maxItems: 100 }),

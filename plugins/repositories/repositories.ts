@@ -186,14 +186,14 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
   async install({ repositoryId, pluginId, version, ...confirmed }: Wanted): Promise<Installed> {
     const { database, serverVersion, download, install } = this.#options
     const repository = (await findOffering<IndexPlugin>(database, repositoryId, pluginId)) ?? absent(repositoryId)
-    const chosen = await chooseVersion(database, repository, { pluginId, version, serverVersion, now: new Date() })
+    const { plugin, chosen } = await chooseVersion(database, repository, { pluginId, version, serverVersion, now: new Date() })
     const from = new URL(chosen.url, repository.url)
     const bytes = await download(from, {
       ...{ bytesMax: chosen.size, toOtherHosts: true, isAtHome: from.origin === new URL(repository.url).origin },
       signal: this.#ended.signal,
     })
     checkPackage(bytes, { ...chosen, name: `${pluginId} ${chosen.version}` })
-    checkEntry((await readPackageBeside(bytes)).manifest, { id: pluginId, version: chosen })
+    checkEntry((await readPackageBeside(bytes)).manifest, { plugin, version: chosen })
     const { version: chosenVersion, sha256 } = chosen
     return await install(bytes, { ...confirmed, repository: repository.url, expected: { id: pluginId, version: chosenVersion, sha256 } })
   }

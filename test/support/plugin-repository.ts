@@ -34,14 +34,12 @@ export function entryOf(packages: readonly Buffer[], change: Partial<IndexPlugin
   const read = packages.map((bytes) => ({ ...readPackage(bytes), size: bytes.length }))
   const newest = read[0]
   if (newest === undefined) throw new Error('An entry needs at least one package.')
+  const plugin = pluginEntry(newest.manifest)
+  const releasedAt = '2026-11-01T00:00:00Z'
   return {
-    ...pluginEntry(newest.manifest),
+    ...plugin,
     versions: read.map((one) => ({
-      ...versionEntry(one, {
-        url: `packages/${one.manifest.version}.plugin`,
-        size: one.size,
-        releasedAt: '2026-11-01T00:00:00Z',
-      }),
+      ...versionEntry(one, { url: `packages/${one.manifest.version}.plugin`, size: one.size, releasedAt }, plugin),
       ...change,
     })),
   }

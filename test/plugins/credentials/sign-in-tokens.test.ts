@@ -1,6 +1,7 @@
 import t from 'tap'
 import { requestTokens, TokenError } from '#plugins/credentials/sign-in-tokens.ts'
-import type { Egress } from '#plugins/network/egress.ts'
+import { openPluginLogs } from '#plugins/logs/plugin-logs.ts'
+import type { Egress, EgressPolicy } from '#plugins/network/egress.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 const URL_OF_TOKENS = 'https://auth.example.org/token'
@@ -8,21 +9,27 @@ const URL_OF_TOKENS = 'https://auth.example.org/token'
 /** Redeems a code at a service with this response; returns the sent request too. */
 async function redeem(status: number, value: unknown, clientSecret?: string) {
   const sent: { url: string; method?: string; body?: string; headers?: Record<string, string> }[] = []
-  const fetch = async (request: (typeof sent)[number]) => {
+  const logs = openPluginLogs()
+  const fetch = async (request: (typeof sent)[number], { onContact }: EgressPolicy) => {
     sent.push(request)
+    onContact?.(new URL(request.url).hostname, status, 0)
     if (value instanceof Error) throw value
     return { status, url: request.url, headers: [], body: typeof value === 'string' ? value : JSON.stringify(value) }
   }
-  const tokens = await requestTokens({ fetch } as unknown as Egress, {
-    ...{ tokenUrl: URL_OF_TOKENS, caller: 'org.example.echo', client: { clientId: 'carrel & co', clientSecret } },
-    grant: {
-      grant_type: 'authorization_code',
-      code: 'a code',
-      redirect_uri: 'https://books.example.org/back',
-      code_verifier: 'v'.repeat(43),
+  const tokens = await requestTokens(
+    { egress: { fetch } as unknown as Egress, logs },
+    {
+      ...{ tokenUrl: URL_OF_TOKENS, plugin: { id: 'p', key: 'org.example.echo', version: '1.0.0' }, userId: 'u' },
+      ...{ client: { clientId: 'carrel & co', clientSecret } },
+      grant: {
+        grant_type: 'authorization_code',
+        code: 'a code',
+        redirect_uri: 'https://books.example.org/back',
+        code_verifier: 'v'.repeat(43),
+      },
     },
-  })
-  return { tokens, sent: sent[0] }
+  )
+  return { tokens, sent: sent[0], calls: logs.calls('p') }
 }
 
 async function problemOf(status: number, value: unknown): Promise<string> {
@@ -36,13 +43,15 @@ async function problemOf(status: number, value: unknown): Promise<string> {
 }
 
 t.test('a code is sent as RFC 6749 requires', async (t) => {
-  const { sent, tokens } = await redeem(200, { access_token: 'one', token_type: 'Bearer' }, 'its secret')
+  const { sent, tokens, calls } = await redeem(200, { access_token: 'one', token_type: 'Bearer' }, 'its secret')
   t.match(sent, { url: URL_OF_TOKENS, method: 'POST', headers: { accept: 'application/json' } })
   t.same(Object.fromEntries(new URLSearchParams(sent?.body)), {
     ...{ grant_type: 'authorization_code', code: 'a code', redirect_uri: 'https://books.example.org/back', code_verifier: 'v'.repeat(43) },
     ...{ client_id: 'carrel & co', client_secret: 'its secret' },
   })
   t.same(tokens, { accessToken: 'one', refreshToken: null, expiresAt: null })
+  t.match(calls, [{ method: 'sign-in', userId: 'u', code: 'ok', fetches: [{ host: 'auth.example.org', outcome: 200 }] }], 'it is on record')
+  t.notMatch(JSON.stringify(calls), /its secret|a code/)
   const open = await redeem(200, { access_token: 'one' })
   t.notOk(new URLSearchParams(open.sent?.body).has('client_secret'))
 })

@@ -28,6 +28,28 @@ t.test('a configuration from another server applies to the next call', async (t)
   t.equal(titleOf(await host.call({ ...search, pluginId, userId })), 'two b')
 })
 
+t.test('whom the setup or the migration of a plugin contacts is on record', async (t) => {
+  const { host, run } = await openTestHost(t)
+  const { id: pluginId } = await run(
+    `const contact = (ctx, path) => ctx.fetch('https://api.example.org/' + path).then(() => {})
+export default {
+  setup: (ctx) => contact(ctx, 'setup'), migrate: (ctx) => contact(ctx, 'migrate'),
+  metadata: { series: { search: () => ({ results: [{ externalId: '1', title: 'x' }] }), get: () => ({ externalId: '1' }) } } }`,
+    { dataVersion: 2, permissions: { network: [{ host: 'api.example.org', reason: 'Test' }] } },
+  )
+  await host.call({ ...search, pluginId, userId: null })
+  await host.runApart(await host.get(pluginId), 'migrate', { userId: null, input: { from: 1, to: 2 } })
+  const contacts = host.logs
+    .calls(pluginId)
+    .map(({ method, userId, code, fetches }) => ({ method, userId, code, hosts: fetches.map(({ host }) => host) }))
+  for (const method of ['setup', 'migrate'])
+    t.match(
+      contacts.filter((one) => one.method === method).at(-1),
+      { method, userId: null, code: 'ok', hosts: ['api.example.org'] },
+      JSON.stringify(contacts),
+    )
+})
+
 t.test('a plugin that is removed during a call is not found', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id: pluginId } = await run(KEEPING, { config: word('one'), userConfig: word('a') })

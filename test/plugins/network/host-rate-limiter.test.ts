@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openEgress } from '#plugins/network/egress.ts'
-import { openCallerSemaphore, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
+import { type HostRates, openCallerSemaphore, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
 import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
@@ -105,59 +105,63 @@ t.test('queues are bounded and in order, and an aborted request leaves its queue
   t.equal(again.length, 6, 'none was lost')
 })
 
-t.test('the lowest rate that any plugin states binds all of them, and none is raised', async (t) => {
+t.test('a stated rate binds its own plugin only, and raises none', async (t) => {
   // The clock is fixed, so that only the burst counts.
   let held: number | null = performance.now()
   const now = () => held ?? performance.now()
   const limiter = openHostRateLimiter(now)
+  const stated: Record<string, HostRates> = {
+    a: { 'slow.example.org': { perMinute: 30, burst: 2 }, '*.wide.example.org': { perMinute: 6 } },
+    b: { 'slow.example.org': { perMinute: 60 }, 'fast.example.org': { perMinute: 3_000, burst: 100 } },
+    d: { 'slow.example.org': { perMinute: 1 } },
+  }
   const take = (caller: string, host: string, deadlineMs = 0, signal = forever()) =>
-    limiter.take({ host, caller, deadline: now() + deadlineMs, signal })
+    limiter.take({ host, caller, rates: stated[caller], deadline: now() + deadlineMs, signal })
   const atOnce = async (caller: string, host: string): Promise<number> => {
     for (let times = 0; ; times++) if ((await take(caller, host).catch(() => null)) === null || times > 50) return times
   }
-  limiter.state('a', { 'slow.example.org': { perMinute: 30, burst: 2 }, '*.wide.example.org': { perMinute: 6 } })
-  limiter.state('b', { 'slow.example.org': { perMinute: 60 }, 'fast.example.org': { perMinute: 300, burst: 10 } })
-  t.equal(await atOnce('b', 'slow.example.org'), 2, 'the burst that another plugin states')
-  t.match(await refusal(take('b', 'slow.example.org', 1_500)), { own: 'rate_limited', message: /may be sent in 2 s/ })
-  t.equal(await atOnce('c', 'x.wide.example.org'), 1, 'the requests of ten seconds without a stated burst')
-  t.equal(await atOnce('c', '*.wide.example.org'), 1)
-  t.equal(await atOnce('c', 'wide.example.org'), 10, 'a wildcard does not cover its own domain')
-  t.equal(await atOnce('c', 'xwide.example.org'), 10)
+  t.equal(await atOnce('d', 'slow.example.org'), 1)
+  t.match(await refusal(take('d', 'slow.example.org', 10_000)), { own: 'rate_limited', message: /may be sent in 60 s/ })
+  t.equal(await atOnce('a', 'slow.example.org'), 2, 'its own burst, although another plugin has used up its one')
+  t.match(await refusal(take('a', 'slow.example.org', 1_500)), { own: 'rate_limited', message: /may be sent in 2 s/ })
+  t.equal(await atOnce('c', 'slow.example.org'), 7, 'all together, no more than the limit of the host')
+  t.match(await refusal(take('b', 'slow.example.org', 100)), { own: 'rate_limited', message: /in 1 s/ }, 'also with a stated rate')
+  t.equal(await atOnce('a', 'x.wide.example.org'), 1, 'the requests of ten seconds without a stated burst')
+  t.equal(await atOnce('a', '*.wide.example.org'), 1)
+  t.equal(await atOnce('a', 'wide.example.org'), 10, 'a wildcard does not cover its own domain')
+  t.equal(await atOnce('a', 'xwide.example.org'), 10)
+  t.equal(await atOnce('c', 'x.wide.example.org'), 9)
   t.equal(await atOnce('b', 'fast.example.org'), 10, 'no more than for any host')
 
+  held += 1_000_000
+  stated['a'] = { 'slow.example.org': { perMinute: 60, burst: 5 } }
+  t.equal(await atOnce('a', 'slow.example.org'), 2, 'tokens until now count at the previous rate')
   const at = performance.now()
   held = null
-  await take('b', 'slow.example.org', 5_000)
-  t.ok(performance.now() - at > 1_500, 'one in two seconds')
-  limiter.state('a', {})
-  t.match(await refusal(take('a', 'slow.example.org', 500)), { own: 'rate_limited', message: /in 1 s/ }, 'b still states one a second')
-  limiter.state('b', {})
-  await take('c', 'slow.example.org', 500)
-  t.ok(performance.now() - at < 4_000, 'a plugin without stated rates limits no other')
-
-  limiter.state('a', { 'slow.example.org': { perMinute: 30, burst: 2 } })
-  held = performance.now() + 3_500_000
-  t.equal(await atOnce('b', 'slow.example.org'), 2)
-  held += 200_000
-  t.equal(await atOnce('b', 'slow.example.org'), 2, 'tokens until now count at the previous rate')
-  held += 2_000
-  t.equal(await atOnce('b', 'slow.example.org'), 10, 'stated rates expire after an hour without requests')
+  await limiter.take({ host: 'own', caller: 'a', rates: { own: { perMinute: 60 } }, deadline: now() + 5_000, signal: forever() })
+  await Promise.all(
+    [1, 2].map(() =>
+      limiter.take({ host: 'own', caller: 'a', rates: { own: { perMinute: 60, burst: 1 } }, deadline: now() + 5_000, signal: forever() }),
+    ),
+  )
+  t.ok(performance.now() - at > 1_000, 'one a second')
 })
 
-t.test('maxParallel limits requests in flight: others wait in turn, and each end starts the next', async (t) => {
+t.test('maxParallel limits requests of its plugin in flight: others wait in turn, and each end starts the next', async (t) => {
   const limiter = openHostRateLimiter()
-  limiter.state('a', { h: { perMinute: 300, burst: 10, maxParallel: 2 } })
-  const take = (caller: string, deadlineMs = 5_000, signal = forever()) =>
-    limiter.take({ host: 'h', caller, deadline: performance.now() + deadlineMs, signal })
-  const [first, second] = [await take('a'), await take('b')]
-  const order: string[] = []
+  const rates = { h: { perMinute: 300, burst: 10, maxParallel: 2 } }
+  const take = (deadlineMs = 5_000, signal = forever(), caller = 'a') =>
+    limiter.take({ host: 'h', caller, ...(caller === 'a' && { rates }), deadline: performance.now() + deadlineMs, signal })
+  const [first, second] = [await take(), await take()]
+  const order: number[] = []
   const gone = new AbortController()
-  const left = refusal(take('b', 5_000, gone.signal))
-  const waiting = ['b1', 'b2', 'a1'].map(async (name) => {
-    const leave = await take(name.slice(0, 1))
-    order.push(name)
+  const left = refusal(take(5_000, gone.signal))
+  const waiting = [1, 2, 3].map(async (n) => {
+    const leave = await take()
+    order.push(n)
     return leave
   })
+  ;(await take(0, forever(), 'b'))()
   await sleep(300)
   t.same(order, [], 'although the rate would allow it')
   gone.abort()
@@ -166,18 +170,18 @@ t.test('maxParallel limits requests in flight: others wait in turn, and each end
   first()
   first()
   await sleep(20)
-  t.same(order, ['b1'], 'releasing twice counts once')
+  t.same(order, [1], 'releasing twice counts once')
   second()
   await sleep(20)
-  t.same(order, ['b1', 'a1'], 'turn and turn about')
-  for (const leave of [await waiting[0], await waiting[2]]) leave?.()
-  ;(await waiting[1])?.()
-  t.same(order, ['b1', 'a1', 'b2'])
-  for (const leave of await Promise.all([take('a', 0), take('b', 0)])) leave()
-  t.equal((await Promise.all([take('a', 0), take('b', 0)])).length, 2, 'none was lost')
+  t.same(order, [1, 2])
+  for (const leave of [await waiting[0], await waiting[1]]) leave?.()
+  ;(await waiting[2])?.()
+  t.same(order, [1, 2, 3])
+  for (const leave of await Promise.all([take(), take()])) leave()
+  t.equal((await Promise.all([take(), take()])).length, 2, 'none was lost')
 })
 
-t.test('rates of one plugin apply to others, and failed, retried and redirected requests release their place', async (t) => {
+t.test('rates of a plugin apply to its requests, and failed, retried and redirected requests release their place', async (t) => {
   const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     if (request.url === '/broken') response.socket?.destroy()
     else if (request.url === '/away') response.writeHead(302, { location: '/' }).end()
@@ -195,16 +199,20 @@ t.test('rates of one plugin apply to others, and failed, retried and redirected 
   t.equal((await get('/away')).url, 'https://api.example.org/')
   t.equal((await get('/busy')).status, 429)
   const at = performance.now()
-  const both = await Promise.all([get('/slow'), fetch({ url: 'https://api.example.org/slow' }, { caller: 'org.example.two' })])
+  const both = await Promise.all([get('/slow'), get('/slow')])
   t.same(
     both.map(({ body }) => body),
     ['slow', 'slow'],
   )
-  t.ok(performance.now() - at >= 395, 'one after another, although the second plugin states no rate')
+  t.ok(performance.now() - at >= 395, 'one after another')
+  const alone = get('/slow').then(() => 'slow')
+  const other = fetch({ url: 'https://api.example.org/' }, { caller: 'org.example.two' }).then(() => 'other')
+  t.equal(await Promise.race([alone, other]), 'other', 'another plugin does not wait for it')
+  await alone
   const wide = (name: string) => fetch({ url: `https://${name}.wide.example.org/slow`, timeoutMs: 5_000 }, { rates })
   const since = performance.now()
   await Promise.all([wide('a'), wide('b')])
   t.ok(performance.now() - since >= 395, 'subdomains are one host for the stated rate')
-  t.equal(way.asked.length, 10)
+  t.equal(way.asked.length, 12)
   t.ok(await closed())
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { AppError } from '#core/foundation/errors.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
-import { checkEntry, hindranceOf, newestFirst, pluginEntry, summaryOf, versionEntry } from '#plugins/repositories/index-entry.ts'
+import { checkEntry, hindranceOf, newestFirst, pluginEntry, shownOf, summaryOf, versionEntry } from '#plugins/repositories/index-entry.ts'
 import { signIndex } from '#plugins/repositories/index-file.ts'
 import { indexOf, newKey } from '#test/support/plugin-repository.ts'
 import { manifestOf } from '#test/support/plugins.ts'
@@ -48,28 +48,53 @@ t.test('the index entry of a package', async (t) => {
   t.ok(signIndex(indexOf({ plugins }), newKey()), 'such an index can be signed')
 })
 
-t.test('a package must match its entry, in any order', async (t) => {
+const listing = (change: object = {}, own: object = {}, permissions: object = {}) => {
   const version = versionEntry({ manifest: rich, sha256: '' }, lies)
-  const { permissions } = version
-  checkEntry(rich, { id: rich.id, version })
-  checkEntry(rich, { id: rich.id, version: { ...version, permissions: { ...permissions, hosts: [...permissions.hosts].reverse() } } })
-  const newer = { ...permissions, bluetooth: true }
-  checkEntry(rich, { id: rich.id, version: { ...version, permissions: newer } })
-  const lying = [
-    { ...permissions, hosts: ['b.example.org'] },
-    { ...permissions, hosts: [...permissions.hosts, 'c.example.org'] },
-    { ...permissions, hostsFromConfig: [] },
-    { ...permissions, library: ['ratings'] },
-    { ...permissions, storageKB: 0 },
-    { ...permissions, credentials: null },
-  ]
-  for (const one of lying) {
-    const error = t.throws(() => checkEntry(rich, { id: rich.id, version: { ...version, permissions: one } }), {
-      code: 'conflict',
-      message: /other permissions/,
-    })
-    t.ok(error instanceof AppError)
+  return {
+    plugin: { ...pluginEntry(rich), ...change },
+    version: { ...version, ...own, permissions: { ...version.permissions, ...permissions } },
   }
+}
+
+t.test('a package must match each member of its entry, in any order', async (t) => {
+  const { hosts } = summaryOf(rich)
+  checkEntry(rich, listing())
+  checkEntry(rich, listing({ capabilities: ['recommendations', 'metadata.series'] }, {}, { hosts: [...hosts].reverse() }))
+  checkEntry(rich, listing({ categories: ['Books'] }, { server: '>=1', changelog: 'New', advisory: 'Beware' }, { bluetooth: true }))
+  const table: [member: string, differing: ReturnType<typeof listing>[]][] = [
+    ['identifier', [listing({ id: 'org.example.other' })]],
+    ['version', [listing({}, { version: '1.0.1' })]],
+    ['range of the plugin interface', [listing({}, { pluginApi: '*' })]],
+    ['name', [listing({ name: 'Open Library' }), listing({}, { name: 'Open Library' })]],
+    ['summary', [listing({ summary: 'Offline, reads nothing' }), listing({}, { summary: 'Offline, reads nothing' })]],
+    ['author', [listing({ author: { name: 'Carrel' } }), listing({ author: undefined }), listing({}, { author: null })]],
+    ['capabilities', [listing({ capabilities: ['metadata.series'] }), listing({}, { capabilities: [] })]],
+    ['hosts', [[], ['b.example.org'], [...hosts, 'c.example.org'], ['*.example.org']].map((hosts) => listing({}, {}, { hosts }))],
+    ['settings with hosts', [listing({}, {}, { hostsFromConfig: [] }), listing({}, {}, { hostsFromConfig: ['address', 'other'] })]],
+    ['data of the library', [listing({}, {}, { library: ['ratings'] }), listing({}, {}, { library: [] })]],
+    ['KB of storage', [listing({}, {}, { storageKB: 0 }), listing({}, {}, { storageKB: 65 })]],
+    ['kind of sign-in', [listing({}, {}, { credentials: null }), listing({}, {}, { credentials: 'oauth2' })]],
+  ]
+  for (const [member, differing] of table)
+    for (const [n, one] of differing.entries()) {
+      const error = t.throws(() => checkEntry(rich, one), { code: 'conflict' }, `${member} ${n}`) as unknown as Error
+      t.ok(error instanceof AppError && error.message.includes(`(${member}): the index lists `), error.message)
+    }
+})
+
+t.test('an older version has members of its own where it differs from the newest, and must match these', async (t) => {
+  const older = read({ version: '0.9.0', name: 'Old echo', summary: 'Repeats' })
+  const plugin = pluginEntry(rich)
+  const version = versionEntry({ manifest: older, sha256: '' }, lies, plugin)
+  t.match(version, { name: 'Old echo', summary: 'Repeats', author: null, capabilities: Object.keys(older.capabilities) })
+  t.same(shownOf(plugin, version), pluginEntry(older))
+  checkEntry(older, { plugin, version })
+  const { name: _name, ...unnamed } = version
+  t.throws(() => checkEntry(older, { plugin, version: unnamed }), {
+    message: /\(name\): the index lists "Echo", the package has "Old echo"/,
+  })
+  const same = versionEntry({ manifest: rich, sha256: '' }, lies, plugin)
+  t.notOk(['name', 'summary', 'author', 'capabilities'].some((member) => member in same))
 })
 
 t.test('why a version cannot be installed', async (t) => {

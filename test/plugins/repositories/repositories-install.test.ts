@@ -102,13 +102,11 @@ t.test('only the package in the index is installed', async (t) => {
   const entry = entryOf([two])
   const promised = entry.versions[0] as (typeof entry.versions)[number]
   const lies: [change: object, message: RegExp][] = [
-    [{ id: 'org.example.other' }, /contains another plugin/],
-    [{ versions: [{ ...promised, version: '1.2.0' }] }, /contains another version/],
-    [{ versions: [{ ...promised, pluginApi: '*' }] }, /needs another version of the plugin interface/],
-    [{ versions: [{ ...promised, permissions: { ...promised.permissions, hosts: [] } }] }, /requests other permissions/],
-    [{ versions: [{ ...promised, permissions: { ...promised.permissions, storageKB: 8 } }] }, /requests other permissions/],
-    [{ versions: [{ ...promised, permissions: { ...promised.permissions, credentials: 'oauth2' } }] }, /requests other permissions/],
-    [{ versions: [{ ...promised, permissions: { ...promised.permissions, library: ['ratings'] } }] }, /requests other permissions/],
+    [{ id: 'org.example.other' }, /\(identifier\): the index lists "org\.example\.other", the package has "org\.example\.echo"/],
+    [{ name: 'Open Library' }, /\(name\): the index lists "Open Library", the package has "Echo"/],
+    [{ capabilities: [] }, /\(capabilities\)/],
+    [{ versions: [{ ...promised, version: '1.2.0' }] }, /\(version\)/],
+    [{ versions: [{ ...promised, permissions: { ...promised.permissions, storageKB: 8 } }] }, /\(KB of storage\): the index lists "8"/],
   ]
   files[at] = two
   let sequence = 1

@@ -192,10 +192,17 @@ t.test('the address of a picture is of no use once the plugin has lost its right
   const own = `/api/v1/plugins/${id}/pictures/${services.pluginPictures.tokenOf('https://api.example.org/own.jpg', shown)}`
   t.match(
     await get(own),
-    { status: 409, json: { message: /You have disabled "Naming"/ } },
+    { status: 404, json: { message: /The user has no plugin org\.example\.naming/ } },
     'a recommendation of a plugin that the user does not use',
   )
   await services.userPlugins.enable(maintainer.id, id)
+  t.match(await get(own), { status: 200 })
+  const { agreedSha256 } = await database('user_plugins').where({ plugin_id: id }).first('agreed_sha256 AS agreedSha256')
+  await database('user_plugins')
+    .where({ plugin_id: id })
+    .update({ agreed_sha256: '0'.repeat(64) })
+  t.match(await get(own), { status: 409, json: { message: /waits until the user enables it again/ } }, 'as its calls do')
+  await database('user_plugins').where({ plugin_id: id }).update({ agreed_sha256: agreedSha256 })
   t.match(await get(own), { status: 200 })
   await services.userPlugins.disable(maintainer.id, id)
   t.match(await get(own), { status: 409 })

@@ -60,7 +60,7 @@ t.test('what pages name is there: other pages, files, flags, scripts and command
     for (const words of all(text, /npm run carrel -- ([a-z][a-z -]*[a-z])/g))
       if (!commands.some(({ name }) => `${words} `.startsWith(`${name} `))) missing.push(`carrel ${words}`)
     if (/^[A-Z]+\.md$|(plugins|recommendations|security|settings|commands)\.md$/.test(page))
-      for (const flag of all(text, /`--([a-z][a-z-]*)/g)) if (!flags.includes(flag)) missing.push(`--${flag}`)
+      for (const flag of all(text, /`--([a-z][a-z0-9-]*)/g)) if (!flags.includes(flag)) missing.push(`--${flag}`)
     t.same(missing, [], page)
   }
 })

@@ -1,7 +1,7 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
-import { consentToInstalled, ORIGIN_FLAGS, readOrigin, UNUSED_KEY } from '#api/cli/plugin.ts'
+import { consentToInstalled, ORIGIN_FLAGS, readOriginFlags, UNUSED_KEY } from '#api/cli/plugin.ts'
 import { CONSENT_FLAGS } from '#api/cli/plugin-consent.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
@@ -187,7 +187,7 @@ const removeCommand = (way: EgressNetwork | undefined): Command => ({
 async function installPlugin(input: CommandInput, { host, repositories }: Opened): Promise<number> {
   const { words, flag, out } = input
   const { id } = await chooseRepository(repositories, words[0] as string)
-  const request = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null, ...readOrigin(flag) }
+  const request = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null, ...readOriginFlags(flag) }
   const { plugin, version, sha256, signature } = await repositories.install(request)
   out.line(`${plugin.key} ${version} is installed.`)
   await consentToInstalled(input, host, { id: plugin.id, sha256, signature })

@@ -1,5 +1,5 @@
 import type { Command } from '#api/cli/command.ts'
-import { choosePlugin, readGiven, withPlugins } from '#api/cli/plugin.ts'
+import { findNamed, readGiven, withPlugins } from '#api/cli/plugin.ts'
 import { printReview, WOULD_ASK } from '#api/cli/plugin-consent.ts'
 import { escapedText, strangerLines } from '#core/foundation/stranger-text.ts'
 import type { Review } from '#plugins/host/consent-review.ts'
@@ -29,8 +29,8 @@ export const pluginReview: Command = {
     withPlugins(input, 'look', async (host) => {
       const { out, cwd } = input
       const word = input.words[0] as string
-      const isInstalled = (await host.list()).some(({ key, id }) => word === key || word === id || `carrel.${word}` === key)
-      const stored = isInstalled ? await host.review((await choosePlugin(host, word)).id) : null
+      const installed = findNamed(await host.list(), word)
+      const stored = installed ? await host.review(installed.id) : null
       const review = stored?.review ?? (await reviewFile(host, await readGiven(word, cwd)))
       await printReview(out, review)
       if (stored?.version.revoked) for (const line of strangerLines('it is revoked, because', stored.version.revoked)) out.line(line)

@@ -45,13 +45,15 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
   })
 }
 
-/** Finds a plugin by its name, the short name of a bundled one, or its id. @throws CommandProblem if there is none */
+/** The plugin with this name, this short name of a bundled one, or this id. */
+export const findNamed = (plugins: readonly InstalledPlugin[], word: string): InstalledPlugin | undefined =>
+  // Nobody else may have an id that begins with this word, so the short name is exact.
+  plugins.find(({ key, id }) => key === word || id === word) ?? plugins.find(({ key }) => key === `carrel.${word}`)
+
+/** As {@link findNamed}. @throws CommandProblem if there is none */
 export async function choosePlugin(host: PluginHost, word: string): Promise<InstalledPlugin> {
   const plugins = await host.list()
-  const called = (fits: (plugin: InstalledPlugin) => boolean) => plugins.filter(fits)
-  const found = called(({ key, id }) => key === word || id === word)
-  // Nobody else may have an id that begins with this word, so the short name is exact.
-  const [chosen] = found.length > 0 ? found : called(({ key }) => key === `carrel.${word}`)
+  const chosen = findNamed(plugins, word)
   if (chosen) return chosen
   const names = plugins.map(({ key }) => key)
   const ends = names.map((name) => name.slice(name.lastIndexOf('.') + 1))
@@ -86,7 +88,7 @@ export const ORIGIN_FLAGS = [
   },
 ] as const
 
-export const readOrigin = (flag: CommandInput['flag']) => ({ trustKey: flag('trust-key'), moveFrom: flag('move-from') })
+export const readOriginFlags = (flag: CommandInput['flag']) => ({ trustKey: flag('trust-key'), moveFrom: flag('move-from') })
 
 /** Who signed a package, one line each. */
 function describeSignature({ signedBy, signedBefore, mayFollow, remarks }: Installation['signature']): string[] {
@@ -117,7 +119,7 @@ export const pluginInstall: Command = {
     return await withPlugins(input, 'make', async (host) => {
       const known = (await host.list()).find(({ key }) => key === manifest.id)
       const isKept = known !== undefined && (await host.versions(known.id)).some((version) => version.sha256 === sha256)
-      const installed = isKept ? null : await host.install(bytes, { userId: null, ...readOrigin(flag) })
+      const installed = isKept ? null : await host.install(bytes, { userId: null, ...readOriginFlags(flag) })
       const id = (installed?.plugin ?? (known as InstalledPlugin)).id
       await consentToInstalled(input, host, { id, sha256, signature: installed?.signature ?? null })
       return 0

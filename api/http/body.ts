@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { memberText, readExactJson } from '#core/foundation/exact-json.ts'
+import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { boundMarks } from '#core/foundation/text.ts'
 
 /** Ordinary JSON bodies have kilobytes; the longest lists of ids stay below this. */
@@ -193,11 +194,6 @@ export function refuseBadText(text: string, path: string): void {
   refuse('invalid_request', 'Text must not contain NUL characters or lone surrogates.', {
     details: [{ path: path.toWellFormed().replaceAll('\0', '\ufffd'), message: 'contains a NUL character or a lone surrogate' }],
   })
-}
-
-/** Escapes one name for a JSON pointer (RFC 6901). */
-export function escapePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 function tooSlow(deadlineMs: number, size: number): AppError {

@@ -1,4 +1,4 @@
-import { escapePointer } from '#api/http/body.ts'
+import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { cutText } from '#core/foundation/text.ts'
 
 /** The keywords of JSON Schema that limit the size of a value. */

@@ -5,6 +5,14 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 
 const Value = Type.Unknown({ description: 'Any JSON.' })
 
+/** One difference of two records. */
+export const RecordDifference = Noun('RecordDifference')({
+  path: Type.String({ description: 'JSON pointer. An entry of a list has its host or its own text as its last part.' }),
+  kind: OneOf(['added', 'removed', 'changed']),
+  before: Type.Optional(Value),
+  after: Type.Optional(Value),
+})
+
 /** Everything that a person needs to consent to one package; no member describes another package, except `agreed`. */
 export const PluginReview = Noun('PluginReview')({
   pluginId: Uuid,
@@ -39,15 +47,7 @@ export const PluginReview = Noun('PluginReview')({
     }),
     { description: 'What was agreed to; null before the first consent.' },
   ),
-  differences: Type.Array(
-    Type.Object({
-      path: Type.String({ description: 'JSON pointer. An entry of a list has its host or its own text as its last part.' }),
-      kind: OneOf(['added', 'removed', 'changed']),
-      before: Type.Optional(Value),
-      after: Type.Optional(Value),
-    }),
-    { description: 'From what was agreed to the record of this package.' },
-  ),
+  differences: Type.Array(RecordDifference, { description: 'From what was agreed to the record of this package.' }),
   rolledBackAt: Nullable(Timestamp, { description: 'When an earlier version replaced this one; null when that did not happen.' }),
   revoked: Nullable(Type.String({ description: 'Why the package is revoked and must not run.' })),
 })

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import type { Needs } from '#api/http/services.ts'
 import { ConfigField, type ConfigSchemaShape, configFields } from '#api/views/config-fields.ts'
+import { RecordDifference } from '#api/views/plugin-review-view.ts'
 import { capabilitiesView } from '#api/views/plugin-view.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { differencesOf } from '#plugins/consent/differences.ts'
@@ -41,15 +42,7 @@ const Agreed = Type.Object(
   {
     sha256: Type.String(),
     at: Timestamp,
-    differences: Type.Array(
-      Type.Object({
-        path: Type.String({ description: 'JSON pointer into the record.' }),
-        kind: OneOf(['added', 'removed', 'changed']),
-        before: Type.Optional(Type.Unknown()),
-        after: Type.Optional(Type.Unknown()),
-      }),
-      { description: 'From what you have agreed to, to what the plugin asks for now.' },
-    ),
+    differences: Type.Array(RecordDifference, { description: 'From what you have agreed to, to what the plugin asks for now.' }),
   },
   { title: 'UserPluginAgreement' },
 )

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { hasHost } from '#plugins/consent/record.ts'
 
 /** One difference of two records. */
@@ -27,9 +28,9 @@ function* compare(before: unknown, after: unknown, path: string): Generator<Diff
     return
   }
   for (const [name, one] of from)
-    if (to.has(name)) yield* compare(one, to.get(name), `${path}/${escaped(name)}`)
-    else yield { path: `${path}/${escaped(name)}`, kind: 'removed', before: one }
-  for (const [name, one] of to) if (!from.has(name)) yield { path: `${path}/${escaped(name)}`, kind: 'added', after: one }
+    if (to.has(name)) yield* compare(one, to.get(name), `${path}/${escapePointer(name)}`)
+    else yield { path: `${path}/${escapePointer(name)}`, kind: 'removed', before: one }
+  for (const [name, one] of to) if (!from.has(name)) yield { path: `${path}/${escapePointer(name)}`, kind: 'added', after: one }
 }
 
 /** The members of an object, or of a list in which each has a name; null for everything else, which is compared whole. */
@@ -44,5 +45,3 @@ function membersOf(value: unknown): Map<string, unknown> | null {
   }
   return named
 }
-
-const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -40,8 +40,8 @@ export function recordOf({
   return JSON.parse(canonicalJson({ format: 1, manifest: rest, signedBy: [...signedBy].sort(), repository })) as ConsentRecord
 }
 
-/** SHA-256 of the canonical JSON, lower-case hex. */
-export const recordHash = (record: ConsentRecord): string => createHash('sha256').update(canonicalJson(record)).digest('hex')
+/** SHA-256 of the canonical JSON of a record or of a part of one, lower-case hex. */
+export const recordHash = (record: object): string => createHash('sha256').update(canonicalJson(record)).digest('hex')
 
 /** @throws invalid_value for a record that is too long for a person to review */
 export function checkRecordSize(record: ConsentRecord): void {

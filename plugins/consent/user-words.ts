@@ -1,6 +1,6 @@
 import { escapedText, strangerLines } from '#core/foundation/stranger-text.ts'
 import type { userRecordOf } from '#plugins/consent/record.ts'
-import type { Manifest } from '#plugins/packages/manifest.ts'
+import { linkUrlsOf, type Manifest } from '#plugins/packages/manifest.ts'
 
 type Told = Pick<Manifest, 'capabilities' | 'permissions' | 'auth' | 'userConfig' | 'author'>
 
@@ -30,7 +30,7 @@ export function describeForUser(
     ...describeSignIn(auth),
     ...describeSettings(userConfig),
     ...(quotaKB > 0 ? [`stores up to ${quotaKB} KB about you`] : []),
-    ...linkHosts(capabilities.webLinks).map((host) => `shows links to ${escapedText(host)}`),
+    ...[...new Set(linkUrlsOf(capabilities).map(({ host }) => host))].map((host) => `shows links to ${escapedText(host)}`),
   ]
 }
 
@@ -54,9 +54,3 @@ function describeSettings(userConfig: Told['userConfig']): string[] {
     ...(typeof member['title'] === 'string' ? strangerLines('the author calls it', member['title']) : []),
   ])
 }
-
-const linkHosts = (links: Told['capabilities']['webLinks']): string[] => [
-  ...new Set(
-    Object.values(links ?? {}).flatMap((url) => (typeof url === 'string' ? [new URL(url.replace(/\{(title|id)\}/, 'x')).host] : [])),
-  ),
-]

@@ -100,7 +100,10 @@ class Administration implements PluginAdministration {
   }
 
   async versions(id: string): Promise<StoredVersion[]> {
-    const { key } = await this.get(id)
+    return await this.#versionsOf(await this.get(id))
+  }
+
+  async #versionsOf({ id, key }: InstalledPlugin): Promise<StoredVersion[]> {
     const { database, revocationOf } = this.#options
     const versions = await listVersions(database, id)
     return await Promise.all(versions.map(async (one) => ({ ...one, revoked: await revocationOf({ key, ...one }) })))
@@ -108,7 +111,7 @@ class Administration implements PluginAdministration {
 
   async review(id: string, sha256?: string): Promise<{ plugin: InstalledPlugin; version: StoredVersion; review: Review }> {
     const plugin = await this.get(id)
-    const versions = await this.versions(id)
+    const versions = await this.#versionsOf(plugin)
     const version =
       sha256 === undefined
         ? (versions.find(({ revoked }) => revoked === null) ?? versions[0])

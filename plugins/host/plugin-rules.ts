@@ -2,6 +2,7 @@ import type { LocalServices } from '#core/settings/local-places.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { checkAddress, type EgressRule } from '#plugins/network/request.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
+import { linkUrlsOf } from '#plugins/packages/manifest.ts'
 import { configuredAddress } from '#plugins/packages/permissions.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -23,8 +24,8 @@ export const requestRules = ({ granted, config, privateOrigins }: Granted, local
 
 /** The hosts of links in answers: those that the plugin may contact, and those of its web links. Links are only opened. */
 export function linkRules(plugin: Granted & Pick<InstalledPlugin, 'manifest'>, local: LocalServices | undefined): EgressRule[] {
-  const { search, series, book, hosts: further = [] } = plugin.manifest.capabilities.webLinks ?? {}
-  const hosts = [search, series, book].flatMap((template) => (template === undefined ? [] : [new URL(template).hostname])).concat(further)
+  const { capabilities } = plugin.manifest
+  const hosts = [...linkUrlsOf(capabilities).map(({ hostname }) => hostname), ...(capabilities.webLinks?.hosts ?? [])]
   const rules = [...requestRules(plugin, local), ...(plugin.granted === null ? [] : hosts.map((host) => ({ host })))]
   return rules.map((rule) => ({ ...rule, methods: ['GET'] }))
 }

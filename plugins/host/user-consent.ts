@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { canonicalJson } from '#plugins/consent/canonical-json.ts'
-import { recordOf, userRecordOf } from '#plugins/consent/record.ts'
+import { recordHash, recordOf, userRecordOf } from '#plugins/consent/record.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { configuredAddress, permissionsOf } from '#plugins/packages/permissions.ts'
@@ -29,7 +28,7 @@ export function userConsentOf(plugin: InstalledPlugin): UserConsent {
   if (before !== undefined) return before
   const { manifest, signedBy } = plugin
   const record = { ...userRecordOf(recordOf({ manifest, signedBy, repository: null })), configuredHosts }
-  const consent = { record, sha256: createHash('sha256').update(canonicalJson(record)).digest('hex') }
+  const consent = { record, sha256: recordHash(record) }
   known.set(key, consent)
   return consent
 }

@@ -1,3 +1,5 @@
+import { partsOf } from '#core/foundation/json-pointer.ts'
+
 /** The subset of JSON Schema that describes manifests. */
 export interface Shape {
   type?: string
@@ -19,13 +21,6 @@ export interface Shape {
   /** What an absent value means. */
   default?: unknown
 }
-
-/** The parts of a JSON pointer. */
-export const partsOf = (pointer: string): string[] =>
-  pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 
 /** The schema at a JSON pointer; undefined when there is none. */
 export function shapeAt(schema: Shape, pointer: string): Shape | undefined {

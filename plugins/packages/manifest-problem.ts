@@ -1,6 +1,7 @@
+import { partsOf } from '#core/foundation/json-pointer.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
-import { formOf, partsOf, type Shape, shapeAt } from '#plugins/packages/manifest-form.ts'
+import { formOf, type Shape, shapeAt } from '#plugins/packages/manifest-form.ts'
 
 /** An error of a schema check. */
 interface SchemaProblem {

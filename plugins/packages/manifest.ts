@@ -251,6 +251,10 @@ export const MANIFEST_SHAPE = Manifest as Shape
 /** Maximum size of a manifest: one with long lists has 10 KB. */
 export const MANIFEST_BYTES_MAX = 64 * 1024
 
+/** The addresses of the links that a manifest offers; their placeholders are a part of the path. */
+export const linkUrlsOf = ({ webLinks: { book, search, series } = {} }: Manifest['capabilities']): URL[] =>
+  [book, search, series].flatMap((template) => (template === undefined ? [] : [new URL(template)]))
+
 /** Paths of the functions that a plugin must define, by its manifest. */
 export const methodsOf = ({ capabilities }: Manifest): string[] =>
   Object.entries(capabilities).flatMap(([capability, given]) =>

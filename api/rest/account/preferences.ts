@@ -1,10 +1,10 @@
 import Type from 'typebox'
-import { escapePointer } from '#api/http/body.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { PREFERENCE_BYTES_MAX, PREFERENCES_MAX, Preference, PreferenceKey } from '#core/account/preference.ts'
 import { deletePreference, getPreference, listPreferences, savePreferences } from '#core/account/preference-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { FreeJson } from '#core/foundation/schema.ts'
 
 type Services = Needs<'database'>

@@ -1,5 +1,4 @@
 import t, { type Test } from 'tap'
-import { openPluginHost } from '#api/compose-plugin-host.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
 import { pluginActionRoutes } from '#api/rest/plugins/plugin-actions.ts'
@@ -10,7 +9,7 @@ import { openEgress } from '#plugins/network/egress.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { openRepositories } from '#plugins/repositories/repositories.ts'
-import { openPictures, SECRETS } from '#test/support/plugin-hosts.ts'
+import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { key, publicKey, saying } from '#test/support/plugin-repositories.ts'
 import { entryOf, type Files, filesOf, indexOf, newKey, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
@@ -29,8 +28,8 @@ async function openAdmin(t: Test, packages: readonly Buffer[]) {
   const server = await openTestServer(t, {
     routes: [...pluginRoutes, ...pluginActionRoutes, ...pluginRepositoryRoutes] as unknown as Route<Services>[],
     services: ({ database }) => {
-      const egress = openEgress(repository.way)
-      const plugins = openPluginHost({ database, supervisor, egress, log: silentLog, secrets: SECRETS })
+      const served = openServedPlugins(t, database, supervisor, openEgress(repository.way))
+      const { plugins } = served
       const repositories = openRepositories({
         ...{
           database,
@@ -41,11 +40,8 @@ async function openAdmin(t: Test, packages: readonly Buffer[]) {
         },
         onRevoked: () => plugins.applyRevocations(),
       })
-      t.teardown(async () => {
-        await repositories.close()
-        plugins.close()
-      })
-      return { plugins, pluginPictures: openPictures(database, plugins, egress), repositories }
+      t.teardown(() => repositories.close())
+      return { ...served, repositories }
     },
   })
   const ask = <T = Record<string, never>>(method: string, path: string, body?: unknown, token = server.adminToken) =>

@@ -25,8 +25,9 @@ export async function readPlans({ url, client }: FilledServer): Promise<{ rows: 
   const rows: Record<string, object> = {}
   const scanning: string[] = []
   for (const target of ['books', 'series'] as const)
-    for (const [field, { family }] of Object.entries(FILTER_FIELDS[target])) {
-      const condition = compileFilter({ [field]: OPERANDS[family] }, target, caller)
+    for (const [field, { family, words = [] }] of Object.entries(FILTER_FIELDS[target])) {
+      const operand = words[0] === undefined ? OPERANDS[family] : { operator: 'is', value: words[0] }
+      const condition = compileFilter({ [field]: operand }, target, caller)
       const { sql, bindings } = condition.whole ?? condition
       const counting = database(target)
         .count()

@@ -8,11 +8,13 @@ import { openAccounts } from '#core/account/accounts.ts'
 import { openEventAudience } from '#core/account/event-audience-query.ts'
 import { reportNarrowedKeys } from '#core/account/narrowed-keys-store.ts'
 import type { PasswordCost } from '#core/account/password.ts'
+import { openBookAnalyses } from '#core/analysis/analyze-book.ts'
+import { openBulkAnalyses } from '#core/analysis/bulk-analyses.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
-import { tokenKey } from '#core/database/data-folder.ts'
 import { openDiskProbe } from '#core/database/disk-space.ts'
 import { openDatabaseProbe } from '#core/database/liveness-query.ts'
+import { tokenKey } from '#core/embedded/data-folder.ts'
 import { openAnnouncer } from '#core/events/announcer.ts'
 import { openEvents } from '#core/events/follow.ts'
 import { type Exports, openExports } from '#core/exports/series-exports.ts'
@@ -20,16 +22,14 @@ import type { Log } from '#core/foundation/log.ts'
 import { openLoopWatch } from '#core/foundation/loop-watch.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
-import { openBookAnalyses } from '#core/ingest/analyze-book.ts'
-import { openBulkAnalyses } from '#core/ingest/bulk-analyses.ts'
-import { openReprocessing } from '#core/ingest/reprocess-titles.ts'
-import { openScans, type Scans } from '#core/ingest/scans.ts'
 import { openMaintenance } from '#core/maintenance/maintenance.ts'
 import { openSeriesDownloads } from '#core/reading/download-series.ts'
-import { openPageCacheUpkeep } from '#core/reading/page-cache-upkeep.ts'
+import { openPageCacheMaintenance } from '#core/reading/page-cache-maintenance.ts'
 import { PositionLists } from '#core/reading/position-lists.ts'
 import { openPublications } from '#core/reading/publications.ts'
 import { openPageReader, type PageReader } from '#core/reading/read-page.ts'
+import { openReprocessing } from '#core/scan/reprocess-titles.ts'
+import { openScans, type Scans } from '#core/scan/scans.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 import { openTaskMetrics, type TaskMetrics } from '#core/tasks/task-metrics.ts'
@@ -186,7 +186,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
   const plugins = await openPlugins({ ...dependencies, jobs, tasks, supervisor, rules, drawCover, resizeImage })
   try {
     const reading = await openReading(dependencies, pool)
-    openPageCacheUpkeep({ tasks, cache: reading.services.pageReader.cache })
+    openPageCacheMaintenance({ tasks, cache: reading.services.pageReader.cache })
     return {
       services: {
         settings,

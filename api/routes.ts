@@ -17,15 +17,15 @@ import { userRoutes } from '#api/rest/account/users.ts'
 import { filesystemRoutes } from '#api/rest/admin/filesystem.ts'
 import { healthRoutes } from '#api/rest/admin/health.ts'
 import { infoRoutes } from '#api/rest/admin/info.ts'
+import { maintenanceRoutes } from '#api/rest/admin/maintenance.ts'
 import { metricsRoutes } from '#api/rest/admin/metrics.ts'
 import { serverMetricsRoutes } from '#api/rest/admin/server-metrics.ts'
 import { settingRoutes } from '#api/rest/admin/settings.ts'
 import { setupRoutes } from '#api/rest/admin/setup.ts'
 import { setupSettingRoutes } from '#api/rest/admin/setup-settings.ts'
-import { taskAdminRoutes } from '#api/rest/admin/task-upkeep.ts'
+import { taskAdminRoutes } from '#api/rest/admin/task-maintenance.ts'
 import { taskRoutes } from '#api/rest/admin/tasks.ts'
 import { templateRoutes } from '#api/rest/admin/templates.ts'
-import { upkeepRoutes } from '#api/rest/admin/upkeep.ts'
 import { analysisRoutes } from '#api/rest/catalog/analyses.ts'
 import { bookMetadataRoutes } from '#api/rest/catalog/book-metadata.ts'
 import { bookTaxonomyRoutes } from '#api/rest/catalog/book-taxonomy.ts'
@@ -41,9 +41,9 @@ import { readListRoutes } from '#api/rest/catalog/read-lists.ts'
 import { scanPreviewRoutes } from '#api/rest/catalog/scan-preview.ts'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
 import { seriesDownloadRoutes } from '#api/rest/catalog/series-download.ts'
+import { seriesMaintenanceRoutes } from '#api/rest/catalog/series-maintenance.ts'
 import { seriesMetadataRoutes } from '#api/rest/catalog/series-metadata.ts'
 import { seriesTitleRoutes } from '#api/rest/catalog/series-titles.ts'
-import { seriesUpkeepRoutes } from '#api/rest/catalog/series-upkeep.ts'
 import { taxonomyRoutes } from '#api/rest/catalog/taxonomy.ts'
 import { thumbnailRoutes } from '#api/rest/catalog/thumbnails.ts'
 import { vocabularyRoutes } from '#api/rest/catalog/vocabulary.ts'
@@ -88,7 +88,7 @@ export const routes: readonly Route<Services>[] = [
   ...metadataEntryRoutes,
   ...seriesTitleRoutes,
   ...seriesDownloadRoutes,
-  ...seriesUpkeepRoutes,
+  ...seriesMaintenanceRoutes,
   ...taxonomyRoutes,
   ...vocabularyRoutes,
   ...bookTaxonomyRoutes,
@@ -107,7 +107,7 @@ export const routes: readonly Route<Services>[] = [
   ...exportRoutes,
   ...templateRoutes,
   ...settingRoutes,
-  ...upkeepRoutes,
+  ...maintenanceRoutes,
   ...metricsRoutes,
   ...pluginRoutes,
   ...bundledPluginRoutes,

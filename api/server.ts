@@ -22,11 +22,11 @@ import { routerPath } from '#api/http/route-path.ts'
 import type { Services } from '#api/http/services.ts'
 import { routes as ownRoutes } from '#api/routes.ts'
 import { readListState } from '#core/catalog/list-state-query.ts'
+import { COVER_BYTES_MAX } from '#core/covers/cover.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
-import { COVER_BYTES_MAX } from '#core/metadata/cover.ts'
 import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
 /** Time for all headers of a request to arrive: they fit into one packet. Node checks it every 30 s. */

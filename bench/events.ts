@@ -18,7 +18,7 @@ import { median } from '#bench/load.ts'
 import { verdict } from '#bench/verdict.ts'
 import { makeApiKey } from '#core/account/api-key.ts'
 import { ROLE_PERMISSIONS } from '#core/account/permission.ts'
-import { findRunningUrl } from '#core/database/embedded-postgres.ts'
+import { findRunningUrl } from '#core/embedded/embedded-postgres.ts'
 import { startServer } from '#test/support/running-server.ts'
 
 const { values } = parseArgs({ options: { streams: { type: 'string', default: '5000' }, events: { type: 'string', default: '20' } } })

@@ -12,8 +12,8 @@ import { type Bench, ROWS, type Target } from '#bench/feeds/rows.ts'
 import { FILL_PEOPLE } from '#bench/fill-people.ts'
 import { type Load, loadHttp, median } from '#bench/load.ts'
 import { verdict } from '#bench/verdict.ts'
-import { findRunningUrl } from '#core/database/embedded-postgres.ts'
-import { coverPath } from '#core/metadata/cover.ts'
+import { coverPath } from '#core/covers/cover.ts'
+import { findRunningUrl } from '#core/embedded/embedded-postgres.ts'
 import { startServer } from '#test/support/running-server.ts'
 
 const { values } = parseArgs({

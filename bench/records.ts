@@ -13,7 +13,7 @@ import sharp from 'sharp'
 import { median } from '#bench/load.ts'
 import { findLoadClient } from '#bench/load-client.ts'
 import { verdict } from '#bench/verdict.ts'
-import { findRunningUrl } from '#core/database/embedded-postgres.ts'
+import { findRunningUrl } from '#core/embedded/embedded-postgres.ts'
 import { awaitScan, startServer } from '#test/support/running-server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 

@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import { ACCOUNTS, SHARING } from '#migrations/baseline/accounts.ts'
 import { CATALOG } from '#migrations/baseline/catalog.ts'
 import { LIBRARIES } from '#migrations/baseline/libraries.ts'
+import { EXPORTS, HEALTH, SETTINGS } from '#migrations/baseline/maintenance.ts'
 import { MATCHING } from '#migrations/baseline/matching.ts'
 import { COVERS, METADATA, PEOPLE } from '#migrations/baseline/metadata.ts'
 import { NUMBERS } from '#migrations/baseline/numbers.ts'
@@ -11,7 +12,6 @@ import { RECOMMENDATIONS } from '#migrations/baseline/recommendations.ts'
 import { SEARCH, textSql } from '#migrations/baseline/search.ts'
 import { SERIES_NUMBERS } from '#migrations/baseline/series-numbers.ts'
 import { installWorker, TASKS } from '#migrations/baseline/tasks.ts'
-import { EXPORTS, HEALTH, SETTINGS } from '#migrations/baseline/upkeep.ts'
 
 /** The schema of the first release. Later changes are migrations of their own; this one stays as it is from then on. */
 export async function up(knex: Knex): Promise<void> {

@@ -61,8 +61,8 @@ const ACCEPTED: [path: RegExp, expression: RegExp, reason: string][] = [
 const MADE_ONCE = [
   'core/foundation/schema.ts',
   'core/foundation/stranger-text.ts',
-  'core/metadata/name-numbers.ts',
-  'core/metadata/orphans.ts',
+  'core/fields/name-numbers.ts',
+  'core/maintenance/orphans.ts',
   'plugin-sdk/text.ts',
   'plugins/packages/read-manifest.ts',
 ]

@@ -9,7 +9,7 @@ const PRINTERS = /\b(quotedText|escapedText|escapedLines|briefText|strangerLines
 
 /** Files that remove characters from what they store, or write for another program. Nothing of them is printed beside words of ours. */
 const OTHERS = new Set([
-  ...['core/account/user.ts', 'core/exports/export-format.ts', 'core/foundation/archive-names.ts', 'core/foundation/name-text.ts'],
+  ...['core/account/user.ts', 'core/exports/export-format.ts', 'core/reading/archive-names.ts', 'core/foundation/name-text.ts'],
   ...['core/matching/plain-text.ts', 'core/shelves/import-reading-list.ts', 'plugins/devkit/types-command.ts', 'plugins/host/results.ts'],
 ])
 /** The only files that write to a terminal: the question for a password is ours, and the others escape every line. */

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { findCycles, findViolations, ORDER, readSources, SOURCE_FOLDERS, sourcePaths } from '#test/support/architecture.ts'
+import { findCycles, findMisplaced, findViolations, ORDER, readSources, SOURCE_FOLDERS, sourcePaths } from '#test/support/architecture.ts'
 import { findUnboundedKeys } from '#test/support/registers.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -28,6 +28,15 @@ t.test('no files import one another in a ring', async (t) => {
     { path: 'core/catalog/b.ts', text: `import type { A } from './a.ts'` },
   ]
   t.same(findCycles(ring), [['core/catalog/a.ts', 'core/catalog/b.ts', 'core/catalog/a.ts']])
+})
+
+t.test('a folder can be looked over, and what only one folder uses lies there', async (t) => {
+  t.same(findMisplaced(readSources(root, sourcePaths(root))), [])
+  const text = `import { x } from '#core/foundation/x.ts'`
+  const user = (path: string) => ({ path, text })
+  t.match(findMisplaced([user('core/scan/a.ts'), user('core/scan/b.ts'), user('test/core/tasks/c.ts')]), [/only core\/scan uses it/])
+  t.same(findMisplaced([user('core/scan/a.ts'), user('core/tasks/c.ts')]), [])
+  t.match(findMisplaced(Array.from({ length: 46 }, (_, at) => ({ path: `core/scan/${at}.ts`, text: '' }))), [/46 files/])
 })
 
 t.test('no cache and no register keeps keys as long as a client makes them', async (t) => {
@@ -83,7 +92,7 @@ t.test('what answers are compared with lies in the repository', async (t) => {
 t.test('the rules bite', async (t) => {
   const cases: [path: string, text: string, complaint: RegExp][] = [
     ['core/catalog/book.ts', `import { x } from '#api/main.ts'`, /core\/ may import nothing of ours/],
-    ['core/ingest/scans.ts', `import { x } from '#core/conditions/condition.ts'`, /only the program of an isolate/],
+    ['core/scan/scans.ts', `import { x } from '#core/conditions/condition.ts'`, /only the program of an isolate/],
     ['core/catalog/book.ts', `import { x } from '../../workers/zip.ts'`, /core\/ may import nothing of ours/],
     ['core/catalog/book.ts', `import knex from 'knex'`, /only .* may/],
     ['api/rest/catalog/books.ts', `import { openPool } from '#workers/pool/pool.ts'`, /api\/ may import core, plugins/],
@@ -101,7 +110,7 @@ t.test('the rules bite', async (t) => {
     t.match(findViolations([{ path, text }]).join('; '), complaint, `${path}: ${text.trim().slice(0, 50)}`)
 
   const fine: [path: string, text: string][] = [
-    ['core/catalog/book-store.ts', `import knex from 'knex'`],
+    ['core/analysis/book-store.ts', `import knex from 'knex'`],
     ['core/catalog/record.ts', `import type { Knex } from 'knex'`],
     ['api/main.ts', `import { openPool } from '#workers/pool/pool.ts'`],
     ['workers/images/image.ts', `import sharp from 'sharp'`],

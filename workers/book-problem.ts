@@ -1,4 +1,4 @@
-import type { BookErrorType, Problem } from '#core/metadata/analysis.ts'
+import type { BookErrorType, Problem } from '#core/fields/analysis.ts'
 
 /**
  * A book, or a part of it, that cannot be read. It is thrown and caught inside one thread and leaves it as its `problem`,

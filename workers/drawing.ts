@@ -1,4 +1,4 @@
-import type { Cover, LibraryFile, Problem } from '#core/metadata/analysis.ts'
+import type { Cover, LibraryFile, Problem } from '#core/fields/analysis.ts'
 
 interface Drawing {
   /** Path of the file. For a picture from memory, the key under which a refusal is cached. */

@@ -6,10 +6,10 @@ import type { Command, CommandInput } from '#api/cli/command.ts'
 import { NoDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { tryListening } from '#api/cli/start-check.ts'
 import { typed } from '#api/cli/typed.ts'
-import { describeDenied, findHolder, userName } from '#core/database/data-folder.ts'
 import { inspectDatabase, refuseIncompatible } from '#core/database/database.ts'
-import { findPostgresRunner, readPostgresVersion } from '#core/database/postgres-binaries.ts'
-import { listLibraries } from '#core/ingest/library-progress-query.ts'
+import { describeDenied, findHolder, userName } from '#core/embedded/data-folder.ts'
+import { findPostgresRunner, readPostgresVersion } from '#core/embedded/postgres-binaries.ts'
+import { listLibraries } from '#core/scan/library-progress-query.ts'
 
 const GB = 1024 ** 3
 /** With less, the first scan of a medium-sized library fills the disk: database, covers, page cache. */

@@ -1,9 +1,9 @@
 import type { Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
+import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/fields/analysis.ts'
 import { briefText, escapedText } from '#core/foundation/stranger-text.ts'
-import type { LibraryProgress, LibrarySummary } from '#core/ingest/library-progress-query.ts'
-import { describeUnrelatedFolder } from '#core/ingest/scans.ts'
-import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/metadata/analysis.ts'
+import type { LibraryProgress, LibrarySummary } from '#core/scan/library-progress-query.ts'
+import { describeUnrelatedFolder } from '#core/scan/scans.ts'
 
 /** Messages may contain long text from files; the summary shortens them. */
 const TEXT_LENGTH_MAX = 160

@@ -8,7 +8,7 @@ import type { Work } from '#api/compose.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
-import { getLibrarySummary, type ListedLibrary, listLibraries } from '#core/ingest/library-progress-query.ts'
+import { getLibrarySummary, type ListedLibrary, listLibraries } from '#core/scan/library-progress-query.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
 
 /** Finds a library by name, id or folder. @throws CommandProblem if there is none, or more than one */
@@ -45,7 +45,7 @@ export const libraryAdd: Command = {
     const folder = absolutePath(words[0]!, cwd)
     return await withDatabase({ settings, log, stop }, 'make', async (opened) => {
       const name = flag('name')
-      const [{ openWork }, { addLibrary }] = await Promise.all([import('#api/compose.ts'), import('#core/ingest/add-library.ts')])
+      const [{ openWork }, { addLibrary }] = await Promise.all([import('#api/compose.ts'), import('#core/scan/add-library.ts')])
       const work = await openWork({ settings: opened.settings, log, database: opened.database })
       try {
         const dependencies = { database: opened.database, scans: work.scans, rules: work.rules, settings: opened.settings }
@@ -126,7 +126,7 @@ export const libraryRemove: Command = {
         throw new CommandProblem(
           `This removes the records of ${books} of "${escapedText(library.name)}". To confirm: ${typed(`library remove ${quoted(input.words[0] as string)} --yes`)}`,
         )
-      const { removeLibrary } = await import('#core/ingest/edit-library.ts')
+      const { removeLibrary } = await import('#core/scan/edit-library.ts')
       await removeLibrary({ database: opened.database, scans: work.scans, dataFolder: opened.settings.dataFolder }, library.id)
       input.out.line(`Removed the library "${escapedText(library.name)}"; its files stay in ${escapedText(library.path)}.`)
     }),
@@ -149,7 +149,7 @@ export const libraryEdit: Command = {
       const [name, folder, active] = ['name', 'folder', 'active'].map((flag) => input.flag(flag))
       if (name === undefined && folder === undefined && active === undefined)
         throw new CommandProblem('Give at least one of --name, --folder, --active and --no-active.')
-      const { editLibrary } = await import('#core/ingest/edit-library.ts')
+      const { editLibrary } = await import('#core/scan/edit-library.ts')
       await editLibrary({ database: opened.database, rules: work.rules, settings: opened.settings }, library.id, {
         ...(name !== undefined && { name }),
         ...(folder !== undefined && { path: absolutePath(folder, input.cwd) }),

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
+import { checkDatabase, closeDatabase, migrate, openDatabase, pendingMigrations, refuseIncompatible } from '#core/database/database.ts'
 import {
   type DataFolder,
   describeDenied,
@@ -11,10 +12,9 @@ import {
   makeDataFolder,
   openDataFolder,
   type Purpose,
-} from '#core/database/data-folder.ts'
-import { checkDatabase, closeDatabase, migrate, openDatabase, pendingMigrations, refuseIncompatible } from '#core/database/database.ts'
-import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
-import { closeFolders } from '#core/database/private-folders.ts'
+} from '#core/embedded/data-folder.ts'
+import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres } from '#core/embedded/embedded-postgres.ts'
+import { closeFolders } from '#core/embedded/private-folders.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { Settings } from '#core/settings/settings.ts'
 

@@ -4,7 +4,7 @@ import { type Command, type CommandInput, CommandProblem } from '#api/cli/comman
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
 import { CONSENT_FLAGS, checkGiven, consentToShown, printReview } from '#api/cli/plugin-consent.ts'
 import { typed } from '#api/cli/typed.ts'
-import { credentialKeys } from '#core/database/data-folder.ts'
+import { credentialKeys } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'

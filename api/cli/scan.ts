@@ -5,7 +5,7 @@ import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
 import { typed } from '#api/cli/typed.ts'
 import { AppError } from '#core/foundation/errors.ts'
-import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/ingest/library-progress-query.ts'
+import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/scan/library-progress-query.ts'
 
 const PROGRESS_MS = 1_000
 

@@ -5,16 +5,16 @@ import { type OpenedDatabase, openOwnDatabase } from '#api/cli/open-database.ts'
 import { checkStart, describeListenFailure } from '#api/cli/start-check.ts'
 import { describeStart, StartClock } from '#api/cli/start-clock.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
+import { describeStall, openWatchdog, suspectsOf, takeStall, type Watchdog } from '#api/cli/watchdog.ts'
 import type { Composition } from '#api/compose.ts'
 import { STALLED_SIGNAL } from '#api/exit-codes.mjs'
 import { watchGarbage } from '#api/garbage.ts'
 import type { Services } from '#api/http/services.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
-import { watchDataFolder } from '#core/database/data-folder-watch.ts'
+import { noteSuspects } from '#core/analysis/suspect-store.ts'
+import { watchDataFolder } from '#core/embedded/data-folder-watch.ts'
 import { AppError } from '#core/foundation/errors.ts'
-import { describeStall, openWatchdog, suspectsOf, takeStall, type Watchdog } from '#core/foundation/watchdog.ts'
-import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/ingest/library-progress-query.ts'
-import { noteSuspects } from '#core/ingest/suspect-store.ts'
+import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/scan/library-progress-query.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
 
 /** How long requests in progress may take after a stop signal; orchestrators kill after 10 to 30 s. */
@@ -38,7 +38,7 @@ export const serve: Command = {
 }
 
 /** Loading HTTP and image code takes a second. Other commands do not need it, and PostgreSQL starts meanwhile. */
-const load = () => Promise.all([import('#api/compose.ts'), import('#api/server.ts'), import('#core/ingest/add-library.ts')])
+const load = () => Promise.all([import('#api/compose.ts'), import('#api/server.ts'), import('#core/scan/add-library.ts')])
 
 type Closers = { what: string; close: () => Promise<void> }[]
 
@@ -165,7 +165,7 @@ async function watchMainThread({ log }: CommandInput, { settings, database }: Op
 /** Removes covers that a killed server left behind; returns a function that stops this. */
 function clearInBackground({ database, settings: { dataFolder }, log }: Services): () => Promise<void> {
   const stop = new AbortController()
-  const clearing = import('#core/metadata/clear-cover-orphans.ts')
+  const clearing = import('#core/covers/clear-cover-orphans.ts')
     .then(({ clearCoverOrphans }) => clearCoverOrphans({ database, dataFolder }, stop.signal))
     .catch((error: unknown) => {
       if (!stop.signal.aborted) log.error({ err: error }, 'Could not remove orphaned covers')

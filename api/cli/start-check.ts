@@ -28,7 +28,7 @@ export async function checkStart(
   if (failure !== null) throw new CommandProblem(describeListenFailure(failure, settings), { cause: failure })
   if (settings.databaseUrl !== null || folders.length === 0) return
   if (await stat(path.join(settings.dataFolder, 'postgres', 'PG_VERSION')).catch(() => null)) return
-  const { checkFolder } = await import('#core/ingest/edit-library.ts')
+  const { checkFolder } = await import('#core/scan/edit-library.ts')
   for (const folder of folders) await checkFolder(folder, settings)
 }
 

@@ -6,7 +6,7 @@ import type { Accounts } from '#core/account/accounts.ts'
 import { PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
 import { ROLES, type Role } from '#core/account/permission.ts'
 import type { User } from '#core/account/user.ts'
-import { tokenKey } from '#core/database/data-folder.ts'
+import { tokenKey } from '#core/embedded/data-folder.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
 

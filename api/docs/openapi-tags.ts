@@ -35,7 +35,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   tasks: 'Background tasks.',
   templates: 'Templates and conditions over books and series.',
   thumbnails: 'Regeneration of thumbnails.',
-  upkeep: 'Cleanup of the data folder.',
+  maintenance: 'Removal of files that nothing needs.',
   user: 'The signed-in user.',
   users: 'All users, for administrators.',
 }

@@ -13,9 +13,9 @@ import { findAdjacentBooks, listOnDeck } from '#core/catalog/book-query.ts'
 import { listDuplicateIds } from '#core/catalog/duplicates.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { readSearch } from '#core/catalog/search-query.ts'
+import { BOOK_MEDIA_TYPES } from '#core/fields/book-format.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
-import { BOOK_MEDIA_TYPES } from '#core/metadata/book-format.ts'
 
 type Services = Needs<'database' | 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()

@@ -5,9 +5,9 @@ import { KOMGA_MEDIA } from '#api/komga/media-profile.ts'
 import { numberText, personsOf, secondsOf, sizeText } from '#api/komga/values.ts'
 import type { Book } from '#core/catalog/book.ts'
 import type { BookDetail } from '#core/catalog/book-detail-query.ts'
+import { stemOf } from '#core/fields/book-format.ts'
+import { dayOf, issuedOf } from '#core/fields/release-date.ts'
 import { Nullable } from '#core/foundation/schema.ts'
-import { stemOf } from '#core/metadata/book-format.ts'
-import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 
 export const KomgaAuthor = Type.Object({ name: Type.String(), role: Type.String() }, { title: 'KomgaAuthor' })
 export const KomgaLink = Type.Object({ label: Type.String(), url: Type.String() }, { title: 'KomgaLink' })

@@ -1,4 +1,4 @@
-import { BOOK_FORMATS, type BookFormat } from '#core/metadata/book-format.ts'
+import { BOOK_FORMATS, type BookFormat } from '#core/fields/book-format.ts'
 
 export type MediaProfile = 'DIVINA' | 'EPUB' | 'PDF'
 

@@ -7,6 +7,7 @@ import { komgaEndpointOf } from '#api/komga/route.ts'
 import { getLabelIds } from '#api/komga/sharing-labels.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { setSeriesTags } from '#core/account/sharing-store.ts'
+import type { PatchOf } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { isUuid, Uuid } from '#core/foundation/schema.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
@@ -14,7 +15,6 @@ import { lockBooks, patchBooks, setBookNames } from '#core/metadata/edit-book-me
 import { replaceEntries } from '#core/metadata/edit-entries.ts'
 import { lockSeries, patchSeries, setSeriesNames } from '#core/metadata/edit-series-metadata.ts'
 import { readNames } from '#core/metadata/name.ts'
-import type { PatchOf } from '#core/metadata/record-kind.ts'
 
 type Services = Needs<'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()

@@ -8,7 +8,7 @@ import { secondsOf } from '#api/komga/values.ts'
 import type { UserDetail } from '#core/account/user.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeJson, FreeObject, Nullable, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
-import { browseFolder, listRootFolders } from '#core/ingest/browse-folders.ts'
+import { browseFolder, listRootFolders } from '#core/scan/browse-folders.ts'
 
 type Services = Needs<'accounts' | 'database' | 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()

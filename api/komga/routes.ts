@@ -4,6 +4,7 @@ import { komgaAdminUserRoutes } from '#api/komga/admin-user-routes.ts'
 import { komgaBookRoutes } from '#api/komga/book-routes.ts'
 import { komgaEventRoutes } from '#api/komga/event-routes.ts'
 import { komgaLibraryRoutes } from '#api/komga/library-routes.ts'
+import { komgaMaintenanceRoutes } from '#api/komga/maintenance-routes.ts'
 import { komgaMatchRoutes } from '#api/komga/match-routes.ts'
 import { komgaMetadataRoutes } from '#api/komga/metadata-routes.ts'
 import { komgaMetricRoutes } from '#api/komga/metric-routes.ts'
@@ -16,7 +17,6 @@ import { komgaSeriesRoutes } from '#api/komga/series-routes.ts'
 import { komgaShelfRoutes } from '#api/komga/shelf-routes.ts'
 import { komgaTachiyomiRoutes } from '#api/komga/tachiyomi-routes.ts'
 import { komgaThumbnailRoutes } from '#api/komga/thumbnail-routes.ts'
-import { komgaUpkeepRoutes } from '#api/komga/upkeep-routes.ts'
 import { komgaUserRoutes } from '#api/komga/user-routes.ts'
 import { komgaVocabularyRoutes } from '#api/komga/vocabulary-routes.ts'
 
@@ -37,7 +37,7 @@ export const komgaRoutes: readonly Route<Services>[] = [
   ...komgaPolledRoutes,
   ...komgaReadingRoutes,
   ...komgaThumbnailRoutes,
-  ...komgaUpkeepRoutes,
+  ...komgaMaintenanceRoutes,
   ...komgaEventRoutes,
   ...komgaMetricRoutes,
   ...komgaRefusedRoutes,

@@ -11,7 +11,7 @@ import {
   type Relation,
 } from '#api/opds/feed-model.ts'
 import { documentOf, element, type Markup, type XmlNode } from '#api/opds/xml.ts'
-import type { AuthorRole } from '#core/metadata/field.ts'
+import type { AuthorRole } from '#core/fields/field.ts'
 
 /** Writes feeds as OPDS 1.2: Atom with the elements of OPDS, Dublin Core, OpenSearch and page streaming (OPDS-PSE 1.2). */
 

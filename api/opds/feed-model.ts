@@ -1,4 +1,4 @@
-import type { AuthorRole } from '#core/metadata/field.ts'
+import type { AuthorRole } from '#core/fields/field.ts'
 
 /**
  * The catalog, independent of the version of OPDS: feeds are built once from the lists that REST uses, and two writers (atom.ts, opds2.ts)

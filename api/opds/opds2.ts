@@ -12,9 +12,9 @@ import {
   pagesOf,
   type Relation,
 } from '#api/opds/feed-model.ts'
-import { CONTRIBUTOR_OF_ROLE } from '#core/metadata/contributor-role.ts'
-import { languageTag } from '#core/metadata/language-tag.ts'
-import { dayOf } from '#core/metadata/release-date.ts'
+import { CONTRIBUTOR_OF_ROLE } from '#core/fields/contributor-role.ts'
+import { languageTag } from '#core/fields/language-tag.ts'
+import { dayOf } from '#core/fields/release-date.ts'
 import { DIVINA_TYPE, PROGRESSION_TYPE, WEBPUB_TYPE } from '#core/reading/web-publication.ts'
 
 /** Writes feeds as OPDS 2.0: JSON in the format of Readium web publications. Unknown members are left out, never null. */

@@ -5,8 +5,8 @@ import type { CoverSize } from '#api/opds/addresses.ts'
 import { pagePicture } from '#api/views/page-picture.ts'
 import { bookThumbnail } from '#api/views/thumbnail.ts'
 import { findChosenCover } from '#core/catalog/choose-cover.ts'
+import { checkOwner } from '#core/covers/chosen-cover-store.ts'
 import { AppError, type ErrorCode } from '#core/foundation/errors.ts'
-import { checkOwner } from '#core/metadata/chosen-cover-store.ts'
 import { PAGE_WIDTHS } from '#core/reading/page-variant.ts'
 
 type Services = Needs<'database' | 'pageReader' | 'settings'>

@@ -9,8 +9,8 @@ import { coverImage, FEED_PICTURES, pageImage } from '#api/opds/pictures.ts'
 import { documentReply } from '#api/opds/send-document.ts'
 import { bookFile } from '#api/views/book-file.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
+import { BOOK_MEDIA_TYPES } from '#core/fields/book-format.ts'
 import { AnyInteger, OneOf, Uuid } from '#core/foundation/schema.ts'
-import { BOOK_MEDIA_TYPES } from '#core/metadata/book-format.ts'
 import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
 type Services = Needs<'database' | 'pageReader' | 'settings'>

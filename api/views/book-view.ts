@@ -5,10 +5,10 @@ import type { Caller } from '#core/account/caller.ts'
 import { Book } from '#core/catalog/book.ts'
 import { fullBooks } from '#core/catalog/book-query.ts'
 import { BOOK_SORT_FIELDS } from '#core/catalog/book-sort-query.ts'
+import { FULL_AT_ONCE } from '#core/fields/limits.ts'
 import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { sortParameter } from '#core/foundation/sort.ts'
 import { BookDetailMetadata, FullBookMetadata } from '#core/metadata/book-metadata-record.ts'
-import { FULL_AT_ONCE } from '#core/metadata/limits.ts'
 
 type Services = Needs<'database' | 'settings'>
 

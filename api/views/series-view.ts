@@ -7,9 +7,9 @@ import { FullSeries } from '#core/catalog/full-series.ts'
 import { fullSeries } from '#core/catalog/full-series-query.ts'
 import { Series } from '#core/catalog/series.ts'
 import { SERIES_SORT_FIELDS } from '#core/catalog/series-sort-query.ts'
+import { FULL_AT_ONCE } from '#core/fields/limits.ts'
 import { described, Uuid } from '#core/foundation/schema.ts'
 import { sortParameter } from '#core/foundation/sort.ts'
-import { FULL_AT_ONCE } from '#core/metadata/limits.ts'
 
 type Services = Needs<'database' | 'settings'>
 

@@ -4,8 +4,8 @@ import type { StreamReply } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { type FoundCover, findBookThumbnail, findSeriesThumbnail } from '#core/catalog/cover-choice.ts'
+import { PLACEHOLDER_COVER } from '#core/covers/placeholder.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { PLACEHOLDER_COVER } from '#core/metadata/placeholder.ts'
 
 type Services = Needs<'database' | 'settings'>
 

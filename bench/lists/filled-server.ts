@@ -5,7 +5,7 @@ import { Client } from 'pg'
 import { BOOKS_PER_SERIES, fillBooks } from '#bench/fill-books.ts'
 import { computeSeriesNumbers } from '#core/catalog/series-numbers-store.ts'
 import { closeDatabase, openDatabase } from '#core/database/database.ts'
-import { findRunningUrl } from '#core/database/embedded-postgres.ts'
+import { findRunningUrl } from '#core/embedded/embedded-postgres.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { type RunningServer, startServer } from '#test/support/running-server.ts'
 

@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { findRunningUrl } from '#core/database/embedded-postgres.ts'
+import { findRunningUrl } from '#core/embedded/embedded-postgres.ts'
 
 /** The tables with rows of a book or a series. */
 const TABLES = {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { fittingList } from '#core/metadata/limits.ts'
+import { fittingList } from '#core/fields/limits.ts'
 import type { KnownValues } from '#test/support/request-builder.ts'
 
 interface Shape {

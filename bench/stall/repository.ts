@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { findRunningUrl } from '#core/database/embedded-postgres.ts'
+import { findRunningUrl } from '#core/embedded/embedded-postgres.ts'
 
 const INDEX_BYTES_MAX = 5 * 1_048_576
 const PLUGINS = 100

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import type { PageSource } from '#core/metadata/analysis.ts'
-import { READING_ORDER } from '#core/metadata/reading-order.ts'
+import type { PageSource } from '#core/fields/analysis.ts'
+import { READING_ORDER } from '#core/fields/reading-order.ts'
 
 /** A person of a book or a series; roles as in the metadata. */
 export interface Person {

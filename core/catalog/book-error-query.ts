@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { BookError, BooksWithErrors } from '#core/catalog/book.ts'
 import { type BookFilter, listBooksByIds, matches } from '#core/catalog/book-query.ts'
-import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/metadata/analysis.ts'
+import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/fields/analysis.ts'
 
 interface ErrorRow {
   book_id: string

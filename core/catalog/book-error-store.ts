@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
+import type { Problem } from '#core/fields/analysis.ts'
 import { storable, storableMember } from '#core/foundation/storable-text.ts'
-import type { Problem } from '#core/metadata/analysis.ts'
 
 /**
  * Records a page that could not be shown as an error of its book; the next analysis clears it. One error per book and type is

@@ -2,10 +2,10 @@ import { lstat, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { findReadableBook } from '#core/catalog/readable-book-query.ts'
+import { coverPath } from '#core/covers/cover.ts'
+import { MEDIA_TYPE_OF_FORMAT } from '#core/fields/book-format.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { MEDIA_TYPE_OF_FORMAT } from '#core/metadata/book-format.ts'
-import { coverPath } from '#core/metadata/cover.ts'
 
 /** The file of a book, to be sent unchanged. @throws not_found also when the file is missing */
 export async function findBookFile(

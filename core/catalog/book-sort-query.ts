@@ -1,8 +1,8 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
-import { type ListPart, type Order, type OrderTerm, shuffled } from '#core/database/list-order.ts'
+import { READING_TERMS } from '#core/fields/reading-order.ts'
 import { readSort, type Sort } from '#core/foundation/sort.ts'
-import { READING_TERMS } from '#core/metadata/reading-order.ts'
+import { type ListPart, type Order, type OrderTerm, shuffled } from '#core/paging/list-order.ts'
 
 type BookSortField = 'title' | 'series' | 'created' | 'updated' | 'released' | 'number' | 'size' | 'file' | 'pages' | 'read' | 'shuffled'
 type Direction = 'ASC' | 'DESC'

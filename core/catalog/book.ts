@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { FILE_PATH_NOTE } from '#core/account/path-view.ts'
+import { BOOK_ERROR_TYPES } from '#core/fields/analysis.ts'
+import { BOOK_FORMATS } from '#core/fields/book-format.ts'
+import { READING_DIRECTIONS } from '#core/fields/series-metadata.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { BOOK_ERROR_TYPES } from '#core/metadata/analysis.ts'
-import { BOOK_FORMATS } from '#core/metadata/book-format.ts'
-import { READING_DIRECTIONS } from '#core/metadata/series-metadata.ts'
 
 const INT32 = { minimum: -2147483648, maximum: 2147483647 }
 const Int32 = Type.Integer(INT32)

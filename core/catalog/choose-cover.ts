@@ -5,7 +5,6 @@ import type { Caller } from '#core/account/caller.ts'
 import { findCover } from '#core/catalog/book-file.ts'
 import { getBook } from '#core/catalog/book-query.ts'
 import { coverLookupOf } from '#core/catalog/cover-lookup.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import {
   addCover,
   announceCover,
@@ -16,7 +15,7 @@ import {
   nounOf,
   removeCoverRow,
   selectCover,
-} from '#core/metadata/chosen-cover-store.ts'
+} from '#core/covers/chosen-cover-store.ts'
 import {
   type BookCover,
   type CoverGiver,
@@ -25,10 +24,11 @@ import {
   type DrawCover,
   type RecordOwner,
   type SeriesCover,
-} from '#core/metadata/cover.ts'
-import { removeCoverFiles, writeCoverFiles } from '#core/metadata/cover-file.ts'
-import { forgetCover } from '#core/metadata/cover-orphan-store.ts'
-import { coverHashOf } from '#core/metadata/cover-store.ts'
+} from '#core/covers/cover.ts'
+import { removeCoverFiles, writeCoverFiles } from '#core/covers/cover-file.ts'
+import { forgetCover } from '#core/covers/cover-orphan-store.ts'
+import { coverHashOf } from '#core/covers/cover-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 interface Dependencies {
   database: Knex

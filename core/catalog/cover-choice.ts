@@ -2,9 +2,9 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { coverLookupOf } from '#core/catalog/cover-lookup.ts'
 import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
+import { type CoverOwner, chosenCoverPath, coverPath } from '#core/covers/cover.ts'
+import { readSmallPicture, type SmallPicture } from '#core/covers/small-pictures.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { type CoverOwner, chosenCoverPath, coverPath } from '#core/metadata/cover.ts'
-import { readSmallPicture, type SmallPicture } from '#core/metadata/small-pictures.ts'
 
 interface Dependencies {
   database: Knex

@@ -1,8 +1,8 @@
 import { visibleFilePathSql } from '#core/account/path-view.ts'
 import type { Permission } from '#core/account/permission.ts'
 import type { FilterField } from '#core/catalog/condition.ts'
-import { BOOK_TYPES } from '#core/metadata/book-metadata.ts'
-import { SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
+import { BOOK_TYPES } from '#core/fields/book-metadata.ts'
+import { SERIES_STATUSES } from '#core/fields/series-metadata.ts'
 
 /** A part of a WHERE clause. Every value is a binding; the text comes only from this folder. */
 export interface Fragment {

@@ -2,6 +2,8 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { RuleCondition } from '#core/conditions/condition-schema.ts'
 import { TitleRules } from '#core/conditions/title-rules.ts'
+import { BOOK_FORMATS } from '#core/fields/book-format.ts'
+import { READING_DIRECTIONS } from '#core/fields/series-metadata.ts'
 import {
   described,
   describedAs,
@@ -15,8 +17,6 @@ import {
   UNTRIMMED,
   Uuid,
 } from '#core/foundation/schema.ts'
-import { BOOK_FORMATS } from '#core/metadata/book-format.ts'
-import { READING_DIRECTIONS } from '#core/metadata/series-metadata.ts'
 
 /** How files become series. The API has more strategies than are implemented: others are stored, and a scan reports what it uses instead. */
 export const SERIES_STRATEGIES = ['series_volume', 'series_volume_chapter', 'flat', 'publisher_hierarchy', 'calibre', 'custom'] as const

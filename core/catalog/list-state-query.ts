@@ -1,10 +1,10 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { NO_USER } from '#core/account/visibility.ts'
-import { addUpKeptNumbers } from '#core/database/kept-number-store.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { currentScope } from '#core/database/statement-scope.ts'
+import { addUpKeptNumbers } from '#core/paging/kept-number-store.ts'
 
 /** What lists of a caller depend on, all of one moment. See migrations/baseline/numbers.ts. */
 export interface ListState {

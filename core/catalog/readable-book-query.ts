@@ -2,8 +2,8 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibilityOf, visibleSql } from '#core/account/visibility.ts'
 import { prepared } from '#core/database/prepared.ts'
-import type { Page, PageSource } from '#core/metadata/analysis.ts'
-import type { BookFormat } from '#core/metadata/book-format.ts'
+import type { Page, PageSource } from '#core/fields/analysis.ts'
+import type { BookFormat } from '#core/fields/book-format.ts'
 
 /** What reading a page needs of its book. */
 export interface ReadableBook {

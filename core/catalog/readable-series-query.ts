@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibilityOf, visibleSql } from '#core/account/visibility.ts'
 import { prepared } from '#core/database/prepared.ts'
-import { READING_ORDER } from '#core/metadata/reading-order.ts'
+import { READING_ORDER } from '#core/fields/reading-order.ts'
 
 /** What showing the cover of a series needs. */
 export interface ReadableSeries {

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import type { OrderTerm, Terms } from '#core/database/list-order.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import type { OrderTerm, Terms } from '#core/paging/list-order.ts'
 
 /** Longer than any title with its author; every word costs an index look-up. */
 export const SEARCH_LENGTH_MAX = 500

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import { READING_ORDER } from '#core/metadata/reading-order.ts'
+import { READING_ORDER } from '#core/fields/reading-order.ts'
 
 /** Books of a series whose files exist, after the id `after`, by id. */
 export async function listFileNames(

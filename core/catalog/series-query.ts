@@ -19,12 +19,12 @@ import {
   termsOfSeries,
   usesNumbers,
 } from '#core/catalog/series-sort-query.ts'
-import { type IdList, type IdPage, pageOfRows } from '#core/database/id-page-query.ts'
-import type { ListPart } from '#core/database/list-order.ts'
-import { type FoundPage, idsOfPage, pageOfMatches } from '#core/database/match-page-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { type IdList, type IdPage, pageOfRows } from '#core/paging/id-page-query.ts'
+import type { ListPart } from '#core/paging/list-order.ts'
+import { type FoundPage, idsOfPage, pageOfMatches } from '#core/paging/match-page-query.ts'
 
 interface SeriesRow {
   id: string

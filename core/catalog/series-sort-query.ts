@@ -1,7 +1,7 @@
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { noteAverages } from '#core/catalog/list-state-query.ts'
-import { type ListPart, type Order, shuffled, type Terms } from '#core/database/list-order.ts'
 import { readSort, type Sort } from '#core/foundation/sort.ts'
+import { type ListPart, type Order, shuffled, type Terms } from '#core/paging/list-order.ts'
 
 type SeriesSortField = 'name' | 'created' | 'updated' | 'books' | 'read' | 'released' | 'rated' | 'community' | 'external' | 'shuffled'
 

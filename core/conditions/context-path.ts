@@ -1,5 +1,5 @@
 import type { Context } from '#core/conditions/context.ts'
-import { pluginKey } from '#core/metadata/source-key.ts'
+import { pluginKey } from '#core/fields/source-key.ts'
 
 /** Parts with names that users or plugins choose: they are used unchanged, including dots. */
 const FREE = new Set(['externalIds', 'customMetadata'])

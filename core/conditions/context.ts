@@ -1,10 +1,10 @@
 import type { Static, TArray, TNull, TObject, TSchema, TUnion } from 'typebox'
 import Type from 'typebox'
+import { BOOK_FORMATS } from '#core/fields/book-format.ts'
+import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/fields/book-metadata.ts'
+import { Award, type Field } from '#core/fields/field.ts'
+import { SERIES_FIELDS, SERIES_LOCKS } from '#core/fields/series-metadata.ts'
 import { Noun, Nullable } from '#core/foundation/schema.ts'
-import { BOOK_FORMATS } from '#core/metadata/book-format.ts'
-import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
-import { Award, type Field } from '#core/metadata/field.ts'
-import { SERIES_FIELDS, SERIES_LOCKS } from '#core/metadata/series-metadata.ts'
 
 /**
  * The data of a book or a series for templates and conditions: a public contract, derived from the lists of metadata fields. Every member

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { BookContext, SeriesContext } from '#core/conditions/context.ts'
+import { serviceOf } from '#core/fields/source-key.ts'
 import { COMPARED_LENGTH_MAX, editDistance, nearestName } from '#core/foundation/nearest-name.ts'
-import { serviceOf } from '#core/metadata/source-key.ts'
 
 /** One field that templates and conditions can use. */
 interface ContextField {

@@ -1,7 +1,7 @@
 import { RE2JS, RE2JSSyntaxException } from 're2js'
 import type { TitleRules } from '#core/conditions/title-rules.ts'
+import { NAME_LENGTH_MAX } from '#core/fields/limits.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
 
 /**
  * Steps of all patterns together. A title costs their number times its length at most, for any patterns: with this many, a

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises'
-import { openSharedProbe } from '#core/foundation/shared-probe.ts'
+import { openSharedProbe } from '#core/database/shared-probe.ts'
 
 /** PostgreSQL's log grows by 16 MB at a time, and when there is no room for that, PostgreSQL stops. */
 const FREE_BYTES_MIN = 64 * 1_048_576

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
+import { openSharedProbe } from '#core/database/shared-probe.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
-import { openSharedProbe } from '#core/foundation/shared-probe.ts'
 
 /** `read_only`: it answers but accepts no changes, because the disk is full or an administrator configured it so. */
 export type DatabaseState = 'ok' | 'read_only' | 'unavailable'

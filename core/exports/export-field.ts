@@ -1,6 +1,6 @@
-import type { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
-import type { ExportedBy } from '#core/metadata/field.ts'
-import type { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
+import type { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
+import type { ExportedBy } from '#core/fields/field.ts'
+import type { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
 
 /** One column of an export that users can choose. */
 export interface ExportField {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import type { Scans } from '#core/ingest/scans.ts'
+import type { Scans } from '#core/scan/scans.ts'
 import { TASK_PRIORITY, type TaskQueue, type TaskType } from '#core/tasks/task.ts'
 import { deleteEndedTasks } from '#core/tasks/task-admin-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'

@@ -1,10 +1,10 @@
 import type { Knex } from 'knex'
+import { openThumbnails } from '#core/analysis/thumbnails.ts'
 import { openDuplicates } from '#core/catalog/duplicates.ts'
-import { purgeDeleted } from '#core/ingest/purge-deleted.ts'
-import { openRenumbering } from '#core/ingest/renumber.ts'
-import { openThumbnails } from '#core/ingest/thumbnails.ts'
-import type { DrawBookCover } from '#core/metadata/analysis.ts'
-import { openOrphanCleanup } from '#core/metadata/orphans.ts'
+import type { DrawBookCover } from '#core/fields/analysis.ts'
+import { openOrphanCleanup } from '#core/maintenance/orphans.ts'
+import { purgeDeleted } from '#core/scan/purge-deleted.ts'
+import { openRenumbering } from '#core/scan/renumber.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 /** Registers the handlers of all upkeep tasks; call before the queue's start(). */

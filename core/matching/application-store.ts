@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Kind } from '#core/metadata/record-kind.ts'
+import type { Kind } from '#core/fields/record-kind.ts'
 import type { Difference } from '#core/metadata/undo-change.ts'
 
 /** What an application changed; enough to undo it. */

@@ -1,10 +1,10 @@
 import type { Knex } from 'knex'
 import type { Context } from '#core/conditions/context.ts'
 import type { Rules } from '#core/conditions/rules.ts'
+import { plainIdentifiers } from '#core/fields/identifier-form.ts'
 import type { Answered, Provider, ProviderClient } from '#core/matching/provider-client.ts'
 import { rankResults, type Scored, type Wanted } from '#core/matching/rank-results.ts'
 import { searchTitle } from '#core/matching/search-title.ts'
-import { plainIdentifiers } from '#core/metadata/identifier-form.ts'
 import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import type { RenderTemplate } from '#core/templates/render-template.ts'
 

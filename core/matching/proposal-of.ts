@@ -1,14 +1,14 @@
 import { Compile } from 'typebox/compile'
+import { isPlainIdentifier } from '#core/fields/identifier-form.ts'
+import { readIsbns } from '#core/fields/isbn.ts'
+import { fieldsOf, type Kind } from '#core/fields/record-kind.ts'
+import { isPossibleDate } from '#core/fields/release-date.ts'
+import { COMIC_INFO_KEY, pluginKey as keyOfPlugin, OWN_SOURCE } from '#core/fields/source-key.ts'
 import type { Proposal } from '#core/matching/proposal.ts'
 import type { BookAnswer, SeriesAnswer } from '#core/matching/provider-answers.ts'
-import { isPlainIdentifier } from '#core/metadata/identifier-form.ts'
-import { readIsbns } from '#core/metadata/isbn.ts'
 import type { SetEntries } from '#core/metadata/metadata-set.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/metadata/name.ts'
 import { LANGUAGE } from '#core/metadata/patch-rules.ts'
-import { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
-import { isPossibleDate } from '#core/metadata/release-date.ts'
-import { COMIC_INFO_KEY, pluginKey as keyOfPlugin, OWN_SOURCE } from '#core/metadata/source-key.ts'
 
 /** The keys of a provider's data. */
 interface SourceNames {

@@ -1,5 +1,5 @@
+import { fieldsOf, type Kind, type PatchOf } from '#core/fields/record-kind.ts'
 import { SETS, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
-import { fieldsOf, type Kind, type PatchOf } from '#core/metadata/record-kind.ts'
 
 /** The data of a provider for one series or book. Missing members mean that it has none. */
 export interface Proposal {

@@ -1,7 +1,7 @@
 import { setImmediate as pause } from 'node:timers/promises'
+import { readIsbns } from '#core/fields/isbn.ts'
 import type { SearchResult } from '#core/matching/provider-answers.ts'
 import { likeness, likenessMax, openTitles } from '#core/matching/title-likeness.ts'
-import { readIsbns } from '#core/metadata/isbn.ts'
 
 /** The record to find. */
 export interface Wanted {

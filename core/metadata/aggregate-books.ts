@@ -1,8 +1,8 @@
-import type { SeriesHints } from '#core/metadata/embedded.ts'
-import type { Author, Field } from '#core/metadata/field.ts'
+import type { SeriesHints } from '#core/fields/embedded.ts'
+import type { Author, Field } from '#core/fields/field.ts'
+import { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX, nameKey } from '#core/metadata/name.ts'
 import type { BookHints } from '#core/metadata/series-aggregate-store.ts'
-import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
 /** Two different books may be a pair; three or more count as a folder of unrelated titles. */

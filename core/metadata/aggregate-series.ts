@@ -1,11 +1,13 @@
 import type { Knex } from 'knex'
 import { announceSeries } from '#core/events/event-store.ts'
+import type { Field } from '#core/fields/field.ts'
+import { READING_ORDER } from '#core/fields/reading-order.ts'
+import { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
+import { withSortTitle } from '#core/fields/sort-title.ts'
 import { aggregateBooks } from '#core/metadata/aggregate-books.ts'
 import { type Aggregated, type AggregatedEntries, aggregatedOf, diffAggregated, rememberAggregated } from '#core/metadata/aggregate-sets.ts'
 import { applyChange, changedMembers, type MetadataState } from '#core/metadata/apply-change.ts'
-import type { Field } from '#core/metadata/field.ts'
 import { loadStates, type StoredState, storeStates } from '#core/metadata/metadata-state-store.ts'
-import { READING_ORDER } from '#core/metadata/reading-order.ts'
 import {
   type AggregateState,
   listAggregateStates,
@@ -16,8 +18,6 @@ import {
   markUnrelated,
   storeAggregated,
 } from '#core/metadata/series-aggregate-store.ts'
-import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
-import { withSortTitle } from '#core/metadata/sort-title.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
 /** Fields that books can provide; a value that came from a book is cleared when no book provides it any more. */

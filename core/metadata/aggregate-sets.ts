@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { SeriesHints } from '#core/fields/embedded.ts'
 import type { SetChanges } from '#core/metadata/apply-change.ts'
 import type { SetChange } from '#core/metadata/apply-set.ts'
-import type { SeriesHints } from '#core/metadata/embedded.ts'
 import { keyedEntries, type MetadataSet, type MetadataSets, SET_RULES, type SetEntries } from '#core/metadata/metadata-set.ts'
 
 /** The sets that books can contribute to a series. */

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
+import { changedNames, type Giver, type MetadataRecord, type Source } from '#core/fields/field.ts'
+import { fieldsOf, type Kind, type PatchOf } from '#core/fields/record-kind.ts'
+import { isPossibleDate } from '#core/fields/release-date.ts'
 import { isSameText } from '#core/foundation/exact-json.ts'
 import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
 import { applySet, isSameEntry, type SetChange } from '#core/metadata/apply-set.ts'
-import { changedNames, type Giver, type MetadataRecord, type Source } from '#core/metadata/field.ts'
 import { isNames, type MetadataSet, type MetadataSets, SET_RULES, SETS, type SetName } from '#core/metadata/metadata-set.ts'
-import { fieldsOf, type Kind, type PatchOf } from '#core/metadata/record-kind.ts'
-import { isPossibleDate } from '#core/metadata/release-date.ts'
 
 export type SetChanges = { readonly [Name in SetName]?: SetChange<Name> }
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
+import { AUTHOR_ROLES, type Author, type AuthorRole, type Field, type MetadataRecord, SOURCES, type Source } from '#core/fields/field.ts'
+import { fittingList, LIST_LENGTH_MAX, NAME_LENGTH_MAX } from '#core/fields/limits.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { isSameText } from '#core/foundation/exact-json.ts'
 import { normalizeText } from '#core/foundation/text.ts'
-import { AUTHOR_ROLES, type Author, type AuthorRole, type Field, type MetadataRecord, SOURCES, type Source } from '#core/metadata/field.ts'
-import { fittingList, LIST_LENGTH_MAX, NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
 
 /** The result for one member of a patch. */
 export interface Outcome {

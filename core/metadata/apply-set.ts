@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { GIVERS, type Giver } from '#core/fields/field.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Outcome } from '#core/metadata/apply-patch.ts'
-import { GIVERS, type Giver } from '#core/metadata/field.ts'
 import {
   type GivenEntry,
   isNames,

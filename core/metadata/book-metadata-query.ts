@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
+import type { ValuesOf } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { readRecords, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
-import type { ValuesOf } from '#core/metadata/record-kind.ts'
 
 /** Those of the ids that belong to books which the caller may see. */
 export async function listVisibleBookIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Set<string>> {

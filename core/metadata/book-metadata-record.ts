@@ -1,13 +1,13 @@
 import type { Static, TArray, TString } from 'typebox'
 import Type from 'typebox'
+import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/fields/book-metadata.ts'
+import { type Author, type AuthorRole, type MetadataRecord, SOURCES } from '#core/fields/field.ts'
+import { fieldMembers, fieldValues } from '#core/fields/field-members.ts'
+import type { ValuesOf } from '#core/fields/record-kind.ts'
+import { dayOf, issuedOf } from '#core/fields/release-date.ts'
 import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { joinNames } from '#core/metadata/apply-patch.ts'
-import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
-import { type Author, type AuthorRole, type MetadataRecord, SOURCES } from '#core/metadata/field.ts'
-import { fieldMembers, fieldValues } from '#core/metadata/field-members.ts'
 import type { StoredRecord } from '#core/metadata/metadata-record-store.ts'
-import type { ValuesOf } from '#core/metadata/record-kind.ts'
-import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 
 const NULL_TITLE =
   'Null clears the title with its source and its lock; the title in the file, or else the name of the file, replaces it at once.'

@@ -1,12 +1,12 @@
 import type { Knex } from 'knex'
 import { announceRecords } from '#core/events/event-store.ts'
+import type { Kind } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { applySets, changedSets, type SetChanges } from '#core/metadata/apply-change.ts'
 import { hasValues, type SetChange } from '#core/metadata/apply-set.ts'
 import { lockRecords, touchRecords } from '#core/metadata/metadata-record-store.ts'
 import { type GivenEntry, keyedEntries, type MetadataSet, SET_RULES, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
 import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
-import type { Kind } from '#core/metadata/record-kind.ts'
 
 /** The sets whose entries have rows of their own, which users add, change and remove one by one. */
 export type EntrySet = Exclude<SetName, 'genres' | 'tags'>

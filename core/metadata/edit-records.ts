@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { announceRecords } from '#core/events/event-store.ts'
+import type { Kind } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { applySets, changedSets, isSameLocks, type MetadataState, type SetChanges, type SetState } from '#core/metadata/apply-change.ts'
 import type { Outcome } from '#core/metadata/apply-patch.ts'
@@ -9,7 +10,6 @@ import { lockRecords, readLocks, storeLocks, touchRecords } from '#core/metadata
 import type { SetName } from '#core/metadata/metadata-set.ts'
 import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
 import { readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
-import type { Kind } from '#core/metadata/record-kind.ts'
 
 /** The result of a call for one record. */
 export interface RecordOutcome {

@@ -1,7 +1,7 @@
-import type { KeptEmbedded } from '#core/metadata/embedded.ts'
+import type { KeptEmbedded } from '#core/fields/embedded.ts'
+import { sourceKey } from '#core/fields/source-key.ts'
 import type { SetEntries } from '#core/metadata/metadata-set.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/metadata/name.ts'
-import { sourceKey } from '#core/metadata/source-key.ts'
 
 /** The sets of a book that its file can provide. */
 export const EMBEDDED_SETS = ['genres', 'tags', 'externalLinks', 'externalIds'] as const

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { KeptEmbedded } from '#core/metadata/embedded.ts'
+import type { KeptEmbedded } from '#core/fields/embedded.ts'
 import { writeInStatements } from '#core/metadata/metadata-record-store.ts'
 
 /** The metadata that the last analysis found in the files of these books; a book without any is missing. */

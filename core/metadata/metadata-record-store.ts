@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { prepared } from '#core/database/prepared.ts'
+import { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
+import type { Field, MetadataRecord, Source } from '#core/fields/field.ts'
+import type { Kind, ValuesOf } from '#core/fields/record-kind.ts'
+import { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
 import { readExactJson } from '#core/foundation/exact-json.ts'
-import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
-import type { Field, MetadataRecord, Source } from '#core/metadata/field.ts'
-import type { Kind, ValuesOf } from '#core/metadata/record-kind.ts'
-import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
-export type { Kind } from '#core/metadata/record-kind.ts'
+export type { Kind } from '#core/fields/record-kind.ts'
 
 /** A record as stored in the database. Times are ISO 8601: of the metadata, or of the record if it has no metadata. */
 export interface StoredRecord<Values extends Readonly<Record<string, unknown>> = Readonly<Record<string, unknown>>>

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
+import type { Giver } from '#core/fields/field.ts'
+import type { Kind } from '#core/fields/record-kind.ts'
 import type { SetState } from '#core/metadata/apply-change.ts'
 import { isSameEntry } from '#core/metadata/apply-set.ts'
-import type { Giver } from '#core/metadata/field.ts'
 import { TABLES, writeInStatements } from '#core/metadata/metadata-record-store.ts'
 import {
   type GivenEntry,
@@ -13,7 +14,6 @@ import {
   type SetEntries,
   type SetName,
 } from '#core/metadata/metadata-set.ts'
-import type { Kind } from '#core/metadata/record-kind.ts'
 import { ensureNames } from '#core/metadata/taxonomy-store.ts'
 
 /** The sets whose entries have rows of their own: the table name after the kind, and its columns by the members of an entry. */

@@ -1,5 +1,5 @@
-import type { Giver } from '#core/metadata/field.ts'
-import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
+import type { Giver } from '#core/fields/field.ts'
+import { ALTERNATE_TITLES_MAX } from '#core/fields/limits.ts'
 import { NAMES_MAX, nameKey } from '#core/metadata/name.ts'
 
 /** The members of an entry of each set. Absent and null members have no value. */

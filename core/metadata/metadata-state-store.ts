@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
+import type { Author, MetadataRecord } from '#core/fields/field.ts'
+import type { Kind, ValuesOf } from '#core/fields/record-kind.ts'
 import { changedSets, isSameContent, isSameLocks, type MetadataState, type SetState } from '#core/metadata/apply-change.ts'
-import type { Author, MetadataRecord } from '#core/metadata/field.ts'
 import {
   lockRecords,
   readRecords,
@@ -13,7 +14,6 @@ import {
 import type { SetName } from '#core/metadata/metadata-set.ts'
 import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
 import { storePeople } from '#core/metadata/people-store.ts'
-import type { Kind, ValuesOf } from '#core/metadata/record-kind.ts'
 
 export type StoredState<One extends Kind = Kind> = SetState & StoredRecord<ValuesOf[One]>
 

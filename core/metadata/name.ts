@@ -1,5 +1,5 @@
+import { TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
 import { normalizeText } from '#core/foundation/text.ts'
-import { TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 
 /** Longer than any genre; a sentence is not a tag. */

@@ -1,10 +1,10 @@
+import { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
+import { AUTHORS_MAX, CUSTOM_BYTES_MAX, type Field, NAME_LENGTH_MAX } from '#core/fields/field.ts'
+import { readIsbns } from '#core/fields/isbn.ts'
+import { isPossibleDate } from '#core/fields/release-date.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { isExactNumber } from '#core/foundation/exact-json.ts'
 import { splitNames } from '#core/metadata/apply-patch.ts'
-import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
-import { AUTHORS_MAX, CUSTOM_BYTES_MAX, type Field, NAME_LENGTH_MAX } from '#core/metadata/field.ts'
-import { readIsbns } from '#core/metadata/isbn.ts'
-import { isPossibleDate } from '#core/metadata/release-date.ts'
 
 /** Deeper than any value that a user writes, and safe for recursive code. */
 const CUSTOM_DEPTH_MAX = 16

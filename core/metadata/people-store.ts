@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
+import type { Author } from '#core/fields/field.ts'
+import { NAME_LENGTH_MAX } from '#core/fields/limits.ts'
+import type { Kind } from '#core/fields/record-kind.ts'
 import { cutText } from '#core/foundation/text.ts'
-import type { Author } from '#core/metadata/field.ts'
-import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
 import { writeInStatements } from '#core/metadata/metadata-record-store.ts'
 import { cleanName, keyOfClean } from '#core/metadata/name.ts'
-import type { Kind } from '#core/metadata/record-kind.ts'
 
 /** The people of one book or series, in the order of its list. */
 interface PeopleOf {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
+import type { KeptEmbedded, SeriesHints } from '#core/fields/embedded.ts'
+import type { Author } from '#core/fields/field.ts'
 import type { Aggregated } from '#core/metadata/aggregate-sets.ts'
-import type { KeptEmbedded, SeriesHints } from '#core/metadata/embedded.ts'
-import type { Author } from '#core/metadata/field.ts'
 import { writeInStatements } from '#core/metadata/metadata-record-store.ts'
 
 /** Hints of one book for its series: only from its file, because a value that a person entered for one book does not apply to the others. */

@@ -1,10 +1,10 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
+import type { ValuesOf } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { type EntryTable, listEntries } from '#core/metadata/entry-query.ts'
 import { readRecords, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
-import type { ValuesOf } from '#core/metadata/record-kind.ts'
 import { type SeriesFields, type SeriesSets, seriesFieldsOf, seriesLocksOf } from '#core/metadata/series-metadata-record.ts'
 import { listNamesOf } from '#core/metadata/taxonomy-query.ts'
 

@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox'
+import { type MetadataRecord, SOURCES } from '#core/fields/field.ts'
+import { fieldMembers, fieldValues } from '#core/fields/field-members.ts'
+import type { ValuesOf } from '#core/fields/record-kind.ts'
+import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/fields/series-metadata.ts'
 import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { type MetadataRecord, SOURCES } from '#core/metadata/field.ts'
-import { fieldMembers, fieldValues } from '#core/metadata/field-members.ts'
 import type { StoredRecord } from '#core/metadata/metadata-record-store.ts'
-import type { ValuesOf } from '#core/metadata/record-kind.ts'
-import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/metadata/series-metadata.ts'
 
 const NULL_TITLE =
   'Null clears the title with its source and its lock; the title that most of its books name, or else that of its folder, replaces it at once.'

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { type Caller, isAdministrator } from '#core/account/caller.ts'
 import { asUser, visibleTo } from '#core/account/visibility.ts'
-import type { Kind } from '#core/metadata/record-kind.ts'
+import type { Kind } from '#core/fields/record-kind.ts'
 import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
 /** A genre or tag; `seriesCount` is how many series that the caller may see have it. */

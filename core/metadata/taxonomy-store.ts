@@ -1,8 +1,8 @@
 import type { Knex } from 'knex'
 import { announceRecords } from '#core/events/event-store.ts'
+import type { Kind } from '#core/fields/record-kind.ts'
 import { lockRecords, touchRecords } from '#core/metadata/metadata-record-store.ts'
 import { cleanName, nameKey } from '#core/metadata/name.ts'
-import type { Kind } from '#core/metadata/record-kind.ts'
 
 /** Genres and tags are the same thing in two tables. */
 export type Taxonomy = 'genre' | 'tag'

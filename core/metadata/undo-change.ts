@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Giver, Source } from '#core/fields/field.ts'
+import { fieldsOf, type Kind } from '#core/fields/record-kind.ts'
 import type { MetadataState } from '#core/metadata/apply-change.ts'
 import { isSameEntry } from '#core/metadata/apply-set.ts'
-import type { Giver, Source } from '#core/metadata/field.ts'
 import { type MetadataSet, type MetadataSets, SET_RULES, SETS, type SetName } from '#core/metadata/metadata-set.ts'
-import { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
 
 /** An entry before and after; null if absent. */
 interface EntryDifference {

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { crc32, deflate } from 'node:zlib'
-import type { Page, PageImage } from '#core/metadata/analysis.ts'
+import type { Page, PageImage } from '#core/fields/analysis.ts'
 
 /** Runs in the thread pool. */
 const pack = promisify(deflate)

@@ -3,10 +3,10 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { findReadableBook } from '#core/catalog/readable-book-query.ts'
 import { listBookFiles, listSeriesFiles, type SeriesFile } from '#core/catalog/series-file-query.ts'
-import { safeFileName, uniqueFileNames } from '#core/foundation/archive-names.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Register } from '#core/foundation/register.ts'
+import { safeFileName, uniqueFileNames } from '#core/reading/archive-names.ts'
 
 export const DOWNLOAD_LIMITS = {
   /** Weekly magazines of forty years; larger series are copied by other means. */

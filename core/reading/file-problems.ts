@@ -1,9 +1,9 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
+import type { Problem } from '#core/fields/analysis.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
-import type { Problem } from '#core/metadata/analysis.ts'
 
 /**
  * Whether a problem of a page is caused by this machine (its disks, its limits, its load) and not by the book. Such a

@@ -1,9 +1,9 @@
 import type { FullBook } from '#core/catalog/book-query.ts'
-import { CONTRIBUTOR_OF_ROLE } from '#core/metadata/contributor-role.ts'
-import type { Author } from '#core/metadata/field.ts'
-import { readIsbns } from '#core/metadata/isbn.ts'
-import { languageTag } from '#core/metadata/language-tag.ts'
-import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
+import { CONTRIBUTOR_OF_ROLE } from '#core/fields/contributor-role.ts'
+import type { Author } from '#core/fields/field.ts'
+import { readIsbns } from '#core/fields/isbn.ts'
+import { languageTag } from '#core/fields/language-tag.ts'
+import { dayOf, issuedOf } from '#core/fields/release-date.ts'
 
 type Contributor = string | { name: string; sortAs?: string; role?: string }
 

@@ -2,9 +2,9 @@ import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { Extent, PlaceRow, ProgressRow } from '#core/catalog/progress.ts'
+import type { PageSource } from '#core/fields/analysis.ts'
+import type { BookFormat } from '#core/fields/book-format.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import type { PageSource } from '#core/metadata/analysis.ts'
-import type { BookFormat } from '#core/metadata/book-format.ts'
 import { isSwitchedOn } from '#core/settings/chosen-setting-store.ts'
 
 /** The recorded progress of a caller in one book. */

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import type { PageSource } from '#core/metadata/analysis.ts'
-import { AUTHORS_MAX, type Author, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/field.ts'
+import type { PageSource } from '#core/fields/analysis.ts'
+import { AUTHORS_MAX, type Author, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/field.ts'
 
 /** What catalogs contain of a book besides its record. */
 export interface PublicationMetadata {

@@ -2,8 +2,9 @@
  * The contract with the worker thread: the content of an EPUB for clients that read by its manifest. Every path is that of a file in the
  * archive, without `..`, and every media type is valid in a header.
  */
+
+import type { LibraryFile, Problem, ZipLocation } from '#core/fields/analysis.ts'
 import { normalizeText } from '#core/foundation/text.ts'
-import type { LibraryFile, Problem, ZipLocation } from '#core/metadata/analysis.ts'
 
 /** A file in the archive. `zip` is null if its data cannot be read: it is encrypted, or uses an unknown compression. */
 export interface PublicationFile {

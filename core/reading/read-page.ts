@@ -4,9 +4,6 @@ import type { Caller } from '#core/account/caller.ts'
 import { type BookPage, fileHashOf, formatOfMediaType, pageIdsOf } from '#core/catalog/book.ts'
 import { openBookLookup } from '#core/catalog/book-lookup.ts'
 import { findPages, type ReadableBook } from '#core/catalog/readable-book-query.ts'
-import { BoundedCache } from '#core/foundation/bounded.ts'
-import { AppError, refuse } from '#core/foundation/errors.ts'
-import type { Log } from '#core/foundation/log.ts'
 import type {
   ExtractRar,
   LibraryFile,
@@ -18,7 +15,10 @@ import type {
   ReadZipPage,
   RenderPdfPage,
   ResizeImage,
-} from '#core/metadata/analysis.ts'
+} from '#core/fields/analysis.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
 import { blankPicture } from '#core/reading/blank-page.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import { openPageCache, type PageCache } from '#core/reading/page-cache.ts'

@@ -1,6 +1,6 @@
+import type { LibraryFile, PageImage, PageOutcome, RenderPdfPage, ResizeImage } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { KeyedSemaphore } from '#core/foundation/semaphore.ts'
-import type { LibraryFile, PageImage, PageOutcome, RenderPdfPage, ResizeImage } from '#core/metadata/analysis.ts'
 import type { PageCache } from '#core/reading/page-cache.ts'
 import { renderedName } from '#core/reading/page-variant.ts'
 

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import { pluginKey, serviceOf } from '#core/metadata/source-key.ts'
+import { pluginKey, serviceOf } from '#core/fields/source-key.ts'
 
 type User = Pick<Caller, 'userId'>
 

@@ -1,5 +1,5 @@
+import { OWN_SOURCE, serviceOf } from '#core/fields/source-key.ts'
 import type { Recommendation } from '#core/matching/provider-answers.ts'
-import { OWN_SOURCE, serviceOf } from '#core/metadata/source-key.ts'
 import { type ExternalSeries, externalKey } from '#core/recommendations/external-series-query.ts'
 
 /** An item from a provider, checked. */

@@ -1,9 +1,9 @@
 import type { Caller } from '#core/account/caller.ts'
+import { OWN_SOURCE } from '#core/fields/source-key.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import { cutText } from '#core/foundation/text.ts'
 import type { PluginUser, Provider, Recommender } from '#core/matching/provider-client.ts'
-import { OWN_SOURCE } from '#core/metadata/source-key.ts'
 import { addDismissal, type Dismissal, listDismissed } from '#core/recommendations/dismissal-store.ts'
 import { findByExternalIds, findVisibleSeries, hidesAny } from '#core/recommendations/external-series-query.ts'
 import {

@@ -66,7 +66,7 @@ export function composeSettings(values: ReadonlyMap<string, Value | undefined>, 
     watchdogMs: get('watchdogSeconds') * 1000,
     log: { level: get('log.level'), format: get('log.format') },
     compatibility: { legacyNames: get('compatibility.legacyNames') },
-    /** Absolute paths of folders that administrators may browse; empty = the defaults, see core/ingest/browse-folders.ts. */
+    /** Absolute paths of folders that administrators may browse; empty = the defaults, see core/scan/browse-folders.ts. */
     filesystemRoots: get('filesystem.roots'),
     plugins: { ...composePluginSettings(get), secretKeys: checked.secretKeys },
   }

@@ -86,7 +86,7 @@ export const CATALOG = `
     -- With what a filter by path compares.
     UNIQUE (library_id, path) INCLUDE (id, series_id, file_name, deleted_at)
   );
-  -- The reading order of a series (core/metadata/reading-order.ts). With most of what filters compare: they read this index instead of the table, which
+  -- The reading order of a series (core/fields/reading-order.ts). With most of what filters compare: they read this index instead of the table, which
   -- is three times as large.
   CREATE INDEX books_reading ON books (series_id, reading_number, sort_key, title COLLATE carrel_natural, file_name COLLATE carrel_natural, id)
     INCLUDE (library_id, deleted_at, state, file_format, page_count, number, volume, chapter, released);

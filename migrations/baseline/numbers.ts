@@ -43,7 +43,7 @@ const CHANGED_SERIES = `SELECT DISTINCT unnest(ARRAY[b.series_id, a.series_id]) 
 
 /**
  * Numbers that lists would otherwise count. Writers only insert differences, so that they never wait for each other, and a rollback takes its
- * differences with it. A number is the sum of its row and its differences: exact in every snapshot. core/database/kept-number-store.ts adds the differences to the
+ * differences with it. A number is the sum of its row and its differences: exact in every snapshot. core/paging/kept-number-store.ts adds the differences to the
  * rows now and then.
  * Three of the kinds are versions: how often the catalog, averages of all users, or what belongs to one was changed by a committed transaction. The sum only grows, so two
  * snapshots with the same version have the same data. After all other tables: a test database is emptied in the order in which it was made.

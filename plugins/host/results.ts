@@ -1,6 +1,9 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
+import type { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
+import type { ProposedBy } from '#core/fields/field.ts'
+import type { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
 import { boundMarks, cutText } from '#core/foundation/text.ts'
 import { plainText } from '#core/matching/plain-text.ts'
 import {
@@ -13,9 +16,6 @@ import {
   SeriesAnswer,
   WEB_PATTERN,
 } from '#core/matching/provider-answers.ts'
-import type { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
-import type { ProposedBy } from '#core/metadata/field.ts'
-import type { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type * as Sdk from '../../plugin-sdk/types.ts'
 

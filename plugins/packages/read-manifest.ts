@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile'
+import { COMIC_INFO_KEY, OWN_SOURCE } from '#core/fields/source-key.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
-import { COMIC_INFO_KEY, OWN_SOURCE } from '#core/metadata/source-key.ts'
 import {
   CAPABILITY_METHODS,
   FORBIDDEN_HEADER,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readIsbns } from '#core/metadata/isbn.ts'
+import { readIsbns } from '#core/fields/isbn.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 import { normalizeTitle, readDate, readIsbn, readIsbn13, readLanguage, titleSimilarity } from '../../plugin-sdk/text.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import type { Analysis, FileFacts } from '#core/metadata/analysis.ts'
+import type { Analysis, FileFacts } from '#core/fields/analysis.ts'
 
 /** An invented analysis of a comic of one page, changed by `more`. */
 export const fakeAnalysis = (more: Partial<Analysis> = {}): Analysis => ({

@@ -29,8 +29,9 @@ const FOLDERS: Record<string, readonly string[]> = {
 /** The subfolders of a folder, in order: each may import only itself and those before it, types included, so there is no cycle between folders. */
 export const ORDER: Record<string, readonly string[]> = {
   core: [
-    ...['foundation', 'database', 'settings', 'cluster', 'events', 'account', 'tasks', 'metadata', 'conditions', 'catalog', 'ingest'],
-    ...['reading', 'shelves', 'templates', 'matching', 'recommendations', 'exports', 'backup', 'maintenance'],
+    ...['foundation', 'database', 'embedded', 'paging', 'settings', 'cluster', 'events', 'account', 'tasks', 'fields', 'metadata'],
+    ...['covers', 'conditions', 'catalog', 'analysis', 'scan', 'reading', 'shelves', 'templates', 'matching', 'recommendations'],
+    ...['exports', 'maintenance'],
   ],
   // Shared definitions are in the folder itself: limits, problems and drawing requests.
   workers: ['', 'images', 'metadata', 'formats', 'pool'],
@@ -53,8 +54,8 @@ function placeOf(path: string): number | null {
 /** Packages that only some files may import. Any other package is free for every folder outside test and bench. */
 const SOLE_IMPORTERS: Record<string, RegExp> = {
   'lru-cache': /^core\/foundation\/bounded\.ts$/,
-  knex: /^core\/database\/|^(core|plugins)\/.*(database|-store|-query)\.ts$|^migrations\//,
-  pg: /^core\/database\/|^core\/.*(database|-store|-query)\.ts$/,
+  knex: /^core\/(database|embedded)\/|^(core|plugins)\/.*(database|-store|-query)\.ts$|^migrations\//,
+  pg: /^core\/(database|embedded)\/|^core\/.*(database|-store|-query)\.ts$/,
   'graphile-worker': /^core\/tasks\/graphile-worker\.ts$|^migrations\//,
   piscina: /^workers\/pool\/thread(-pool)?\.ts$/,
   commander: /^core\/settings\/command-line\.ts$/,
@@ -138,9 +139,7 @@ function violation({ from, specifier }: Import, typeOnly: boolean): string | nul
   if (allowed === undefined) return `${from}: the folder "${folder}" has no import rule`
   if (specifier.startsWith('node:') || builtinModules.includes(specifier)) return null
 
-  let target: string | null = null
-  if (specifier.startsWith('#')) target = specifier.slice(1)
-  else if (specifier.startsWith('.')) target = posix.normalize(posix.join(dirname(from), specifier))
+  const target = targetOf({ from, specifier })
   if (target !== null) {
     if (ISOLATED.has(target) && !ISOLATE_PROGRAMS.test(from)) return `${from} imports ${specifier}: only the program of an isolate may`
     const targetFolder = target.split('/')[0] as string
@@ -162,20 +161,38 @@ function outOfOrder(from: string, target: string): string | null {
   return `${from} imports ${target}: it may import only what comes before it in the order of folders (${ORDER[from.split('/')[0] as string]?.join(', ')})`
 }
 
+/** The path of an imported file of ours; null for a package. */
+function targetOf({ from, specifier }: Import): string | null {
+  if (specifier.startsWith('#')) return specifier.slice(1)
+  return specifier.startsWith('.') ? posix.normalize(posix.join(dirname(from), specifier)) : null
+}
+
+/** More than a reader can look over. */
+const FOLDER_FILES_MAX = 45
+
+/** Folders with too many files, and files of the foundation that belong to the one folder that uses them. */
+export function findMisplaced(files: readonly SourceFile[]): string[] {
+  const sources = files.filter(({ path }) => !/^(test|bench)\//.test(path))
+  const counts = new Map<string, number>()
+  for (const { path } of sources) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)
+  const users = new Map<string, Set<string>>()
+  for (const imported of sources.flatMap(importsOf)) {
+    const target = targetOf(imported)
+    if (target?.startsWith('core/foundation/')) users.set(target, (users.get(target) ?? new Set()).add(dirname(imported.from)))
+  }
+  return [
+    ...[...counts]
+      .filter(([, count]) => count > FOLDER_FILES_MAX)
+      .map(([folder, count]) => `${folder}: ${count} files; the limit is ${FOLDER_FILES_MAX}`),
+    ...[...users]
+      .filter(([, folders]) => folders.size === 1 && !folders.has('core/foundation'))
+      .map(([path, folders]) => `${path}: only ${[...folders]} uses it, so it belongs there`),
+  ]
+}
+
 /** Files that import one another in a cycle, types included. */
 export function findCycles(files: readonly SourceFile[]): string[][] {
-  const targets = new Map(
-    files.map((file) => [
-      file.path,
-      importsOf(file).map(({ from, specifier }) =>
-        specifier.startsWith('#')
-          ? specifier.slice(1)
-          : specifier.startsWith('.')
-            ? posix.normalize(posix.join(dirname(from), specifier))
-            : '',
-      ),
-    ]),
-  )
+  const targets = new Map(files.map((file) => [file.path, importsOf(file).map((imported) => targetOf(imported) ?? '')]))
   const done = new Set<string>()
   const cycles: string[][] = []
   const visit = (path: string, way: string[]): void => {

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { findPostmaster } from '#core/database/postmaster.ts'
+import { findPostmaster } from '#core/embedded/postmaster.ts'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 /** The server's program, without the launcher. */

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import type { Test } from 'tap'
-import type { Analysis } from '#core/metadata/analysis.ts'
+import type { Analysis } from '#core/fields/analysis.ts'
 import type { ExpectedBook } from '#test/support/corpus.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { drawPdfPage } from '#workers/formats/pdf/pdf.ts'

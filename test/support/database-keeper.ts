@@ -2,8 +2,8 @@
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import net from 'node:net'
-import { openDataFolder } from '#core/database/data-folder.ts'
-import { openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
+import { openDataFolder } from '#core/embedded/data-folder.ts'
+import { openEmbeddedPostgres } from '#core/embedded/embedded-postgres.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { CLUSTER_FOLDER, KEEPER_SOCKET } from '#test/support/cluster-folder.ts'
 

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, mkdtempSync, openSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import type { Analysis } from '#core/metadata/analysis.ts'
+import type { Analysis } from '#core/fields/analysis.ts'
 import { analyzeEpub } from '#workers/formats/epub/epub.ts'
 import { openZip } from '#workers/formats/zip/zip.ts'
 

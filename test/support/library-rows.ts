@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { ROLE_PERMISSIONS, type Role } from '#core/account/permission.ts'
-import type { Author } from '#core/metadata/field.ts'
+import type { Author } from '#core/fields/field.ts'
 import { storePeople } from '#core/metadata/people-store.ts'
 
 /** Inserts a user directly and returns the caller that a signed-in request would have. */

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
-import type { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
-import type { Field } from '#core/metadata/field.ts'
-import type { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
+import type { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
+import type { Field } from '#core/fields/field.ts'
+import type { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
 
 type Samples<Fields extends readonly Field[]> = { [One in Fields[number] as One['name']]: Static<One['schema']> }
 

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Knex } from 'knex'
-import type { Page } from '#core/metadata/analysis.ts'
+import type { Page } from '#core/fields/analysis.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { addPagedBook, noisePicture } from '#test/support/paged-books.ts'
 

@@ -6,8 +6,8 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Test } from 'tap'
-import { launchPostgres, launchProgram } from '#core/database/launch-postgres.ts'
-import { findPostgresRunner } from '#core/database/postgres-binaries.ts'
+import { launchPostgres, launchProgram } from '#core/embedded/launch-postgres.ts'
+import { findPostgresRunner } from '#core/embedded/postgres-binaries.ts'
 
 /** Below the ephemeral ports of outgoing connections, so that no other process takes it while PostgreSQL is down. */
 const [PORT_MIN, PORT_MAX] = [20_000, 30_000]

@@ -3,8 +3,8 @@ import { stat, utimes, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Knex } from 'knex'
 import sharp from 'sharp'
-import type { Analysis, Page, PageSource } from '#core/metadata/analysis.ts'
-import type { BookFormat } from '#core/metadata/book-format.ts'
+import type { Analysis, Page, PageSource } from '#core/fields/analysis.ts'
+import type { BookFormat } from '#core/fields/book-format.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
 /** A picture of noise: it does not compress, so it has the size of a scanned page. As GIF it has one color, which is faster. */

@@ -1,5 +1,5 @@
 import { silentLog } from '#core/foundation/log.ts'
-import { openScans } from '#core/ingest/scans.ts'
+import { openScans } from '#core/scan/scans.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import type { TestServer } from '#test/support/server.ts'
 import { findRules } from '#test/support/supervisor.ts'

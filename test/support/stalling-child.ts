@@ -1,6 +1,7 @@
 /** Opens a watchdog for its own process, then blocks it in the given way: `node stalling-child.ts <folder> <stallMs> <how>`. */
+
+import { openWatchdog } from '#api/cli/watchdog.ts'
 import { duringWork } from '#core/foundation/current-work.ts'
-import { openWatchdog } from '#core/foundation/watchdog.ts'
 
 const [folder = '', stallMs = '', how] = process.argv.slice(2)
 openWatchdog({ stallMs: Number(stallMs), folder, signal: 'SIGVTALRM' })

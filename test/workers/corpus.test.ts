@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Analysis, SMALL_FILE_BYTES_MAX } from '#core/metadata/analysis.ts'
+import { type Analysis, SMALL_FILE_BYTES_MAX } from '#core/fields/analysis.ts'
 import { type ExpectedBook, findCorpus } from '#test/support/corpus.ts'
 import { testDocuments } from '#test/support/corpus-documents.ts'
 import { testMetadata } from '#test/support/corpus-metadata.ts'

@@ -1,6 +1,4 @@
 import { closeSync, fstatSync, lstatSync } from 'node:fs'
-import { fileTime } from '#core/foundation/column-number.ts'
-import { openInsideSync } from '#core/foundation/open-inside.ts'
 import {
   type Analysis,
   type AnalysisRequest,
@@ -9,8 +7,10 @@ import {
   failedAnalysis,
   type LibraryFile,
   type Problem,
-} from '#core/metadata/analysis.ts'
-import { BOOK_FORMATS, type BookFormat } from '#core/metadata/book-format.ts'
+} from '#core/fields/analysis.ts'
+import { BOOK_FORMATS, type BookFormat } from '#core/fields/book-format.ts'
+import { fileTime } from '#core/foundation/column-number.ts'
+import { openInsideSync } from '#core/foundation/open-inside.ts'
 import { BookProblem } from '../book-problem.ts'
 import type { DrawingOutcome, DrawPdfPage } from '../drawing.ts'
 import { withSidecars } from '../metadata/sidecars.ts'

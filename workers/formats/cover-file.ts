@@ -1,4 +1,4 @@
-import type { Cover, LibraryFile, Problem } from '#core/metadata/analysis.ts'
+import type { Cover, LibraryFile, Problem } from '#core/fields/analysis.ts'
 import { BookProblem } from '../book-problem.ts'
 import type { DrawPdfPage } from '../drawing.ts'
 import { makeThumbnail } from '../images/image.ts'

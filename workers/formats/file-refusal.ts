@@ -1,5 +1,5 @@
+import type { Problem } from '#core/fields/analysis.ts'
 import { OutsideError } from '#core/foundation/open-inside.ts'
-import type { Problem } from '#core/metadata/analysis.ts'
 import { isSystemError } from '#core/reading/file-problems.ts'
 
 const MESSAGES: Record<string, string> = {

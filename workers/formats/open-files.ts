@@ -1,8 +1,8 @@
 import { fstat } from 'node:fs'
 import { type FileHandle, stat } from 'node:fs/promises'
+import type { LibraryFile } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { openInside } from '#core/foundation/open-inside.ts'
-import type { LibraryFile } from '#core/metadata/analysis.ts'
 
 /** A few dozen users each turn the pages of one book: far below the 1,024 descriptors that a process may have by default. */
 const OPEN_FILES_MAX = 64

@@ -1,5 +1,5 @@
+import type { Analysis, Page } from '#core/fields/analysis.ts'
 import { readLines, runsOf, writeLines } from '#core/foundation/json-lines.ts'
-import type { Analysis, Page } from '#core/metadata/analysis.ts'
 
 /** A copy of so many pages takes two milliseconds. */
 const PAGES_COPIED_MAX = 500

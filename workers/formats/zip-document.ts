@@ -1,4 +1,4 @@
-import { formatOfName } from '#core/metadata/book-format.ts'
+import { formatOfName } from '#core/fields/book-format.ts'
 import { BookProblem } from '../book-problem.ts'
 import { pageTypeOf } from './comic/page-order.ts'
 import type { ZipArchive } from './zip/zip.ts'

@@ -1,7 +1,7 @@
 import { read } from 'node:fs'
 import { type InputType, inflateRaw, inflateRawSync, type ZlibOptions } from 'node:zlib'
+import type { Problem, ZipLocation } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
-import type { Problem, ZipLocation } from '#core/metadata/analysis.ts'
 import { BookProblem } from '../book-problem.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { inflateProblem } from './zip/zip.ts'

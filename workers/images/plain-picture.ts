@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { Problem } from '#core/fields/analysis.ts'
 import { bufferOf } from '#core/foundation/byte-view.ts'
-import type { Problem } from '#core/metadata/analysis.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
 import { BookProblem } from '../book-problem.ts'
 import type { DrawingRequest, DrawPdfPage } from '../drawing.ts'

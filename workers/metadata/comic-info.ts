@@ -1,10 +1,10 @@
+import type { Embedded, Problem } from '#core/fields/analysis.ts'
+import type { SeriesHints } from '#core/fields/embedded.ts'
+import type { AuthorRole } from '#core/fields/field.ts'
+import { NAME_LENGTH_MAX } from '#core/fields/limits.ts'
+import type { ValuesOf } from '#core/fields/record-kind.ts'
+import { COMIC_INFO_KEY } from '#core/fields/source-key.ts'
 import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
-import type { Embedded, Problem } from '#core/metadata/analysis.ts'
-import type { SeriesHints } from '#core/metadata/embedded.ts'
-import type { AuthorRole } from '#core/metadata/field.ts'
-import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
-import type { ValuesOf } from '#core/metadata/record-kind.ts'
-import { COMIC_INFO_KEY } from '#core/metadata/source-key.ts'
 import {
   authorsOf,
   isbnsOf,

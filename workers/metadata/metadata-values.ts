@@ -1,9 +1,9 @@
+import type { Problem } from '#core/fields/analysis.ts'
+import type { Author, AuthorRole } from '#core/fields/field.ts'
+import { readIsbns } from '#core/fields/isbn.ts'
+import { AUTHORS_MAX, fittingList, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
 import { Register } from '#core/foundation/register.ts'
 import { boundMarks, cutText, normalizeText } from '#core/foundation/text.ts'
-import type { Problem } from '#core/metadata/analysis.ts'
-import type { Author, AuthorRole } from '#core/metadata/field.ts'
-import { readIsbns } from '#core/metadata/isbn.ts'
-import { AUTHORS_MAX, fittingList, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
 import { readDate } from './written-date.ts'
 import { resolveReferences } from './xml-text.ts'
 

@@ -1,8 +1,8 @@
-import type { Embedded } from '#core/metadata/analysis.ts'
-import type { Author, AuthorRole } from '#core/metadata/field.ts'
-import { readIsbns } from '#core/metadata/isbn.ts'
-import { CUSTOM_BYTES_MAX, NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
-import type { ValuesOf } from '#core/metadata/record-kind.ts'
+import type { Embedded } from '#core/fields/analysis.ts'
+import type { Author, AuthorRole } from '#core/fields/field.ts'
+import { readIsbns } from '#core/fields/isbn.ts'
+import { CUSTOM_BYTES_MAX, NAME_LENGTH_MAX } from '#core/fields/limits.ts'
+import type { ValuesOf } from '#core/fields/record-kind.ts'
 import {
   authorsOf,
   isbnsOf,

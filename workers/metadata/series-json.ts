@@ -1,7 +1,7 @@
-import type { Problem } from '#core/metadata/analysis.ts'
-import type { SeriesHints } from '#core/metadata/embedded.ts'
-import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
-import type { ValuesOf } from '#core/metadata/record-kind.ts'
+import type { Problem } from '#core/fields/analysis.ts'
+import type { SeriesHints } from '#core/fields/embedded.ts'
+import { NAME_LENGTH_MAX } from '#core/fields/limits.ts'
+import type { ValuesOf } from '#core/fields/record-kind.ts'
 import { ageRatingOf } from './comic-info.ts'
 import { lineOf, openRemarks, plainText, positionOf, present, summaryOf, wholeOf, yearOf } from './metadata-values.ts'
 

@@ -1,4 +1,4 @@
-import { BOOK_ERROR_TYPES, type Problem } from '#core/metadata/analysis.ts'
+import { BOOK_ERROR_TYPES, type Problem } from '#core/fields/analysis.ts'
 import type { DrawingOutcome, DrawingRequest, FromChild } from '../drawing.ts'
 import { SIDE_MAX } from '../images/plain-picture.ts'
 import type { ChildEnd } from './child-process.ts'

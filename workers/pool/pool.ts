@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { BufferPool } from '#core/foundation/buffer-pool.ts'
-import { Semaphore } from '#core/foundation/semaphore.ts'
+import type { DrawCover } from '#core/covers/cover.ts'
 import {
   type AnalysisRequest,
   type Analyze,
@@ -14,9 +13,10 @@ import {
   type ReadZipPage,
   type RenderPdfPage,
   type ResizeImage,
-} from '#core/metadata/analysis.ts'
-import type { DrawCover } from '#core/metadata/cover.ts'
-import type { ReadSeriesFile } from '#core/metadata/series-file.ts'
+} from '#core/fields/analysis.ts'
+import type { ReadSeriesFile } from '#core/fields/series-file.ts'
+import { BufferPool } from '#core/foundation/buffer-pool.ts'
+import { Semaphore } from '#core/foundation/semaphore.ts'
 import type { OpenZipEntry, ReadPublication } from '#core/reading/publication.ts'
 import type { ReadReadingList } from '#core/shelves/reading-list.ts'
 import type { DrawPdfPage } from '../drawing.ts'

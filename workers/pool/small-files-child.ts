@@ -1,7 +1,7 @@
 /** The process that analyzes small files beside the threads of the server. */
 
+import type { AnalysisRequest } from '#core/fields/analysis.ts'
 import { bufferOf } from '#core/foundation/byte-view.ts'
-import type { AnalysisRequest } from '#core/metadata/analysis.ts'
 import { analyzeTogether } from '../formats/analyze.ts'
 import { REQUESTS_BYTES_MAX } from '../limits.ts'
 import { connectToServer } from './server-connection.ts'

@@ -1,4 +1,4 @@
-import type { Analysis, AnalysisRequest } from '#core/metadata/analysis.ts'
+import type { Analysis, AnalysisRequest } from '#core/fields/analysis.ts'
 import { type Child, type ChildEnd, KEPT_BYTES_MAX, START_MS, startChild } from './child-process.ts'
 import { readAnalyses } from './read-analyses.ts'
 

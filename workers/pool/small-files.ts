@@ -1,6 +1,6 @@
+import { type Analysis, type AnalysisRequest, type Analyze, SMALL_FILE_BYTES_MAX } from '#core/fields/analysis.ts'
+import { formatOfName } from '#core/fields/book-format.ts'
 import type { Semaphore } from '#core/foundation/semaphore.ts'
-import { type Analysis, type AnalysisRequest, type Analyze, SMALL_FILE_BYTES_MAX } from '#core/metadata/analysis.ts'
-import { formatOfName } from '#core/metadata/book-format.ts'
 
 /** Of one job: the result of the first waits for the last. */
 const FILES_MAX = 16

@@ -1,5 +1,5 @@
+import type { Analysis } from '#core/fields/analysis.ts'
 import { bufferOf } from '#core/foundation/byte-view.ts'
-import type { Analysis } from '#core/metadata/analysis.ts'
 
 /** The message of the process for small files; readAnalyses reads it. Apart from it, because that loads every schema of metadata. */
 export const writeAnalyses = (analyses: readonly (Analysis | null)[]): Uint8Array =>

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { UNTRIMMED } from '#core/foundation/schema.ts'
-import { BrowsedFolder, browseFolder, FileSystemEntry, listRootFolders } from '#core/ingest/browse-folders.ts'
+import { BrowsedFolder, browseFolder, FileSystemEntry, listRootFolders } from '#core/scan/browse-folders.ts'
 
 type Services = Needs<'database' | 'settings'>
 const endpoint = endpointOf<Services>()

@@ -3,9 +3,6 @@ import { endpointOf } from '#api/http/endpoint.ts'
 import { pageQuery, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
 import { bookView } from '#api/views/book-view.ts'
-import { BookErrorType, BooksWithErrors } from '#core/catalog/book.ts'
-import { listBooksWithErrors } from '#core/catalog/book-error-query.ts'
-import { Noun, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 import {
   BULK_BOOKS_MAX,
   BULK_SERIES_MAX,
@@ -14,8 +11,11 @@ import {
   requestBookAnalysis,
   retryBook,
   retryBooks,
-} from '#core/ingest/request-analysis.ts'
-import { BOOK_ERROR_TYPES } from '#core/metadata/analysis.ts'
+} from '#core/analysis/request-analysis.ts'
+import { BookErrorType, BooksWithErrors } from '#core/catalog/book.ts'
+import { listBooksWithErrors } from '#core/catalog/book-error-query.ts'
+import { BOOK_ERROR_TYPES } from '#core/fields/analysis.ts'
+import { Noun, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 
 type Services = Needs<'database' | 'settings' | 'tasks'>
 const endpoint = endpointOf<Services>()

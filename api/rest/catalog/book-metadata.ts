@@ -2,9 +2,9 @@ import Type from 'typebox'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { metadataRoutes } from '#api/rest/catalog/metadata-kind.ts'
+import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import { getBook } from '#core/catalog/book-query.ts'
 import { Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { queueAnalyses } from '#core/ingest/analyze-book.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import {
   BookLocks,

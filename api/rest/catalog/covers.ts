@@ -12,8 +12,8 @@ import {
   seriesCoverOf,
   uploadCover,
 } from '#core/catalog/choose-cover.ts'
+import { BookCover, COVER_BYTES_MAX, type RecordOwner, SeriesCover } from '#core/covers/cover.ts'
 import { Noun, Uuid } from '#core/foundation/schema.ts'
-import { BookCover, COVER_BYTES_MAX, type RecordOwner, SeriesCover } from '#core/metadata/cover.ts'
 
 type Services = Needs<'database' | 'drawCover' | 'settings'>
 const endpoint = endpointOf<Services>()

@@ -5,9 +5,9 @@ import type { Needs } from '#api/http/services.ts'
 import { CreateLibraryRequest, Library, UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { getLibrary, listLibraries } from '#core/catalog/library-query.ts'
 import { Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
-import { createLibrary, editLibrary, removeLibrary } from '#core/ingest/edit-library.ts'
-import { purgeDeletedOf, requestAnalysis } from '#core/ingest/library-work.ts'
-import { ScanStatus } from '#core/ingest/scans.ts'
+import { createLibrary, editLibrary, removeLibrary } from '#core/scan/edit-library.ts'
+import { purgeDeletedOf, requestAnalysis } from '#core/scan/library-work.ts'
+import { ScanStatus } from '#core/scan/scans.ts'
 
 type Services = Needs<'database' | 'rules' | 'scans' | 'settings' | 'tasks'>
 const endpoint = endpointOf<Services>()

@@ -5,6 +5,7 @@ import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { withSourceName } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
+import { sourceKey } from '#core/fields/source-key.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
@@ -20,7 +21,6 @@ import {
   ExternalLink,
   ExternalRating,
 } from '#core/metadata/series-metadata-record.ts'
-import { sourceKey } from '#core/metadata/source-key.ts'
 import {
   AverageRating,
   averageRatings,

@@ -3,7 +3,7 @@ import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { CreateLibraryRequest, SERIES_STRATEGIES } from '#core/catalog/library.ts'
 import { FreeJson, Nullable, OneOf } from '#core/foundation/schema.ts'
-import { previewScan } from '#core/ingest/preview-scan.ts'
+import { previewScan } from '#core/scan/preview-scan.ts'
 
 type Services = Needs<'database' | 'settings'>
 const endpoint = endpointOf<Services>()

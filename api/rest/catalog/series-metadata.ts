@@ -6,7 +6,6 @@ import { withSourceNames } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { refreshFolderTitles } from '#core/ingest/reprocess-titles.ts'
 import { lockSeries, patchSeries, replaceSeries, resetSeries } from '#core/metadata/edit-series-metadata.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { checkSeries, getSeriesRecord, listFullSeriesMetadata } from '#core/metadata/series-metadata-query.ts'
@@ -19,6 +18,7 @@ import {
   seriesLocksOf,
   seriesMetadataOf,
 } from '#core/metadata/series-metadata-record.ts'
+import { refreshFolderTitles } from '#core/scan/reprocess-titles.ts'
 
 type Services = Needs<'database' | 'rules' | 'settings'>
 const endpoint = endpointOf<Services>()

@@ -1,9 +1,9 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
+import { BULK_SERIES_MAX } from '#core/analysis/request-analysis.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
-import { reprocessLibraryTitles, reprocessTitle, reprocessTitles } from '#core/ingest/reprocess-titles.ts'
-import { BULK_SERIES_MAX } from '#core/ingest/request-analysis.ts'
+import { reprocessLibraryTitles, reprocessTitle, reprocessTitles } from '#core/scan/reprocess-titles.ts'
 
 type Services = Needs<'database' | 'tasks'>
 const endpoint = endpointOf<Services>()

@@ -1,9 +1,9 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
+import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/analysis/request-analysis.ts'
+import { requestThumbnail, requestThumbnails } from '#core/analysis/request-thumbnails.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
-import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/ingest/request-analysis.ts'
-import { requestThumbnail, requestThumbnails } from '#core/ingest/request-thumbnails.ts'
 
 type Services = Needs<'database' | 'tasks'>
 const endpoint = endpointOf<Services>()

@@ -4,8 +4,8 @@ import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.t
 import type { Needs } from '#api/http/services.ts'
 import { listSeriesWords } from '#core/catalog/publisher-query.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
+import { AUTHOR_ROLES } from '#core/fields/field.ts'
 import { Noun, OneOf } from '#core/foundation/schema.ts'
-import { AUTHOR_ROLES } from '#core/metadata/field.ts'
 import { listPeople } from '#core/metadata/people-query.ts'
 
 const endpoint = endpointOf<Needs<'database'>>()

@@ -5,8 +5,8 @@ import { bookFile } from '#api/views/book-file.ts'
 import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
 import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { BookPage } from '#core/catalog/book.ts'
+import { BOOK_MEDIA_TYPES } from '#core/fields/book-format.ts'
 import { AnyInteger, Uuid } from '#core/foundation/schema.ts'
-import { BOOK_MEDIA_TYPES } from '#core/metadata/book-format.ts'
 import { PAGE_FORMATS, PAGE_WIDTHS, readPageFormat } from '#core/reading/page-variant.ts'
 
 type Services = Needs<'database' | 'pageReader' | 'settings'>

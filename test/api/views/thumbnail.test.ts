@@ -1,6 +1,6 @@
 import t from 'tap'
-import { writeCover } from '#core/metadata/cover-store.ts'
-import { PLACEHOLDER_COVER } from '#core/metadata/placeholder.ts'
+import { writeCover } from '#core/covers/cover-store.ts'
+import { PLACEHOLDER_COVER } from '#core/covers/placeholder.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
 import { enableKomga } from '#test/support/komga-switch.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'

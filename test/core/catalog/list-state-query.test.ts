@@ -19,7 +19,7 @@ t.test('every table that lists read has a version', async (t) => {
   const files = ['book-query', 'series-query', 'filter-query', 'filter-column-query', 'search-query'].map(
     (name) => `core/catalog/${name}.ts`,
   )
-  const text = [...files, 'core/metadata/reading-order.ts'].map((file) => readFileSync(file, 'utf8')).join('\n')
+  const text = [...files, 'core/fields/reading-order.ts'].map((file) => readFileSync(file, 'utf8')).join('\n')
   // Names that are made of two parts count for both kinds.
   const written =
     text.replaceAll(/\$\{(owner|kind)\}_/g, 'book_').replaceAll(/\$\{kind\}s\b/g, 'tags') +

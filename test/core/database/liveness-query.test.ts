@@ -5,8 +5,8 @@ import t from 'tap'
 import { closeDatabase, openDatabase } from '#core/database/database.ts'
 import { openDiskProbe } from '#core/database/disk-space.ts'
 import { openDatabaseProbe } from '#core/database/liveness-query.ts'
+import { openSharedProbe } from '#core/database/shared-probe.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openSharedProbe } from '#core/foundation/shared-probe.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 /** How long a result is cached, and a little. */

@@ -187,12 +187,12 @@ const OTHER_TIMERS = [
     'api/server.ts',
   ],
   ...[
-    'core/database/data-folder-watch.ts',
-    'core/database/data-folder.ts',
+    'core/embedded/data-folder-watch.ts',
+    'core/embedded/data-folder.ts',
     'core/foundation/buffer-pool.ts',
     'core/foundation/loop-watch.ts',
   ],
-  ...['core/foundation/watchdog.ts', 'core/tasks/elastic-lane.ts', 'plugins/devkit/main.ts', 'plugins/host/live-isolates.ts'],
+  ...['api/cli/watchdog.ts', 'core/tasks/elastic-lane.ts', 'plugins/devkit/main.ts', 'plugins/host/live-isolates.ts'],
   ...['plugins/runtime/runner/inspection.mjs', 'plugins/runtime/runner/sandbox.mjs', 'plugins/runtime/supervisor.ts'],
   ...['workers/formats/open-files.ts', 'workers/pool/child-pool.ts'],
 ]

@@ -20,7 +20,7 @@ const FORBIDDEN: { pattern: RegExp; instead: string; allowed: Record<string, str
     pattern: /\.localeCompare\(|Intl\.Collator|\bcollator\b/i,
     instead: 'bound the marks before texts are compared by a language',
     allowed: {
-      'core/ingest/walk-folders.ts': 'bounds the marks of both names',
+      'core/scan/walk-folders.ts': 'bounds the marks of both names',
       'core/catalog/series-query.ts': 'compares single letters',
       'workers/formats/comic/page-order.ts': 'only a comment',
     },

@@ -1,8 +1,8 @@
 import t from 'tap'
+import type { Kind } from '#core/fields/record-kind.ts'
 import { readExactJson } from '#core/foundation/exact-json.ts'
 import { applyChange, applySets, changedMembers, isSameContent, isSameLocks, type MetadataState } from '#core/metadata/apply-change.ts'
 import { type MetadataSets, SET_RULES, SETS, type SetName } from '#core/metadata/metadata-set.ts'
-import type { Kind } from '#core/metadata/record-kind.ts'
 
 const emptyState = (kind: Kind, locks: readonly string[] = []): MetadataState => ({
   ...{ id: 'one', values: {}, sources: {}, locks: new Set(locks) },

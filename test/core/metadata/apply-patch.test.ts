@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
+import { BOOK_FIELDS, bookLockName } from '#core/fields/book-metadata.ts'
+import { AUTHOR_ROLES, type Author, type Field, type MetadataRecord, SOURCES, type Source } from '#core/fields/field.ts'
+import { LIST_LENGTH_MAX } from '#core/fields/limits.ts'
+import { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
 import { applyPatch, joinNames } from '#core/metadata/apply-patch.ts'
-import { BOOK_FIELDS, bookLockName } from '#core/metadata/book-metadata.ts'
-import { AUTHOR_ROLES, type Author, type Field, type MetadataRecord, SOURCES, type Source } from '#core/metadata/field.ts'
-import { LIST_LENGTH_MAX } from '#core/metadata/limits.ts'
-import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 const NOTHING: MetadataRecord = { values: {}, sources: {}, locks: new Set() }

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
+import { GIVERS, type Giver } from '#core/fields/field.ts'
+import { ALTERNATE_TITLES_MAX } from '#core/fields/limits.ts'
 import { applySet, type SetChange } from '#core/metadata/apply-set.ts'
-import { GIVERS, type Giver } from '#core/metadata/field.ts'
-import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { keyedEntries, type MetadataSet, SET_RULES, SETS, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
 import { NAMES_MAX } from '#core/metadata/name.ts'
 

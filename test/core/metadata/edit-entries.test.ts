@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import t from 'tap'
+import type { Kind } from '#core/fields/record-kind.ts'
 import { applyChange } from '#core/metadata/apply-change.ts'
 import { addEntry, type EntrySet, editEntry, removeEntry, replaceEntries } from '#core/metadata/edit-entries.ts'
 import { isNames, SETS, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
-import type { Kind } from '#core/metadata/record-kind.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 

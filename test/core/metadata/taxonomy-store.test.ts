@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { addCover, removeCoverRow, selectCover } from '#core/metadata/chosen-cover-store.ts'
+import { addCover, removeCoverRow, selectCover } from '#core/covers/chosen-cover-store.ts'
 import { deleteName } from '#core/metadata/taxonomy-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
+import type { Giver } from '#core/fields/field.ts'
 import { applyChange, type MetadataChange, type MetadataState } from '#core/metadata/apply-change.ts'
-import type { Giver } from '#core/metadata/field.ts'
 import { type GivenEntry, keyedEntries, type MetadataSets, SETS, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
 import { differenceOf, undoDifference } from '#core/metadata/undo-change.ts'
 

@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import t, { type Test } from 'tap'
+import type { PageOutcome, RenderPdfPage } from '#core/fields/analysis.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import type { PageOutcome, RenderPdfPage } from '#core/metadata/analysis.ts'
 import { openPageCache } from '#core/reading/page-cache.ts'
 import { largerSides, PAGE_WIDTHS } from '#core/reading/page-variant.ts'
 import { openRenderedPages } from '#core/reading/rendered-page.ts'

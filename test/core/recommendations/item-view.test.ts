@@ -1,5 +1,5 @@
 import t from 'tap'
-import { OWN_SOURCE } from '#core/metadata/source-key.ts'
+import { OWN_SOURCE } from '#core/fields/source-key.ts'
 import { externalKey } from '#core/recommendations/external-series-query.ts'
 import {
   externalSeriesOf,

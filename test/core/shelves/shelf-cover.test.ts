@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { clearCoverOrphans } from '#core/metadata/clear-cover-orphans.ts'
-import { removeOrphans } from '#core/metadata/orphans.ts'
+import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
+import { removeOrphans } from '#core/maintenance/orphans.ts'
 import {
   chooseShelfCover,
   deleteShelfCover,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import type { Page } from '#core/metadata/analysis.ts'
+import type { Page } from '#core/fields/analysis.ts'
 import { fakeAnalysis } from '#test/support/analyses.ts'
 import { packAnalysis, unpackAnalysis } from '#workers/formats/packed-analysis.ts'
 

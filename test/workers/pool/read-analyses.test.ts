@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Analysis, failedAnalysis } from '#core/metadata/analysis.ts'
+import { type Analysis, failedAnalysis } from '#core/fields/analysis.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { numberedPages } from '#test/support/pictures.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { type Analysis, type AnalysisRequest, failedAnalysis } from '#core/fields/analysis.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
-import { type Analysis, type AnalysisRequest, failedAnalysis } from '#core/metadata/analysis.ts'
 import { isSmallFile, SmallFiles } from '#workers/pool/small-files.ts'
 
 const requestOf = (path: string): AnalysisRequest => ({ root: '/shelf', path, verifyPages: false, bytes: 500 })

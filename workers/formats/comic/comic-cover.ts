@@ -1,4 +1,4 @@
-import type { Cover, Page, Problem } from '#core/metadata/analysis.ts'
+import type { Cover, Page, Problem } from '#core/fields/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
 import { isNotDrawn, makeThumbnail } from '../../images/image.ts'

@@ -1,4 +1,4 @@
-import type { Problem } from '#core/metadata/analysis.ts'
+import type { Problem } from '#core/fields/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { NAMES_IN_PROBLEM_MAX } from '../../limits.ts'
 

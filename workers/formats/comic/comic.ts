@@ -1,4 +1,4 @@
-import type { Analysis, LibraryFile, Page, Problem } from '#core/metadata/analysis.ts'
+import type { Analysis, LibraryFile, Page, Problem } from '#core/fields/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
 import { measureEntry, type Picture } from '../../images/image.ts'

@@ -1,5 +1,5 @@
+import type { Cover, Problem } from '#core/fields/analysis.ts'
 import { cutText } from '#core/foundation/text.ts'
-import type { Cover, Problem } from '#core/metadata/analysis.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'

@@ -1,4 +1,4 @@
-import type { Embedded, Problem } from '#core/metadata/analysis.ts'
+import type { Embedded, Problem } from '#core/fields/analysis.ts'
 import { addFolded, decodePercents, foldPath, normalizeArchivePath } from '#core/reading/publication.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { openRemarks } from '../../metadata/metadata-values.ts'

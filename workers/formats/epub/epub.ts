@@ -1,5 +1,5 @@
+import type { Analysis, Page, Problem } from '#core/fields/analysis.ts'
 import { cutText } from '#core/foundation/text.ts'
-import type { Analysis, Page, Problem } from '#core/metadata/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
 import { measureEntry } from '../../images/image.ts'

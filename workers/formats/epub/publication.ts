@@ -1,6 +1,6 @@
 import { closeSync, fstatSync } from 'node:fs'
+import type { LibraryFile, Problem } from '#core/fields/analysis.ts'
 import { openInsideSync } from '#core/foundation/open-inside.ts'
-import type { LibraryFile, Problem } from '#core/metadata/analysis.ts'
 import { packPublication } from '#core/reading/packed-publication.ts'
 import {
   CONTENTS,

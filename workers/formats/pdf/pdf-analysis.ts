@@ -1,4 +1,4 @@
-import type { Analysis, Cover, LibraryFile, Problem } from '#core/metadata/analysis.ts'
+import type { Analysis, Cover, LibraryFile, Problem } from '#core/fields/analysis.ts'
 import type { DrawingOutcome, DrawPage } from '../../drawing.ts'
 import { THUMBNAIL_LONGEST_SIDE } from '../../limits.ts'
 import { type DescribedPdf, documentOf, readDescription } from './pdf-description.ts'

@@ -1,5 +1,5 @@
+import type { Analysis, Page, Problem } from '#core/fields/analysis.ts'
 import { bufferOf } from '#core/foundation/byte-view.ts'
-import type { Analysis, Page, Problem } from '#core/metadata/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { NAMES_IN_PROBLEM_MAX } from '../../limits.ts'
 import type { PdfHandle } from './pdf-document.ts'

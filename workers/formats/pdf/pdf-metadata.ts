@@ -1,4 +1,4 @@
-import type { Embedded, Problem } from '#core/metadata/analysis.ts'
+import type { Embedded, Problem } from '#core/fields/analysis.ts'
 import {
   authorsOf,
   isbnsOf,

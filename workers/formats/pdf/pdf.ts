@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { LibraryFile } from '#core/metadata/analysis.ts'
+import type { LibraryFile } from '#core/fields/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { DrawingOutcome, PageDrawing } from '../../drawing.ts'
 import { fileRefusal } from '../file-refusal.ts'

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LibraryFile, Page, PageOutcome, PageRequest, Problem } from '#core/metadata/analysis.ts'
+import type { LibraryFile, Page, PageOutcome, PageRequest, Problem } from '#core/fields/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { extractOne } from '../comic/comic.ts'
 import { PageProblems } from '../comic/comic-problems.ts'

@@ -1,4 +1,4 @@
-import type { LibraryFile } from '#core/metadata/analysis.ts'
+import type { LibraryFile } from '#core/fields/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { ENTRIES_MAX, ENTRY_BYTES_MAX, EXTRACT_BYTES_MAX } from '../../limits.ts'
 import { tidyName } from '../comic/page-order.ts'

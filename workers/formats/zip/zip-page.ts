@@ -1,5 +1,5 @@
+import type { PageImage, ReadZipPage } from '#core/fields/analysis.ts'
 import type { BufferPool } from '#core/foundation/buffer-pool.ts'
-import type { PageImage, ReadZipPage } from '#core/metadata/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { OpenFiles } from '../open-files.ts'
 import { type CheckedEntries, checkKey, inflate, type PlacedEntry, pageProblem, readInto } from '../zip-read.ts'

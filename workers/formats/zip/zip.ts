@@ -1,5 +1,5 @@
 import { constants, crc32, inflateRawSync } from 'node:zlib'
-import type { ZipLocation } from '#core/metadata/analysis.ts'
+import type { ZipLocation } from '#core/fields/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { RATIO_FREE_BYTES, RATIO_MAX, TOTAL_BYTES_MAX } from '../../limits.ts'
 import { dataOffsetOf, readAt, readZipDirectory, type ZipEntry } from './zip-directory.ts'

@@ -6,7 +6,7 @@
   // engine:re2js
   var { RE2JS, RE2JSSyntaxException } = globalThis.RE2JS;
 
-  // ../../../../core/metadata/source-key.ts
+  // ../../../../core/fields/source-key.ts
   var PREFIX = "plugin:";
   var pluginKey = (name) => PREFIX + name;
 
@@ -417,7 +417,7 @@
     return length > EXCERPT_LENGTH_MAX * 5 ? "{…}" : value;
   }
 
-  // ../../../../core/metadata/limits.ts
+  // ../../../../core/fields/limits.ts
   var NAME_LENGTH_MAX = 500;
   var LIST_LENGTH_MAX = 32 * 1024;
   var CUSTOM_BYTES_MAX = 64 * 1024;

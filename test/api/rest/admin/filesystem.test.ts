@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { filesystemRoutes } from '#api/rest/admin/filesystem.ts'
-import type { BrowsedFolder, FileSystemEntry } from '#core/ingest/browse-folders.ts'
+import type { BrowsedFolder, FileSystemEntry } from '#core/scan/browse-folders.ts'
 import { addLibrary } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 

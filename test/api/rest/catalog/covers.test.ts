@@ -1,10 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { purgeDeleted } from '#core/ingest/purge-deleted.ts'
+import { coverPath } from '#core/covers/cover.ts'
+import { writeCover } from '#core/covers/cover-store.ts'
 import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
-import { coverPath } from '#core/metadata/cover.ts'
-import { writeCover } from '#core/metadata/cover-store.ts'
+import { purgeDeleted } from '#core/scan/purge-deleted.ts'
 import { GIF, openShelves, picture } from '#test/support/shelves.ts'
 
 test('covers: given, shown at once, chosen, deleted', async (t) => {

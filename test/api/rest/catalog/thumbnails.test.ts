@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, rmSync, statSync, utimesSync } from 'node:fs'
 import t from 'tap'
-import { coverPath } from '#core/metadata/cover.ts'
+import { coverPath } from '#core/covers/cover.ts'
 import { comic } from '#test/support/library-fixture.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import sharp from 'sharp'
 import t from 'tap'
-import type { Analysis } from '#core/metadata/analysis.ts'
+import type { Analysis } from '#core/fields/analysis.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
 import { analyzeBytes as analyze, coloredPicture as picture } from '#test/support/epub-analysis.ts'
 import { buildComicEpub, buildEpub, imagePage, svgPage, textPage } from '#test/support/epub-builder.ts'

@@ -2,7 +2,7 @@ import { readdirSync, readlinkSync, rmSync, truncateSync, utimesSync, writeFileS
 import { join } from 'node:path'
 import sharp from 'sharp'
 import t from 'tap'
-import type { LibraryFile, PageOutcome } from '#core/metadata/analysis.ts'
+import type { LibraryFile, PageOutcome } from '#core/fields/analysis.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { onlyFull } from '#test/support/lane-size.ts'

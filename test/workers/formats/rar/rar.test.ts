@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } fro
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import type { Page } from '#core/metadata/analysis.ts'
+import type { Page } from '#core/fields/analysis.ts'
 import { findCorpus } from '#test/support/corpus.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { numberedPages } from '#test/support/pictures.ts'

@@ -1,0 +1,51 @@
+import Type from 'typebox'
+import { endpointOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
+import { BULK_SERIES_MAX } from '#core/analysis/request-analysis.ts'
+import { Uuid } from '#core/foundation/schema.ts'
+import { purgeDeletedOfSeries } from '#core/scan/purge-deleted.ts'
+import { renumberManySeries, renumberSeries } from '#core/scan/renumber.ts'
+
+type Services = Needs<'database' | 'settings' | 'tasks'>
+const endpoint = endpointOf<Services>()
+
+const SeriesId = Type.Object({ seriesId: Uuid })
+const tag = 'series'
+
+export const seriesMaintenanceRoutes = [
+  endpoint({
+    method: 'DELETE',
+    path: '/api/v1/series/:seriesId/purge-deleted',
+    summary: 'Delete books of a series whose files are missing; returns their number',
+    tag,
+    allow: { who: 'series-write' },
+    params: SeriesId,
+    reply: Type.Integer({ minimum: 0 }),
+    run: async (call, { params }) => {
+      const { database, settings } = call.services
+      return await purgeDeletedOfSeries({ database, dataFolder: settings.dataFolder }, call.caller, params.seriesId)
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/:seriesId/renumber',
+    summary: 'Number the books of a series by their file names again; keeps locked numbers and those from better sources',
+    tag,
+    allow: { who: 'series-write' },
+    status: 202,
+    params: SeriesId,
+    reply: Type.Object({ taskId: Uuid }),
+    run: (call, { params }) => renumberSeries(call.services, call.caller, params.seriesId),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api/v1/series/bulk/renumber',
+    summary: 'Number the books of many series by their file names again; an unknown id refuses the whole request',
+    tag,
+    allow: { who: 'series-write' },
+    status: 202,
+    body: Type.Object({ seriesIds: Type.Array(Uuid, { minItems: 1, maxItems: BULK_SERIES_MAX }) }),
+    reply: Type.Object({ message: Type.String(), taskId: Uuid }),
+    run: (call, { body }) => renumberManySeries(call.services, call.caller, body.seriesIds),
+  }),
+]

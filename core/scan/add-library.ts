@@ -1,0 +1,31 @@
+import { realpath } from 'node:fs/promises'
+import path from 'node:path'
+import type { Knex } from 'knex'
+import { listLibraryPaths } from '#core/catalog/library-store.ts'
+import type { Rules } from '#core/conditions/rules.ts'
+import { createLibrary } from '#core/scan/edit-library.ts'
+import type { Scans } from '#core/scan/scans.ts'
+import type { Settings } from '#core/settings/settings.ts'
+
+/** Longest name that a library may have. */
+const NAME_LENGTH_MAX = 200
+
+/**
+ * Adds a folder as a library unless it is one already, also under another path to the same folder; the disk of an existing library may be missing.
+ * @param wanted.name the folder's own name by default
+ * @throws invalid_value, conflict like createLibrary
+ */
+export async function addLibrary(
+  dependencies: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
+  wanted: { folder: string; name?: string },
+): Promise<{ library: { id: string; name: string; path: string }; created: boolean }> {
+  const folder = path.resolve(wanted.folder)
+  const real = await realpath(folder).catch(() => folder)
+  for (const library of await listLibraryPaths(dependencies.database)) {
+    const there = library.path === folder ? real : await realpath(library.path).catch(() => library.path)
+    if (there === real) return { library, created: false }
+  }
+  const name = wanted.name ?? path.basename(folder).slice(0, NAME_LENGTH_MAX)
+  const id = await createLibrary(dependencies, { name, path: folder })
+  return { library: { id, name: name.trim(), path: folder }, created: true }
+}

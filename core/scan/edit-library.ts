@@ -1,0 +1,196 @@
+import { access, constants, realpath, stat } from 'node:fs/promises'
+import { isAbsolute, resolve } from 'node:path'
+import type { Knex } from 'knex'
+import type { CreateLibraryRequest, UpdateLibraryRequest } from '#core/catalog/library.ts'
+import { deleteLibraryRows, moveBookPaths } from '#core/catalog/library-content-store.ts'
+import { findPlaceProblem } from '#core/catalog/library-place.ts'
+import {
+  findLibraryRow,
+  insertLibrary,
+  type LibraryChange,
+  listLibraryPaths,
+  updateLibrary,
+  withLibraryLock,
+} from '#core/catalog/library-store.ts'
+import type { Rules } from '#core/conditions/rules.ts'
+import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
+import { runForSeveral } from '#core/database/statement-scope.ts'
+import { BOOK_FORMATS } from '#core/fields/book-format.ts'
+import { AppError, refuse, refuseValue } from '#core/foundation/errors.ts'
+import { compileExcludes } from '#core/scan/glob.ts'
+import { findActiveScan } from '#core/scan/scan-store.ts'
+import type { Scans } from '#core/scan/scans.ts'
+import type { Settings } from '#core/settings/settings.ts'
+
+/**
+ * Creates a library for a folder; returns its id. With `scanImmediately` its first scan is queued.
+ * @throws invalid_value when the folder cannot be a library or a value is invalid; conflict when it overlaps another library
+ */
+export async function createLibrary(
+  dependencies: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
+  request: CreateLibraryRequest,
+): Promise<string> {
+  const { database, scans } = dependencies
+  await checkRules(dependencies.rules, request)
+  const path = await checkFolder(request.path, dependencies.settings)
+  const change = changeOf(request)
+  const { seriesStrategy } = request
+  const libraryId = await withLibraryLock(database, async (trx) => {
+    await refuseOverlap(trx, path, null)
+    return await insertLibrary(trx, {
+      ...change,
+      name: nameOf(request.name),
+      path,
+      ...(seriesStrategy ? { series_strategy: seriesStrategy } : {}),
+      ...(request.seriesConfig === undefined ? {} : { series_config: request.seriesConfig }),
+    })
+  })
+  if (request.scanImmediately) await scans.start(libraryId)
+  return libraryId
+}
+
+/** @throws not_found, invalid_value, conflict */
+export async function editLibrary(
+  { database, rules, settings }: { database: Knex; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
+  libraryId: string,
+  request: UpdateLibraryRequest,
+): Promise<void> {
+  await checkRules(rules, request)
+  const change = changeOf(request)
+  if (request.name) change.name = nameOf(request.name)
+  if (request.isActive !== undefined && request.isActive !== null) change.is_active = request.isActive
+  const path = request.path ? await checkFolder(request.path, settings) : null
+  const edit = async (trx: Knex.Transaction) => {
+    const library = (await findLibraryRow(trx, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
+    if (path !== null && path !== library.path) {
+      if (await findActiveScan(trx, libraryId)) refuse('scan_running', 'The folder cannot be changed while it is scanned.')
+      await refuseOverlap(trx, path, libraryId)
+      await moveBookPaths(trx, { id: libraryId, from: library.path, to: path })
+      change.path = path
+    }
+    await updateLibrary(trx, libraryId, change)
+  }
+  // All or nothing, and to its end even if its client disconnects: a move changes every book.
+  await runForSeveral(() => withLibraryLock(database, edit))
+}
+
+/** A scan between two batches of a slow disk, and the analyses of large files, end within this time. */
+const STOP_MS_MAX = 20_000
+
+/**
+ * Removes a library: its scan, its rows and its covers. The files stay.
+ * @throws not_found; unavailable when its scan does not stop in time, or other work uses its books
+ */
+export async function removeLibrary(
+  dependencies: { database: Knex; scans: Scans; dataFolder: string; stopMsMax?: number },
+  libraryId: string,
+): Promise<void> {
+  const { database, scans, dataFolder, stopMsMax = STOP_MS_MAX } = dependencies
+  const until = Date.now() + stopMsMax
+  // Again: a scan that was about to stop may have queued more analyses. `cancel` itself waits some seconds for an active scan, so this loop is not busy.
+  do await scans.cancel(libraryId)
+  while (Date.now() < until && (await findActiveScan(database, libraryId)))
+  if (await findActiveScan(database, libraryId)) refuseRemoval('its scan has not stopped yet')
+  try {
+    if (!(await deleteLibraryRows(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
+  } catch (error) {
+    if (error instanceof AppError || !BUSY.test(String((error as { code?: unknown }).code))) throw error
+    refuseRemoval('other work is using its books', error)
+  }
+  await clearCoverOrphans({ database, dataFolder })
+}
+
+/** deadlock_detected, serialization_failure, lock_not_available, query_canceled */
+const BUSY = /^(?:40P01|40001|55P03|57014)$/
+
+/** The database has deleted nothing, but the scan and the analyses are canceled. */
+function refuseRemoval(reason: string, cause?: unknown): never {
+  const rest = 'Its scan and the analyses of its books were cancelled. Delete it again shortly, or scan it again to keep it.'
+  refuse('unavailable', `The library was not deleted, because ${reason}. ${rest}`, { cause, retryAfterSeconds: 5 })
+}
+
+const nameOf = (name: string) => name.trim() || refuseValue('/name', 'A library needs a name.')
+
+/** @throws invalid_value */
+async function checkRules(
+  rules: Rules,
+  request: Pick<UpdateLibraryRequest, 'autoMatchConditions' | 'titlePreprocessingRules'>,
+): Promise<void> {
+  if (request.autoMatchConditions) await rules.checkCondition(request.autoMatchConditions, '/autoMatchConditions')
+  if (request.titlePreprocessingRules) await rules.checkTitleRules(request.titlePreprocessingRules)
+}
+
+/** The members that both requests have. Null clears members that may be empty, and leaves the others unchanged. */
+function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActive'>): LibraryChange {
+  const { bookStrategy, numberStrategy, defaultReadingDirection, allowedFormats, excludedPatterns } = request
+  if (excludedPatterns) {
+    try {
+      compileExcludes(excludedPatterns)
+    } catch (error) {
+      refuseValue('/excludedPatterns', (error as Error).message)
+    }
+  }
+  const change: LibraryChange = {
+    ...(request.description === undefined ? {} : { description: request.description }),
+    ...(request.bookConfig === undefined ? {} : { book_config: request.bookConfig }),
+    ...(request.numberConfig === undefined ? {} : { number_config: request.numberConfig }),
+    // An empty list would allow no format at all, which nobody means.
+    ...(allowedFormats === undefined ? {} : { allowed_formats: allowedFormats?.length ? formatsOf(allowedFormats) : null }),
+    ...(excludedPatterns === undefined ? {} : { excluded_patterns: excludedPatterns }),
+    ...(request.scanningConfig === undefined ? {} : { scanning_config: request.scanningConfig }),
+    ...(request.titlePreprocessingRules === undefined ? {} : { title_preprocessing_rules: request.titlePreprocessingRules }),
+    ...(request.autoMatchConditions === undefined ? {} : { auto_match_conditions: request.autoMatchConditions }),
+  }
+  if (bookStrategy) change.book_strategy = bookStrategy
+  if (numberStrategy) change.number_strategy = numberStrategy
+  if (defaultReadingDirection) change.default_reading_direction = defaultReadingDirection
+  return change
+}
+
+/** Accepts CBZ as well as cbz, because clients send both. @throws invalid_value */
+function formatsOf(given: readonly string[]): string[] {
+  const formats = given.map((format) => format.toLowerCase())
+  const invalid = formats.findIndex((format) => !(BOOK_FORMATS as readonly string[]).includes(format))
+  if (invalid !== -1)
+    refuse('invalid_value', `"${given[invalid]}" is not a book format; the formats are ${BOOK_FORMATS.join(', ')}.`, {
+      details: [{ path: `/allowedFormats/${invalid}`, message: 'is not a book format' }],
+    })
+  return [...new Set(formats)]
+}
+
+/** Returns the path as it is stored. @throws invalid_value with what is wrong with it */
+export async function checkFolder(given: string, { dataFolder }: Pick<Settings, 'dataFolder'>): Promise<string> {
+  const fail = (message: string): never => refuseValue('/path', message)
+  if (given.includes('\0')) fail('A path cannot contain a NUL character.')
+  if (!isAbsolute(given)) fail(`"${given}" is not an absolute path: it must begin with "/".`)
+  const path = resolve(given)
+  if (path === '/') fail('The whole file system cannot be a library: choose a folder.')
+  const facts = await stat(path).catch((error: NodeJS.ErrnoException) => error)
+  if (facts instanceof Error) {
+    const reason =
+      facts.code === 'EACCES' ? 'cannot be accessed by the server: check the permissions of its parent folders' : 'does not exist'
+    return fail(`"${path}" ${reason}.`)
+  }
+  if (!facts.isDirectory()) fail(`"${path}" is not a folder.`)
+  await access(path, constants.R_OK | constants.X_OK).catch(() => fail(`The server may not read "${path}": check its permissions.`))
+  const problem = await findPlaceProblem(path, dataFolder)
+  if (problem) fail(problem)
+  return path
+}
+
+/** Two libraries must not share files. @throws conflict */
+export async function refuseOverlap(trx: Knex, path: string, libraryId: string | null): Promise<void> {
+  // Compares real paths: a link into a library is inside it.
+  const real = await realpath(path)
+  for (const other of await listLibraryPaths(trx)) {
+    if (other.id === libraryId) continue
+    for (const [one, two] of [
+      [path, other.path],
+      [real, await realpath(other.path).catch(() => other.path)],
+    ] as [string, string][]) {
+      if (one === two) refuse('conflict', `The library "${other.name}" has this folder already.`)
+      if (`${one}/`.startsWith(`${two}/`)) refuse('conflict', `"${path}" is inside the library "${other.name}" (${other.path}).`)
+      if (`${two}/`.startsWith(`${one}/`)) refuse('conflict', `"${path}" contains the library "${other.name}" (${other.path}).`)
+    }
+  }
+}

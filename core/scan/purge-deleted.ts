@@ -1,0 +1,51 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/library-content-store.ts'
+import { deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
+import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
+import { checkSeries } from '#core/metadata/series-metadata-query.ts'
+
+interface Dependencies {
+  database: Knex
+  dataFolder: string
+}
+
+/**
+ * Purges books that are marked as deleted, and series that are then empty; also their covers, but never users' files.
+ * Returns how many books were purged.
+ * @param options.longMissed purges only books that two complete scans found missing; otherwise all of them, because a user requested it
+ */
+export async function purgeDeleted(
+  { database, dataFolder }: Dependencies,
+  libraryId: string,
+  signal?: AbortSignal,
+  options: { longMissed?: LongMissed } = {},
+): Promise<number> {
+  const purged = await deleteAll(database, { libraryId }, { signal, ...options })
+  await deleteEmptySeries(database, libraryId)
+  await clearCoverOrphans({ database, dataFolder }, signal)
+  return purged
+}
+
+/** The same for one series, at a user's request; returns how many books were purged. @throws not_found */
+export async function purgeDeletedOfSeries({ database, dataFolder }: Dependencies, caller: Caller, seriesId: string): Promise<number> {
+  const id = await checkSeries(database, caller, seriesId)
+  const purged = await deleteAll(database, { seriesId: id }, {})
+  if (purged > 0) await deleteSeriesWhenEmpty(database, id)
+  await clearCoverOrphans({ database, dataFolder })
+  return purged
+}
+
+async function deleteAll(
+  database: Knex,
+  of: Parameters<typeof deleteMarkedBooks>[1],
+  { signal, ...options }: { signal?: AbortSignal | undefined; longMissed?: LongMissed },
+): Promise<number> {
+  let purged = 0
+  for (;;) {
+    signal?.throwIfAborted()
+    const ids = await database.transaction((trx) => deleteMarkedBooks(trx, of, { limit: PIECE, ...options }))
+    purged += ids.length
+    if (ids.length < PIECE) return purged
+  }
+}

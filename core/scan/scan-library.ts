@@ -1,0 +1,356 @@
+import { opendir, stat } from 'node:fs/promises'
+import type { Knex } from 'knex'
+import { queueAnalyses } from '#core/analysis/analyze-book.ts'
+import { findPlaceProblem, folderOf } from '#core/catalog/library-place.ts'
+import { countLongMissed } from '#core/catalog/library-store.ts'
+import type { Rules } from '#core/conditions/rules.ts'
+import type { ReadSeriesFile } from '#core/fields/series-file.ts'
+import type { Log } from '#core/foundation/log.ts'
+import { Precedence } from '#core/foundation/precedence.ts'
+import { aggregateDue } from '#core/metadata/aggregate-series.ts'
+import { readBootClock } from '#core/scan/boot-clock.ts'
+import {
+  acceptFound,
+  countKnownBooks,
+  eachForgottenBook,
+  findScannedLibrary,
+  forgetFolders,
+  hasUnhashedBooks,
+  listFolderDigests,
+  listRetryPaths,
+  noteMissed,
+  recordFiles,
+  recordFolders,
+  type ScannedLibrary,
+  type SeenFile,
+} from '#core/scan/found-file-store.ts'
+import { hashText } from '#core/scan/hash-text.ts'
+import { markMissing } from '#core/scan/mark-missing.ts'
+import { describeLoss, describeUnpurged, type Guard, isMassLoss } from '#core/scan/mass-loss.ts'
+import { purgeDeleted } from '#core/scan/purge-deleted.ts'
+import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
+import { readSeriesFiles } from '#core/scan/series-files.ts'
+import { type WalkBatch, walk } from '#core/scan/walk.ts'
+import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
+
+/** Errors that are listed; the others are counted. A broken disk would otherwise fill the response. */
+const ERRORS_MAX = 100
+/** An index entry of PostgreSQL holds 2,704 bytes; it also contains the library's id. */
+const PATH_BYTES_MAX = 2_500
+/** The interval of progress updates, which are for people. */
+const COUNTS_MS = 300
+
+export interface ScanDependencies {
+  database: Knex
+  tasks: TaskQueue
+  rules: Rules
+  log: Log
+  /** Absolute. */
+  dataFolder: string
+  /** What waits for scans. */
+  precedence?: Precedence
+  /** Without it, files that describe series are not read. */
+  readSeriesFile?: ReadSeriesFile
+  /** Starts what will analyze the books of a first scan, while the scan finds them. */
+  prepareAnalyses?: () => void
+  /** The least time between two scans that must both find a book missing before it is purged automatically. */
+  purgeAfterSeconds: number
+}
+
+/** The state of one running scan. Memory: a number per changed file and a string per folder. */
+interface Scan {
+  run: TaskRun
+  library: ScannedLibrary
+  deep: boolean
+  startedAt: Date
+  confirmedRoot: string | null
+  /** Whether the library had books before: new ones are provisional then. */
+  hadBooks: boolean
+  counts: ScanCounts
+  countsWrittenAt: number
+  errorCount: number
+  symlinks: number
+  unchangedFolders: Set<string>
+  /** Hashes of the paths in changed folders. */
+  seen: Set<number>
+  /** What could not be read; nothing at or below it counts as missing. */
+  unreadable: Set<string>
+  queued: number
+  /** The tasks of the last batch are being added. */
+  queueing: Promise<void>
+}
+
+type Dependencies = ScanDependencies & { precedence: Precedence }
+
+/** The handler of `scan_library`: walks the library's folder and brings its rows up to date. */
+export function scanLibrary(given: ScanDependencies): TaskHandler {
+  const dependencies = { precedence: new Precedence(), ...given }
+  return async (run) => {
+    const begun = await beginScan(dependencies.database, run.id, readBootClock())
+    // Canceled before it began, or its library was deleted.
+    if (!begun) return { skipped: true }
+    try {
+      const library = await findScannedLibrary(dependencies.database, begun.libraryId)
+      if (!library) return { skipped: true }
+      return await scan(dependencies, run, {
+        library,
+        deep: begun.mode === 'deep',
+        startedAt: begun.startedAt,
+        confirmedRoot: begun.confirmedRoot,
+      })
+    } catch (error) {
+      if (run.signal.aborted) {
+        // If the server stops, the task runs again, and the row is continued.
+        if (await isCancelRequested(dependencies.database, run.id)) {
+          await dependencies.tasks.cancelAll({ type: 'analyze_book', libraryId: begun.libraryId })
+          // Last, because clients may rely on it that nothing more is written.
+          await endScan(dependencies.database, run.id, { status: 'cancelled' })
+        }
+        throw error
+      }
+      dependencies.log.warn({ err: error, libraryId: begun.libraryId }, 'A scan failed')
+      // Other errors mention statements and addresses, which belong in the log.
+      const message =
+        error instanceof FinalFailure
+          ? error.message
+          : 'The scan failed because of an error in the server; see its log. Start the scan again.'
+      await endScan(dependencies.database, run.id, { status: 'failed', errors: [message] })
+      throw new FinalFailure(message, { cause: error })
+    }
+  }
+}
+
+type Begun = Pick<Scan, 'library' | 'deep' | 'startedAt' | 'confirmedRoot'>
+
+async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Promise<unknown> {
+  const { database } = dependencies
+  const { library } = begun
+  const [root, known, knownBooks] = await Promise.all([
+    checkPlacedRoot(library.path, dependencies.dataFolder),
+    listFolderDigests(database, library.id),
+    countKnownBooks(database, library.id),
+  ])
+  if (knownBooks === 0) dependencies.prepareAnalyses?.()
+  const state: Scan = {
+    ...begun,
+    run,
+    hadBooks: knownBooks > 0,
+    counts: { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, errors: [] },
+    countsWrittenAt: Date.now(),
+    errorCount: 0,
+    symlinks: 0,
+    unchangedFolders: new Set(),
+    seen: new Set(),
+    unreadable: new Set(),
+    queued: 0,
+    queueing: Promise.resolve(),
+  }
+  const options = { root: library.path, excludedPatterns: library.excluded_patterns, allowedFormats: library.allowed_formats }
+  const compare = begun.deep ? new Map<string, string>() : known
+  try {
+    for await (const batch of walk({ ...options, known: compare }, run.signal)) await recordBatch(dependencies, state, batch)
+  } finally {
+    // Nothing is added after the end of a scan.
+    await state.queueing
+  }
+  run.signal.throwIfAborted()
+
+  if (state.unreadable.has('')) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)
+  const after = await checkPlacedRoot(library.path, dependencies.dataFolder)
+  if (rootKey(after) !== rootKey(root)) {
+    throw new FinalFailure(
+      `"${library.path}" was replaced by another folder during the scan. Is its disk mounted? No book was marked as deleted.`,
+    )
+  }
+  const { missing, guard } = await markMissing(dependencies, {
+    ...state,
+    known: knownBooks,
+    confirmed: begun.confirmedRoot === rootKey(root),
+  })
+  // A folder recorded without its missing books would look complete.
+  if (guard) await forgetFolders(database, library.id)
+  else {
+    const gone = [...known.keys()].filter((folder) => !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)))
+    if (gone.length > 0) await forgetFolders(database, library.id, gone)
+    await acceptFound(database, library.id)
+  }
+  await queuePending(dependencies, state)
+  run.signal.throwIfAborted()
+  return await finish(dependencies, state, { missing, guard })
+}
+
+/** Queues books that need analysis but have no task. */
+async function queuePending({ database, tasks }: ScanDependencies, state: Scan): Promise<void> {
+  const { library } = state
+  const unread = await listRetryPaths(database, library.id)
+  if (unread.length > 0) {
+    // An analysis may have failed before its folder was recorded.
+    const folders = new Set(unread.map((path) => folderOf(library.path, path)))
+    await forgetFolders(database, library.id, [...folders])
+  }
+  for await (const ids of eachForgottenBook(database, library.id, state.startedAt)) {
+    state.queued += await queueAnalyses(tasks, library.id, ids, { deep: false })
+    state.run.signal.throwIfAborted()
+  }
+}
+
+/** Purges if allowed, and reports the result of the scan. @throws FinalFailure when a mass deletion was withheld: a user must check it */
+async function finish(
+  dependencies: ScanDependencies,
+  state: Scan,
+  { missing, guard }: { missing: number; guard: Guard | null },
+): Promise<unknown> {
+  const { database } = dependencies
+  const { library, run } = state
+  // A book that is missing elsewhere may have been moved to an unreadable place.
+  const complete = !guard && state.unreadable.size === 0
+  if (complete) await noteMissed(database, library.id, run.id)
+  // Before the scan ends, so that no other one adds books in between.
+  const purged = complete && library.scanning_config?.purgeDeletedOnScan ? await purgeSettled(dependencies, state) : 0
+  await aggregateDue(database, library.id, run.signal)
+  const counts = withErrorCount(state)
+  if (guard) {
+    const message = describeLoss(guard, library.path)
+    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard })
+    throw new FinalFailure(message)
+  }
+  await endScan(database, run.id, { status: 'completed', counts, complete })
+  const { errors: _, ...numbers } = counts
+  return { ...numbers, errors: state.errorCount, missing, purged, analysesQueued: state.queued, symlinksSkipped: state.symlinks }
+}
+
+/**
+ * Purges books that two complete scans, long enough apart, have found missing. A missing book may have been moved: only when every new file is
+ * analyzed is it known which of them are old books, and until then none is purged. Nor is most of a library ever purged automatically.
+ */
+async function purgeSettled(dependencies: ScanDependencies, state: Scan): Promise<number> {
+  const { database, log } = dependencies
+  const { library, run } = state
+  if (await hasUnhashedBooks(database, library.id)) {
+    log.info(
+      { libraryId: library.id },
+      'Deleted books are kept until all new ones have been analyzed: a new one may be a deleted one that was moved',
+    )
+    return 0
+  }
+  const longMissed = { scanId: run.id, secondsApart: dependencies.purgeAfterSeconds }
+  const loss = await countLongMissed(database, library.id, longMissed)
+  if (isMassLoss(loss)) {
+    state.errorCount += 1
+    state.counts.errors.unshift(describeUnpurged(loss, library.id))
+    return 0
+  }
+  return await purgeDeleted(dependencies, library.id, run.signal, { longMissed })
+}
+
+/** The identity of a folder, independent of its name. */
+export const rootKey = ({ dev, ino }: { dev: number; ino: number }): string => `${dev}:${ino}`
+
+/** @throws FinalFailure also when the folder must not be a library, or no longer may be */
+async function checkPlacedRoot(path: string, dataFolder: string): Promise<{ dev: number; ino: number }> {
+  const facts = await checkRoot(path)
+  const problem = await findPlaceProblem(path, dataFolder)
+  if (problem) throw new FinalFailure(`${problem} Nothing was changed.`)
+  return facts
+}
+
+/** @throws FinalFailure when there is no readable folder */
+async function checkRoot(path: string): Promise<{ dev: number; ino: number }> {
+  try {
+    const facts = await stat(path)
+    if (!facts.isDirectory()) throw new FinalFailure(`"${path}" is a file, not a folder. Nothing was changed.`)
+    await (await opendir(path)).close()
+    return facts
+  } catch (error) {
+    if (error instanceof FinalFailure) throw error
+    const { code } = error as NodeJS.ErrnoException
+    const reason = code === 'ENOENT' ? 'does not exist' : code === 'EACCES' ? 'may not be read by the server' : `cannot be read (${code})`
+    throw new FinalFailure(`"${path}" ${reason}. Is its disk mounted, and are its permissions correct? Nothing was changed.`, {
+      cause: error,
+    })
+  }
+}
+
+async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkBatch): Promise<void> {
+  const { database, rules, precedence } = dependencies
+  const { library, deep, counts, run } = state
+  const files: SeenFile[] = []
+  const folders: ChangedFolder[] = []
+  for (const part of batch.changed) {
+    const prefix = part.folder === '' ? '' : `${part.folder}/`
+    let whole = true
+    part.names.forEach((name, index) => {
+      const path = prefix + name
+      if (Buffer.byteLength(path) + library.path.length > PATH_BYTES_MAX) {
+        whole = false
+        noteError(state, path, `its path is longer than ${PATH_BYTES_MAX} bytes`)
+        return
+      }
+      const [bytes, mtimeNs, sidecars] = [part.sizes[index] as number, part.mtimesNs[index] as bigint, part.sidecars[index] ?? null]
+      files.push({ path, bytes, mtimeNs, sidecars })
+      state.seen.add(hashText(path))
+    })
+    state.seen.add(hashText(`${part.folder}/`))
+    if (part.digest === null) continue
+    if (whole) folders.push({ path: part.folder, digest: part.digest, files: part.files, seriesFile: part.seriesFile })
+    counts.seriesFound += part.folder === '' ? part.files : 1
+  }
+  for (const folder of batch.unchanged) state.unchangedFolders.add(folder)
+  for (const { path, message } of batch.unreadable) {
+    state.unreadable.add(path)
+    noteError(state, path, message)
+  }
+  state.symlinks += batch.symlinks
+  counts.filesTotal += files.length + batch.unchangedFiles
+  // Each one-shot of an unchanged root counts as a series; counted here because the walk knows folders, not series.
+  counts.seriesFound += batch.unchanged.length
+  if (batch.unchangedRootFiles > 0) counts.seriesFound += batch.unchangedRootFiles - 1
+
+  const record = () => recordFiles(database, { library, deep, provisional: state.hadBooks, rules }, files)
+  const ids = files.length > 0 ? await precedence.first(record) : []
+  await state.queueing
+  run.signal.throwIfAborted()
+  // While the rows of the next batch are written.
+  state.queueing = queueBatch(dependencies, state, { folders, ids })
+  state.queueing.catch(() => {})
+  counts.filesProcessed = counts.filesTotal
+  counts.booksFound = counts.filesTotal
+  run.progress(counts.filesProcessed, counts.filesTotal, `${counts.seriesFound} series`)
+  run.signal.throwIfAborted()
+  if (Date.now() - state.countsWrittenAt < COUNTS_MS) return
+  state.countsWrittenAt = Date.now()
+  await writeScanCounts(database, run.id, withErrorCount(state))
+}
+
+interface ChangedFolder {
+  path: string
+  digest: string
+  files: number
+  seriesFile: string | null
+}
+
+/** After the rows, never before: a digest says that they exist. The last part of a folder may have no files, only the digest. */
+async function queueBatch(
+  { database, tasks, readSeriesFile }: Dependencies,
+  state: Scan,
+  { folders, ids }: { folders: ChangedFolder[]; ids: string[] },
+): Promise<void> {
+  const { library, deep, run } = state
+  if (readSeriesFile) {
+    const request = { library, isForced: deep, folders, signal: run.signal }
+    for (const { path, message } of await readSeriesFiles({ database, readSeriesFile }, request)) noteError(state, path, message)
+  }
+  await recordFolders(database, library.id, folders)
+  state.queued += await queueAnalyses(tasks, library.id, ids, { deep })
+}
+
+function noteError(state: Scan, path: string, message: string): void {
+  const { errors } = state.counts
+  state.errorCount += 1
+  if (errors.length < ERRORS_MAX) errors.push(`"${path === '' ? state.library.path : path}": ${message}`)
+}
+
+function withErrorCount({ counts, errorCount }: Scan): ScanCounts {
+  if (errorCount <= ERRORS_MAX) return counts
+  return { ...counts, errors: [...counts.errors, `… and ${errorCount - ERRORS_MAX} more`] }
+}

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { requestAnalysis } from '#core/scan/library-work.ts'
+import { countAwaited } from '#core/scan/scan-store.ts'
+import { getTask } from '#core/tasks/task-query.ts'
+import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
+
+t.setTimeout(240_000)
+
+const BOOKS = 12_000
+
+/** A library of many rows without files, whose analyses stay queued: there is no handler for them. */
+async function openLibrary(t: Test) {
+  const fixture = await openLibraryFixture(t, { manual: true })
+  const { database, libraryId, tasks } = fixture
+  const [series] = await database('series').insert({ library_id: libraryId, path: 'A', title: 'A' }).returning('id')
+  await database.raw(
+    `INSERT INTO books (library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title)
+     SELECT ?, ?, '/srv/' || n, n || '.cbz', 'cbz', 1, 1, n::text FROM generate_series(1, ?::int) AS n`,
+    [libraryId, series.id, BOOKS],
+  )
+  // Never claimed: they stay queued.
+  await database.raw(
+    `CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.scheduled_for = 'infinity'; RETURN NEW; END $$`,
+  )
+  await database.raw(`CREATE TRIGGER hold BEFORE INSERT ON tasks FOR EACH ROW WHEN (NEW.type = 'analyze_book') EXECUTE FUNCTION hold()`)
+  await tasks.start()
+  const { taskId } = await requestAnalysis(fixture, libraryId, 'unanalyzed')
+  const queued = () => countAwaited(database, libraryId, 'deep')
+  await until(async () => (await queued()) > 0)
+  return { ...fixture, taskId, queued }
+}
+
+t.test('canceling the work of a library leaves nothing queued', async (t) => {
+  const { database, libraryId, scans, taskId, queued } = await openLibrary(t)
+  await scans.cancel(libraryId)
+  await until(async () => (await getTask(database, taskId)).status === 'cancelled')
+  t.equal(await queued(), 0)
+  await sleep(500)
+  t.equal(await queued(), 0, 'and nothing comes after')
+})
+
+t.test('canceling the task alone removes what it has queued', async (t) => {
+  const { tasks, taskId, queued } = await openLibrary(t)
+  t.equal(await tasks.cancel(taskId), true)
+  await until(async () => (await queued()) === 0)
+  await sleep(500)
+  t.equal(await queued(), 0)
+})
+
+t.test('when the server stops, queued analyses stay queued, and the task continues at the next start', async (t) => {
+  const { database, tasks, taskId, queued } = await openLibrary(t)
+  await tasks.stop()
+  t.ok((await queued()) > 0)
+  t.equal((await getTask(database, taskId)).status, 'pending')
+})

@@ -1,0 +1,37 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { previewScan } from '#core/scan/preview-scan.ts'
+import { countHangingThreads, walk } from '#core/scan/walk.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { until } from '#test/support/library-fixture.ts'
+
+t.setTimeout(120_000)
+
+t.test('few previews run at the same time, and none starts while disks do not answer', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-previews-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'Saga'))
+  writeFileSync(join(folder, 'Saga', 'Saga 1.cbz'), '')
+  const parts = { database, settings: { dataFolder: '/nonexistent' } }
+  const preview = (userId: string, path = folder) => previewScan(parts, { userId, folder: path }, new AbortController().signal)
+
+  const codesOf = (all: PromiseSettledResult<unknown>[]) => all.map((one) => (one.status === 'rejected' ? one.reason.code : 'done'))
+  const began = ['ada', 'ada', 'ada', 'bo', 'bo', 'cleo'].map((user) => preview(user))
+  t.same(codesOf(await Promise.allSettled(began)), ['done', 'done', 'rate_limit_exceeded', 'done', 'done', 'unavailable'])
+  await t.rejects(preview('ada', join(folder, 'nowhere')), { code: 'invalid_value' }, 'what fails gives its place back')
+  t.same(codesOf(await Promise.allSettled([preview('ada'), preview('ada'), preview('cleo')])), ['done', 'done', 'done'])
+
+  // An abandoned thread counts until it has ended, which takes a moment here, and forever in a call to a dead drive.
+  const stop = new AbortController()
+  const options = { root: folder, excludedPatterns: null, allowedFormats: null, known: new Map<string, string>() }
+  const left = Array.from({ length: 5 }, () => walk(options, stop.signal).next())
+  stop.abort()
+  await Promise.allSettled(left)
+  t.ok(countHangingThreads() > 4, String(countHangingThreads()))
+  await t.rejects(preview('ada'), { code: 'unavailable', message: /does not answer/ })
+  await until(() => countHangingThreads() === 0)
+  t.match(await preview('ada'), { totalFiles: 1 })
+})

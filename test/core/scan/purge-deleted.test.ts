@@ -1,0 +1,130 @@
+import { renameSync, unlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { purgeDeletedOf } from '#core/scan/library-work.ts'
+import { getTask } from '#core/tasks/task-query.ts'
+import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
+import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
+
+t.setTimeout(240_000)
+
+t.test('purging after a scan spares moved books', async (t) => {
+  let release = () => {}
+  let gate = Promise.resolve()
+  const fixture: LibraryFixture = await openLibraryFixture(t, {
+    files: ['a/1.cbz', 'a/2.cbz', 'a/3.cbz'],
+    analyze: async ({ path }) => {
+      await gate
+      return fakeAnalysis({ file: factsOfFile(path) })
+    },
+  })
+  await fixture.scan()
+  await fixture.database('libraries').update({ scanning_config: JSON.stringify({ purgeDeletedOnScan: true }) })
+  const { id } = (await fixture.books()).get('a/1.cbz') ?? { id: '' }
+  gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  t.teardown(() => release())
+  renameSync(join(fixture.root, 'a/1.cbz'), join(fixture.root, 'a/moved.cbz'))
+  unlinkSync(join(fixture.root, 'a/3.cbz'))
+  const ended = async () => {
+    const { taskId } = await fixture.scans.start(fixture.libraryId)
+    await until(async () => (await getTask(fixture.database, taskId)).status === 'completed')
+    return ((await getTask(fixture.database, taskId)).result as { purged: number }).purged
+  }
+  t.equal(await ended(), 0)
+  t.equal(await ended(), 0, 'nor does a later scan while the new file waits for its analysis')
+  t.equal((await fixture.books()).get('a/1.cbz')?.id, id)
+  release()
+  await until(async () => (await fixture.books()).get('a/moved.cbz')?.state === 'analyzed')
+  t.equal((await fixture.books()).get('a/moved.cbz')?.id, id)
+  t.equal(await ended(), 0, 'two scans of one day are one')
+  await passTime(fixture, 25)
+  t.equal(await ended(), 1)
+  t.same([...(await fixture.books()).keys()].sort(), ['a/2.cbz', 'a/moved.cbz'])
+})
+
+/** As if all scans so far had run this many hours earlier. */
+async function passTime({ database }: LibraryFixture, hours: number, clocks: 'both' | 'wall' = 'both'): Promise<void> {
+  const seconds = hours * 3600
+  await database('scans').update({
+    started_at: database.raw('started_at - make_interval(secs => ?)', [seconds]),
+    ...(clocks === 'both' && { boot_seconds: database.raw('boot_seconds - ?', [seconds]) }),
+  })
+}
+
+async function openPurging(
+  t: Test,
+  count: number,
+): Promise<{ fixture: LibraryFixture; scan: (options?: { confirm?: boolean }) => Promise<number> }> {
+  const fixture: LibraryFixture = await openLibraryFixture(t, {
+    files: Array.from({ length: count }, (_, index) => `s/${index}.cbz`),
+    analyze: async ({ path }) => fakeAnalysis({ file: factsOfFile(path) }),
+  })
+  await fixture.scan()
+  await fixture.database('libraries').update({ scanning_config: JSON.stringify({ purgeDeletedOnScan: true }) })
+  return {
+    fixture,
+    async scan(options) {
+      const { taskId } = await fixture.scan('normal', options)
+      const task = await until(async () => {
+        const { status, result } = await getTask(fixture.database, taskId as string)
+        return (status === 'completed' || status === 'failed') && { purged: (result as { purged: number } | null)?.purged ?? 0 }
+      })
+      return task.purged
+    },
+  }
+}
+
+t.test('books are purged automatically only after two complete scans found them missing, a day apart', async (t) => {
+  const { fixture, scan } = await openPurging(t, 6)
+  const gone = ['s/0.cbz', 's/1.cbz']
+  for (const path of gone) unlinkSync(join(fixture.root, path))
+  t.equal(await scan(), 0)
+  await passTime(fixture, 23)
+  t.equal(await scan(), 0, 'too early')
+  await passTime(fixture, 24 * 365, 'wall')
+  t.equal(await scan(), 0, 'a clock that was set forward is no time that has passed')
+  await passTime(fixture, 24, 'both')
+
+  fixture.put('s/0.cbz')
+  t.equal(await scan(), 1, 'one of them was restored, the other has been missing long enough')
+  t.same((await fixture.books()).get('s/0.cbz')?.deleted_at, null)
+
+  unlinkSync(join(fixture.root, 's/0.cbz'))
+  t.equal(await scan(), 0, 'the count starts again')
+})
+
+t.test('most of a library is never purged automatically', async (t) => {
+  const { fixture, scan } = await openPurging(t, 45)
+  // In steps that are each too small for the scan's limit.
+  for (let index = 0; index < 44; index++) {
+    unlinkSync(join(fixture.root, `s/${index}.cbz`))
+    if (index % 11 === 10) await scan()
+  }
+  await passTime(fixture, 48)
+  t.equal(await scan(), 0)
+  t.match(await fixture.scans.getStatus(fixture.libraryId), {
+    status: 'completed',
+    errors: [/44 of 45 books.*purge-deleted/s],
+  })
+  t.equal((await fixture.books()).size, 45)
+  t.equal(
+    await purgeDeletedOf({ database: fixture.database, dataFolder: fixture.dataFolder }, fixture.libraryId),
+    44,
+    'a person is obeyed at once',
+  )
+})
+
+t.test('books that a user confirmed as gone are purged like the others', async (t) => {
+  const { fixture, scan } = await openPurging(t, 3)
+  for (const index of [0, 1, 2]) unlinkSync(join(fixture.root, `s/${index}.cbz`))
+  t.equal(await scan(), 0)
+  await passTime(fixture, 48)
+  t.equal(await scan(), 0)
+  t.equal((await fixture.books()).get('s/0.cbz')?.deleted_at, null, 'nothing is marked without confirmation')
+  await scan({ confirm: true })
+  t.equal(await scan(), 0)
+  await passTime(fixture, 25)
+  t.equal(await scan(), 3)
+})

@@ -23,7 +23,8 @@ export async function printReview(out: Terminal, review: Review, signature: read
   const { describeDifference, describeRecord } = await import('#plugins/consent/record-lines.ts')
   const { version, sha256, record, agreed, differences } = review
   out.line(`${record.manifest.id} ${version}. Lines that begin with > are words of its author. It`)
-  for (const line of [...describeRecord(record), ...signature.map((each) => `  ${each}`)]) out.line(line)
+  for (const line of describeRecord(record)) out.line(line)
+  for (const line of signature) out.message(`  ${line}`)
   if (agreed !== null) {
     out.line(
       differences.length === 0

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
-import { escapedText } from '#core/foundation/stranger-text.ts'
+import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 
 const LINES_DEFAULT = 50
 /** The largest number that the server returns at once. */
@@ -75,7 +75,8 @@ async function openRemote(input: CommandInput): Promise<Remote> {
       })
       if (answer.ok) return answer
       const { message } = (await answer.json().catch(() => ({}))) as { message?: unknown }
-      const problem = `${server.origin} answers ${answer.status}${typeof message === 'string' ? `: ${escapedText(message)}` : '.'}`
+      const text = `${server.origin} answers ${answer.status}${typeof message === 'string' ? `: ${escapedText(message)}` : '.'}`
+      const problem = messageLines(text).join('\n')
       // The server is stopping, starting or overloaded.
       throw answer.status === 429 || answer.status >= 500 ? new Unreachable(problem) : new CommandProblem(problem)
     },
@@ -157,7 +158,7 @@ async function follow(remote: Remote, address: string, input: CommandInput, from
       againMs = AGAIN_MS
       for await (const event of readEvents(withActivity(body ?? [], () => timer.refresh()))) {
         const line = readLine(event)
-        out.line(describeLine(line))
+        out.message(describeLine(line))
         after = line.id
       }
     } catch (error) {
@@ -225,7 +226,7 @@ export const pluginLogs: Command = {
     const logs = `/admin/plugins/${await findPluginId(remote, words[0] as string)}/logs`
     const answer = await remote.get(`${logs}?limit=${limit}&level=${level}`)
     const { list: lines, answer: page } = await readList(answer, 'lines')
-    for (const line of lines) out.line(describeLine(readLine(line)))
+    for (const line of lines) out.message(describeLine(readLine(line)))
     const follows = flag('follow') === 'true'
     if (lines.length === 0 && !follows) out.line('The plugin has written no log lines since the server started.')
     // Without any line, none was missed.

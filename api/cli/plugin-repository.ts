@@ -9,7 +9,7 @@ import { NAME, VERSION } from '#api/http/version.ts'
 import { credentialKeys } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
-import { escapedText, remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
+import { messageLines, remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import type { EgressNetwork } from '#plugins/network/egress.ts'
@@ -63,7 +63,7 @@ async function withRepositories(
       return await work({ host, repositories })
     } catch (error) {
       // Errors have the same text as over HTTP.
-      if (error instanceof AppError) throw new CommandProblem(escapedText(error.message), { cause: error })
+      if (error instanceof AppError) throw new CommandProblem(messageLines(error.message).join('\n'), { cause: error })
       throw error
     } finally {
       stop.removeEventListener('abort', end)
@@ -150,7 +150,7 @@ const listCommand = (way: EgressNetwork | undefined): Command => ({
 async function refreshRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
   const { id } = await chooseRepository(repositories, input.words[0] as string)
   const { url, plugins, error } = await repositories.refresh(id)
-  if (error !== null) throw new CommandProblem(`Could not refresh it: ${escapedText(error)}`)
+  if (error !== null) throw new CommandProblem(messageLines(`Could not refresh it: ${error}`).join('\n'))
   input.out.line(`${url}: ${count(plugins, 'plugin')}.`)
   return 0
 }

@@ -1,7 +1,7 @@
 import type { Command } from '#api/cli/command.ts'
 import { findNamed, readGiven, withPlugins } from '#api/cli/plugin.ts'
 import { printReview, WOULD_ASK } from '#api/cli/plugin-consent.ts'
-import { escapedText, strangerLines } from '#core/foundation/stranger-text.ts'
+import { strangerLines } from '#core/foundation/stranger-text.ts'
 import type { Review } from '#plugins/host/consent-review.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 
@@ -38,7 +38,7 @@ export const pluginReview: Command = {
         out.line('It needs no consent.')
         return 0
       }
-      out.line(`It needs consent, because it ${escapedText(review.waitsFor.join(', '))}.`)
+      out.message(`It needs consent, because it ${review.waitsFor.join(', ')}.`)
       return WOULD_ASK
     }),
 }

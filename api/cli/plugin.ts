@@ -7,7 +7,7 @@ import { typed } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
-import { escapedText } from '#core/foundation/stranger-text.ts'
+import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
@@ -36,7 +36,7 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
       return await work(host)
     } catch (error) {
       // Errors have the same text as over HTTP.
-      if (error instanceof AppError) throw new CommandProblem(escapedText(error.message), { cause: error })
+      if (error instanceof AppError) throw new CommandProblem(messageLines(error.message).join('\n'), { cause: error })
       throw error
     } finally {
       await host.close()
@@ -141,6 +141,6 @@ export async function consentToInstalled(
     out.line('It needs no new permissions, and runs.')
     return
   }
-  out.line(`It waits for consent, because it ${escapedText(review.waitsFor.join(', ')) || 'does not run now'}.`)
+  out.message(`It waits for consent, because it ${review.waitsFor.join(', ') || 'does not run now'}.`)
   if ((await consentToShown(input, host, plugin, review)) !== null) out.line('You have consented; it runs.')
 }

@@ -1,4 +1,4 @@
-import { escapedLines, escapedText } from '#core/foundation/stranger-text.ts'
+import { escapedLines, escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 
 /** The part of a stream that is used; process.stdout and stderr have it. */
 interface Output {
@@ -11,6 +11,8 @@ interface Output {
 export interface Terminal {
   /** Prints a permanent line. */
   line(text?: string): void
+  /** Prints a message with words of strangers in it, wrapped so that no line begins with them. */
+  message(text: string): void
   /** Shows progress: rewritten at most once a second on a terminal, otherwise a line every ten seconds. */
   progress(text: string): void
   /** Ends the progress line. */
@@ -40,6 +42,7 @@ export function openTerminal(output: Output, now: () => number = Date.now): Term
     write,
     // No line of a command contains escape codes; only the progress line needs one.
     line: (text = '') => write(`${escapedLines(text)}\n`),
+    message: (text) => write(`${messageLines(text).join('\n')}\n`),
     progress(text) {
       const shown = escapedText(text)
       if (now() - printedAt < (isTerminal ? REWRITE_MS : REPEAT_MS)) return

@@ -62,37 +62,56 @@ export const quotedText = (text: string): string => `"${escapedText(text).replac
 const COLUMNS = 80
 /** Begins each line with words of a stranger; no line of the program begins with it. */
 const AUTHOR_MARK = '  > '
-const CONTINUED = `${AUTHOR_MARK}  `
+/** Begins each further line of a line of the program; none of its first lines is indented so far. */
+const INDENT = '    '
 
 /** Wide characters take two columns; that some others count two as well makes lines only shorter. */
 const columnsOf = (character: string): number => (character < '\u0300' ? 1 : 2)
+const widthOf = (word: string): number => [...word].reduce((sum, character) => sum + columnsOf(character), 0)
 
-/**
- * The words of a stranger as lines of their own: marked, quoted, and wrapped here, so that no terminal of 80 columns makes a line that begins with them.
- * @param label who says it, such as `the author says`
- */
-export function strangerLines(label: string, text: string): string[] {
+/** Wraps a text after the beginning of a line; each further line begins with `indent`. */
+function wrap(beginning: string, text: string, indent: string): string[] {
   const lines: string[] = []
-  let line = `${AUTHOR_MARK}${label}: `
-  let columns = line.length
-  for (const word of quotedText(text).split(/(?<= )/)) {
-    const width = [...word].reduce((sum, character) => sum + columnsOf(character), 0)
-    if (columns + width >= COLUMNS && width < COLUMNS - CONTINUED.length) {
-      lines.push(line.trimEnd())
-      line = CONTINUED
-      columns = CONTINUED.length
-    }
+  let line = beginning
+  let columns = widthOf(line)
+  const next = () => {
+    lines.push(line.trimEnd())
+    line = indent
+    columns = indent.length
+  }
+  for (const word of text.split(/(?<= )/)) {
+    const width = widthOf(word.trimEnd())
+    if (columns + width >= COLUMNS && width < COLUMNS - indent.length) next()
     for (const character of word) {
       if (columns + columnsOf(character) >= COLUMNS) {
-        lines.push(line)
-        line = CONTINUED
-        columns = CONTINUED.length
+        // A space ends the line; the next begins after it.
+        if (character === ' ') continue
+        next()
       }
       line += character
       columns += columnsOf(character)
     }
   }
-  return [...lines, line]
+  return [...lines, line.trimEnd()]
+}
+
+/**
+ * The words of a stranger as lines of their own: marked, quoted, and wrapped here, so that no terminal of 80 columns makes a line that begins with them.
+ * @param label who says it, such as `the author says`
+ */
+export const strangerLines = (label: string, text: string): string[] =>
+  wrap(`${AUTHOR_MARK}${label}: `, quotedText(text), `${AUTHOR_MARK}  `)
+
+/**
+ * A message of ours with words of a stranger in it, such as an error or a line of a log, as lines: only the first is not indented. A line end in it
+ * begins an indented line too.
+ */
+export function messageLines(message: string): string[] {
+  const [first = '', ...others] = escapedLines(message).replaceAll('\t', '\\t').split('\n')
+  return [
+    ...wrap('', first, INDENT),
+    ...others.flatMap((line) => (line === '' ? [] : wrap(line.startsWith(INDENT) ? '' : INDENT, line, `${INDENT}  `))),
+  ]
 }
 
 const scripts = (names: string): (readonly [string, RegExp])[] =>

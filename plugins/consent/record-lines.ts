@@ -1,4 +1,4 @@
-import { briefText, quotedText, remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
+import { briefText, messageLines, quotedText, remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
 import { hostText, isShortened, remarksOnHost } from '#plugins/consent/host-words.ts'
 import type { ConsentRecord } from '#plugins/consent/record.ts'
 import { budgetOf, type CallBudget, LOAD, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
@@ -23,28 +23,10 @@ interface Entry {
   remarks?: readonly string[]
 }
 
-const COLUMNS = 80
-const CONTINUED = '    '
-
-/** A line of ours, wrapped here so that its continuation is indented. */
-function wrapped(line: string): string[] {
-  const lines: string[] = []
-  let current = ''
-  // A word that is longer than a line goes on in the next.
-  for (const word of line.split(/(?= )/).flatMap((each) => each.match(/.{1,74}/gsu) ?? [])) {
-    if (current.length + word.length < COLUMNS) current += word
-    else {
-      lines.push(current)
-      current = `${CONTINUED}${word.trimStart()}`
-    }
-  }
-  return [...lines, current]
-}
-
 const linesOf = ({ text, said = [], remarks = [] }: Entry, sign: string): string[] => [
-  ...wrapped(`${sign} ${text}`),
+  ...messageLines(`${sign} ${text}`),
   ...said.flatMap(([label, words]) => strangerLines(label, words)),
-  ...remarks.flatMap((remark) => wrapped(`  Note: ${remark}`)),
+  ...remarks.flatMap((remark) => messageLines(`  Note: ${remark}`)),
 ]
 
 /** Names, hosts and scopes of this length stand in a line of ours; longer ones below it. */

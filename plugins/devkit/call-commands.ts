@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { createHistogram } from 'node:perf_hooks'
-import { escapedLines } from '#core/foundation/stranger-text.ts'
+import { messageLines } from '#core/foundation/stranger-text.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { budgetOf } from '#plugins/packages/budgets.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
@@ -8,7 +8,7 @@ import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { CallTrace } from '../../plugin-sdk/testing.ts'
 import { bundleProject } from './bundle.ts'
-import { type Command, type CommandInput, counted, readCount, ToolProblem } from './command.ts'
+import { type Command, type CommandInput, counted, printMessage, readCount, ToolProblem } from './command.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'
 import { openReplayEgress } from './host-answers.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
@@ -66,6 +66,8 @@ function describeTrace(trace: CallTrace, budget: { cpuMs: number; wallMs: number
   ]
 }
 
+const FAILED = ['red', '✖'] as const
+
 export const replay: Command = {
   name: 'replay',
   usage: '<call.json>',
@@ -99,11 +101,12 @@ export const replay: Command = {
         return hasFailed || unmatched.length > 0 ? 1 : 0
       }
       out.line(out.paint('bold', `${built.manifest.id} ${built.manifest.version}  ${call.method}`))
-      for (const line of describeTrace(trace, budgetOf(permissionsOf(built.manifest), call.method))) out.line(escapedLines(line))
+      for (const line of describeTrace(trace, budgetOf(permissionsOf(built.manifest), call.method)))
+        for (const part of messageLines(line)) out.line(part)
       out.line()
-      if (hasFailed) out.line(`${out.paint('red', '✖')} ${escapedLines(describeProblem(outcome))}`)
-      else out.line(escapedLines(JSON.stringify(outcome.answer, null, 2)))
-      for (const request of hasFailed ? [] : unmatched) out.line(`${out.paint('red', '✖')} No fixture matches ${escapedLines(request)}`)
+      if (hasFailed) printMessage(out, FAILED, describeProblem(outcome))
+      else for (const line of JSON.stringify(outcome.answer, null, 2).split('\n').flatMap(messageLines)) out.line(line)
+      for (const request of hasFailed ? [] : unmatched) printMessage(out, FAILED, `No fixture matches ${request}`)
       return hasFailed || unmatched.length > 0 ? 1 : 0
     }),
 }

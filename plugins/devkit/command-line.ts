@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
-import { escapedLines } from '#core/foundation/stranger-text.ts'
+import { messageLines } from '#core/foundation/stranger-text.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
 import { type Command, type Out, ToolProblem } from './command.ts'
 import { commands, FOLDER, getCommand, renderHelp, renderOverview } from './commands.ts'
@@ -24,9 +24,8 @@ export async function runCommandLine(argv: readonly string[], environment: Comma
   } catch (error) {
     // Any other error is a bug: print its stack.
     const isExpected = error instanceof ToolProblem || error instanceof AppError
-    environment.printError(
-      escapedLines(isExpected ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)),
-    )
+    const text = isExpected ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)
+    environment.printError(messageLines(text).join('\n'))
     return 1
   }
 }
@@ -56,7 +55,7 @@ async function start(command: Command, argv: readonly string[], { cwd, out, prin
   if (words.length > command.wordsMax) problems.push(`Unexpected argument "${words[command.wordsMax]}".`)
   if (words.length < command.wordsMin) problems.push(`An argument is missing. Usage: ${typed(`${command.name} ${command.usage}`)}`)
   if (problems.length > 0) throw new ToolProblem([...problems, `More: ${typed(`${command.name} --help`)}`].join('\n'))
-  const print = (_fields: object, message: string) => printError(escapedLines(message))
+  const print = (_fields: object, message: string) => printError(messageLines(message).join('\n'))
   /** The log of the sandbox itself; each command shows the log lines of plugins in its own way. */
   const log: Log = { debug() {}, info() {}, warn: print, error: print }
   return await command.run({

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { Log } from '#core/foundation/log.ts'
-import { escapedLines } from '#core/foundation/stranger-text.ts'
+import { escapedLines, messageLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedCommand } from '#core/settings/command-line.ts'
 
 /** A problem that the author can fix: shown as one sentence, without a stack. */
@@ -60,6 +60,12 @@ export function openOut(stream: Stream): Out {
     },
     paint: (style, text) => (hasColors ? styleText(style, text, { validateStream: false }) : text),
   }
+}
+
+/** Prints a message with words of strangers in it after a painted sign; its further lines are indented. */
+export function printMessage(out: Out, [style, sign]: readonly [Style, string], text: string): void {
+  const [first = '', ...rest] = messageLines(`${sign} ${text}`)
+  for (const line of [`${out.paint(style, sign)}${first.slice(sign.length)}`, ...rest]) out.line(line)
 }
 
 /** `1 error`, `2 errors`. */

@@ -4,9 +4,12 @@ import path from 'node:path'
 import * as esbuild from 'esbuild'
 import { AppError } from '#core/foundation/errors.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
+import { type ConsentRecord, recordOf } from '#plugins/consent/record.ts'
+import { describeDifference, describeRecord } from '#plugins/consent/record-lines.ts'
+import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { type Bundle, bundleOf, bundleOptions, bundleProject, describeFailure } from './bundle.ts'
-import { type Command, type CommandInput, kilobytes, readCount, ToolProblem } from './command.ts'
+import { type Command, type CommandInput, kilobytes, printMessage, readCount, ToolProblem } from './command.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'
 import { openDebugRelay } from './debug-relay.ts'
 import { type DevServer, openDevServer } from './dev-server.ts'
@@ -28,7 +31,7 @@ export const dev: Command = {
   usage: '[--inspect [port]]',
   summary: 'bundles on every change, and serves a page for trying calls',
   about:
-    'Watches the folder, and serves a page on this machine where you call your functions and see the answer, the requests, the log and the budgets. The sandbox is that of the server; its storage lasts until you stop. With --server, every successful build is also installed on a running test server, with its permissions granted.',
+    'Watches the folder, and serves a page on this machine where you call your functions and see the answer, the requests, the log and the budgets. The sandbox is that of the server; its storage lasts until you stop. With --server, every successful build is also installed on a running test server, and you consent there to what is printed before.',
   flags: [
     { name: 'port', value: 'number', isSwitch: false, repeatable: false, about: 'Port of the page; by default a free one.' },
     {
@@ -130,22 +133,27 @@ function openBuilds(
       use(project, bundle)
       const message = `Built ${project.manifest.version}, ${kilobytes(Buffer.byteLength(bundle.code))}`
       out.line(`${out.paint('green', '✔')} ${message}`)
-      for (const warning of bundle.warnings) out.line(`  ${out.paint('yellow', '!')} ${escapedLines(warning)}`)
+      for (const warning of bundle.warnings) printMessage(out, ['yellow', '  !'], warning)
       page.send('built', { message: `${message}.` })
       if (server !== null) await load(project, bundle, server)
     } catch (error) {
       if (!(error instanceof ToolProblem || error instanceof AppError)) throw error
-      out.line(`${out.paint('red', '✖')} ${escapedLines(error.message)}`)
+      printMessage(out, ['red', '✖'], error.message)
       page.send('failed', { message: error.message })
     }
   }
+  let printed: ConsentRecord | null = null
   const load = async (project: Project, bundle: Bundle, to: SideLoad): Promise<void> => {
     const version = tryVersion(project.manifest.version, new Date())
     const manifestBytes = Buffer.from(JSON.stringify({ ...(JSON.parse(project.manifestBytes.toString('utf8')) as object), version }))
-    const agreed = await sideLoad(to, packProject({ ...project, manifestBytes }, bundle), stop)
-    out.line(
-      `${out.paint('green', '✔')} ${escapedLines(new URL(to.url).origin)} runs ${version}${agreed.length > 0 ? `; consented, because it ${escapedLines(agreed.join(', '))}` : ''}`,
-    )
+    const bytes = packProject({ ...project, manifestBytes }, bundle)
+    const { origin } = new URL(to.url)
+    const record = recordOf({ ...readPackage(bytes), repository: null })
+    for (const line of grantLines(record, printed, origin)) out.line(line)
+    printed = record
+    const agreed = await sideLoad(to, bytes, stop)
+    const why = agreed.length > 0 ? `; consented, because it ${agreed.join(', ')}` : ''
+    printMessage(out, ['green', '✔'], `${origin} runs ${version}${why}`)
   }
   return {
     take: (make) => {
@@ -153,6 +161,14 @@ function openBuilds(
       return last
     },
   }
+}
+
+/** What the author grants on a server by installing a build there: all of it, then what differs from the last build. */
+function grantLines(record: ConsentRecord, printed: ConsentRecord | null, origin: string): string[] {
+  if (printed === null)
+    return [`On ${origin} you grant what follows. Lines that begin with > are words of its author. It`, ...describeRecord(record)]
+  const lines = describeDifference(printed, record)
+  return lines.length === 0 ? [] : [`What you grant on ${origin} differs: + is new, and - is no longer so.`, ...lines]
 }
 
 /** Builds now, and again after every change of a source. */

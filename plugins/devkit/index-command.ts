@@ -9,7 +9,7 @@ import { type PluginPackage, readPackage } from '#plugins/packages/plugin-packag
 import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
 import { EXPIRES_DAYS_MAX, INDEX_NAME, RepositoryIndex, SIGNATURE_NAME, signIndex } from '#plugins/repositories/index-file.ts'
 import { renderIndexPage } from '#plugins/repositories/index-page.ts'
-import { type Command, counted, readCount, ToolProblem } from './command.ts'
+import { type Command, counted, printMessage, readCount, ToolProblem } from './command.ts'
 import { writePackage } from './pack.ts'
 import { readOptional } from './project.ts'
 import { readKey } from './signing.ts'
@@ -59,6 +59,11 @@ export const index: Command = {
     if (name === undefined || url === undefined)
       throw new ToolProblem('A new repository needs a name and a URL: --name "My plugins" --url https://example.org/plugins/')
     const now = new Date()
+    if (before !== null && now.getTime() < Date.parse(before.issuedAt))
+      throw new ToolProblem(
+        `The clock of this machine says ${now.toISOString()}, but the last index was issued at ${before.issuedAt}. Set the clock: servers go by these times.`,
+      )
+    const { plugins, unnamed } = await listPlugins(folder, before, now)
     const { bytes, signature } = signIndex(
       {
         schema: 1,
@@ -67,7 +72,7 @@ export const index: Command = {
         sequence: (before?.sequence ?? 0) + 1,
         issuedAt: now.toISOString(),
         expires: new Date(now.getTime() + days * DAY_MS).toISOString(),
-        plugins: await listPlugins(folder, before, now),
+        plugins,
         revoked: before?.revoked ?? [],
       },
       key,
@@ -85,6 +90,12 @@ export const index: Command = {
     out.line(`  address      ${escapedLines(url)}`)
     out.line(`  fingerprint  ${fingerprintOf(made.keys[0] as string)}`)
     out.line(`  expires      ${made.expires.slice(0, 10)}: run this again before then`)
+    for (const name of unnamed)
+      printMessage(
+        out,
+        ['yellow', '!'],
+        `${name} was packed by an older tool: its signature does not name who may sign the next version. Pack the next version with this tool.`,
+      )
     return 0
   },
 }
@@ -110,7 +121,12 @@ interface Listed {
   location: Parameters<typeof versionEntry>[1]
 }
 
-async function listPlugins(folder: string, before: RepositoryIndex | null, now: Date): Promise<RepositoryIndex['plugins']> {
+/** The entries of all packages, and the names of those whose signature does not name who may follow. */
+async function listPlugins(
+  folder: string,
+  before: RepositoryIndex | null,
+  now: Date,
+): Promise<{ plugins: RepositoryIndex['plugins']; unnamed: string[] }> {
   const entries = await readdir(folder, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
     throw new ToolProblem(`${folder} cannot be read (${error.code}).`, { cause: error })
   })
@@ -118,6 +134,7 @@ async function listPlugins(folder: string, before: RepositoryIndex | null, now: 
   if (files.length === 0) throw new ToolProblem(`There is no .plugin file in ${folder}.`)
   if (files.length > PACKAGES_MAX) throw new ToolProblem(`${folder} contains ${files.length} packages; the limit is ${PACKAGES_MAX}.`)
   const found = new Map<string, Map<string, Listed>>()
+  const unnamed: string[] = []
   for (const file of files) {
     const { bytes, read } = await open(folder, file)
     const { manifest, sha256 } = read
@@ -141,14 +158,16 @@ async function listPlugins(folder: string, before: RepositoryIndex | null, now: 
       },
     })
     found.set(manifest.id, versions)
+    if (read.signedBy.length > 0 && read.nextSigners === null) unnamed.push(`${manifest.id} ${manifest.version}`)
   }
-  return [...found].map(([id, listed]) => {
+  const plugins = [...found].map(([id, listed]) => {
     const sorted = newestFirst([...listed].map(([version, one]) => ({ ...one, version })))
     const newest = pluginEntry(sorted[0]?.read.manifest as Manifest)
     const { categories } = before?.plugins.find((plugin) => plugin.id === id) ?? {}
     const versions = sorted.map(({ read, location }) => versionEntry(read, location, newest))
     return { ...newest, ...(categories !== undefined && { categories }), versions }
   })
+  return { plugins, unnamed }
 }
 
 async function open(folder: string, file: string): Promise<{ bytes: Buffer; read: PluginPackage }> {

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
-import { type Command, type CommandInput, kilobytes, ToolProblem } from './command.ts'
+import { type Command, type CommandInput, kilobytes, printMessage, ToolProblem } from './command.ts'
 import { packProject, writePackage } from './pack.ts'
 import { createKey, readKey, signPackage } from './signing.ts'
 import { typed } from './typed.ts'
@@ -15,9 +15,7 @@ const MARKS = { error: { mark: '✖', style: 'red' }, warning: { mark: '!', styl
 function printFindings({ out }: Pick<CommandInput, 'out'>, findings: readonly Finding[]): void {
   for (const { level, check, message } of findings) {
     const { mark, style } = MARKS[level]
-    const [first = '', ...rest] = escapedLines(message).split('\n')
-    out.line(`${out.paint(style, `${mark} ${level}`.padEnd(9))}  ${out.paint('dim', check.padEnd(11))} ${first}`)
-    for (const line of rest) out.line(`${' '.repeat(23)}${line}`)
+    printMessage(out, [style, `${mark} ${level}`.padEnd(9)], ` ${check.padEnd(11)} ${message}`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { ToolProblem } from './command.ts'
 
 /** A running server on which builds are installed. */
@@ -23,24 +24,22 @@ export function tryVersion(version: string, now: Date): string {
 }
 
 /**
- * Installs a package and grants its permissions: the author is an administrator of the test server.
- * @returns descriptions of the granted permissions
+ * Installs a package and consents to exactly its bytes: the author is an administrator of the test server.
+ * @returns why it needed consent
  * @throws ToolProblem with the server's error
  */
 export async function sideLoad(server: SideLoad, bytes: Buffer, stop: AbortSignal): Promise<string[]> {
   const form = new FormData()
   form.set('file', new Blob([new Uint8Array(bytes)]), 'plugin.plugin')
-  const installed = await ask<{ plugin: { id: string }; waitsFor: string[]; sha256: string }>(
-    server,
-    '/api/v1/admin/plugins',
-    { body: form },
-    stop,
-  )
+  const installed = await ask<{ plugin: { id: string }; waitsFor: string[] }>(server, '/api/v1/admin/plugins', { body: form }, stop)
   if (installed.waitsFor.length > 0)
     await ask(
       server,
       `/api/v1/admin/plugins/${encodeURIComponent(installed.plugin.id)}/consent`,
-      { body: JSON.stringify({ sha256: installed.sha256 }), headers: { 'content-type': 'application/json' } },
+      {
+        body: JSON.stringify({ sha256: createHash('sha256').update(bytes).digest('hex') }),
+        headers: { 'content-type': 'application/json' },
+      },
       stop,
     )
   return installed.waitsFor

@@ -1,4 +1,4 @@
-import { escapedLines } from '#core/foundation/stranger-text.ts'
+import { escapedLines, escapedText } from '#core/foundation/stranger-text.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { bundleProject } from './bundle.ts'
 import { type Command, type CommandInput, readCount, ToolProblem } from './command.ts'
@@ -86,12 +86,12 @@ const printing = ({ out }: CommandInput, outcomes: Outcome[]) => {
     const { state, name, message, wallMs } = outcome
     if (outcome.group !== group) {
       group = outcome.group
-      out.line(out.paint('bold', escapedLines(group)))
+      out.line(out.paint('bold', escapedText(group)))
     }
     const { mark, style } = MARKS[state]
     const aside =
-      state === 'skipped' && message !== null ? `  (${escapedLines(message)})` : wallMs >= SLOW_MS ? `  (${Math.round(wallMs)} ms)` : ''
-    out.line(`  ${out.paint(style, mark)} ${escapedLines(name)}${out.paint('dim', aside)}`)
+      state === 'skipped' && message !== null ? `  (${escapedText(message)})` : wallMs >= SLOW_MS ? `  (${Math.round(wallMs)} ms)` : ''
+    out.line(`  ${out.paint(style, mark)} ${escapedText(name)}${out.paint('dim', aside)}`)
     if (state === 'failed') for (const line of escapedLines(message ?? '').split('\n')) out.line(`      ${line}`)
   }
 }

@@ -27,6 +27,8 @@ function run(words: string[], flags: Record<string, string>, cwd = '/') {
   const stop = new AbortController()
   let output = ''
   const out = openTerminal({ write: (text: string) => (output += text) })
+  /** With each line of a log in one line. */
+  const unwrapped = () => output.replaceAll(/\n {4}/g, ' ')
   const ended = pluginLogs.run({
     ...{
       settings: testSettings({ port: 1 }),
@@ -43,10 +45,10 @@ function run(words: string[], flags: Record<string, string>, cwd = '/') {
   return {
     ended,
     stop: () => stop.abort(),
-    output: () => output,
+    output: unwrapped,
     async said(pattern: RegExp) {
-      for (let waited = 0; waited < 20_000 && !pattern.test(output); waited += 10) await sleep(10)
-      if (!pattern.test(output)) throw new Error(`It never said ${pattern}:\n${output}`)
+      for (let waited = 0; waited < 20_000 && !pattern.test(unwrapped()); waited += 10) await sleep(10)
+      if (!pattern.test(unwrapped())) throw new Error(`It never said ${pattern}:\n${output}`)
     },
   }
 }

@@ -33,7 +33,7 @@ t.test('plugins from the command line', async (t) => {
 /** What a program on a terminal must never print: escape codes, and what shows nothing. */
 const RAW = /[^\P{C}\n]|[\p{Zl}\p{Zp}]/u
 
-t.test('errors of a package reach the terminal escaped, in one line', async (t) => {
+t.test('errors of a package reach the terminal escaped, and only their first line is not indented', async (t) => {
   const room = await makeRoom(t)
   const { url } = await openTestDatabase(t)
   const forged = '\u001b[2J\u001b[H\u001b]52;c;cm0=\u0007\u202e\nIt needs no new permissions, and runs.'
@@ -50,6 +50,6 @@ t.test('errors of a package reach the terminal escaped, in one line', async (t) 
     const { output } = await runInProcess(words, { env: { DATABASE_URL: url } })
     t.notMatch(output, RAW, name)
     t.notMatch(output, /^It needs no new permissions/m, name)
-    if (name === 'load') t.match(output, /does not start: ".*\\x1b\[2J.*\\u202e\\nIt needs no new/)
+    if (name === 'load') t.match(output.replaceAll(/\n {4}/g, ' '), /does not start: ".*\\x1b\[2J.*\\u202e\\nIt needs no new/)
   }
 })

@@ -4,12 +4,14 @@ import {
   briefText,
   escapedLines,
   escapedText,
+  messageLines,
   quotedText,
   readableLinePattern,
   readablePattern,
   remarksOnLetters,
   strangerLines,
 } from '#core/foundation/stranger-text.ts'
+import { FORGED, FORGERIES, forgedIn } from '#test/support/forged-words.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 /** Of every plane and kind: what shows nothing, moves the cursor, or turns the text around it. */
@@ -117,6 +119,28 @@ t.test('no line of 80 columns begins with the words of a stranger', async (t) =>
       .replaceAll(' ', '')
       .match(/é/g)?.length,
     100,
+  )
+})
+
+t.test('of a message with words of a stranger only the first line is not indented', async (t) => {
+  t.same(messageLines('The plugin is broken.'), ['The plugin is broken.'])
+  t.same(messageLines('a\n\n  b\tc\r\nd'), ['a', '      b\\tc', '    d'])
+  t.same(messageLines('a\n    at main.js:1'), ['a', '    at main.js:1'])
+  for (const beginning of ['', 'It waits, because it ', `${'The server cannot do this. '.repeat(3)}`])
+    for (const text of FORGERIES) {
+      const lines = messageLines(`It says: ${beginning}"${text}"`)
+      t.same(forgedIn(lines.join('\n')), [], JSON.stringify(text.slice(0, 100)))
+      t.ok(
+        lines.slice(1).every((line) => line.startsWith('    ')),
+        'each further line is indented',
+      )
+    }
+  t.not(forgedIn(`  ${FORGED}`).length, 0, 'the search bites')
+  t.not(forgedIn(`${'x'.repeat(80)}${FORGED}`).length, 0, 'in a row that the terminal makes, too')
+  assertInTime(
+    fc.property(fc.string({ unit: 'binary' }), (text) =>
+      messageLines(`It says: ${text}`).every((line, index) => index === 0 || line.startsWith('    ') || line === ''),
+    ),
   )
 })
 

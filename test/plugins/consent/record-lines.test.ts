@@ -5,6 +5,7 @@ import { type ConsentRecord, recordOf } from '#plugins/consent/record.ts'
 import { describeDifference, describeRecord } from '#plugins/consent/record-lines.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
+import { FORGERIES, forgedIn } from '#test/support/forged-words.ts'
 
 const KEY = Buffer.alloc(32, 7).toString('base64')
 
@@ -150,35 +151,9 @@ t.test('a host is shown from its end, with the domain of its owner in front, and
   t.same(remarksOnHost('xn--pple-43d.com'), ['xn--pple-43d.com is shown by browsers as "аpple.com", mixes Cyrillic and Latin letters'])
 })
 
-/** Lines that a program might want to forge, and ways to make them stand alone. */
-const FORGED = 'stores nothing'
-const HOSTILE = [
-  ...[`${' '.repeat(70)}${FORGED}`, `x\n  ${FORGED}`, `x\r  ${FORGED}`, `x\u2028  ${FORGED}`, `x\u2029  ${FORGED}`, `x\u0085  ${FORGED}`],
-  ...[
-    `\u202e${FORGED}`,
-    `\u2066${FORGED}`,
-    `\u200b${' \u200b'.repeat(60)}${FORGED}`,
-    `x\t\t\t\t\t\t\t\t\t\t${FORGED}`,
-    `\u001b[2J\u001b[H  ${FORGED}`,
-  ],
-  ...[
-    `\u001b]8;;https://evil.example\u0007${FORGED}`,
-    `\u001b]52;c;cm0gLXJm\u0007`,
-    `\u009b2J${FORGED}`,
-    `x\b\b\b\b${FORGED}`,
-    `\u3164`.repeat(80) + FORGED,
-  ],
-  ...[
-    `" (signed). It needs no new permissions, and runs. ${FORGED}`,
-    `${'夏'.repeat(37)}  ${FORGED}`,
-    `${'x'.repeat(78)} ${FORGED}`,
-    'y'.repeat(500),
-  ],
-]
-
 t.test('no text of an author begins a line that could be of the program, in 80 columns', async (t) => {
   const own = describeRecord(record)
-  for (const text of HOSTILE) {
+  for (const text of FORGERIES) {
     const hostile = JSON.parse(
       JSON.stringify(record, (name, value) =>
         ['name', 'reason', 'description', 'title', 'license', 'homepage', 'url', 'format', 'default'].includes(name) &&
@@ -195,6 +170,7 @@ t.test('no text of an author begins a line that could be of the program, in 80 c
       own.filter((line) => !line.startsWith('  > ')),
       JSON.stringify(text).replace(/[^ -~]/g, '?'),
     )
+    t.same(forgedIn(lines.join('\n')), [])
     const columnsOf = (line: string) => [...line].reduce((sum, one) => sum + (one > '\u2e80' ? 2 : 1), 0)
     t.same(
       lines.filter((line) => /[\p{C}\p{Zl}\p{Zp}\u00a0\u3164]/u.test(line) || columnsOf(line) >= 80),

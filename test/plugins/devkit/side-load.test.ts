@@ -10,10 +10,12 @@ import { openEgress } from '#plugins/network/egress.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
-import { openLoopback, pluginOf } from '#test/support/plugins.ts'
+import { manifestOf, openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 t.setTimeout(240_000)
+
+const PERMISSIONS = manifestOf()['permissions'] as Record<string, unknown>
 
 t.test('a development version is between the last and the next', async (t) => {
   const early = new Date('2026-11-21T10:00:00Z')
@@ -59,6 +61,9 @@ t.test('every successful build is installed on a running server', async (t) => {
   const origin = new URL(server.url).origin
   await runs(`${origin} runs 1.0.1-dev.`)
   t.match(said, /consented, because it runs for the first time/)
+  const granted = said.indexOf(`On ${origin} you grant what follows`)
+  const hosts = said.indexOf('  connects to api.example.org (GET, POST)\n  > the author says: "The service"')
+  t.ok(granted > -1 && granted < hosts && hosts < said.indexOf(`${origin} runs`), 'what is granted is printed before it is installed')
   const { plugins } = (
     await server.request<{ plugins: { id: string; state: string; version: string }[] }>('GET', '/api/v1/admin/plugins', {
       token: server.adminToken,
@@ -81,6 +86,16 @@ t.test('every successful build is installed on a running server', async (t) => {
   t.match(await server.request('POST', `/api/v1/plugins/${plugins[0]?.id}/execute`, { token: server.adminToken, body }), {
     json: { result: { results: [] } },
   })
+  t.notMatch(said, /you grant/, 'nothing else is granted')
+
+  said = ''
+  await writeFile(
+    path.join(folder, 'manifest.json'),
+    JSON.stringify(manifestOf({ license: 'MIT', permissions: { ...PERMISSIONS, storage: { quotaKB: 32 } } })),
+  )
+  await runs('stores up to 32 KB')
+  await runs(`${origin} runs 1.0.1-dev.`)
+  t.match(said, /What you grant on \S+ differs: \+ is new[^\n]*\n- stores up to 16 KB[^\n]*\n\+ stores up to 32 KB[^\n]*\n✔ \S+ runs/)
   stop.abort()
   t.equal(await ended, 0)
 

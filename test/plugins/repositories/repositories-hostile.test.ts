@@ -4,7 +4,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import { INDEX_BYTES_MAX, REVOKED_RANGES_MAX } from '#plugins/repositories/index-file.ts'
 import { openRepositories } from '#plugins/repositories/repositories.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { add, both, endless, INDEX, key, openTestRepositories, redirect, refusal, SIGNATURE } from '#test/support/plugin-repositories.ts'
+import { add, both, endless, INDEX, key, openTestRepositories, publicKey, redirect, refusal, SIGNATURE } from '#test/support/plugin-repositories.ts'
 import {
   daysFromNow,
   type Files,
@@ -81,6 +81,21 @@ t.test('a hostile web server cannot forge an index', async (t) => {
       'an index that has expired',
       filesOf({ ...five, sequence: 6, issuedAt: daysFromNow(-20), expires: daysFromNow(-1) }, key),
       /expired at/,
+    ],
+    [
+      'an index from the future, as for a server whose clock was set back',
+      filesOf({ ...five, sequence: 6, issuedAt: daysFromNow(3), expires: daysFromNow(20) }, key),
+      /was issued in the future \(\S+\); check the clock of this server/,
+    ],
+    [
+      'an index of a publisher whose clock was set back, until after its end',
+      filesOf({ ...five, sequence: 6, issuedAt: daysFromNow(-100), expires: daysFromNow(-10) }, key),
+      /expired at \S+\. Its publisher must issue a new one/,
+    ],
+    [
+      'the name of another repository, signed',
+      anything(JSON.stringify({ ...five, sequence: 6, keys: [publicKey], name: 'https://other.example.org/' })),
+      /"https:\/\/other\.example\.org\/" looks like an address\. Write a name/,
     ],
     ['another key', filesOf({ ...five, sequence: 6 }, newKey()), /is not signed by the key that was trusted when the repository was added/],
     [

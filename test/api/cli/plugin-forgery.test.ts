@@ -1,0 +1,102 @@
+import { writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import t from 'tap'
+import { pluginLogs } from '#api/cli/plugin-logs.ts'
+import { openTerminal } from '#api/cli/terminal.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import { makeRoom } from '#test/support/carrel-process.ts'
+import { runInProcess } from '#test/support/command-in-process.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { FORGERIES, forgedIn } from '#test/support/forged-words.ts'
+import { pluginOf } from '#test/support/plugins.ts'
+import { testSettings } from '#test/support/server.ts'
+
+t.setTimeout(300_000)
+
+const SERIES = 'metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: "1" }) } }'
+/** Starting a sandbox for each forgery would take minutes; the printer has a test of each. */
+const SOME = [...FORGERIES.filter((_, index) => index % 9 === 0), FORGERIES.join('\n')]
+
+t.test('no error that a package throws stands on the terminal as a line of the program', async (t) => {
+  const room = await makeRoom(t)
+  const { url } = await openTestDatabase(t)
+  for (const [index, text] of SOME.entries()) {
+    const thrown = `throw new Error(${JSON.stringify(text)})`
+    const code = index % 2 === 0 ? `${thrown}\nexport default { ${SERIES} }` : `export default { setup() { ${thrown} }, ${SERIES} }`
+    const file = path.join(room, `${index}.plugin`)
+    await writeFile(file, pluginOf(code))
+    const words = ['plugin', 'install', file, '--yes', '--data-dir', path.join(room, 'data')]
+    const { code: exit, output } = await runInProcess(words, { env: { DATABASE_URL: url } })
+    t.equal(exit, 1, output)
+    // Consent prints them for another package; this one does not start.
+    t.same(forgedIn(output), [], JSON.stringify(text.slice(0, 100)))
+  }
+})
+
+t.test('no member of a stored manifest, README or reason does, in any command', async (t) => {
+  const room = await makeRoom(t)
+  const { url, database } = await openTestDatabase(t)
+  await writeFile(path.join(room, 'one.plugin'), pluginOf(`export default { ${SERIES} }`))
+  const run = (...words: string[]) =>
+    runInProcess(['plugin', ...words, '--data-dir', path.join(room, 'data')], { env: { DATABASE_URL: url }, cwd: room })
+  t.match(await run('install', 'one.plugin', '--yes'), { code: 0 })
+  const { manifest } = await database('plugin_versions').first('manifest')
+  const commands = [['list'], ['review', 'org.example.echo'], ['consent', 'org.example.echo'], ['consent', 'org.example.echo', '--yes']]
+  // Lone halves of characters and null characters cannot be stored.
+  for (const text of SOME.map((one) => one.replaceAll('\0', '').toWellFormed())) {
+    const [{ host, methods }] = manifest.permissions.network
+    const forged = {
+      ...manifest,
+      ...{ name: text, summary: text, description: text, author: { name: text }, license: text },
+      permissions: { ...manifest.permissions, network: [{ host, methods, reason: text }] },
+      userConfig: { type: 'object', properties: { [text.slice(0, 60)]: { type: 'string', title: text, default: text } } },
+    }
+    await database('plugin_versions').update({ manifest: JSON.stringify(forged), readme: text })
+    await database('plugins').update({ state_reason: text })
+    for (const words of commands) {
+      const { output } = await run(...words)
+      // After consent the last command says so itself.
+      const forgeries = forgedIn(output).filter((row) => words.at(-1) !== '--yes' || row !== 'You have consented to this. It is enabled.')
+      t.same(forgeries, [], `${words.join(' ')} with ${JSON.stringify(text.slice(0, 100))}`)
+    }
+  }
+})
+
+t.test('no log line of a plugin does, nor an answer of a server', async (t) => {
+  let answer: { status: number; body: unknown } = { status: 200, body: {} }
+  const server = http.createServer((request, response) => {
+    if (request.url?.endsWith('/plugins')) response.end('{"plugins":[{"id":"1","name":"org.example.echo"}]}')
+    else response.writeHead(answer.status).end(JSON.stringify(answer.body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const flags: Record<string, string> = { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'key' }
+  let output = ''
+  const run = async () => {
+    output = ''
+    const out = openTerminal({ write: (text: string) => (output += text) })
+    const input = { settings: testSettings({ port: 1 }), words: ['1'], env: {}, cwd: '/', out, log: silentLog }
+    return await pluginLogs.run({ ...input, flag: (name: string) => flags[name], stop: new AbortController().signal })
+  }
+  const at = '2026-11-27T20:00:00.000Z'
+  const lines = FORGERIES.map((message, id) => ({ id, at, level: 'info', method: id % 2 === 0 ? 'metadata.series.search' : null, message, data: message }))
+  answer = { status: 200, body: { lines, lastId: lines.length } }
+  t.equal(await run(), 0)
+  t.same(forgedIn(output), [])
+  t.equal(output.split('\n').filter((line) => line.startsWith(at)).length, lines.length, 'each begins a line')
+  t.ok(
+    output.split('\n').every((line) => line === '' || line.startsWith(at) || line.startsWith('    ')),
+    'the others are indented',
+  )
+  for (const message of FORGERIES) {
+    answer = { status: 403, body: { message } }
+    const error = await run().then(
+      () => null,
+      (refused: Error) => refused,
+    )
+    t.match(error?.message, /answers 403: /)
+    t.same(forgedIn(`${output}${error?.message}`), [], JSON.stringify(message.slice(0, 100)))
+  }
+})

@@ -60,8 +60,14 @@ export async function openPluginFolder(
   return folder
 }
 
-/** Runs a `carrel-plugin` command line in a folder until it ends. */
-export async function runTool(folder: string, given: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+/**
+ * Runs a `carrel-plugin` command line in a folder until it ends.
+ * @returns `output` as a terminal receives it, and `stderr` with each message in one line
+ */
+export async function runTool(
+  folder: string,
+  given: readonly string[],
+): Promise<{ code: number; stdout: string; stderr: string; output: string }> {
   const said = { stdout: '', stderr: '' }
   const code = await runCommandLine(given, {
     cwd: folder,
@@ -71,5 +77,5 @@ export async function runTool(folder: string, given: readonly string[]): Promise
     },
     stop: AbortSignal.timeout(PATIENCE_MS),
   })
-  return { code, ...said }
+  return { code, stdout: said.stdout, stderr: said.stderr.replaceAll(/\n {4}(?=\S)/g, ' '), output: said.stdout + said.stderr }
 }

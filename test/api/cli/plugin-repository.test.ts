@@ -68,7 +68,7 @@ t.test('repositories from the command line', async (t) => {
     code: 0,
     output: /echo 1\.1\.0[\s\S]*You have consented; it runs/,
   })
-  await t.rejects(run(`install ${REPOSITORY_URL} org.example.none`), refused(/has no plugin org\.example\.none/))
+  await t.rejects(run(`install ${REPOSITORY_URL} org.example.none`), refused(/has no plugin\s+org\.example\.none/))
 
   t.match(await run('refresh https://plugins.example.org/carrel'), { code: 0, output: /1 plugin/ })
   const index = files[INDEX] as Buffer

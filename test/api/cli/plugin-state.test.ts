@@ -21,7 +21,11 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
     return path.join(room, name)
   }
   const env = { DATABASE_URL: url }
-  const run = async (...words: string[]) => await runInProcess([...words, '--data-dir', data], { env })
+  const run = async (...words: string[]) => {
+    const { code, output } = await runInProcess([...words, '--data-dir', data], { env })
+    // Errors are wrapped.
+    return { code, output: output.replaceAll(/\n {4}/g, ' ') }
+  }
   const server = await startCarrel(t, data, [], {
     env: { ...env, CARREL_ADMIN_USERNAME: ADMIN.username, CARREL_ADMIN_PASSWORD: ADMIN.password },
   })

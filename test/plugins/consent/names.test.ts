@@ -8,10 +8,12 @@ import { forgedIn, rowsOf } from '#test/support/forged-words.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
 const PLANE = 0x10000
-/** Of each block of 256 characters the first, one in the middle and the last. */
+/** Of each block of 256 characters one, of the planes with letters of living languages three. */
 const characters = Array.from({ length: 17 }, (_, plane) =>
-  Array.from({ length: PLANE / 256 }, (_, block) => [0, 0x61, 0xff].map((place) => String.fromCodePoint(plane * PLANE + block * 256 + place))),
-)
+  Array.from({ length: PLANE / 256 }, (_, block) => (plane < 2 ? [0, 0x61, 0xff] : [(block * 37) % 256]).map((place) => plane * PLANE + block * 256 + place)),
+).map((blocks) => blocks.map((codes) => codes.map((code) => String.fromCodePoint(code))))
+/** Letters of mathematics, which look like ordinary ones. */
+const LOOKALIKE = /[\u{1d400}-\u{1d6a5}]/u
 
 const read = (change: Record<string, unknown>): Manifest | null => {
   try {
@@ -36,14 +38,13 @@ t.test('a name with characters of any plane is refused with its place, or shown 
         ...forgedIn(lines.join('\n')),
         ...lines.filter((line) => rowsOf(line).length > 1),
         ...(lines.includes(`  > the author names it: "${name}"`) ? [] : ['it is not shown']),
-        // Letters of other scripts beside Latin ones are named; so are the lookalikes of plane 1.
-        ...(plane === 1 && /\p{Script=Common}\p{L}/u.test(character) && !lines.some((line) => line.includes('Note: the name')) ? ['no remark'] : []),
+        ...(LOOKALIKE.test(character) && !lines.some((line) => line.includes('Note: the name')) ? ['no remark'] : []),
       ]
       if (problems.length > 0) t.fail(`${code}: ${problems.join(', ')}`)
     }
     if (plane >= 14) t.notOk(blocks.flat().some((character) => read({ name: `A${character}b` }) !== null), `plane ${plane} shows nothing`)
   }
-  t.ok(shown > 500, `${shown} were shown`)
+  t.ok(shown > 300, `${shown} were shown`)
   t.end()
 })
 

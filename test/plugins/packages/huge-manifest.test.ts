@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
 import t from 'tap'
 import { AppError } from '#core/foundation/errors.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { manifestOf, pluginOf } from '#test/support/plugins.ts'
-import { packed, resigned, unpacked } from '#test/support/signed-packages.ts'
+import { packed, unpacked } from '#test/support/signed-packages.ts'
 
 const MANY = 10_000
 const many = <Value>(of: (index: number) => Value): Value[] => Array.from({ length: MANY }, (_, index) => of(index))
@@ -76,10 +75,8 @@ t.test('so is a package with such a manifest, before anything else of it is used
   const plain = unpacked(pluginOf('export default {}'))
   for (const [name, change] of HUGE.slice(0, 8)) {
     const manifest = Buffer.from(JSON.stringify(manifestOf(change)))
-    const sha256 = createHash('sha256').update(manifest).digest('hex')
-    const files = new Map([...plain, ['manifest.json', manifest] as const])
-    const bytes = resigned(packed(files), [], (list) => JSON.parse(JSON.stringify(list, (key, value) => (key === 'manifest.json' ? sha256 : value))))
-    t.match(refusal(() => readPackage(bytes)), { code: 'invalid_value' }, name)
+    const bytes = packed(new Map([...plain, ['manifest.json', manifest] as const]))
+    t.match(refusal(() => readPackage(bytes)), { code: 'invalid_value', message: /manifest\.json.*\d+/ }, name)
   }
   t.end()
 })

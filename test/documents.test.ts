@@ -23,6 +23,6 @@ t.test('each guarantee about plugins names its tests', (t) => {
   const [, guarantees = ''] = /^## Guarantees\n([\s\S]*?)^## /m.exec(read('docs/plugin-security.md')) ?? []
   const rows = guarantees.split('\n').filter((line) => line.startsWith('| **'))
   t.equal(rows.length, 8)
-  for (const row of rows) t.match(row.split(" | ").at(-1), /`test\/\S+\.test\.ts`/, row.slice(0, 60))
+  for (const row of rows) t.match(row.split(' | ').at(-1), /`test\/\S+\.test\.ts`/, row.slice(0, 60))
   t.end()
 })

@@ -15,9 +15,14 @@ export const FORGERIES: readonly string[] = [
   ]),
   `${'x\t'.repeat(30)}${FORGED}`,
   ...['\u202e', '\u2066', '\u2067', '\u200f', '\u061c', '\u{e0041}', '\u{1d173}', '\u{f0000}'].map((sign) => `${sign}${FORGED}`),
-  ...['\u001b[2J\u001b[H', '\u001b[1A\u001b[2K', '\u001b]8;;https://evil.example\u0007', '\u001b]52;c;cm0gLXJm\u0007', '\u009b2J', '\u001bc'].map(
-    (code) => `${code}${FORGED}`,
-  ),
+  ...[
+    '\u001b[2J\u001b[H',
+    '\u001b[1A\u001b[2K',
+    '\u001b]8;;https://evil.example\u0007',
+    '\u001b]52;c;cm0gLXJm\u0007',
+    '\u009b2J',
+    '\u001bc',
+  ].map((code) => `${code}${FORGED}`),
   ...['\b'.repeat(80), '\u007f'.repeat(80), '\0'].map((code) => `x${code}${FORGED}`),
   // Ends of quotation marks, and lines that look like ours.
   ...['"', '\\"', '\\\\"', '\u201d', '")', '".\n'].map((end) => `Books${end} ${FORGED}`),

@@ -81,7 +81,14 @@ t.test('no log line of a plugin does, nor an answer of a server', async (t) => {
     return await pluginLogs.run({ ...input, flag: (name: string) => flags[name], stop: new AbortController().signal })
   }
   const at = '2026-11-27T20:00:00.000Z'
-  const lines = FORGERIES.map((message, id) => ({ id, at, level: 'info', method: id % 2 === 0 ? 'metadata.series.search' : null, message, data: message }))
+  const lines = FORGERIES.map((message, id) => ({
+    id,
+    at,
+    level: 'info',
+    method: id % 2 === 0 ? 'metadata.series.search' : null,
+    message,
+    data: message,
+  }))
   answer = { status: 200, body: { lines, lastId: lines.length } }
   t.equal(await run(), 0)
   t.same(forgedIn(output), [])

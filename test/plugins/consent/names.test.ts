@@ -10,7 +10,9 @@ import { manifestOf } from '#test/support/plugins.ts'
 const PLANE = 0x10000
 /** Of each block of 256 characters one, of the planes with letters of living languages three. */
 const characters = Array.from({ length: 17 }, (_, plane) =>
-  Array.from({ length: PLANE / 256 }, (_, block) => (plane < 2 ? [0, 0x61, 0xff] : [(block * 37) % 256]).map((place) => plane * PLANE + block * 256 + place)),
+  Array.from({ length: PLANE / 256 }, (_, block) =>
+    (plane < 2 ? [0, 0x61, 0xff] : [(block * 37) % 256]).map((place) => plane * PLANE + block * 256 + place),
+  ),
 ).map((blocks) => blocks.map((codes) => codes.map((code) => String.fromCodePoint(code))))
 /** Letters of mathematics, which look like ordinary ones. */
 const LOOKALIKE = /[\u{1d400}-\u{1d6a5}]/u
@@ -42,7 +44,11 @@ t.test('a name with characters of any plane is refused with its place, or shown 
       ]
       if (problems.length > 0) t.fail(`${code}: ${problems.join(', ')}`)
     }
-    if (plane >= 14) t.notOk(blocks.flat().some((character) => read({ name: `A${character}b` }) !== null), `plane ${plane} shows nothing`)
+    if (plane >= 14)
+      t.notOk(
+        blocks.flat().some((character) => read({ name: `A${character}b` }) !== null),
+        `plane ${plane} shows nothing`,
+      )
   }
   t.ok(shown > 300, `${shown} were shown`)
   t.end()
@@ -54,7 +60,7 @@ t.test('the same for reasons and authors', (t) => {
     const manifest = read({ author: { name: reason }, permissions: { network: [{ host: 'api.example.org', reason }] } })
     if (manifest === null) continue
     const output = describeRecord(recordOf({ manifest, signedBy: [], repository: null })).join('\n')
-    if (forgedIn(output).length > 0 || !output.includes(`  > the author says: "${reason}"`)) t.fail(character.codePointAt(0)?.toString(16))
+    if (forgedIn(output).length > 0 || !output.includes(`  > the author says: "${reason}"`)) t.fail(`U+${character.codePointAt(0)?.toString(16)}`)
   }
   t.pass('all were refused or shown')
   t.end()

@@ -84,7 +84,11 @@ t.test('nor does an error of a server on which it installs', async (t) => {
       )
       t.match(error?.message, /answered 500: /)
       let output = ''
-      printMessage(openOut({ write: (part: string) => (output += part) } as unknown as NodeJS.WritableStream), ['red', '✖'], error?.message ?? '')
+      printMessage(
+        openOut({ write: (part: string) => (output += part) } as unknown as NodeJS.WritableStream),
+        ['red', '✖'],
+        error?.message ?? '',
+      )
       t.same(forgedIn(output), [], JSON.stringify(text.slice(0, 100)))
     }
 })

@@ -44,6 +44,9 @@ t.test('a clock that was set back makes no index that servers refuse or that rep
   await writeFile(file, text)
   const refused = await runTool(folder, ['index', 'out', '--key', 'own.pem'])
   t.equal(refused.code, 1)
-  t.match(refused.stderr.replaceAll(/\s+/g, ' '), /The clock of this machine says \S+, but the last index was issued at \S+\. Set the clock/)
+  t.match(
+    refused.stderr.replaceAll(/\s+/g, ' '),
+    /The clock of this machine says \S+, but the last index was issued at \S+\. Set the clock/,
+  )
   t.equal(await readFile(file, 'utf8'), text, 'the last index stays')
 })

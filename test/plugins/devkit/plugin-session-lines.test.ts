@@ -51,7 +51,10 @@ t.test('replay and validate name it too', async (t) => {
 
   const broken = await openPluginFolder(t, { files: { 'src/main.ts': `${FAILING}\nnull!.nothing\n` } })
   const line = FAILING.split('\n').length + 1
-  t.match(await runTool(broken, ['validate']), { code: 1, stdout: new RegExp(`does not start: [\\s\\S]*\\n +at src/main\\.ts:${line}:\\d+`) })
+  t.match(await runTool(broken, ['validate']), {
+    code: 1,
+    stdout: new RegExp(`does not start: [\\s\\S]*\\n +at src/main\\.ts:${line}:\\d+`),
+  })
 })
 
 t.test('pack reports the size of the source map, and validate reports a useless one', async (t) => {

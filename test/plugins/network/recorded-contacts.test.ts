@@ -88,7 +88,11 @@ t.test('the bundled plugins contact granted hosts only, and each contact is on r
     await agree(host, database, { pluginId: plugin.id, userId })
     const { manifest } = await host.get(plugin.id)
     const hosts = (manifest.permissions?.network ?? []).map((one) => one.host)
-    const links = [...hosts, ...linkUrlsOf(manifest.capabilities).map(({ hostname }) => hostname), ...(manifest.capabilities.webLinks?.hosts ?? [])]
+    const links = [
+      ...hosts,
+      ...linkUrlsOf(manifest.capabilities).map(({ hostname }) => hostname),
+      ...(manifest.capabilities.webLinks?.hosts ?? []),
+    ]
     const within = (rules: readonly string[], found: readonly string[]) => found.filter((one) => !rules.some((rule) => covers(rule, one)))
     const calls = [...(await jsonIn(`${name}/calls`)), { method: 'recommendations.get', input: { limit: 5, exclude: [] } }]
     for (const { method, input } of calls) {

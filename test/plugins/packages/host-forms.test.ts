@@ -40,7 +40,14 @@ t.test('a wildcard at or above any public suffix is refused in every place of a 
     for (const wide of ['com', 'co.uk', 'github.io', 's3.amazonaws.com', 'amazonaws.com', 'xn--p1ai'])
       for (const host of [
         ...[`*.${wide}.`, `*.${wide}..`, `*.${wide.toUpperCase()}`, `*..${wide}`, `*.*.${wide}`, `**.${wide}`, `*${wide}`, `%2a.${wide}`],
-        ...[`*.${wide}:443`, `*.${wide}/`, `https://*.${wide}`, `\uff0a.${wide}`, `*\u3002${wide}`, `*.${wide.replace('.', '\uff0e')}\u200b`],
+        ...[
+          `*.${wide}:443`,
+          `*.${wide}/`,
+          `https://*.${wide}`,
+          `\uff0a.${wide}`,
+          `*\u3002${wide}`,
+          `*.${wide.replace('.', '\uff0e')}\u200b`,
+        ],
       ])
         t.match(problemOf(manifest(host)), place, `${JSON.stringify(host)} at ${place}`)
     for (const host of ['*.рф', '*.公司.cn', '*.bücher.example', '*.BÜCHER.example', 'bücher.example', 'xn--.example', '*'])
@@ -60,7 +67,15 @@ const NEVER = [
   ...['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'loc\u00adalhost', 'ｌocalhost'],
 ]
 /** Public addresses: a configured host is a name, or an address that is granted as one of the own network. */
-const ADDRESSES = ['93.184.216.34', '0135.0270.0330.042', '0x5d.0xb8.0xd8.0x22', '1572395042', '[2606:2800:220:1::1]', '10.1.2.3', '[fd00::10]']
+const ADDRESSES = [
+  '93.184.216.34',
+  '0135.0270.0330.042',
+  '0x5d.0xb8.0xd8.0x22',
+  '1572395042',
+  '[2606:2800:220:1::1]',
+  '10.1.2.3',
+  '[fd00::10]',
+]
 
 t.test('addresses of this machine and of no single host are refused in every spelling, with a sentence, granted or not', (t) => {
   for (const scheme of ['http', 'https', 'HTTPS'])
@@ -81,7 +96,8 @@ t.test('a configured host has no other port or scheme than the one that was gran
   const rule = (address: string, privateOrigins: string[] = []) => ruleOfAddress(address, { privateOrigins })
   for (const port of ['80', '8443', '22', '1', '65535', '0443000'])
     t.match(rule(`https://api.example.org:${port}`), { error: /A port is allowed only|not a URL/ }, port)
-  for (const port of ['', ':', ':443', ':0443']) t.match(rule(`https://api.example.org${port}/`), { rule: { host: 'api.example.org' } }, port)
+  for (const port of ['', ':', ':443', ':0443'])
+    t.match(rule(`https://api.example.org${port}/`), { rule: { host: 'api.example.org' } }, port)
   t.match(rule('http://api.example.org:8080', ['https://api.example.org:8080', 'http://api.example.org']), { error: String })
   for (const suffix of listSuffixes().filter((_, index) => index % 20 === 0))
     for (const address of [`https://*.${suffix.replace('*', 'any')}`, `https://%2A.${suffix.replace('*', 'any')}`])

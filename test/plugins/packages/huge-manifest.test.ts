@@ -28,9 +28,10 @@ const HUGE: [name: string, change: Record<string, unknown>][] = [
   ['capabilities', { capabilities: Object.fromEntries(many((index) => [`c${index}`, {}])) }],
   ['rates', { http: { rateLimit: Object.fromEntries(many((index) => [`h${index}.example.org`, { perMinute: 1 }])) } }],
   ['unknown members', Object.fromEntries(many((index) => [`m${index}`, 1]))],
-  ...['name', 'summary', 'description', 'license', 'homepage', 'id', 'version'].map(
-    (member): [string, Record<string, unknown>] => [`one MB of ${member}`, { [member]: long }],
-  ),
+  ...['name', 'summary', 'description', 'license', 'homepage', 'id', 'version'].map((member): [string, Record<string, unknown>] => [
+    `one MB of ${member}`,
+    { [member]: long },
+  ]),
   ['a reason of one MB', { permissions: { network: [{ host: 'a.example.org', reason: long }] } }],
   ['a default of one MB', { config: { type: 'object', properties: { a: { type: 'string', default: long } } } }],
   ['a scope of one MB', { auth: { type: 'oauth2', scope: 'server', oauth2: { ...oauth2, scopes: [long] } } }],
@@ -76,7 +77,11 @@ t.test('so is a package with such a manifest, before anything else of it is used
   for (const [name, change] of HUGE.slice(0, 8)) {
     const manifest = Buffer.from(JSON.stringify(manifestOf(change)))
     const bytes = packed(new Map([...plain, ['manifest.json', manifest] as const]))
-    t.match(refusal(() => readPackage(bytes)), { code: 'invalid_value', message: /manifest\.json.*\d+/ }, name)
+    t.match(
+      refusal(() => readPackage(bytes)),
+      { code: 'invalid_value', message: /manifest\.json.*\d+/ },
+      name,
+    )
   }
   t.end()
 })

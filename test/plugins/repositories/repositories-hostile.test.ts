@@ -4,7 +4,18 @@ import { silentLog } from '#core/foundation/log.ts'
 import { INDEX_BYTES_MAX, REVOKED_RANGES_MAX } from '#plugins/repositories/index-file.ts'
 import { openRepositories } from '#plugins/repositories/repositories.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { add, both, endless, INDEX, key, openTestRepositories, publicKey, redirect, refusal, SIGNATURE } from '#test/support/plugin-repositories.ts'
+import {
+  add,
+  both,
+  endless,
+  INDEX,
+  key,
+  openTestRepositories,
+  publicKey,
+  redirect,
+  refusal,
+  SIGNATURE,
+} from '#test/support/plugin-repositories.ts'
 import {
   daysFromNow,
   type Files,

@@ -61,3 +61,6 @@ export const forgedIn = (output: string): string[] => [
   ...(RAW.test(output) ? [`raw: ${JSON.stringify(RAW.exec(output)?.[0])} in ${JSON.stringify(output.slice(0, 500))}`] : []),
   ...rowsOf(output).filter((row) => OURS.test(row)),
 ]
+
+/** The beginning of a text for the name of a test: its report has no other characters. */
+export const nameOf = (text: string): string => JSON.stringify(text.slice(0, 60)).replaceAll(/[^ -~]/g, '?')

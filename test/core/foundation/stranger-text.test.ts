@@ -11,7 +11,7 @@ import {
   remarksOnLetters,
   strangerLines,
 } from '#core/foundation/stranger-text.ts'
-import { FORGED, FORGERIES, forgedIn } from '#test/support/forged-words.ts'
+import { FORGED, FORGERIES, forgedIn, nameOf } from '#test/support/forged-words.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 /** Of every plane and kind: what shows nothing, moves the cursor, or turns the text around it. */
@@ -129,7 +129,7 @@ t.test('of a message with words of a stranger only the first line is not indente
   for (const beginning of ['', 'It waits, because it ', `${'The server cannot do this. '.repeat(3)}`])
     for (const text of FORGERIES) {
       const lines = messageLines(`It says: ${beginning}"${text}"`)
-      t.same(forgedIn(lines.join('\n')), [], JSON.stringify(text.slice(0, 100)))
+      t.same(forgedIn(lines.join('\n')), [], nameOf(text))
       t.ok(
         lines.slice(1).every((line) => line.startsWith('    ')),
         'each further line is indented',

@@ -60,7 +60,7 @@ t.test('every successful build is installed on a running server', async (t) => {
   }
   const origin = new URL(server.url).origin
   await runs(`${origin} runs 1.0.1-dev.`)
-  t.match(said, /consented, because it runs for the first time/)
+  t.match(said, /consented, because it\s+runs for the first time/)
   const granted = said.indexOf(`On ${origin} you grant what follows`)
   const hosts = said.indexOf('  connects to api.example.org (GET, POST)\n  > the author says: "The service"')
   t.ok(granted > -1 && granted < hosts && hosts < said.indexOf(`${origin} runs`), 'what is granted is printed before it is installed')

@@ -69,8 +69,9 @@ t.test('no member of a stored manifest, README or reason does, in any command', 
 t.test('no log line of a plugin does, nor an answer of a server', async (t) => {
   let answer: { status: number; body: unknown } = { status: 200, body: {} }
   const server = http.createServer((request, response) => {
-    if (request.url?.endsWith('/plugins')) response.end('{"plugins":[{"id":"1","name":"org.example.echo"}]}')
-    else response.writeHead(answer.status).end(JSON.stringify(answer.body))
+    const isList = request.url?.endsWith('/plugins') === true
+    response.statusCode = isList ? 200 : answer.status
+    response.end(isList ? '{"plugins":[{"id":"1","name":"org.example.echo"}]}' : JSON.stringify(answer.body))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())

@@ -21,7 +21,7 @@ const read = (change: Record<string, unknown>): Manifest | null => {
   try {
     return readManifest(Buffer.from(JSON.stringify(manifestOf(change))))
   } catch (error) {
-    if (error instanceof AppError && /at \/(name|author\/name|permissions\/network\/0\/reason)/.test(error.message)) return null
+    if (error instanceof AppError && /at \/(name|author\/name|permissions\/network\/0\/reason)|NUL or half a character/.test(error.message)) return null
     throw error
   }
 }

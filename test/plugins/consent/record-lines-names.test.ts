@@ -21,7 +21,8 @@ const read = (change: Record<string, unknown>): Manifest | null => {
   try {
     return readManifest(Buffer.from(JSON.stringify(manifestOf(change))))
   } catch (error) {
-    if (error instanceof AppError && /at \/(name|author\/name|permissions\/network\/0\/reason)|NUL or half a character/.test(error.message)) return null
+    if (error instanceof AppError && /at \/(name|author\/name|permissions\/network\/0\/reason)|NUL or half a character/.test(error.message))
+      return null
     throw error
   }
 }
@@ -60,7 +61,8 @@ t.test('the same for reasons and authors', (t) => {
     const manifest = read({ author: { name: reason }, permissions: { network: [{ host: 'api.example.org', reason }] } })
     if (manifest === null) continue
     const output = describeRecord(recordOf({ manifest, signedBy: [], repository: null })).join('\n')
-    if (forgedIn(output).length > 0 || !output.includes(`  > the author says: "${reason}"`)) t.fail(`U+${character.codePointAt(0)?.toString(16)}`)
+    if (forgedIn(output).length > 0 || !output.includes(`  > the author says: "${reason}"`))
+      t.fail(`U+${character.codePointAt(0)?.toString(16)}`)
   }
   t.pass('all were refused or shown')
   t.end()

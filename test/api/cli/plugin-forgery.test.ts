@@ -106,7 +106,7 @@ t.test('no log line of a plugin does, nor an answer of a server', async (t) => {
       () => null,
       (refused: Error) => refused,
     )
-    t.match(error?.message, /answers 403: /)
+    t.match(error?.message, /answers 403:/)
     t.same(forgedIn(`${output}${error?.message}`), [], nameOf(message))
   }
 })

@@ -25,9 +25,6 @@ export const TOTAL_BYTES_MAX = 64 * GIB
 /** The output of one pass over a RAR: a solid one is extracted whole into the page cache. */
 export const EXTRACT_BYTES_MAX = 8 * GIB
 
-/** The requests for a job of small files: each of sixteen has two paths of up to 4 KiB, in JSON. */
-export const REQUESTS_BYTES_MAX = MIB
-
 /** Memory for pages of archives while they are sent. */
 export const PAGE_BUFFERS = {
   /** Sixteen pages of up to 2 MiB: as many as the threads that read files and the sockets of a busy server use at once. More are allocated. */

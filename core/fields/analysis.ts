@@ -70,14 +70,9 @@ export interface LibraryFile {
   path: string
 }
 
-/** Files of this size are read within milliseconds: sending a job to a thread and its result back takes as long. */
-export const SMALL_FILE_BYTES_MAX = 262_144
-
 export interface AnalysisRequest extends LibraryFile {
   /** Read every page's bytes and check them too (deep scan); otherwise page heads and the cover only. */
   verifyPages: boolean
-  /** Its size when it was last seen. Small files share a thread, unless it is omitted. */
-  bytes?: number
 }
 
 /** Properties of the file itself; null in {@link Analysis} only if the file could not be read at all. */

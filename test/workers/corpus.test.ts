@@ -1,13 +1,11 @@
 import t from 'tap'
-import { type Analysis, SMALL_FILE_BYTES_MAX } from '#core/fields/analysis.ts'
+import type { Analysis } from '#core/fields/analysis.ts'
 import { type ExpectedBook, findCorpus } from '#test/support/corpus.ts'
 import { testDocuments } from '#test/support/corpus-documents.ts'
 import { testMetadata } from '#test/support/corpus-metadata.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { analyze } from '#workers/formats/analyze.ts'
-import { readAnalyses } from '#workers/pool/read-analyses.ts'
-import { writeAnalyses } from '#workers/pool/write-analyses.ts'
 
 /** CPU time: bombs must end long before a deadline. */
 const HOSTILE_MS_MAX = 10_000
@@ -42,19 +40,6 @@ t.test('hashes and sizes of every book', { skip: !corpus }, async (t) => {
     t.same([file?.bytes, file?.sha256, file?.readerHash], [book.size, book.sha256, book.readerHash], book.path)
   }
 })
-
-t.test('the process for small files sends what a thread sends', { skip: !corpus }, async (t) => {
-  for (const book of books) {
-    const analysis = found(book)
-    if ((analysis.file?.bytes ?? 0) > SMALL_FILE_BYTES_MAX) continue
-    const [read] = readAnalyses(writeAnalyses([analysis]), 1) ?? []
-    t.same(plain(read), plain(analysis), book.path)
-    t.same(read?.cover && Buffer.from(read.cover.jpeg), analysis.cover && Buffer.from(analysis.cover.jpeg))
-  }
-})
-
-/** Without members that JSON omits. */
-const plain = (analysis: Analysis | null | undefined) => JSON.parse(JSON.stringify({ ...analysis, cover: null }))
 
 t.test('error types', { skip: !corpus }, async (t) => {
   for (const book of books) {

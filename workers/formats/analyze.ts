@@ -12,7 +12,7 @@ import { BOOK_FORMATS, type BookFormat } from '#core/fields/book-format.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { openInsideSync } from '#core/foundation/open-inside.ts'
 import { BookProblem } from '../book-problem.ts'
-import type { DrawingOutcome, DrawPdfPage } from '../drawing.ts'
+import type { DrawPdfPage } from '../drawing.ts'
 import { withSidecars } from '../metadata/sidecars.ts'
 import { analyzeRarComic, analyzeZipComic, type Contents } from './comic/comic.ts'
 import { withCoverFile } from './cover-file.ts'
@@ -22,9 +22,6 @@ import { hashFile } from './hash.ts'
 import { type PackedAnalysis, packAnalysis } from './packed-analysis.ts'
 import { openZip } from './zip/zip.ts'
 import { documentInstead, isEpub } from './zip-document.ts'
-
-/** After this time no further file begins: those that are done should not wait for the others. */
-const BEGIN_MS = 200
 
 /** Has loaded this module. */
 export const prepareAnalyses = (_: null): void => {}
@@ -58,40 +55,9 @@ export async function analyze(request: AnalysisRequest, draw?: DrawPdfPage): Pro
   }
 }
 
-/**
- * Analyzes small files one after another: beside other threads, two covers of one thread at a time are drawn no faster, because libvips prepares each under
- * locks of the whole process. Null for a file that must be analyzed by itself: its analysis failed unexpectedly, needs a picture that is drawn in another
- * process, or has not begun.
- */
-export async function analyzeTogether(requests: readonly AnalysisRequest[]): Promise<(Analysis | null)[]> {
-  const begunAt = performance.now()
-  const analyses: (Analysis | null)[] = []
-  for (const request of requests) {
-    const isLate = performance.now() - begunAt > BEGIN_MS
-    analyses.push(isLate ? null : await analyzeHere(request))
-  }
-  return analyses
-}
-
-/** The same functions for threads, whose results are copied. */
+/** The same function for threads, whose results are copied. */
 export const analyzePacked = async (request: AnalysisRequest, draw?: DrawPdfPage): Promise<PackedAnalysis> =>
   packAnalysis(await analyze(request, draw))
-export const analyzeTogetherPacked = async (requests: readonly AnalysisRequest[]): Promise<(PackedAnalysis | null)[]> =>
-  (await analyzeTogether(requests)).map((one) => one && packAnalysis(one))
-
-async function analyzeHere(request: AnalysisRequest): Promise<Analysis | null> {
-  let needsDrawing = false
-  const refuse = async (): Promise<DrawingOutcome> => {
-    needsDrawing = true
-    return { problem: { type: 'thumbnail', message: 'The cover is drawn elsewhere.', fatal: false } }
-  }
-  try {
-    const analysis = await analyze(request, refuse)
-    return needsDrawing ? null : analysis
-  } catch {
-    return null
-  }
-}
 
 /** Draws the cover without hashing the file, which is most of the work. Never throws for a bad file. */
 export async function drawBookCover(file: LibraryFile, draw?: DrawPdfPage): Promise<CoverOutcome> {

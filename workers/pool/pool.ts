@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { DrawCover } from '#core/covers/cover.ts'
 import {
-  type AnalysisRequest,
   type Analyze,
   type DrawBookCover,
   type ExtractRar,
@@ -35,8 +34,6 @@ import type * as ReadingLists from '../metadata/reading-list.ts'
 import type * as Sidecars from '../metadata/sidecars.ts'
 import { type ChildPool, openChildPool } from './child-pool.ts'
 import { exportsOf } from './job.ts'
-import { isSmallFile, SmallFiles } from './small-files.ts'
-import { SmallFilesProcess } from './small-files-process.ts'
 import { openThreadPool, type ThreadPool } from './thread-pool.ts'
 
 interface PoolOptions {
@@ -98,11 +95,10 @@ export function openPool(options: PoolOptions): Pool {
     maxThreads: options.threads + readers,
     draw: (request, drawing) => children.draw(request, drawing),
   })
-  const smallFiles = new SmallFilesProcess({ heapMbMax: options.memoryMbMax })
   const files = openFiles()
   const checked = openCheckedEntries()
   return {
-    ...analysesIn(threads, smallFiles, new Semaphore(options.threads)),
+    ...booksIn(threads, new Semaphore(options.threads)),
     prepareAnalyses: () => {
       const prepare = () => threads.run(analyses('prepareAnalyses'), null, undefined, () => {})
       // If they cannot start, the first analyses say so.
@@ -115,33 +111,22 @@ export function openPool(options: PoolOptions): Pool {
     // Call both: the call makes each try again.
     healthy: () => [threads.healthy(), children.healthy()].every((healthy) => healthy),
     async close() {
-      await Promise.all([threads.close(), children.close(), smallFiles.close()])
+      await Promise.all([threads.close(), children.close()])
       await files.close()
     },
   }
 }
 
 /** Work on whole books. Covers and analyses share one queue, and may use all threads for both. */
-function analysesIn(threads: ThreadPool, beside: SmallFilesProcess, places: Semaphore): Pick<Pool, 'analyze' | 'drawBookCover'> {
-  const alone: Analyze = async (request, { signal } = {}) =>
-    unpackAnalysis(await threads.run(analyses('analyzePacked'), request, signal, (problem) => failedAnalysis(problem)))
-  const inThread = async (requests: readonly AnalysisRequest[], signal: AbortSignal) => {
-    const packed = await threads.run(analyses('analyzeTogetherPacked'), requests, signal, () => [])
-    return await Promise.all(packed.map((one) => one && unpackAnalysis(one)))
-  }
-  const smallFiles = new SmallFiles({
-    places,
-    alone,
-    together: (requests, signal, more) =>
-      more && places.running > 1 && beside.isFree() ? beside.analyze(requests, signal) : inThread(requests, signal),
-  })
-  return {
-    analyze: (request, { signal } = {}) =>
-      isSmallFile(request) ? smallFiles.analyze(request, signal) : places.run(() => alone(request, { ...(signal && { signal }) }), signal),
-    drawBookCover: (request, { signal } = {}) =>
-      places.run(() => threads.run(analyses('drawBookCover'), request, signal, (problem) => ({ cover: null, problem })), signal),
-  }
-}
+const booksIn = (threads: ThreadPool, places: Semaphore): Pick<Pool, 'analyze' | 'drawBookCover'> => ({
+  analyze: (request, { signal } = {}) =>
+    places.run(
+      async () => unpackAnalysis(await threads.run(analyses('analyzePacked'), request, signal, (problem) => failedAnalysis(problem))),
+      signal,
+    ),
+  drawBookCover: (request, { signal } = {}) =>
+    places.run(() => threads.run(analyses('drawBookCover'), request, signal, (problem) => ({ cover: null, problem })), signal),
+})
 
 /** Work that users wait for. */
 const readsIn = (

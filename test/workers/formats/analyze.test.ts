@@ -8,7 +8,7 @@ import { fileAt } from '#test/support/file-at.ts'
 import { makePicture, numberedPages, pngHeader } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
-import { analyze, analyzeTogether } from '#workers/formats/analyze.ts'
+import { analyze } from '#workers/formats/analyze.ts'
 import { ENTRIES_MAX } from '#workers/limits.ts'
 
 const MIB = 1024 * 1024
@@ -305,31 +305,6 @@ t.test('a file that changes during analysis', async (t) => {
     (await opening).problems.every((problem) => problem.type === 'parser'),
     'a RAR is opened again by name',
   )
-})
-
-t.test('each of several files has the analysis that it would have by itself', async (t) => {
-  const folder = t.testdir()
-  const paths = Array.from({ length: 7 }, (_, index) => {
-    const path = join(folder, `${index}.cbz`)
-    writeFileSync(path, index === 3 ? 'rubbish' : buildZip(numbered, { comment: Buffer.from(`${index}`) }))
-    return path
-  })
-  const requests = [...paths, join(folder, 'missing.cbz')].map((path) => ({ ...fileAt(path), verifyPages: false }))
-  const expected = await Promise.all(requests.map((request) => analyze(request)))
-  t.same(await analyzeTogether(requests), expected)
-  t.equal(new Set(expected.map(({ file }) => file?.sha256)).size, 8)
-})
-
-t.test('a file whose cover another process must draw is left out', async (t) => {
-  const folder = t.testdir()
-  const drawn = await makePicture({ width: 9, height: 9, format: 'tiff' })
-  const requests = [buildZip(numbered), buildZip([{ name: '1.tiff', data: drawn }])].map((bytes, index) => {
-    writeFileSync(join(folder, `${index}.cbz`), bytes)
-    return { ...fileAt(join(folder, `${index}.cbz`)), verifyPages: false }
-  })
-  const [plain, left] = await analyzeTogether(requests)
-  t.equal(plain?.pageCount, 12)
-  t.equal(left, null)
 })
 
 t.test('a comic of pictures that are not drawn here is whole', async (t) => {

@@ -5,10 +5,8 @@ import t, { type Test } from 'tap'
 import type { Page } from '#core/fields/analysis.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
-import { until } from '#test/support/library-fixture.ts'
 import { buildPdf, damagePages, endlessPage, type PdfPage } from '#test/support/pdf-builder.ts'
 import { makePicture, numberedPages } from '#test/support/pictures.ts'
-import { childrenOf, commandOf } from '#test/support/processes.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
 import { openFiles } from '#workers/formats/open-files.ts'
@@ -263,12 +261,12 @@ t.test('a closed pool accepts no work and ends running work', async (t) => {
   await pool.close()
 })
 
-t.test('small files are analyzed together, each as by itself, and a file that ends the thread ends no other', async (t) => {
+t.test('a file that ends the only thread ends no other analysis', async (t) => {
   const folder = t.testdir()
   const pool = open(t, { threads: 1, memoryMbMax: 64 })
   const bytes = buildZip(numbered)
   const paths = Array.from({ length: 20 }, (_, index) => write(folder, `${index}.cbz`, index === 5 ? longNames() : bytes))
-  const analyses = await Promise.all(paths.map((path) => pool.analyze({ ...fileAt(path), verifyPages: false, bytes: 1000 })))
+  const analyses = await Promise.all(paths.map((path) => pool.analyze({ ...fileAt(path), verifyPages: false })))
   t.same(
     analyses.map(({ pageCount }) => pageCount),
     paths.map((_, index) => (index === 5 ? 0 : 5)),
@@ -276,24 +274,3 @@ t.test('small files are analyzed together, each as by itself, and a file that en
   t.match(analyses[5], { file: null, problems: [{ message: /more memory than 64 MB/ }] })
   t.ok(analyses.filter((_, index) => index !== 5).every(({ problems }) => problems.length === 0))
 })
-
-t.test('of many small files, a process analyzes some', async (t) => {
-  const folder = t.testdir()
-  const pool = open(t)
-  const bytes = buildZip(numbered)
-  const paths = Array.from({ length: 300 }, (_, index) => write(folder, `${index}.cbz`, index === 50 ? 'rubbish' : bytes))
-  const controller = new AbortController()
-  const canceled = pool.analyze({ ...fileAt(paths[60] as string), verifyPages: false, bytes: 1000 }, { signal: controller.signal })
-  const analyses = paths.map((path) => pool.analyze({ ...fileAt(path), verifyPages: false, bytes: 1000 }))
-  controller.abort(new Error('canceled'))
-  await t.rejects(canceled, { message: 'canceled' })
-  await until(() => countSmallFileProcesses() === 1)
-  t.same(
-    (await Promise.all(analyses)).map(({ pageCount }) => pageCount),
-    paths.map((_, index) => (index === 50 ? 0 : 5)),
-  )
-  await pool.close()
-  t.equal(countSmallFileProcesses(), 0)
-})
-
-const countSmallFileProcesses = () => childrenOf(process.pid).filter((pid) => commandOf(pid).includes('small-files-child')).length

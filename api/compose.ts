@@ -8,8 +8,8 @@ import { openAccounts } from '#core/account/accounts.ts'
 import { openEventAudience } from '#core/account/event-audience-query.ts'
 import { reportNarrowedKeys } from '#core/account/narrowed-keys-store.ts'
 import type { PasswordCost } from '#core/account/password.ts'
-import { openBookAnalyses } from '#core/analysis/analyze-book.ts'
-import { openBulkAnalyses } from '#core/analysis/bulk-analyses.ts'
+import { handleBookAnalyses } from '#core/analysis/analyze-book.ts'
+import { handleBulkAnalyses } from '#core/analysis/request-analyses.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { openDiskProbe } from '#core/database/disk-space.ts'
@@ -111,8 +111,8 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       prepareAnalyses: pool.prepareAnalyses,
       readSeriesFile: pool.readSeriesFile,
     })
-    openBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
-    openBulkAnalyses({ database, tasks })
+    handleBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
+    handleBulkAnalyses({ database, tasks })
     openReprocessing({ database, tasks, rules })
     openMaintenance({ database, tasks, drawBookCover: pool.drawBookCover, settings })
     const exports = await openExports({ database, tasks, log, jobs, dataFolder: settings.dataFolder })

@@ -1,11 +1,11 @@
 import Type from 'typebox'
 import type { Needs } from '#api/http/services.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
-import { requestAnalysesOfSeries, requestBookAnalysis } from '#core/analysis/request-analysis.ts'
+import { requestAnalysesOfSeries, requestBookAnalysis, requestLibraryAnalysis } from '#core/analysis/request-analyses.ts'
 import { requestThumbnails } from '#core/analysis/request-thumbnails.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { removeAllTasks } from '#core/maintenance/administer-tasks.ts'
-import { requestAnalysis, requestPurge } from '#core/scan/library-work.ts'
+import { requestPurge } from '#core/scan/purge-deleted.ts'
 
 type Services = Needs<'database' | 'log' | 'scans' | 'tasks'>
 const komgaEndpoint = komgaEndpointOf<Services>()
@@ -55,7 +55,7 @@ export const komgaMaintenanceRoutes = [
       params: LibraryId,
       status: 202,
       reply: Started,
-      run: (call, { params }) => requestAnalysis(call.services, params.libraryId, 'all'),
+      run: (call, { params }) => requestLibraryAnalysis(call.services, params.libraryId, 'all'),
     }),
     komgaEndpoint({
       method: 'POST',

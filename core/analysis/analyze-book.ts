@@ -1,19 +1,22 @@
 import type { Knex } from 'knex'
-import { AnalysisBatches, type Together } from '#core/analysis/analysis-batches.ts'
-import { analyzeOrDescribe, refuseToGiveUp } from '#core/analysis/analyze-file.ts'
+import { AnalysisBatches } from '#core/analysis/analysis-batches.ts'
 import {
   type AnalysisToWrite,
   announcementsOf,
+  describeBooks,
+  finishWriting,
   hasReachedLimit,
   isInDoubt,
   isKnownContent,
   isToCompare,
   NO_FILE,
+  refuseToGiveUp,
   storeAnalyzed,
   unreadProblem,
   versionRead,
-} from '#core/analysis/analyzed-book.ts'
+} from '#core/analysis/analysis-to-write.ts'
 import {
+  type AnalysisEnd,
   type BookToAnalyze,
   findBooksToAnalyze,
   forgetFolder,
@@ -25,15 +28,16 @@ import {
   recordAnalyzed,
   recordUnreadable,
 } from '#core/analysis/book-store.ts'
-import { type Consequences, describeBooks, finishWriting } from '#core/analysis/describe-books.ts'
 import { type FileVersion, isSameVersion, readVersion, readVersions } from '#core/analysis/file-version.ts'
+import { fitAnalysis } from '#core/analysis/fit-analysis.ts'
 import { listGoneDuplicates, relinkMoved } from '#core/analysis/relink-moved.ts'
+import type { Duplicate } from '#core/analysis/relink-store.ts'
 import { openSharedLock } from '#core/analysis/shared-lock.ts'
 import { deathAmong, describeRefusal, mannerOf } from '#core/analysis/suspect.ts'
 import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/analysis/suspect-store.ts'
 import { removeCovers } from '#core/covers/cover-store.ts'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
-import { type Analyze, failedAnalysis, SMALL_FILE_BYTES_MAX } from '#core/fields/analysis.ts'
+import { type Analysis, type AnalysisRequest, type Analyze, failedAnalysis } from '#core/fields/analysis.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
@@ -50,10 +54,8 @@ const CHANGES_MAX = 3
 const PAGES_MAX = 5_000
 /** While a scan has rows to write, an analysis waits for it this long: people see all books of a new library sooner. */
 const SCAN_MS = 1_000
-/** Small books are analyzed within milliseconds: with so many more tasks at a time, each statement of the queue is for some ten. */
-const BURST = 92
-/** So many small files take the place of another one: threads take several of them at a time, and must not wait for the next ones. */
-const SMALL_PER_FILE = 8
+/** Analyses that wait to be written together while others are read. A more urgent task waits for as many more files. */
+const WRITTEN_TOGETHER = 16
 /** How long a transaction of many books waits for the disks of their files; those that do not answer are written on their own. */
 const DISK_MS = 500
 
@@ -72,9 +74,8 @@ interface Dependencies {
 
 interface Context extends Dependencies {
   places: Semaphore
-  smallPlaces: Semaphore
   finds: StatementBatch<string, BookToAnalyze | undefined>
-  batches: AnalysisBatches<AnalysisToWrite, Written>
+  batches: AnalysisBatches<AnalysisToWrite>
 }
 
 /**
@@ -104,7 +105,7 @@ export async function queueAnalyses(
 }
 
 /** Registers the handler of `analyze_book` with the queue; call before its start(). */
-export function openBookAnalyses(
+export function handleBookAnalyses(
   given: Pick<Dependencies, 'database' | 'analyze' | 'log'> & {
     tasks: TaskQueue
     /** Without it, analyses do not wait for scans. */
@@ -118,7 +119,7 @@ export function openBookAnalyses(
   // More than there are threads: while threads analyze some books, others are opened, which is mostly waiting for the disk.
   const filesAtOnce = settings.workers * 2 + 4
   const handler = analyzeBook({ ...dependencies, filesAtOnce, dataFolder: settings.dataFolder })
-  tasks.handle('analyze_book', { concurrency: filesAtOnce, burst: BURST }, handler)
+  tasks.handle('analyze_book', { concurrency: filesAtOnce + WRITTEN_TOGETHER }, handler)
 }
 
 /**
@@ -131,7 +132,6 @@ export function analyzeBook(given: Omit<Dependencies, 'announcer' | 'filesAtOnce
   const context: Context = {
     ...dependencies,
     places: new Semaphore(dependencies.filesAtOnce),
-    smallPlaces: new Semaphore(dependencies.filesAtOnce * SMALL_PER_FILE),
     finds: new StatementBatch({ run: (ids) => findBooksToAnalyze(database, ids), retries: async () => false }),
     batches: new AnalysisBatches({
       together: (all) => writeTogether(dependencies, all),
@@ -139,6 +139,7 @@ export function analyzeBook(given: Omit<Dependencies, 'announcer' | 'filesAtOnce
       keyOf: ({ bookId }) => bookId,
       costOf: ({ analysis }) => analysis.pages.length,
       costMax: PAGES_MAX,
+      enough: WRITTEN_TOGETHER,
       // With fewer, threads would soon have no file to read.
       isMoreComing: () => context.places.running > dependencies.filesAtOnce / 2,
     }),
@@ -147,30 +148,26 @@ export function analyzeBook(given: Omit<Dependencies, 'announcer' | 'filesAtOnce
   return async (run) => {
     for (let alone = false; ; ) {
       const analyze = () => analyzeOnce(context, run, alone)
-      const outcome: Outcome = await (alone ? lock.exclusive(analyze, run.signal) : lock.shared(analyze, run.signal))
-      if (outcome === 'done') return
+      const { kind } = await (alone ? lock.exclusive(analyze, run.signal) : lock.shared(analyze, run.signal))
+      if (kind !== 'alone' && kind !== 'died') return
       // Every repetition increases the suspicion count of the file, or analyzes it alone, until the file is refused.
-      alone = outcome === 'alone'
+      alone = kind === 'alone'
     }
   }
 }
 
-/** `alone`: it must not be analyzed concurrently with others; `again`: a thread died while analyzing it, which was recorded. */
-type Outcome = 'done' | 'alone' | 'again'
-
-async function analyzeOnce(context: Context, run: TaskRun, alone: boolean): Promise<Outcome> {
+async function analyzeOnce(context: Context, run: TaskRun, alone: boolean): Promise<AnalysisEnd> {
   const book = await context.finds.add(run.bookId as string)
-  if (!book) return 'done'
+  if (!book) return { kind: 'deleted' }
   // A deep scan forces too, but nobody requested this file in particular.
   const retry = run.params.force === true && run.params.verifyPages !== true
   const manner = mannerOf(book.suspicion, { taskId: run.id, retry })
-  if (manner === 'alone' && !alone) return 'alone'
+  if (manner === 'alone' && !alone) return { kind: 'alone' }
   if (manner === 'alone') await beginAlone(context.database, book.id, run.id)
   const analyze = (leave: () => void) =>
     duringWork('file', nameOfFile(book), () => analyzeFound(context, run, { book, refused: manner === 'refused', leave }))
   await context.precedence.after(SCAN_MS, run.signal)
-  const places = Number(book.file_size) <= SMALL_FILE_BYTES_MAX ? context.smallPlaces : context.places
-  return await places.run(analyze, run.signal)
+  return await context.places.run(analyze, run.signal)
 }
 
 /** The name of a file in the report of a stall; long names lose their beginning, so the id comes last. */
@@ -181,7 +178,7 @@ async function analyzeFound(
   context: Context,
   run: TaskRun,
   { book, refused, leave }: { book: BookToAnalyze; refused: boolean; leave: () => void },
-): Promise<Outcome> {
+): Promise<AnalysisEnd> {
   const known: FileVersion = { bytes: book.file_size, mtimeNs: book.file_mtime_ns }
   // Reading the file of a waiting book shows its version, and whether it is there.
   const isWaiting = book.state === 'pending' && !refused
@@ -190,55 +187,73 @@ async function analyzeFound(
   if (book.suspicion && refused) {
     // Its series is not aggregated here: the data of the file may have stopped the server, not the file itself.
     await recordRefused(context.database, book.id, describeRefusal(book.suspicion))
-    context.announcer.soon(announcementsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
-    return 'done'
+    announceErrors(context, book)
+    return { kind: 'unchanged' }
   }
   const isFinished = before && run.params.force !== true && !book.retry_due && book.state !== 'pending' && isSameVersion(before, known)
   if (before && !isFinished) return await analyzeUntilStill(context, run, { book, known, before, leave })
   // Finished before a crash, or queued twice: a server that was killed may have written the book and not its series.
   await aggregateSettled(context.database, [book.series_id])
-  return 'done'
+  return { kind: 'unchanged' }
 }
+
+const announceErrors = ({ announcer }: Context, book: BookToAnalyze) =>
+  announcer.soon(announcementsOf(book, { bookId: book.id, seriesId: book.series_id, changed: ['analysisErrors'] }))
 
 /** Analyzes the file until it does not change in between, and writes the result. */
 async function analyzeUntilStill(
   context: Context,
   run: TaskRun,
   { book, known, before, leave }: { book: BookToAnalyze; known: FileVersion; before: FileVersion; leave: () => void },
-): Promise<'done' | 'again'> {
+): Promise<AnalysisEnd> {
   const verifyPages = run.params.verifyPages === true
   let facts = before
   for (let change = 0; ; change++) {
     run.signal.throwIfAborted()
-    // A suspected file must not take others with it.
-    const file = { root: book.library_path, path: book.path, ...(!book.suspicion && { bytes: Number(facts.bytes) }) }
-    const analysis = await analyzeOrDescribe(context, { ...file, verifyPages }, run.signal)
+    const analysis = await analyzeOrDescribe(context, { root: book.library_path, path: book.path, verifyPages }, run.signal)
     noteWork()
     const death = deathAmong(analysis.problems)
     if (death !== null) {
       await noteSuspects(context.database, { bookIds: [book.id] }, death)
-      return 'again'
+      return { kind: 'died' }
     }
     const read = versionRead(analysis)
     const after = read ?? (await readVersion(book.path, known))
     if (after === null) return await reportVanished(context, book)
     leave()
-    run.worked?.()
     const isSame = isSameVersion(facts, after) && (analysis.file === null || analysis.file.mtimeNs === after.mtimeNs)
     const settled = read !== null || isSame
     if (settled) refuseToGiveUp(analysis, run.attempt)
-    if (!settled || !(await record(context, book, { facts: after, known, analysis }))) {
-      if (change < CHANGES_MAX) {
-        facts = (await readVersion(book.path, known)) ?? after
-        continue
-      }
+    let end: AnalysisEnd = settled ? await record(context, book, { facts: after, known, analysis }) : { kind: 'changed' }
+    if (end.kind === 'changed' && change < CHANGES_MAX) {
+      facts = (await readVersion(book.path, known)) ?? after
+      continue
+    }
+    if (end.kind === 'changed') {
       const message =
         'The file changed several times while it was read, like a file that is still being copied. Scan again when it is complete.'
       const failed = failedAnalysis({ type: 'other', message, fatal: true })
-      await record(context, book, { facts: after, known, analysis: failed, isStill: false })
+      end = await record(context, book, { facts: after, known, analysis: failed, isStill: false })
     }
     if (book.suspicion) await forgetSuspects(context.database, [book.id])
-    return 'done'
+    return end
+  }
+}
+
+/** @throws only when the task was canceled or the server stops; any other error becomes a problem of the book */
+async function analyzeOrDescribe({ analyze, log }: Context, request: AnalysisRequest, signal: AbortSignal): Promise<Analysis> {
+  try {
+    // The pool applies the deadline and the memory limit, from the moment when a thread takes the file.
+    return fitAnalysis(await analyze(request, { signal }))
+  } catch (error) {
+    if (signal.aborted) throw error
+    log.error({ err: error, path: request.path }, 'An analysis failed unexpectedly')
+    return failedAnalysis({
+      type: 'other',
+      message: 'The analysis of this file failed because of an error in the server.',
+      details: { reason: error instanceof Error ? error.message : String(error) },
+      fatal: true,
+    })
   }
 }
 
@@ -246,123 +261,105 @@ async function analyzeUntilStill(
  * Leaves a book whose file is missing to the next scan: only a scan of the whole library can distinguish a deleted file from a missing
  * disk, which affects thousands of files while thousands of analyses are queued.
  */
-async function reportVanished({ database }: Context, book: BookToAnalyze): Promise<'done'> {
+async function reportVanished({ database }: Context, book: BookToAnalyze): Promise<AnalysisEnd> {
   await forgetFolder(database, book)
-  return 'done'
+  return { kind: 'unchanged' }
 }
 
-/** @returns false when the file has changed since the analysis: nothing was written */
 async function record(
   context: Context,
   book: BookToAnalyze,
   done: Pick<AnalysisToWrite, 'facts' | 'known' | 'analysis'> & { isStill?: boolean },
-): Promise<boolean> {
-  const { database, announcer } = context
+): Promise<AnalysisEnd> {
+  const { database } = context
   const { facts, known, analysis } = done
   const problem = unreadProblem(analysis)
   const retryDue = problem !== undefined && !hasReachedLimit(problem)
+  let end: AnalysisEnd = { kind: 'unchanged' }
   if (problem && isKnownContent(book, facts, known)) {
     // The file has not changed: its recorded data is worth more than what could not be read now.
     await recordUnreadable(database, { bookId: book.id, mtimeNs: facts.mtimeNs, retryDue, problem })
-    announcer.soon(announcementsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
+    announceErrors(context, book)
   } else {
-    const written = await context.batches.add({ isStill: true, ...done, book, bookId: book.id, retryDue })
-    if (written === 'changed') return false
+    end = await context.batches.add({ isStill: true, ...done, book, bookId: book.id, retryDue })
+    if (end.kind === 'changed') return end
   }
   // After the row, so that a scan which records the folder in between still finds the retry there.
   if (retryDue || !isSameVersion(facts, known)) await forgetFolder(database, book)
-  return true
+  return end
 }
-
-/** `changed`: the file at the path is not the analyzed version any more, and nothing was written. */
-type Written = 'written' | 'changed'
-
-const NONE: Consequences = { due: [], announcements: [] }
 
 /** Only a file that was never analyzed can be a moved one. */
 const newOnes = (all: readonly AnalysisToWrite[]) =>
   all.flatMap(({ book, analysis: { file } }) => (book.file_hash === null && file !== null ? [{ ...book, sha256: file.sha256 }] : []))
 
 /** Writes many analyses in one transaction, except those of moved books. */
-async function writeTogether(dependencies: Dependencies, all: readonly AnalysisToWrite[]): Promise<Together<Written>[]> {
-  const moved = await listGoneDuplicates(dependencies.database, newOnes(all))
+async function writeTogether(dependencies: Dependencies, all: readonly AnalysisToWrite[]): Promise<AnalysisEnd[]> {
+  const { database } = dependencies
+  const moved = await listGoneDuplicates(database, newOnes(all))
   const rest = all.filter(({ bookId }) => !moved.has(bookId))
-  const outcomes = rest.length === 0 ? [] : await write(dependencies, dependencies.database, { all: rest, patience: 'skip' })
-  await finishWriting(
-    dependencies,
-    outcomes.filter((outcome) => typeof outcome === 'object'),
-  )
-  const ends = new Map(rest.map((one, index) => [one, outcomes[index] as Outcomes]))
-  return all.map((one) => {
-    const end = ends.get(one) ?? 'alone'
-    if (typeof end === 'object') return { answer: 'written' }
-    return end === 'changed' ? { answer: 'changed' } : end
-  })
+  const ends = rest.length === 0 ? [] : await database.transaction((trx) => write(dependencies, trx, { all: rest, patience: 'skip' }))
+  await finishWriting(dependencies, rest, ends)
+  const endOf = new Map(rest.map((one, index) => [one, ends[index] as AnalysisEnd]))
+  return all.map((one) => endOf.get(one) ?? { kind: 'alone' })
 }
 
 /** Writes one analysis, as that of the book that was moved here, if there is one. */
-async function writeAlone(dependencies: Dependencies, one: AnalysisToWrite): Promise<Written> {
-  try {
-    const end = (await recordMoved(dependencies, one)) ?? (await writeOne(dependencies, dependencies.database, one))
-    await finishWriting(dependencies, [end])
-    return 'written'
-  } catch (error) {
-    if (error instanceof FileChanged) return 'changed'
-    throw error
-  }
+async function writeAlone(dependencies: Dependencies, one: AnalysisToWrite): Promise<AnalysisEnd> {
+  const end = (await writeMoved(dependencies, one)) ?? (await dependencies.database.transaction((trx) => writeOne(dependencies, trx, one)))
+  await finishWriting(dependencies, [one], [end])
+  return end
+}
+
+async function writeOne(dependencies: Dependencies, trx: Knex.Transaction, one: AnalysisToWrite): Promise<AnalysisEnd> {
+  const [end] = await write(dependencies, trx, { all: [one], patience: 'wait' })
+  return end as AnalysisEnd
 }
 
 /** The file at the path is not the analyzed version; the transaction is rolled back. */
 class FileChanged extends Error {}
 
-/** @throws FileChanged */
-async function writeOne(dependencies: Dependencies, database: Knex, one: AnalysisToWrite): Promise<Consequences> {
-  const [end] = await write(dependencies, database, { all: [one], patience: 'wait' })
-  if (typeof end !== 'object') throw new FileChanged()
-  return end
-}
-
 /** If the file is a book that was moved here, updates its row with the new path and the analysis, both or neither; otherwise null. */
-async function recordMoved(dependencies: Dependencies, one: AnalysisToWrite): Promise<Consequences | null> {
-  const { book } = one
-  for (const duplicate of (await listGoneDuplicates(dependencies.database, newOnes([one]))).get(book.id) ?? []) {
-    const relinked = await dependencies.database.transaction(async (trx) => {
-      const moved = await relinkMoved(trx, book, duplicate)
-      if (!moved) return null
-      // The book's data came with its row, and so did the locks.
-      const [known] = await findBooksToAnalyze(trx, [duplicate.id])
-      const { described = true, cover_locked = false } = known ?? {}
-      const what = { ...one, book: { ...book, described, cover_locked }, bookId: duplicate.id, retryDue: false }
-      const written = await writeOne(dependencies, trx, what)
-      if (moved.leftSeriesId === null) return written
-      // It no longer contributes to the series that it left.
-      if (described) await aggregateAfter(trx, [moved.leftSeriesId])
-      return { ...written, due: [...written.due, moved.leftSeriesId] }
-    })
-    if (relinked) return relinked
+async function writeMoved(dependencies: Dependencies, one: AnalysisToWrite): Promise<AnalysisEnd | null> {
+  const { database } = dependencies
+  for (const duplicate of (await listGoneDuplicates(database, newOnes([one]))).get(one.book.id) ?? []) {
+    try {
+      const end = await database.transaction((trx) => writeRelinked(dependencies, trx, { one, duplicate }))
+      if (end !== null) return end
+    } catch (error) {
+      if (error instanceof FileChanged) return { kind: 'changed' }
+      throw error
+    }
   }
   return null
 }
 
-type Outcomes = Consequences | 'changed' | 'busy' | 'alone'
-
-/** One transaction; it locks the rows before writing the cover files, so that of two analyses the later one never has the cover of the other. */
-async function write(
+/** Null when another copy of the file was faster. @throws FileChanged */
+async function writeRelinked(
   dependencies: Dependencies,
-  database: Knex,
-  { all, patience }: { all: readonly AnalysisToWrite[]; patience: Patience },
-): Promise<Outcomes[]> {
-  const ends = await database.transaction((trx) => writeLocked(dependencies, trx, { all, patience }))
-  const gone = all.filter((_, index) => ends[index] === NONE).map(({ bookId }) => bookId)
-  await removeCovers(dependencies.dataFolder, gone)
-  return ends
+  trx: Knex.Transaction,
+  { one, duplicate }: { one: AnalysisToWrite; duplicate: Duplicate },
+): Promise<AnalysisEnd | null> {
+  const moved = await relinkMoved(trx, one.book, duplicate)
+  if (!moved) return null
+  // The book's data came with its row, and so did the locks.
+  const [known] = await findBooksToAnalyze(trx, [duplicate.id])
+  const { described = true, cover_locked = false } = known ?? {}
+  const book = { ...one.book, described, cover_locked }
+  const end = await writeOne(dependencies, trx, { ...one, book, bookId: duplicate.id, retryDue: false })
+  if (end.kind === 'changed') throw new FileChanged()
+  if (end.kind !== 'written' || moved.leftSeriesId === null) return end
+  // It no longer contributes to the series that it left.
+  if (described) await aggregateAfter(trx, [moved.leftSeriesId])
+  return { ...end, due: [...end.due, moved.leftSeriesId] }
 }
 
-async function writeLocked(
+/** Locks the rows before it writes the cover files, so that of two analyses the later one never has the cover of the other. */
+async function write(
   dependencies: Dependencies,
   trx: Knex.Transaction,
   { all, patience }: { all: readonly AnalysisToWrite[]; patience: Patience },
-): Promise<Outcomes[]> {
+): Promise<AnalysisEnd[]> {
   const compared = new Set(all.filter(isToCompare))
   const idsOf = (some: Iterable<AnalysisToWrite>) => [...some].map(({ bookId }) => bookId)
   // Before the books: a change of the series is followed by changes of its books, and the two would wait for each other.
@@ -388,12 +385,11 @@ async function writeLocked(
     analyzed,
   )
   await removeCovers(dependencies.dataFolder, idsOf(still.filter((_, index) => rows[index]?.coverHash === null)))
-  return all.map((one): Outcomes => {
+  return all.map((one): AnalysisEnd => {
     const written = recorded.get(one.bookId)
-    if (written)
-      return { due: written.aggregateDue ? [written.seriesId] : [], announcements: announcementsOf(one.book, one.bookId, written) }
-    if (!books.has(one.bookId)) return existing.has(one.bookId) ? 'busy' : NONE
-    if (!isFree(one)) return 'busy'
-    return versions.has(one.book.path) ? 'changed' : 'alone'
+    if (written) return written
+    if (!books.has(one.bookId)) return { kind: existing.has(one.bookId) ? 'busy' : 'deleted' }
+    if (!isFree(one)) return { kind: 'busy' }
+    return { kind: versions.has(one.book.path) ? 'changed' : 'alone' }
   })
 }

@@ -111,13 +111,32 @@ export interface AnalyzedBook {
   cleared: BookErrorType[]
 }
 
-export interface Recorded {
+/** What became of an analysis. Only `written` and `unchanged` are its end; after the others it is tried again, or the next scan finds the file. */
+export type AnalysisEnd =
+  | WrittenAnalysis
+  /** The row says it already, or keeps its data with an error added. */
+  | { kind: 'unchanged' }
+  /** The row is gone. */
+  | { kind: 'deleted' }
+  /** The file at the path is not the analyzed version any more, and nothing was written. */
+  | { kind: 'changed' }
+  /** Another transaction holds its rows, and nothing was written. */
+  | { kind: 'busy' }
+  /** It needs a transaction of its own, or a time in which no other file is analyzed. */
+  | { kind: 'alone' }
+  /** A thread died while reading the file, which was recorded. */
+  | { kind: 'died' }
+
+export interface WrittenAnalysis {
+  kind: 'written'
+  /** The row, which is another than that of the file if the file is a moved book. */
+  bookId: string
   /** Of the book. */
   seriesId: string
-  /** Whether books of its series have data that is not aggregated yet. */
-  aggregateDue: boolean
-  /** Members of the book that have changed, except its metadata. */
+  /** Changed members of the book. */
   changed: string[]
+  /** Series with data that is not aggregated yet, to be aggregated when all of their analyses have ended. */
+  due: string[]
 }
 
 const GIVEN = `json_to_recordset(CAST(? AS json)) AS g (id uuid, bytes bigint, mtime bigint, retry_due boolean, sha256 text, reader_hash text, format text,
@@ -127,7 +146,7 @@ const GIVEN = `json_to_recordset(CAST(? AS json)) AS g (id uuid, bytes bigint, m
  * Writes analyses of different books in one statement: everything or nothing. The result omits books that do not exist. Not prepared, like all statements of a
  * scan: a plan that was made for a small table reads all of a table that has grown since. With the ids as a list, the planner knows how many books there are.
  */
-export async function recordAnalyzed(database: Knex, books: readonly AnalyzedBook[]): Promise<Map<string, Recorded>> {
+export async function recordAnalyzed(database: Knex, books: readonly AnalyzedBook[]): Promise<Map<string, WrittenAnalysis>> {
   if (books.length === 0) return new Map()
   const ids = books.map(({ bookId }) => bookId)
   const { rows } = await database.raw(
@@ -162,7 +181,13 @@ export async function recordAnalyzed(database: Knex, books: readonly AnalyzedBoo
        FROM updated JOIN given g USING (id) JOIN books b ON b.id = updated.id WHERE b.id = ANY(CAST(? AS uuid[]))`,
     [await textOf(books), ids, ids, ids],
   )
-  return new Map((rows as (Recorded & { id: string })[]).map(({ id, ...recorded }) => [id, recorded]))
+  const written = rows as { id: string; seriesId: string; aggregateDue: boolean; changed: string[] }[]
+  return new Map(
+    written.map(({ id, seriesId, aggregateDue, changed }) => [
+      id,
+      { kind: 'written', bookId: id, seriesId, changed, due: aggregateDue ? [seriesId] : [] },
+    ]),
+  )
 }
 
 /** The rows as JSON. A hundred thousand pages take a quarter of a second: other work has a turn after each run of them. */

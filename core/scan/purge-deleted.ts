@@ -1,9 +1,11 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/library-content-store.ts'
-import { deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
+import { deleteMarkedBooks, findLibraryRow, type LongMissed } from '#core/catalog/library-store.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { checkSeries } from '#core/metadata/series-metadata-query.ts'
+import type { TaskQueue } from '#core/tasks/task.ts'
 
 interface Dependencies {
   database: Knex
@@ -25,6 +27,23 @@ export async function purgeDeleted(
   await deleteEmptySeries(database, libraryId)
   await clearCoverOrphans({ database, dataFolder }, signal)
   return purged
+}
+
+/** Purges the deleted books of a library in a task. @throws not_found */
+export async function requestPurge(dependencies: { database: Knex; tasks: TaskQueue }, libraryId: string): Promise<{ taskId: string }> {
+  await checkLibrary(dependencies.database, libraryId)
+  const { taskId } = await dependencies.tasks.add({ type: 'purge_deleted', libraryId, dedupeKey: libraryId })
+  return { taskId }
+}
+
+/** Purges the deleted books of a library immediately; returns how many. @throws not_found */
+export async function purgeDeletedOf(dependencies: Dependencies, libraryId: string): Promise<number> {
+  await checkLibrary(dependencies.database, libraryId)
+  return await purgeDeleted(dependencies, libraryId)
+}
+
+async function checkLibrary(database: Knex, libraryId: string): Promise<void> {
+  if (!(await findLibraryRow(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
 }
 
 /** The same for one series, at a user's request; returns how many books were purged. @throws not_found */

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
-import { openBookAnalyses } from '#core/analysis/analyze-book.ts'
-import { openBulkAnalyses } from '#core/analysis/bulk-analyses.ts'
+import { handleBookAnalyses } from '#core/analysis/analyze-book.ts'
+import { handleBulkAnalyses } from '#core/analysis/request-analyses.ts'
 import type { Analyze } from '#core/fields/analysis.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
@@ -88,8 +88,8 @@ export async function openLibraryFixture(
     purgeAfterSeconds: PURGE_AFTER_SECONDS,
     readSeriesFile: (file, more) => findPool().readSeriesFile(file, more),
   })
-  openBulkAnalyses({ database, tasks })
-  openBookAnalyses({
+  handleBulkAnalyses({ database, tasks })
+  handleBookAnalyses({
     precedence,
     database,
     tasks,

@@ -11,7 +11,7 @@ import {
   requestBookAnalysis,
   retryBook,
   retryBooks,
-} from '#core/analysis/request-analysis.ts'
+} from '#core/analysis/request-analyses.ts'
 import { BookErrorType, BooksWithErrors } from '#core/catalog/book.ts'
 import { listBooksWithErrors } from '#core/catalog/book-error-query.ts'
 import { BOOK_ERROR_TYPES } from '#core/fields/analysis.ts'

@@ -6,7 +6,8 @@ import { CreateLibraryRequest, Library, UpdateLibraryRequest } from '#core/catal
 import { getLibrary, listLibraries } from '#core/catalog/library-query.ts'
 import { Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
 import { createLibrary, editLibrary, removeLibrary } from '#core/scan/edit-library.ts'
-import { purgeDeletedOf, requestAnalysis } from '#core/scan/library-work.ts'
+import { requestLibraryAnalysis } from '#core/analysis/request-analyses.ts'
+import { purgeDeletedOf } from '#core/scan/purge-deleted.ts'
 import { ScanStatus } from '#core/scan/scans.ts'
 
 type Services = Needs<'database' | 'rules' | 'scans' | 'settings' | 'tasks'>
@@ -147,7 +148,7 @@ export const libraryRoutes = [
     status: 202,
     params,
     reply: TaskStarted,
-    run: async ({ services }, { params }) => await requestAnalysis(services, params.libraryId, 'all'),
+    run: async ({ services }, { params }) => await requestLibraryAnalysis(services, params.libraryId, 'all'),
   }),
   endpoint({
     method: 'POST',
@@ -158,7 +159,7 @@ export const libraryRoutes = [
     status: 202,
     params,
     reply: TaskStarted,
-    run: async ({ services }, { params }) => await requestAnalysis(services, params.libraryId, 'unanalyzed'),
+    run: async ({ services }, { params }) => await requestLibraryAnalysis(services, params.libraryId, 'unanalyzed'),
   }),
   endpoint({
     method: 'GET',

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
-import { BULK_SERIES_MAX } from '#core/analysis/request-analysis.ts'
+import { BULK_SERIES_MAX } from '#core/analysis/request-analyses.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { purgeDeletedOfSeries } from '#core/scan/purge-deleted.ts'
 import { renumberManySeries, renumberSeries } from '#core/scan/renumber.ts'

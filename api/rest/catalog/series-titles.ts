@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
-import { BULK_SERIES_MAX } from '#core/analysis/request-analysis.ts'
+import { BULK_SERIES_MAX } from '#core/analysis/request-analyses.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { reprocessLibraryTitles, reprocessTitle, reprocessTitles } from '#core/scan/reprocess-titles.ts'
 

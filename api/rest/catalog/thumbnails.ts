@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
-import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/analysis/request-analysis.ts'
+import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/analysis/request-analyses.ts'
 import { requestThumbnail, requestThumbnails } from '#core/analysis/request-thumbnails.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 

@@ -1,37 +1,45 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { AnalysisBatches, type Together } from '#core/analysis/analysis-batches.ts'
+import { AnalysisBatches } from '#core/analysis/analysis-batches.ts'
+import type { AnalysisEnd } from '#core/analysis/book-store.ts'
 
 interface Item {
   key: string
   cost?: number
 }
 
+const written = (bookId: string): AnalysisEnd => ({ kind: 'written', bookId, seriesId: '', changed: [], due: [] })
+
 /** Batches that record what is written. */
 function openBatches(
-  together: (items: readonly Item[], call: number) => Promise<Together<string>[]>,
+  together: (items: readonly Item[], call: number) => Promise<AnalysisEnd[]>,
   alone?: (item: Item) => Promise<string>,
   isMoreComing = () => false,
 ) {
   const [batches, lonely] = [[] as string[][], [] as string[]]
-  const opened = new AnalysisBatches<Item, string>({
+  const opened = new AnalysisBatches<Item>({
     together: async (items) => {
       batches.push(items.map(({ key }) => key))
       return await together(items, batches.length)
     },
     alone: async (item) => {
       lonely.push(item.key)
-      return alone ? await alone(item) : `${item.key} alone`
+      return written(alone ? await alone(item) : `${item.key} alone`)
     },
     keyOf: ({ key }) => key,
     costOf: ({ cost = 1 }) => cost,
     costMax: 10,
+    enough: 32,
     isMoreComing,
   })
-  return { batches, lonely, add: (key: string, cost?: number) => opened.add({ key, ...(cost !== undefined && { cost }) }) }
+  const add = async (key: string, cost?: number) => {
+    const end = await opened.add({ key, ...(cost !== undefined && { cost }) })
+    return end.kind === 'written' ? end.bookId : end.kind
+  }
+  return { batches, lonely, add }
 }
 
-const answered = async (items: readonly Item[]): Promise<Together<string>[]> => items.map(({ key }) => ({ answer: key }))
+const answered = async (items: readonly Item[]): Promise<AnalysisEnd[]> => items.map(({ key }) => written(key))
 
 t.test('what comes at about the same time is written together, one key only once', async (t) => {
   const { batches, lonely, add } = openBatches(answered)
@@ -105,7 +113,10 @@ t.test('an item that fails does not fail the others', async (t) => {
 
 t.test('an item whose rows are held is tried again with others, and at last waits alone', async (t) => {
   const { batches, lonely, add } = openBatches(async (items, call) =>
-    items.map(({ key }) => (key === 'held' || (key === 'briefly' && call === 1) ? 'busy' : key === 'moved' ? 'alone' : { answer: key })),
+    items.map(({ key }) => {
+      if (key === 'held' || (key === 'briefly' && call === 1)) return { kind: 'busy' }
+      return key === 'moved' ? { kind: 'alone' } : written(key)
+    }),
   )
   const ends = await Promise.all(['a', 'held', 'briefly', 'moved'].map((key) => add(key)))
   t.same(ends, ['a', 'held alone', 'briefly', 'moved alone'])
@@ -119,7 +130,7 @@ t.test('neither a batch that waits nor an item that waits alone keeps the others
     async (items) => {
       begun.resolve()
       if (items.some(({ key }) => key === 'slow')) await held.promise
-      return items.map(({ key }) => (key === 'alone' ? 'alone' : { answer: key }))
+      return items.map(({ key }) => (key === 'alone' ? { kind: 'alone' } : written(key)))
     },
     async () => {
       await held.promise

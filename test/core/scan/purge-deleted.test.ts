@@ -1,7 +1,7 @@
 import { renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { purgeDeletedOf } from '#core/scan/library-work.ts'
+import { purgeDeletedOf } from '#core/scan/purge-deleted.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'

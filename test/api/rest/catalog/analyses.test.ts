@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'tap'
-import { awaitAnalyses } from '#core/analysis/await-analyses.ts'
+import { awaitAnalyses } from '#core/analysis/request-analyses.ts'
 import { openShelves } from '#test/support/shelves.ts'
 
 test('analyze once more: one, many, all with errors', async (t) => {

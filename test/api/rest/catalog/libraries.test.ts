@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { taskRoutes } from '#api/rest/admin/tasks.ts'
 import { libraryRoutes } from '#api/rest/catalog/libraries.ts'
-import { openBookAnalyses } from '#core/analysis/analyze-book.ts'
-import { openBulkAnalyses } from '#core/analysis/bulk-analyses.ts'
+import { handleBookAnalyses } from '#core/analysis/analyze-book.ts'
+import { handleBulkAnalyses } from '#core/analysis/request-analyses.ts'
 import type { Library } from '#core/catalog/library.ts'
 import { coverPath } from '#core/covers/cover.ts'
 import { silentLog } from '#core/foundation/log.ts'
@@ -28,8 +28,8 @@ async function openTestLibraries(t: Test) {
   const { database } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: 86_400 })
-  openBulkAnalyses({ database, tasks })
-  openBookAnalyses({ database, tasks, analyze: findPool().analyze, log: silentLog, settings: { dataFolder, workers: 1 } })
+  handleBulkAnalyses({ database, tasks })
+  handleBookAnalyses({ database, tasks, analyze: findPool().analyze, log: silentLog, settings: { dataFolder, workers: 1 } })
   Object.assign(server.services, { tasks, scans })
   t.teardown(async () => {
     await tasks.stop()

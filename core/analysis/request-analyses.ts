@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import {
@@ -9,13 +10,19 @@ import {
   listErrorTypes,
 } from '#core/analysis/analysis-choice-query.ts'
 import { queueAnalyses } from '#core/analysis/analyze-book.ts'
+import { findLibraryRow, listBooksToAnalyze } from '#core/catalog/library-store.ts'
 import type { BookErrorType } from '#core/fields/analysis.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
+import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
+import { countParts, isCanceled } from '#core/tasks/task-store.ts'
 
 /** So that one call is one short transaction of the queue. */
 export const BULK_BOOKS_MAX = 500
 export const BULK_SERIES_MAX = 100
+/** Bulk analyses that are awaited at the same time; people start only a few. */
+const AWAITED_MAX = 100
+/** Often enough for a moving progress bar; each check is one count over an index. */
+const LOOK_MS = 1_000
 
 interface Dependencies {
   database: Knex
@@ -31,6 +38,13 @@ interface Enqueued {
 
 /** Which of the chosen books: `all`, including analyzed ones; `unanalyzed`, the waiting and the failed ones. */
 type Choice = 'all' | 'unanalyzed'
+
+/** Registers the handlers of analyses of many books with the queue; call before its start(). */
+export function handleBulkAnalyses({ database, tasks }: Dependencies): void {
+  // They only wait; but a task that has not started could not cancel its parts.
+  tasks.handle('analyze_books', { concurrency: AWAITED_MAX }, awaitAnalyses({ database, tasks }))
+  tasks.handle('analyze_library', { concurrency: 1 }, analyzeLibrary({ database, tasks }))
+}
 
 /** Queues one book and returns its task. @throws not_found; invalid_request when there is nothing to analyze */
 export async function requestBookAnalysis(
@@ -114,4 +128,51 @@ async function enqueue({ tasks }: Dependencies, books: readonly Pick<AnalyzableB
   // After its parts: it ends as soon as none of them waits.
   const { taskId } = await tasks.add({ id: parentId, type: 'analyze_books', dedupeKey: parentId, params: { books: tasksEnqueued } })
   return { message, tasksEnqueued, taskId }
+}
+
+/**
+ * The handler of `analyze_books`, whose parts are the analyses of many books: reports how many are done, and ends with the last of them.
+ * If canceled, it cancels the remaining ones; if the server stops, it continues with the next start.
+ */
+export function awaitAnalyses({ database, tasks }: Dependencies): TaskHandler {
+  return async (run) => {
+    const books = Number(run.params.books)
+    try {
+      for (;;) {
+        const { waiting, failed, cancelled } = await countParts(database, run.id)
+        run.progress(Math.max(0, books - waiting), books)
+        if (waiting === 0) return { books, failed, cancelled }
+        await sleep(LOOK_MS, undefined, { signal: run.signal })
+      }
+    } finally {
+      if (await isCanceled(database, run.id)) await tasks.cancelAll({ type: 'analyze_book', parentId: run.id })
+    }
+  }
+}
+
+/** Queues the analysis of a library's books, all of them or those that are `unanalyzed`; returns the task that does this. @throws not_found */
+export async function requestLibraryAnalysis({ database, tasks }: Dependencies, libraryId: string, scope: Choice): Promise<{ taskId: string }> {
+  if (!(await findLibraryRow(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
+  const { taskId } = await tasks.add({ type: 'analyze_library', libraryId, dedupeKey: `${libraryId}:${scope}`, params: { scope } })
+  return { taskId }
+}
+
+/** The handler of `analyze_library`: queues the books, some thousand at a time. */
+function analyzeLibrary({ database, tasks }: Dependencies): TaskHandler {
+  return async (run) => {
+    const libraryId = run.libraryId as string
+    const scope: Choice = run.params.scope === 'all' ? 'all' : 'unanalyzed'
+    let queued = 0
+    try {
+      for await (const ids of listBooksToAnalyze(database, libraryId, scope)) {
+        run.signal.throwIfAborted()
+        queued += await queueAnalyses(tasks, libraryId, ids, { deep: false, force: true })
+        run.progress(queued, queued)
+      }
+    } finally {
+      // If the server stops, this continues later, and queued books stay queued. If canceled, it may have queued books in the meantime.
+      if (await isCanceled(database, run.id)) await tasks.cancelAll({ type: 'analyze_book', libraryId })
+    }
+    return { queued }
+  }
 }

@@ -1,14 +1,22 @@
+import type { Knex } from 'knex'
 import { clearedBy, uniqueByType } from '#core/analysis/analysis-problems.ts'
-import type { AnalyzedBook, BookToAnalyze, Recorded } from '#core/analysis/book-store.ts'
+import type { AnalysisEnd, AnalyzedBook, BookToAnalyze, WrittenAnalysis } from '#core/analysis/book-store.ts'
 import { type FileVersion, isSameVersion } from '#core/analysis/file-version.ts'
-import { hasMetadata } from '#core/analysis/record-embedded.ts'
-import { writeCovers } from '#core/covers/cover-store.ts'
+import { hasMetadata, recordEmbedded } from '#core/analysis/record-embedded.ts'
+import { removeCovers, writeCovers } from '#core/covers/cover-store.ts'
+import type { Announcer } from '#core/events/announcer.ts'
 import type { NewAnnouncement } from '#core/events/event.ts'
 import { bookEvent, coverEvent } from '#core/events/event-store.ts'
 import type { Analysis, Problem } from '#core/fields/analysis.ts'
 import { chooseTitle } from '#core/fields/book-title.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { storable } from '#core/foundation/storable-text.ts'
+import { aggregateAfter, aggregateSettled } from '#core/metadata/aggregate-series.ts'
+
+/** Waking disks, returning network shares and temporarily missing descriptors: a retry within seconds is worthwhile. */
+const PASSING_CODES = new Set<unknown>(['EIO', 'ESTALE', 'ETIMEDOUT', 'EMFILE', 'ENFILE'])
+/** The queue's number of attempts; the last failure is recorded. */
+const TRIES_MAX = 4
 
 /** An analysis that is to be written to the row of a book. */
 export interface AnalysisToWrite {
@@ -40,6 +48,13 @@ export const NO_FILE: FileVersion = { bytes: '', mtimeNs: '' }
  */
 export const isInDoubt = ({ isStill, analysis, facts, known }: AnalysisToWrite, row: FileVersion): boolean =>
   isStill && !(versionRead(analysis) !== null && isSameVersion(facts, known) && isSameVersion(row, known))
+
+/** @throws when the disk failed and the queue has a try left */
+export function refuseToGiveUp(analysis: Analysis, attempt: number): void {
+  if (analysis.file !== null || attempt >= TRIES_MAX) return
+  const passing = analysis.problems.find(({ details }) => PASSING_CODES.has(details?.code))
+  if (passing) throw new Error(passing.message)
+}
 
 /** The fatal problem of a file that could not be read at all. */
 export const unreadProblem = ({ file, problems }: Analysis): Problem | undefined =>
@@ -99,13 +114,63 @@ function rowOf(log: Log, what: AnalysisToWrite, cover: string | Error | null): A
   }
 }
 
+/**
+ * Writes the metadata of analyzed files, and aggregates their series. Runs within the transaction that has written the analyses.
+ * @param written what was written, by book
+ * @returns the same with what the metadata has changed
+ */
+export async function describeBooks(
+  trx: Knex.Transaction,
+  all: readonly AnalysisToWrite[],
+  written: ReadonlyMap<string, WrittenAnalysis>,
+): Promise<Map<string, WrittenAnalysis>> {
+  const present = all.filter(({ bookId }) => written.has(bookId))
+  const changed = await recordEmbedded(
+    trx,
+    present.map(({ book, bookId, analysis: { embedded } }) => ({
+      bookId,
+      embedded,
+      fileName: book.file_name,
+      bookStrategy: book.book_strategy,
+    })),
+  )
+  // A moved book now contributes to another series.
+  const contributing = present.filter(({ bookId, book }) => changed.has(bookId) || bookId !== book.id)
+  const seriesOf = ({ bookId }: AnalysisToWrite) => written.get(bookId)?.seriesId as string
+  const due = await aggregateAfter(trx, contributing.map(seriesOf))
+  const described = contributing.map((one): [string, WrittenAnalysis] => {
+    const before = written.get(one.bookId) as WrittenAnalysis
+    const seriesIds = due.has(before.seriesId) ? [before.seriesId] : []
+    return [one.bookId, { ...before, changed: [...before.changed, ...(changed.get(one.bookId) ?? [])], due: seriesIds }]
+  })
+  return new Map([...written, ...described])
+}
+
+/** After the commit. */
+export async function finishWriting(
+  { database, announcer, dataFolder }: { database: Knex; announcer: Announcer; dataFolder: string },
+  all: readonly AnalysisToWrite[],
+  ends: readonly AnalysisEnd[],
+): Promise<void> {
+  const written = all.flatMap(({ book }, index) => {
+    const end = ends[index]
+    return end?.kind === 'written' ? [{ book, end }] : []
+  })
+  announcer.soon(written.flatMap(({ book, end }) => announcementsOf(book, end)))
+  await aggregateSettled(database, [...new Set(written.flatMap(({ end }) => end.due))])
+  const deleted = all.filter((_, index) => ends[index]?.kind === 'deleted')
+  await removeCovers(
+    dataFolder,
+    deleted.map(({ bookId }) => bookId),
+  )
+}
+
 export function announcementsOf(
   book: BookToAnalyze,
-  bookId: string,
-  { seriesId, changed }: Pick<Recorded, 'seriesId' | 'changed'>,
+  { bookId, seriesId, changed }: Pick<WrittenAnalysis, 'bookId' | 'seriesId' | 'changed'>,
 ): NewAnnouncement[] {
   if (changed.length === 0) return []
-  const place = { id: bookId, series_id: seriesId, library_id: book.library_id }
-  const announcements: NewAnnouncement[] = [{ event: { ...bookEvent('book_updated', place), fields: changed } }]
-  return changed.includes('cover') ? [...announcements, coverEvent('book', place)] : announcements
+  const ids = { id: bookId, series_id: seriesId, library_id: book.library_id }
+  const announcements: NewAnnouncement[] = [{ event: { ...bookEvent('book_updated', ids), fields: changed } }]
+  return changed.includes('cover') ? [...announcements, coverEvent('book', ids)] : announcements
 }

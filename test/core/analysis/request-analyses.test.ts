@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { requestAnalysis } from '#core/scan/library-work.ts'
+import { requestLibraryAnalysis } from '#core/analysis/request-analyses.ts'
 import { countAwaited } from '#core/scan/scan-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
@@ -25,7 +25,7 @@ async function openLibrary(t: Test) {
   )
   await database.raw(`CREATE TRIGGER hold BEFORE INSERT ON tasks FOR EACH ROW WHEN (NEW.type = 'analyze_book') EXECUTE FUNCTION hold()`)
   await tasks.start()
-  const { taskId } = await requestAnalysis(fixture, libraryId, 'unanalyzed')
+  const { taskId } = await requestLibraryAnalysis(fixture, libraryId, 'unanalyzed')
   const queued = () => countAwaited(database, libraryId, 'deep')
   await until(async () => (await queued()) > 0)
   return { ...fixture, taskId, queued }

@@ -1,10 +1,8 @@
 /** The thread of file-writer.ts: replaces files one by one, with calls that wait for the disk. */
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { parentPort } from 'node:worker_threads'
-import { type FileToReplace, halfPath, type ReplaceError, type ReplaceOrder, type ReplaceReply } from '#core/covers/file-writer.ts'
-
-const port = parentPort as NonNullable<typeof parentPort>
+import { type FileToReplace, halfPath, type ReplaceError } from '#core/covers/file-writer.ts'
+import { serveJobs } from '#core/foundation/thread-jobs.ts'
 
 function write(half: string, bytes: Uint8Array): void {
   try {
@@ -29,4 +27,4 @@ function replace({ path, bytes }: FileToReplace): ReplaceError | null {
   }
 }
 
-port.on('message', ({ id, files }: ReplaceOrder) => port.postMessage({ id, errors: files.map(replace) } satisfies ReplaceReply))
+serveJobs((files: readonly FileToReplace[]) => files.map(replace))

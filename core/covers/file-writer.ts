@@ -1,15 +1,10 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import { ThreadHost } from '#core/foundation/thread-host.ts'
 
 export interface FileToReplace {
   path: string
   bytes: Uint8Array
-}
-
-export interface ReplaceOrder {
-  id: number
-  files: readonly FileToReplace[]
 }
 
 /** An error as threads can send it: of an error itself, only the message would arrive. */
@@ -18,16 +13,22 @@ export interface ReplaceError {
   code: string | undefined
 }
 
-export interface ReplaceReply {
-  id: number
-  /** In the order of the files; null for a file that was replaced. */
-  errors: (ReplaceError | null)[]
-}
-
 /** Four calls per file, each of which wakes another thread, cost more than the files; fewer files than this are not worth a thread of their own. */
 const FILES_MIN = 4
 /** A scan needs the thread every few milliseconds; it takes 5 MB and starts in 50 ms. */
 const IDLE_MS = 30_000
+/** More than the analyses that are written at the same time. */
+const QUEUE_MAX = 64
+
+const thread = new ThreadHost<readonly FileToReplace[], (ReplaceError | null)[]>({
+  program: new URL('./file-thread.ts', import.meta.url),
+  memoryMbMax: 32,
+  youngMbMax: 4,
+  idleMs: IDLE_MS,
+  // The disk may take as long as it likes, as in this thread.
+  jobMsMax: null,
+  queueMax: QUEUE_MAX,
+})
 
 /** One name per file: the next write replaces an incomplete file that a killed server left. */
 export const halfPath = (path: string) => `${path}.tmp`
@@ -38,7 +39,7 @@ export const halfPath = (path: string) => `${path}.tmp`
  */
 export async function replaceFiles(files: readonly FileToReplace[]): Promise<(NodeJS.ErrnoException | null)[]> {
   if (files.length >= FILES_MIN) {
-    const errors = await replaceInThread(files)
+    const errors = await thread.run(files)
     return errors.map((error) => error && Object.assign(new Error(error.message), { code: error.code }))
   }
   return await Promise.all(
@@ -65,55 +66,4 @@ export async function replaceFile({ path, bytes }: FileToReplace): Promise<void>
     await rm(half, { force: true })
     throw error
   }
-}
-
-interface FileThread {
-  worker: Worker
-  waiting: Map<number, { resolve(errors: ReplaceReply['errors']): void; reject(error: Error): void }>
-  idle: NodeJS.Timeout | undefined
-}
-
-let open: FileThread | null = null
-let orders = 0
-
-function replaceInThread(files: readonly FileToReplace[]): Promise<ReplaceReply['errors']> {
-  open ??= startThread()
-  const { worker, waiting, idle } = open
-  clearTimeout(idle)
-  worker.ref()
-  const id = ++orders
-  return new Promise((resolve, reject) => {
-    waiting.set(id, { resolve, reject })
-    worker.postMessage({ id, files } satisfies ReplaceOrder)
-  })
-}
-
-function startThread(): FileThread {
-  const worker = new Worker(new URL('./file-thread.ts', import.meta.url), {
-    resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
-  })
-  const thread: FileThread = { worker, waiting: new Map(), idle: undefined }
-  worker.on('message', ({ id, errors }: ReplaceReply) => {
-    thread.waiting.get(id)?.resolve(errors)
-    thread.waiting.delete(id)
-    if (thread.waiting.size > 0) return
-    worker.unref()
-    thread.idle = setTimeout(() => {
-      // A thread that is ending takes no more orders.
-      forget()
-      void worker.terminate()
-    }, IDLE_MS).unref()
-  })
-  const forget = () => {
-    if (open === thread) open = null
-  }
-  const fail = (error: Error) => {
-    forget()
-    clearTimeout(thread.idle)
-    for (const { reject } of thread.waiting.values()) reject(error)
-    thread.waiting.clear()
-  }
-  worker.on('error', fail)
-  worker.on('exit', (code) => fail(new Error(`The thread that writes files ended with code ${code}`)))
-  return thread
 }

@@ -12,7 +12,7 @@ import { type AnswerHostCalls, openHostCalls } from '#plugins/host/host-calls.ts
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { apartFrom, getVerifiedCode, programOf } from '#plugins/host/installed-program.ts'
 import { IsolateChecks } from '#plugins/host/isolate-checks.ts'
-import { type JsonReader, openJsonReader } from '#plugins/host/json-reader.ts'
+import { JsonReader } from '#plugins/host/json-reader.ts'
 import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
 import { pluginFailureCode } from '#plugins/host/plugin-failure.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
@@ -117,7 +117,7 @@ export function openPluginCalls(options: PluginCallOptions): PluginCalls {
 class Calls implements PluginCalls {
   readonly #options: PluginCallOptions
   readonly #answersFor: AnswerHostCalls
-  readonly #reader: JsonReader = openJsonReader()
+  readonly #reader = new JsonReader()
   readonly #failures: CallFailures
   readonly #isolates: LiveIsolates
   readonly #checks: IsolateChecks

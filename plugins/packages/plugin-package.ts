@@ -1,11 +1,10 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
+import { ThreadHost } from '#core/foundation/thread-host.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { MANIFEST_BYTES_MAX, type Manifest } from '#plugins/packages/manifest.ts'
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
@@ -108,13 +107,20 @@ export function readPackage(bytes: Buffer): PluginPackage {
   }
 }
 
-export type PackageOutcome = { read: PluginPackage } | { refused: Pick<AppError, 'message' | 'details'> }
-
 /** Unpacking and hashing take some milliseconds up to this size; most plugins are smaller. Starting a thread takes half a second of another core. */
 const MAIN_BYTES_MAX = 1024 * 1024
-/** The largest takes a fifth of a second; a busy machine starts a thread in ten. */
-const READ_MS_MAX = 60_000
-const MEMORY_MB_MAX = 256
+
+const thread = new ThreadHost<Uint8Array, PluginPackage>({
+  program: new URL('./package-thread.ts', import.meta.url),
+  memoryMbMax: 256,
+  youngMbMax: 16,
+  // After a package, sometimes the next one is installed; the thread holds up to 256 MB.
+  idleMs: 5_000,
+  // The largest takes a fifth of a second; a busy machine needs ten times as long.
+  jobMsMax: 60_000,
+  // Of 10 MB each; only administrators install packages, seldom several at a time.
+  queueMax: 20,
+})
 
 /**
  * Reads a package, a large one in a separate thread: unpacking and hashing the largest takes a fifth of a second, which would block the server.
@@ -124,21 +130,10 @@ const MEMORY_MB_MAX = 256
 export async function readPackageBeside(bytes: Buffer): Promise<PluginPackage> {
   // Refuses what has no valid directory, without a thread.
   if (asRefusal(() => unpackedBytes(bytes)) <= MAIN_BYTES_MAX) return readPackage(bytes)
-  const thread = new Worker(new URL('./package-thread.ts', import.meta.url), {
-    workerData: bytes,
-    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX, maxYoungGenerationSizeMb: 16 },
-  })
-  try {
-    const [outcome] = (await once(thread, 'message', { signal: AbortSignal.timeout(READ_MS_MAX) })) as [PackageOutcome]
-    if ('read' in outcome) return outcome.read
-    const { message, details } = outcome.refused
-    return refuse('invalid_value', message, { details })
-  } catch (error) {
+  return await thread.run(bytes).catch((error: unknown) => {
     if (error instanceof AppError) throw error
     return refuse('unavailable', 'Reading the package needs too much memory or time.', { cause: error })
-  } finally {
-    await thread.terminate()
-  }
+  })
 }
 
 function asRefusal<Result>(zip: () => Result): Result {

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import { AppError, refuse } from '#core/foundation/errors.ts'
+import { ThreadHost } from '#core/foundation/thread-host.ts'
 import { INDEX_NAME, type IndexRevocation, readIndex, readNewIndex } from '#plugins/repositories/index-file.ts'
 
 /** The downloaded files of an index. */
@@ -27,13 +26,20 @@ export interface ReadIndex {
   text: string
 }
 
-export type IndexOutcome = { read: ReadIndex } | { refused: Pick<AppError, 'message' | 'details'> }
-
 /** Up to this size, reading takes some milliseconds; starting a thread takes half a second of another core. */
 const MAIN_BYTES_MAX = 64 * 1024
-/** The largest takes half a second; a busy machine starts a thread in ten. */
-const READ_MS_MAX = 60_000
-const MEMORY_MB_MAX = 256
+
+const thread = new ThreadHost<SignedIndex, ReadIndex>({
+  program: new URL('./index-thread.ts', import.meta.url),
+  memoryMbMax: 256,
+  youngMbMax: 16,
+  // Repositories are refreshed one after the other; the thread holds up to 256 MB.
+  idleMs: 5_000,
+  // The largest takes half a second; a busy machine needs ten times as long.
+  jobMsMax: 60_000,
+  // As many as there may be repositories.
+  queueMax: 20,
+})
 
 /** @throws invalid_value as readIndex and readNewIndex */
 export function readSigned({ bytes, signature, publicKey }: SignedIndex): ReadIndex {
@@ -50,21 +56,8 @@ export function readSigned({ bytes, signature, publicKey }: SignedIndex): ReadIn
  */
 export async function readIndexBeside(signed: SignedIndex, signal: AbortSignal): Promise<ReadIndex> {
   if (signed.bytes.length <= MAIN_BYTES_MAX) return readSigned(signed)
-  const thread = new Worker(new URL('./index-thread.ts', import.meta.url), {
-    workerData: signed,
-    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX, maxYoungGenerationSizeMb: 16 },
-  })
-  try {
-    const [outcome] = (await once(thread, 'message', { signal: AbortSignal.any([signal, AbortSignal.timeout(READ_MS_MAX)]) })) as [
-      IndexOutcome,
-    ]
-    if ('read' in outcome) return outcome.read
-    const { message, details } = outcome.refused
-    return refuse('invalid_value', message, { details })
-  } catch (error) {
+  return await thread.run(signed, { signal }).catch((error: unknown) => {
     if (error instanceof AppError) throw error
     return refuse('unavailable', `${INDEX_NAME} could not be read: it needs too much memory or time.`, { cause: error })
-  } finally {
-    await thread.terminate()
-  }
+  })
 }

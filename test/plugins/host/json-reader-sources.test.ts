@@ -1,11 +1,11 @@
 import t from 'tap'
-import { openJsonReader } from '#plugins/host/json-reader.ts'
+import { JsonReader } from '#plugins/host/json-reader.ts'
 import { readSourceMap } from '#plugins/packages/source-map.ts'
 
 t.setTimeout(240_000)
 
 t.test('lookups of lines delay other answers by at most one lookup', async (t) => {
-  const reader = openJsonReader()
+  const reader = new JsonReader()
   t.teardown(() => reader.close())
   const read = readSourceMap(JSON.stringify({ version: 3, sources: ['src/main.ts'], mappings: 'AAAA,'.repeat(400_000) }))
   const map = JSON.stringify('map' in read ? read.map : null)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { openJsonReader } from '#plugins/host/json-reader.ts'
+import { JsonReader } from '#plugins/host/json-reader.ts'
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
 import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/runtime/guest-text.ts'
 import { watchTurns } from '#test/support/cpu-time.ts'
@@ -18,7 +18,7 @@ const answerOf = (count: number) => ({
 })
 
 t.test('long texts are parsed in a thread, with the same result', async (t) => {
-  const reader = openJsonReader()
+  const reader = new JsonReader()
   t.teardown(() => reader.close())
   for (const count of [1, 90]) {
     const text = JSON.stringify(answerOf(count))
@@ -39,7 +39,7 @@ t.test('long texts are parsed in a thread, with the same result', async (t) => {
 })
 
 t.test('texts that are costly to parse or check are not parsed in this thread', async (t) => {
-  const reader = openJsonReader()
+  const reader = new JsonReader()
   t.teardown(() => reader.close())
   await reader.readResult(SEARCH, JSON.stringify(answerOf(90)))
   const ids = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`source ${n}`, `${n}`]))
@@ -59,7 +59,7 @@ t.test('texts that are costly to parse or check are not parsed in this thread', 
 })
 
 t.test('close and full queue', async (t) => {
-  const reader = openJsonReader()
+  const reader = new JsonReader()
   const text = JSON.stringify(answerOf(90))
   const outcomes = Promise.allSettled(Array.from({ length: 80 }, () => reader.readResult(SEARCH, text)))
   const failed = (await outcomes).filter(({ status }) => status === 'rejected')

@@ -12,7 +12,7 @@ import { jpegOfSize } from '#bench/page-pictures.ts'
 import { verdict } from '#bench/verdict.ts'
 import { buildPdf, type PdfPage } from '#test/support/pdf-builder.ts'
 import type { DrawingRequest } from '#workers/drawing.ts'
-import { openChildPool } from '#workers/pool/child-pool.ts'
+import { ChildPool } from '#workers/pool/child-pool.ts'
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '40' }, pdf: { type: 'string' } } })
 const RATIO_MAX = 1.1
@@ -55,7 +55,7 @@ function openThread() {
   }
 }
 
-const children = openChildPool({ places: { pages: 2, covers: 1 }, heapMbMax: 512, deadlineMs: 30_000 })
+const children = new ChildPool({ places: { pages: 2, covers: 1 }, heapMbMax: 512, deadlineMs: 30_000 })
 const thread = openThread()
 try {
   const path = values.pdf ?? (await makeBook())

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, existsSync, mkdtempSync, openSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { ENV } from '#core/foundation/child-process.ts'
 import type { Log } from '#core/foundation/log.ts'
 
 /** How to start a runner: the command words before those of Node, and its standard input. */
@@ -16,8 +17,6 @@ export interface Confinement {
   forks: boolean
 }
 
-/** Monitoring tools inject variables into child processes; where `env` exists, it removes them. */
-const ENV = '/usr/bin/env'
 /** Node starts in a tenth of this on an idle machine. */
 const TRY_MS_MAX = 5_000
 

@@ -1,12 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { residentBytes, spawnChild } from '#core/foundation/child-process.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
 import { type Confinement, findConfinement } from './confinement.ts'
-import { findChild, killChild, lowerPriority, residentBytes } from './process-control.ts'
+import { findChild, killChild, lowerPriority } from './process-control.ts'
 import { createFrameReader, frameOf } from './runner/frame.mjs'
 import type { ExitReason } from './runner-limits.ts'
 
@@ -82,16 +83,10 @@ export interface RunnerOptions {
   path?: string | undefined
 }
 
-function spawnRunner({ hardened = false, path = RUNNER, confinement }: RunnerOptions): ChildProcess {
-  const { words: confined, stdin } = confinement
-  const [file = process.execPath, ...words] = [...confined, process.execPath]
+function spawnRunner({ hardened = false, path = RUNNER, confinement: { words, stdin } }: RunnerOptions) {
   const readable = path === RUNNER ? [] : [`--allow-fs-read=${path}`]
-  return spawn(file, [...words, ...FLAGS, ...(hardened ? HARDENED : []), ...readable, path], {
-    // Nothing of the server's environment: no secrets, no proxies, no options for Node.
-    env: {},
-    cwd: folder,
-    stdio: [stdin, 'ignore', 'pipe', 'pipe'],
-  })
+  const node = [process.execPath, ...FLAGS, ...(hardened ? HARDENED : []), ...readable, path]
+  return spawnChild({ words: [...words, ...node], env: {}, cwd: folder, stdin })
 }
 
 /** Throws when more headers arrive within a second than any runner sends. */
@@ -129,8 +124,9 @@ export class RunnerProcess {
     this.#log = log
     this.#listener = listener
     this.#forks = options.confinement.forks
-    this.#child = spawnRunner(options)
-    this.#socket = this.#child.stdio[3] as Duplex
+    const { child, channel } = spawnRunner(options)
+    this.#child = child
+    this.#socket = channel
     this.#startedPid = this.#child.pid ?? 0
     this.#pid = this.#startedPid
     this.ready = (this.#starting as PromiseWithResolvers<void>).promise
@@ -143,7 +139,6 @@ export class RunnerProcess {
       this.#onExit()
     })
     lowerPriority(this.#pid)
-    this.#unref()
   }
 
   get pid(): number {
@@ -232,11 +227,5 @@ export class RunnerProcess {
       if (this.#stderrBytes > STDERR_BYTES_MAX) stderr.destroy()
       this.#log.warn({ pid: this.#pid, text: chunk.toString('utf8', 0, STDERR_BYTES_MAX) }, 'A plugin runner wrote to its standard error')
     })
-  }
-
-  /** The process ends with the server and does not keep its event loop alive. */
-  #unref(): void {
-    this.#child.unref()
-    for (const stream of [this.#socket, this.#child.stderr] as ({ unref?: () => void } | null)[]) stream?.unref?.()
   }
 }

@@ -4,7 +4,7 @@ import type { Problem } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { KeyedSemaphore, Semaphore } from '#core/foundation/semaphore.ts'
-import { DESCRIPTION_BYTES_MAX, type DrawingOutcome, type DrawingRequest, type FromChild, type ToChild } from '../drawing.ts'
+import { DESCRIPTION_BYTES_MAX, type DrawingOutcome, type DrawingRequest, type FromChild } from '../drawing.ts'
 import { type Child, type ChildEnd, KEPT_BYTES_MAX, START_MS, startChild } from './child-process.ts'
 import { isLasting, lostPage, readAnswer } from './drawing-answer.ts'
 
@@ -25,17 +25,6 @@ export interface ChildPoolOptions {
 
 /** The failure of an extra drawing is not remembered against the page. */
 type DrawingOptions = { signal?: AbortSignal | undefined; isExtra?: boolean | undefined }
-
-/** Draws pages in processes that can be terminated at any moment. */
-export interface ChildPool {
-  /** @throws unavailable while no child can start and after close; rejects with the reason of `signal` */
-  draw(request: DrawingRequest, options?: DrawingOptions): Promise<DrawingOutcome>
-  /** False after close, and while children end before they are ready; the call tries to start one again. */
-  healthy(): boolean
-  /** Process ids, for tests. */
-  pids(): number[]
-  close(): Promise<void>
-}
 
 /** The largest picture that is decoded takes 1.3 GB, its page 100 MB, and what pdf.js keeps of the file 128 MB. */
 const RESIDENT_MB_MAX = 2_048
@@ -64,7 +53,7 @@ const REFUSED_MS = 10 * 60_000
 const REFUSED_BYTES_MAX = 1024 * 1024
 
 interface Slot {
-  child: Child<ToChild>
+  child: Child
   /** False when the child ended first. */
   ready: Promise<boolean>
   /** Whether it works or is reserved for a job. */
@@ -91,11 +80,8 @@ interface Lost {
   detail: string
 }
 
-export function openChildPool(options: ChildPoolOptions): ChildPool {
-  return new Children(options)
-}
-
-class Children implements ChildPool {
+/** Draws pages in processes that can be terminated at any moment. */
+export class ChildPool {
   readonly #options: Required<ChildPoolOptions>
   readonly #places: Record<DrawingRequest['purpose'], Semaphore>
   /** One book, however many of its pages take long, leaves room for others. */
@@ -122,6 +108,7 @@ class Children implements ChildPool {
     this.#lanes = new KeyedSemaphore(Math.max(1, Math.floor(options.places.pages / 2)))
   }
 
+  /** @throws unavailable while no child can start and after close; rejects with the reason of `signal` */
   async draw(request: DrawingRequest, { signal, isExtra = false }: DrawingOptions = {}): Promise<DrawingOutcome> {
     this.#checkOpen()
     const known = await this.#refused.find(request)
@@ -134,6 +121,7 @@ class Children implements ChildPool {
     return outcome
   }
 
+  /** False after close, and while children end before they are ready; the call tries to start one again. */
   healthy(): boolean {
     if (this.#closed) return false
     if (this.#failedStarts < FAILED_STARTS_UNHEALTHY) return true
@@ -141,6 +129,7 @@ class Children implements ChildPool {
     return false
   }
 
+  /** Process ids, for tests. */
   pids(): number[] {
     return [...this.#slots].map(({ child }) => child.pid)
   }
@@ -253,28 +242,25 @@ class Children implements ChildPool {
     const ended = Promise.withResolvers<void>()
     const late = setTimeout(() => this.#end(slot, 'closed'), START_MS)
     let begun = false
-    const child = startChild<ToChild, FromChild>(
-      { program: 'child.ts', heapMbMax: this.#options.heapMbMax },
-      {
-        onMessage: (message, body) => {
-          if (message?.kind !== 'ready') return this.#settle(slot, message, body)
-          begun = true
-          clearTimeout(late)
-          this.#failedStarts = 0
-          if (!slot.taken) this.#endWhenIdle(slot)
-          ready.resolve(true)
-        },
-        onEnd: (end, detail) => {
-          clearTimeout(late)
-          clearTimeout(slot.idle)
-          this.#slots.delete(slot)
-          if (!begun) this.#failedStarts++
-          ready.resolve(false)
-          slot.job?.settle({ end, detail })
-          ended.resolve()
-        },
+    const child = startChild(this.#options.heapMbMax, {
+      onMessage: (message, body) => {
+        if (message?.kind !== 'ready') return this.#settle(slot, message, body)
+        begun = true
+        clearTimeout(late)
+        this.#failedStarts = 0
+        if (!slot.taken) this.#endWhenIdle(slot)
+        ready.resolve(true)
       },
-    )
+      onEnd: (end, detail) => {
+        clearTimeout(late)
+        clearTimeout(slot.idle)
+        this.#slots.delete(slot)
+        if (!begun) this.#failedStarts++
+        ready.resolve(false)
+        slot.job?.settle({ end, detail })
+        ended.resolve()
+      },
+    })
     const slot: Slot = {
       child,
       ready: ready.promise,
@@ -346,7 +332,7 @@ class Children implements ChildPool {
   }
 }
 
-function send(child: Child<ToChild>, { id, request, deadlineMs }: { id: number; request: DrawingRequest; deadlineMs: number }): void {
+function send(child: Child, { id, request, deadlineMs }: { id: number; request: DrawingRequest; deadlineMs: number }): void {
   const { picture } = request
   if (picture) child.send({ kind: 'picture', id, width: picture.width, height: picture.height }, picture.bytes)
   else child.send({ kind: 'draw', id, request, deadlineMs })

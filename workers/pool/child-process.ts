@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import os from 'node:os'
-import type { Duplex } from 'node:stream'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { ENV, refPipe, residentBytes, setPriority, spawnChild } from '#core/foundation/child-process.ts'
+import type { FromChild, ToChild } from '../drawing.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
 import { createFrameReader, frameOf } from './frame.ts'
 
@@ -10,16 +9,16 @@ import { createFrameReader, frameOf } from './frame.ts'
 export type ChildEnd = 'deadline' | 'memory' | 'closed' | 'crash' | 'outside'
 
 /** What the process sends, and when it ends. */
-interface ChildListener<From> {
-  onMessage(message: From, body: Uint8Array<ArrayBuffer>): void
+interface ChildListener {
+  onMessage(message: FromChild, body: Uint8Array<ArrayBuffer>): void
   /** Called once, for any end. */
   onEnd(end: ChildEnd, detail: string): void
 }
 
 /** A process that reads files, from the server's side. */
-export interface Child<To> {
+export interface Child {
   readonly pid: number
-  send(message: To, body?: Uint8Array): void
+  send(message: ToChild, body?: Uint8Array): void
   /** Immediately, in the middle of any work. */
   kill(end: ChildEnd): void
   /** Resident memory in bytes; 0 where the system does not report it. */
@@ -42,16 +41,12 @@ const FLAGS = [
   '--disable-warning=PERM0001',
 ]
 
-/** Monitoring tools inject variables into child processes; where `env` exists, it removes them. */
-const ENV = '/usr/bin/env'
+const PROGRAM = fileURLToPath(new URL('child.ts', import.meta.url))
 /** glibc gives every thread its own heap and keeps what each has freed. */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '2' }
 
 /** For slow pages. The others keep the priority of the server: users wait for them, during a scan too. */
 const NICEST = 19
-/** When memory runs out, the kernel kills a child before the server or the database. */
-const OOM_SCORE_ADJ = '1000'
-const PAGE_BYTES = 4_096
 /** A child starts in half a second; on a busy machine it took several. */
 export const START_MS = 30_000
 /** A process mostly does not return memory after its work; a child that holds this much is not reused. */
@@ -61,14 +56,17 @@ const STDERR_LENGTH_MAX = 2_000
 /** Signals that a process causes itself; the others are sent to it. */
 const OWN_SIGNALS = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', 'SIGSYS'])
 
-/** Starts a program of this folder with a JavaScript heap of at most `heapMbMax`. It sends `ready` when it can work. */
-export function startChild<To extends object, From>(
-  { program, heapMbMax }: { program: string; heapMbMax: number },
-  listener: ChildListener<From>,
-): Child<To> {
-  const child = spawnNode([...FLAGS, `--max-old-space-size=${heapMbMax}`, fileURLToPath(new URL(program, import.meta.url))])
+/** Starts the process with a JavaScript heap of at most `heapMbMax`. It sends `ready` when it can work. */
+export function startChild(heapMbMax: number, listener: ChildListener): Child {
+  const pairs = Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`)
+  const { child, channel } = spawnChild({
+    words: [...(existsSync(ENV) ? [ENV, '-i', ...pairs] : []), process.execPath, ...FLAGS, `--max-old-space-size=${heapMbMax}`, PROGRAM],
+    env: ENVIRONMENT,
+    cwd: '/',
+    stdin: 'ignore',
+    watches: true,
+  })
   const pid = child.pid ?? 0
-  const channel = child.stdio[3] as Duplex
   let end: ChildEnd | null = null
   let ended = false
   let stderrTail = ''
@@ -90,7 +88,7 @@ export function startChild<To extends object, From>(
   }
 
   const read = createFrameReader((header, body) => {
-    if (end === null) listener.onMessage(header as From, body)
+    if (end === null) listener.onMessage(header as FromChild, body)
   })
   channel.on('data', (chunk: Buffer) => {
     try {
@@ -106,8 +104,6 @@ export function startChild<To extends object, From>(
   child.on('error', (error) => reportEnd('crash', error.message))
   // Not 'exit': its last output comes first.
   child.on('close', (code, signal) => reportEnd(end ?? endOf(signal, stderrTail), signal ?? `exit code ${code}`))
-  offerToKernel(pid)
-  unref(child)
 
   return {
     pid,
@@ -121,47 +117,7 @@ export function startChild<To extends object, From>(
   }
 }
 
-function spawnNode(given: string[]): ChildProcess {
-  const node = [process.execPath, ...given]
-  const pairs = Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`)
-  const [file, ...words] = existsSync(ENV) ? [ENV, '-i', ...pairs, ...node] : node
-  // The fourth is for messages; the fifth carries no data and closes when the server ends.
-  return spawn(file as string, words, { env: ENVIRONMENT, cwd: '/', stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] })
-}
-
 function endOf(signal: NodeJS.Signals | null, stderrTail: string): ChildEnd {
   if (stderrTail.includes('heap out of memory')) return 'memory'
   return signal !== null && !OWN_SIGNALS.has(signal) ? 'outside' : 'crash'
-}
-
-/** Both are optional: a system that lacks them, or does not permit them, loses nothing else. */
-function offerToKernel(pid: number): void {
-  try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, OOM_SCORE_ADJ)
-  } catch {}
-}
-
-function setPriority(pid: number, nice: number): void {
-  try {
-    os.setPriority(pid, nice)
-  } catch {}
-}
-
-/** The child ends with the server and does not keep its event loop alive. */
-function unref(child: ChildProcess): void {
-  child.unref()
-  for (const pipe of child.stdio) refPipe(pipe, 'unref')
-}
-
-/** The types do not say that pipes of children are sockets. */
-function refPipe(pipe: unknown, act: 'ref' | 'unref'): void {
-  ;(pipe as Record<typeof act, (() => void) | undefined> | null)?.[act]?.()
-}
-
-function residentBytes(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES
-  } catch {
-    return 0
-  }
 }

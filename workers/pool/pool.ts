@@ -32,9 +32,9 @@ import { makePlain } from '../images/plain-picture.ts'
 import { DRAWING_MS_MAX, PAGE_BUFFERS } from '../limits.ts'
 import type * as ReadingLists from '../metadata/reading-list.ts'
 import type * as Sidecars from '../metadata/sidecars.ts'
-import { type ChildPool, openChildPool } from './child-pool.ts'
+import { ChildPool } from './child-pool.ts'
 import { exportsOf } from './job.ts'
-import { openThreadPool, type ThreadPool } from './thread-pool.ts'
+import { ThreadPool } from './thread-pool.ts'
 
 interface PoolOptions {
   /** Analyses at a time. Pages have their own threads, so that reading continues during a scan. */
@@ -82,14 +82,14 @@ const PAGES_DRAWN_MIN = 2
  */
 export function openPool(options: PoolOptions): Pool {
   const readers = Math.max(1, Math.floor(options.threads / 2))
-  const children = openChildPool({
+  const children = new ChildPool({
     // Covers have places of their own: pages are read during a scan.
     places: { pages: Math.max(PAGES_DRAWN_MIN, readers), covers: options.threads },
     heapMbMax: options.memoryMbMax,
     deadlineMs: Math.min(options.deadlineMs, DRAWING_MS_MAX),
     coverDeadlineMs: options.deadlineMs,
   })
-  const threads = openThreadPool({
+  const threads = new ThreadPool({
     ...options,
     program: new URL('./thread.ts', import.meta.url),
     maxThreads: options.threads + readers,

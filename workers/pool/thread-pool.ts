@@ -20,21 +20,6 @@ interface ThreadPoolOptions {
   draw: (request: DrawingRequest, options: { signal: AbortSignal }) => Promise<DrawingOutcome>
 }
 
-/** Threads for work on files that can be terminated at any moment, except inside native code. */
-export interface ThreadPool {
-  /** Runs one job. When its thread is lost, resolves with the refusal; when the caller aborts, rejects. */
-  run<Run extends ThreadFunction>(
-    work: ThreadWork<Run>,
-    request: Parameters<Run>[0],
-    signal: AbortSignal | undefined,
-    refusal: (problem: Problem) => Awaited<ReturnType<Run>>,
-  ): Promise<Awaited<ReturnType<Run>>>
-  /** False after close, and while threads die before they begin; the call tries to start one again. */
-  healthy(): boolean
-  /** Waits at most two seconds for running work, then terminates it. */
-  close(): Promise<void>
-}
-
 const IDLE_THREAD_MS = 30_000
 const CLOSE_MS = 2_000
 /** Results leave a thread at once, so a large young generation would only collect garbage. */
@@ -43,11 +28,8 @@ const YOUNG_GENERATION_MB = 8
 const LOSSES_UNHEALTHY = 8
 const TRY_AGAIN_MS = 5_000
 
-export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
-  return new PiscinaThreadPool(options)
-}
-
-class PiscinaThreadPool implements ThreadPool {
+/** Threads for work on files that can be terminated at any moment, except inside native code. */
+export class ThreadPool {
   readonly #options: ThreadPoolOptions
   readonly #piscina
   readonly #running = new Map<number, { deadline: Deadline; signal: AbortSignal }>()
@@ -84,6 +66,7 @@ class PiscinaThreadPool implements ThreadPool {
     }
   }
 
+  /** Runs one job. When its thread is lost, resolves with the refusal; when the caller aborts, rejects. */
   run<Run extends ThreadFunction>(
     work: ThreadWork<Run>,
     request: Parameters<Run>[0],
@@ -133,6 +116,7 @@ class PiscinaThreadPool implements ThreadPool {
     this.#run(null, null, undefined, () => null).catch(() => {})
   }
 
+  /** False after close, and while threads die before they begin; the call tries to start one again. */
   healthy(): boolean {
     if (this.#closed) return false
     if (this.#losses < LOSSES_UNHEALTHY) return true
@@ -140,6 +124,7 @@ class PiscinaThreadPool implements ThreadPool {
     return false
   }
 
+  /** Waits at most two seconds for running work, then terminates it. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true

@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { fileAt } from '#test/support/file-at.ts'
 import { sizeOf, someOf } from '#test/support/lane-size.ts'
 import { buildPdf, endlessPage, type PdfPage } from '#test/support/pdf-builder.ts'
-import { type ChildPoolOptions, openChildPool } from '#workers/pool/child-pool.ts'
+import { ChildPool, type ChildPoolOptions } from '#workers/pool/child-pool.ts'
 
 // Children draw for seconds here, on machines that may be busy with other tests.
 t.setTimeout(240_000)
@@ -24,7 +24,7 @@ function save(...pages: PdfPage[]): string {
 }
 
 function open(t: Test, options: Partial<ChildPoolOptions> = {}) {
-  const pool = openChildPool({
+  const pool = new ChildPool({
     places: { pages: 2, covers: 2 },
     heapMbMax: 256,
     deadlineMs: 60_000,
@@ -215,8 +215,8 @@ t.test('a child ends with its server in every case', async (t) => {
   const source = new URL('../../../workers/pool/child-pool.ts', import.meta.url).href
   writeFileSync(
     program,
-    `import { openChildPool } from ${JSON.stringify(fileURLToPath(source))}
-    const pool = openChildPool({ places: { pages: 2, covers: 2 }, heapMbMax: 256, deadlineMs: 60_000 })
+    `import { ChildPool } from ${JSON.stringify(fileURLToPath(source))}
+    const pool = new ChildPool({ places: { pages: 2, covers: 2 }, heapMbMax: 256, deadlineMs: 60_000 })
     pool.draw({ root: '/', path: ${JSON.stringify(path)}, index: 0, longestSide: 300, purpose: 'page' })
     setInterval(() => console.log(pool.pids().join()), 200)`,
   )

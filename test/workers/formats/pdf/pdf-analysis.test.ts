@@ -5,7 +5,7 @@ import { fileAt } from '#test/support/file-at.ts'
 import { buildPdf, endlessPage } from '#test/support/pdf-builder.ts'
 import type { DrawingOutcome, DrawPdfPage } from '#workers/drawing.ts'
 import { analyzePdf } from '#workers/formats/pdf/pdf-analysis.ts'
-import { type ChildPoolOptions, openChildPool } from '#workers/pool/child-pool.ts'
+import { ChildPool, type ChildPoolOptions } from '#workers/pool/child-pool.ts'
 
 // Processes start and draw for seconds here, on machines that may be busy with other tests.
 t.setTimeout(240_000)
@@ -21,7 +21,7 @@ function save(bytes: Buffer): string {
 
 /** Draws in real processes; keeps what they answered. */
 function open(t: Test, options: Partial<ChildPoolOptions> = {}) {
-  const pool = openChildPool({ places: { pages: 2, covers: 2 }, heapMbMax: 256, deadlineMs: 60_000, ...options })
+  const pool = new ChildPool({ places: { pages: 2, covers: 2 }, heapMbMax: 256, deadlineMs: 60_000, ...options })
   t.teardown(() => pool.close())
   const outcomes: DrawingOutcome[] = []
   const draw: DrawPdfPage = async (request) => {

@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { residentBytes, spawnChild } from '#core/foundation/child-process.ts'
+import { createFrameReader, frameOf } from '#core/foundation/frames/frame.mjs'
 import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
 import { type Confinement, findConfinement } from './confinement.ts'
 import { findChild, killChild, lowerPriority } from './process-control.ts'
-import { createFrameReader, frameOf } from './runner/frame.mjs'
 import type { ExitReason } from './runner-limits.ts'
 
 interface RunnerListener {
@@ -21,6 +21,8 @@ interface RunnerListener {
 
 const folder = fileURLToPath(new URL('runner/', import.meta.url))
 const RUNNER = join(folder, 'runner.mjs')
+/** The part of its code that other processes share. In the package of the developer's tool, the runner contains it. */
+const FRAMES = fileURLToPath(new URL('../../core/foundation/frames/', import.meta.url))
 const packageOf = (name: string) => dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
 
 /**
@@ -37,6 +39,7 @@ const FLAGS = [
   '--allow-addons',
   ...[
     join(folder, '*'),
+    join(FRAMES, '*'),
     join(packageOf('isolated-vm'), '*'),
     // isolated-vm uses it to find the build for this machine, and it looks for this file.
     join(packageOf('node-gyp-build'), '*'),
@@ -53,7 +56,7 @@ const confinements = new Register<Promise<Confinement>>()
 export function confinementOf(log: Log, path = RUNNER): Promise<Confinement> {
   const known = confinements.get(path)
   if (known) return known
-  const folders = [dirname(process.execPath), folder, packageOf('isolated-vm'), packageOf('node-gyp-build'), dirname(path)]
+  const folders = [dirname(process.execPath), folder, FRAMES, packageOf('isolated-vm'), packageOf('node-gyp-build'), dirname(path)]
   // It loads everything that a runner loads, and ends.
   const found = findConfinement(log, { folders, trial: [process.execPath, ...FLAGS, join(folder, 'sandbox.mjs')] })
   confinements.set(path, found)
@@ -147,7 +150,7 @@ export class RunnerProcess {
 
   send(header: object, body?: string): void {
     if (this.#hasExited || this.#exitReason !== null) return
-    this.#socket.write(frameOf(header, body))
+    for (const part of frameOf(header, body)) this.#socket.write(part)
     if (this.#socket.writableLength > UNREAD_BYTES_MAX) this.kill('crash')
   }
 
@@ -194,12 +197,14 @@ export class RunnerProcess {
   #readSocket(): void {
     const countHeader = createHeaderLimit()
     const read = createFrameReader(
-      (header, body) => this.#onFrame(header, body),
-      (header, bodyBytes, headerBytes) => {
-        if (this.#exitReason !== null) return false
-        const isWanted = this.#listener.isWanted(header, bodyBytes)
-        countHeader(isWanted ? Math.max(headerBytes - EXPECTED_HEADER_BYTES, 0) : headerBytes)
-        return isWanted
+      (header, body) => this.#onFrame(header, body.toString()),
+      {
+        isWanted: (header, bodyBytes, headerBytes) => {
+          if (this.#exitReason !== null) return false
+          const isWanted = this.#listener.isWanted(header, bodyBytes)
+          countHeader(isWanted ? Math.max(headerBytes - EXPECTED_HEADER_BYTES, 0) : headerBytes)
+          return isWanted
+        },
       },
     )
     this.#socket.on('data', (chunk: Buffer) => {

@@ -5,9 +5,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, Socket } from 'node:net'
 
-const { frameOf, createFrameReader } = await import(process.argv[1].replace(/test\/support\/.*$/, 'plugins/runtime/runner/frame.mjs'))
+const { frameOf, createFrameReader } = await import(process.argv[1].replace(/test\/support\/.*$/, 'core/foundation/frames/frame.mjs'))
 const server = new Socket({ fd: 3, readable: true, writable: true })
-const send = (header, body) => server.write(frameOf(header, body))
+const send = (header, body) => server.write(Buffer.concat(frameOf(header, body)))
 const flood = (step) => {
   const more = () => {
     for (let times = 0; times < 500; times++) step()
@@ -72,14 +72,14 @@ const ACTS = {
   costlySleep: (sandbox, id) => send({ kind: 'host', sandbox, id: 1, call: id, wanted: 'sleep' }, '[],'.repeat(1_000_000)),
   costlyHeader: () => server.write(Buffer.concat([Buffer.from([0, 0xff, 0, 0, 0, 0, 0, 0]), Buffer.alloc(65_280, '[')])),
   unwanted(sandbox) {
-    const frame = frameOf({ kind: 'done', sandbox, id: 1e9 }, 'x'.repeat(1_000_000))
+    const frame = Buffer.concat(frameOf({ kind: 'done', sandbox, id: 1e9 }, 'x'.repeat(1_000_000)))
     const more = () => server.write(frame, more)
     more()
   },
   // Headers of the maximum size, of uncounted kinds, or below the limit of unexpected messages.
-  readies: () => pour(server, frameOf({ kind: 'ready', x: COSTLY })),
-  pongs: () => pour(server, frameOf({ kind: 'pong', x: COSTLY }), 2),
-  fatLine: (sandbox, id) => pour(server, frameOf({ kind: 'done', sandbox, id: id + 1e6, x: COSTLY }), 2),
+  readies: () => pour(server, frameOf({ kind: 'ready', x: COSTLY })[0]),
+  pongs: () => pour(server, frameOf({ kind: 'pong', x: COSTLY })[0], 2),
+  fatLine: (sandbox, id) => pour(server, frameOf({ kind: 'done', sandbox, id: id + 1e6, x: COSTLY })[0], 2),
   shouts: () => pour(process.stderr, Buffer.alloc(65_536, 'x')),
   // Within the limits of their kinds.
   deepFetch(sandbox, id) {
@@ -115,7 +115,7 @@ const ACTS = {
 server.on(
   'data',
   createFrameReader(({ kind, sandbox, id, name, moreLength = 0 }, given) => {
-    const body = given.slice(kind === 'call' ? moreLength : 0)
+    const body = given.toString().slice(kind === 'call' ? moreLength : 0)
     if (kind === 'load') send({ kind: 'loaded', sandbox, defined: ['act', 'echo'] })
     else if (kind === 'ping') send({ kind: 'pong', id })
     else if (kind !== 'call') return

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { ENV, refPipe, residentBytes, setPriority, spawnChild } from '#core/foundation/child-process.ts'
+import { createFrameReader, frameOf } from '#core/foundation/frames/frame.mjs'
 import type { FromChild, ToChild } from '../drawing.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
-import { createFrameReader, frameOf } from './frame.ts'
 
 /** Why a child ended: by the server, by the file that it worked on, or from outside (the kernel, a person), which does not count against the file. */
 export type ChildEnd = 'deadline' | 'memory' | 'closed' | 'crash' | 'outside'
@@ -88,7 +88,8 @@ export function startChild(heapMbMax: number, listener: ChildListener): Child {
   }
 
   const read = createFrameReader((header, body) => {
-    if (end === null) listener.onMessage(header as FromChild, body)
+    // A copy, which can be transferred to a thread.
+    if (end === null) listener.onMessage(header as FromChild, Uint8Array.from(body))
   })
   channel.on('data', (chunk: Buffer) => {
     try {

@@ -47,7 +47,18 @@ export async function buildTool(folder) {
   })
   await writeFile(path.join(out, 'THIRD-PARTY-LICENSES.txt'), await licensesOf(Object.keys(metafile.inputs), 'main.js'))
   await copyFile(path.join(tool, 'dev-page.html'), path.join(out, 'dev-page.html'))
-  await cp(path.join(root, 'plugins', 'runtime', 'runner'), path.join(out, 'runner'), { recursive: true })
+  const runner = path.join(root, 'plugins', 'runtime', 'runner')
+  await cp(runner, path.join(out, 'runner'), { recursive: true })
+  // With the framing of messages, which it shares with other processes of the server.
+  await build({
+    entryPoints: [path.join(runner, 'runner.mjs')],
+    outfile: path.join(out, 'runner', 'runner.mjs'),
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    external: ['./sandbox.mjs'],
+    logLevel: 'silent',
+  })
   for (const [name, files] of Object.entries(BUNDLED))
     await bundlePackage({ name, version: dependencies[name], files, to: path.join(folder, 'node_modules', name) })
 }

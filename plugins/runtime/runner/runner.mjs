@@ -4,7 +4,7 @@
  * it (descriptor 3). The server kills it whenever in doubt, so nothing here cleans up.
  */
 import { Socket } from 'node:net'
-import { createFrameReader, frameOf } from './frame.mjs'
+import { createFrameReader, frameOf } from '../../../core/foundation/frames/frame.mjs'
 import { openSandbox } from './sandbox.mjs'
 
 /** The limit of the prelude. */
@@ -20,7 +20,9 @@ const inspections = new Map()
 const server = new Socket({ fd: 3, readable: true, writable: true })
 
 /** @param {object} header @param {string} [body] */
-const send = (header, body) => server.write(frameOf(header, body))
+const send = (header, body) => {
+  for (const part of frameOf(header, body)) server.write(part)
+}
 
 /** @type {Record<string, (header: any, body: string) => void>} */
 const COMMANDS = {
@@ -92,7 +94,7 @@ server.on(
   'data',
   createFrameReader((header, body) => {
     const { kind } = /** @type {{ kind: string }} */ (header)
-    COMMANDS[kind]?.(header, body)
+    COMMANDS[kind]?.(header, body.toString())
   }),
 )
 // The server has ended, so there is nothing to do.

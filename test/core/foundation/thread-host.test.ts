@@ -9,7 +9,12 @@ t.setTimeout(120_000)
 function open(t: Test, options: Partial<ConstructorParameters<typeof ThreadHost>[0]> = {}) {
   const program = new URL('../../support/jobs-thread.ts', import.meta.url)
   const host = new ThreadHost<TestJob, unknown, number>({
-    ...{ program, memoryMbMax: 32, youngMbMax: 4, idleMs: 60_000, jobMsMax: 30_000, queueMax: 10 },
+    program,
+    memoryMbMax: 32,
+    youngMbMax: 4,
+    idleMs: 60_000,
+    jobMsMax: 30_000,
+    queueMax: 10,
     ...options,
   })
   t.teardown(() => host.close())

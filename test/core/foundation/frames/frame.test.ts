@@ -1,25 +1,26 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { BODY_BYTES_MAX, createFrameReader, frameOf, HEADER_BYTES_MAX } from '#plugins/runtime/runner/frame.mjs'
+import { BODY_BYTES_MAX, createFrameReader, frameOf, HEADER_BYTES_MAX } from '#core/foundation/frames/frame.mjs'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 t.test('frames are reassembled from any chunks', async () => {
   const frame = fc.record({
     header: fc.dictionary(fc.string(), fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer())),
     body: fc.string({ unit: 'grapheme' }),
+    isText: fc.boolean(),
   })
   assertInTime(
     fc.property(fc.array(frame, { maxLength: 8 }), fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 50 }), (frames, cuts) => {
-      const bytes = Buffer.concat(frames.map(({ header, body }) => frameOf(header, body)))
+      const bytes = Buffer.concat(frames.flatMap(({ header, body, isText }) => frameOf(header, isText ? body : Buffer.from(body))))
       const seen: { header: unknown; body: string }[] = []
-      const read = createFrameReader((header, body) => seen.push({ header, body }))
+      const read = createFrameReader((header, body) => seen.push({ header, body: body.toString() }))
       let at = 0
       for (const cut of [...cuts, bytes.length]) {
         if (at >= bytes.length) break
         read(bytes.subarray(at, at + cut))
         at += cut
       }
-      return JSON.stringify(seen) === JSON.stringify(frames)
+      return JSON.stringify(seen) === JSON.stringify(frames.map(({ header, body }) => ({ header, body })))
     }),
   )
 })

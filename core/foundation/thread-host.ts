@@ -31,6 +31,9 @@ export class ThreadLost extends Error {
   }
 }
 
+/** Whether an error of a thread says that it exceeded its limit. */
+export const isOutOfMemory = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+
 interface RunOptions<Part> {
   signal?: AbortSignal
   /** Receives the parts of the answer as they come. */
@@ -130,7 +133,7 @@ export class ThreadHost<Job, Answer, Part = never> {
     thread.on('message', (message: FromThread<Part, Answer>) => {
       if (this.#thread === thread) this.#receive(message)
     })
-    thread.on('error', (error) => lose('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'memory' : 'crash', error))
+    thread.on('error', (error: unknown) => lose(isOutOfMemory(error) ? 'memory' : 'crash', error))
     thread.on('exit', (code) => lose('crash', new Error(`It ended with code ${code}.`)))
     return thread
   }

@@ -2,6 +2,7 @@ import { Piscina } from 'piscina'
 import { deathProblem } from '#core/analysis/suspect.ts'
 import type { Problem } from '#core/fields/analysis.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { isOutOfMemory } from '#core/foundation/thread-host.ts'
 import type { DrawingOutcome, DrawingRequest, DrawPdfPage } from '../drawing.ts'
 import { type Deadline, openDeadline } from './deadline.ts'
 import { type DrawingMessage, ENDED, type Job, type ThreadWork } from './job.ts'
@@ -144,5 +145,3 @@ function lostFile(reason: 'deadline' | 'memory' | 'crash', { deadlineMs, memoryM
   }
   return { type: 'other', ...reasons[reason], fatal: true }
 }
-
-const isOutOfMemory = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'

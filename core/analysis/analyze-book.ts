@@ -148,10 +148,10 @@ export function analyzeBook(given: Omit<Dependencies, 'announcer' | 'filesAtOnce
   return async (run) => {
     for (let alone = false; ; ) {
       const analyze = () => analyzeOnce(context, run, alone)
-      const { kind } = await (alone ? lock.exclusive(analyze, run.signal) : lock.shared(analyze, run.signal))
-      if (kind !== 'alone' && kind !== 'died') return
+      const end: AnalysisEnd = await (alone ? lock.exclusive(analyze, run.signal) : lock.shared(analyze, run.signal))
+      if (end.kind !== 'alone' && end.kind !== 'died') return
       // Every repetition increases the suspicion count of the file, or analyzes it alone, until the file is refused.
-      alone = kind === 'alone'
+      alone = end.kind === 'alone'
     }
   }
 }

@@ -151,7 +151,11 @@ export function awaitAnalyses({ database, tasks }: Dependencies): TaskHandler {
 }
 
 /** Queues the analysis of a library's books, all of them or those that are `unanalyzed`; returns the task that does this. @throws not_found */
-export async function requestLibraryAnalysis({ database, tasks }: Dependencies, libraryId: string, scope: Choice): Promise<{ taskId: string }> {
+export async function requestLibraryAnalysis(
+  { database, tasks }: Dependencies,
+  libraryId: string,
+  scope: Choice,
+): Promise<{ taskId: string }> {
   if (!(await findLibraryRow(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
   const { taskId } = await tasks.add({ type: 'analyze_library', libraryId, dedupeKey: `${libraryId}:${scope}`, params: { scope } })
   return { taskId }

@@ -20,7 +20,10 @@ interface ChildCommand {
 }
 
 /** Starts a program that exchanges messages with the server over descriptor 3, and ends with it. It does not keep the event loop of the server alive. */
-export function spawnChild({ words: [file = '', ...words], env, cwd, stdin, watches }: ChildCommand): { child: ChildProcess; channel: Duplex } {
+export function spawnChild({ words: [file = '', ...words], env, cwd, stdin, watches }: ChildCommand): {
+  child: ChildProcess
+  channel: Duplex
+} {
   const child = spawn(file, words, { env, cwd, stdio: [stdin, 'ignore', 'pipe', 'pipe', ...(watches ? ['pipe' as const] : [])] })
   offerToOutOfMemoryKiller(child.pid ?? 0)
   child.unref()

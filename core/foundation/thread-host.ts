@@ -32,7 +32,8 @@ export class ThreadLost extends Error {
 }
 
 /** Whether an error of a thread says that it exceeded its limit. */
-export const isOutOfMemory = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+export const isOutOfMemory = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
 
 interface RunOptions<Part> {
   signal?: AbortSignal

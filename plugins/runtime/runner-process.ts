@@ -196,17 +196,14 @@ export class RunnerProcess {
 
   #readSocket(): void {
     const countHeader = createHeaderLimit()
-    const read = createFrameReader(
-      (header, body) => this.#onFrame(header, body.toString()),
-      {
-        isWanted: (header, bodyBytes, headerBytes) => {
-          if (this.#exitReason !== null) return false
-          const isWanted = this.#listener.isWanted(header, bodyBytes)
-          countHeader(isWanted ? Math.max(headerBytes - EXPECTED_HEADER_BYTES, 0) : headerBytes)
-          return isWanted
-        },
+    const read = createFrameReader((header, body) => this.#onFrame(header, body.toString()), {
+      isWanted: (header, bodyBytes, headerBytes) => {
+        if (this.#exitReason !== null) return false
+        const isWanted = this.#listener.isWanted(header, bodyBytes)
+        countHeader(isWanted ? Math.max(headerBytes - EXPECTED_HEADER_BYTES, 0) : headerBytes)
+        return isWanted
       },
-    )
+    })
     this.#socket.on('data', (chunk: Buffer) => {
       if (this.#exitReason !== null) return
       try {

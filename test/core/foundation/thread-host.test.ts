@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { AppError } from '#core/foundation/errors.ts'
-import { ThreadHost, ThreadLost } from '#core/foundation/thread-host.ts'
+import { ThreadHost, type ThreadLoss, ThreadLost } from '#core/foundation/thread-host.ts'
 import type { TestJob } from '#test/support/jobs-thread.ts'
 
 t.setTimeout(120_000)
 
+const program = new URL('../../support/jobs-thread.ts', import.meta.url)
+
 function open(t: Test, options: Partial<ConstructorParameters<typeof ThreadHost>[0]> = {}) {
-  const program = new URL('../../support/jobs-thread.ts', import.meta.url)
   const host = new ThreadHost<TestJob, unknown, number>({
     program,
     memoryMbMax: 32,
@@ -21,7 +22,7 @@ function open(t: Test, options: Partial<ConstructorParameters<typeof ThreadHost>
   return host
 }
 
-const lost = (reason: string) => ({ constructor: ThreadLost, reason })
+const lost = (reason: ThreadLoss) => new ThreadLost(reason, program)
 
 t.test('jobs are answered one after the other by one thread, in parts if it sends parts', async (t) => {
   const host = open(t)
@@ -52,7 +53,8 @@ t.test('a job that ends its thread is lost, and the next one has another thread'
     const host = open(t)
     const id = await host.run('id')
     const [first, next] = [host.run(job), host.run('id')]
-    await t.rejects(first, { ...lost(reason), cause }, job)
+    const error = await first.catch((failure: unknown) => failure)
+    t.match(error, { constructor: ThreadLost, reason, cause }, job)
     t.not(await next, id)
   }
 })

@@ -18,7 +18,7 @@ const fields: readonly Field[] = BOOK_FIELDS
 /** Clears what a file no longer contains, if the value came from the file. */
 const NOTHING = Object.fromEntries(fields.filter(({ role }) => role === undefined).map(({ name }) => [name, null]))
 
-export interface EmbeddedRecord {
+interface EmbeddedRecord {
   bookId: string
   fileName: string
   /** The setting of the library: whether the title in the file counts. */

@@ -3,7 +3,7 @@ import { ThreadHost } from '#core/foundation/thread-host.ts'
 import { INDEX_NAME, type IndexRevocation, readIndex, readNewIndex } from '#plugins/repositories/index-file.ts'
 
 /** The downloaded files of an index. */
-export interface SignedIndex {
+interface SignedIndex {
   bytes: Uint8Array
   /** The content of `index.json.sig`. */
   signature: Uint8Array

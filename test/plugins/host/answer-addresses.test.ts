@@ -6,42 +6,19 @@ import { addCaller } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { agree, openPictures, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback } from '#test/support/plugins.ts'
+import { STRANGE_ADDRESSES } from '#test/support/strange-addresses.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(540_000)
 
-const TITLE = Buffer.from('A title that a reader has read').toString('hex')
-/** How an address can lead to another host than it seems; `own` is the granted host, `to` one that is not. */
-const FORMS: ((own: string, to: string) => string)[] = [
-  (own) => `https://${own}/c.jpg`,
-  (own) => `HTTPS://${own.toUpperCase()}:443/c.jpg`,
-  (_own, to) => `https://${to}/c.jpg?d=ratings`,
-  (_own, to) => `https://${TITLE}.${to}/c.jpg`,
-  (own) => `https://${TITLE}.${own}/c.jpg`,
-  (own, to) => `https://${own}.${to}/c.jpg`,
-  (own) => `https://${own}:8443/c.jpg`,
-  (own, to) => `https://${own}@${to}/c.jpg`,
-  (own) => `https://reader:rating@${own}/c.jpg`,
-  (_own, to) => `//${to}/c.jpg`,
-  (own, to) => `https:\\\\${to}\\@${own}/c.jpg`,
-  (own, to) => `https://${own}/to?${encodeURIComponent(`https://${to}/c.jpg`)}`,
-  (own) => `https://${own}/to?${encodeURIComponent('http://127.0.0.1/c.jpg')}`,
-  (own) => `http://${own}/c.jpg`,
-  () => 'https://[2001:db8::1]/c.jpg',
-  () => 'https://93.184.216.34/c.jpg',
-  () => 'https://1572395042/c.jpg',
-  (own) => `https://${own.replace('o', '\u043e')}/c.jpg`,
-  (own) => `https://${own}./c.jpg`,
-  (_own, to) => `https:///${to}/c.jpg`,
-]
 const PLACES = ['answers', 'requests', 'both'] as const
 
 /** Plugin `number` names one address in every place that it has. */
 function pluginOf(number: number) {
   const own = `n${number}.own.example.org`
-  const form = FORMS[number % FORMS.length] as (typeof FORMS)[number]
+  const form = STRANGE_ADDRESSES[number % STRANGE_ADDRESSES.length] as (typeof STRANGE_ADDRESSES)[number]
   const address = form(own, `n${number}.collector.example`)
-  const place = PLACES[Math.floor(number / FORMS.length) % PLACES.length]
+  const place = PLACES[Math.floor(number / STRANGE_ADDRESSES.length) % PLACES.length]
   const main = `
 const url = ${JSON.stringify(address)}
 const named = ${place !== 'requests'}

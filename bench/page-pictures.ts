@@ -1,10 +1,8 @@
 import { randomFillSync } from 'node:crypto'
 import sharp from 'sharp'
 
-/** A JPEG of 1600 × 2400 with the size of a real scan (some 700 KB): a soft gradient under noise. */
-export async function scanPage(): Promise<Buffer> {
-  const width = 1600
-  const height = 2400
+/** A JPEG of 1600 × 2400, if not stated otherwise, with the size of a real scan (then some 700 KB): a soft gradient under noise. */
+export async function scanPage({ width = 1600, height = 2400 } = {}): Promise<Buffer> {
   // Noise at a fifth of the size, enlarged: pure noise would have several megabytes, a flat color almost none.
   const noise = randomFillSync(Buffer.allocUnsafe((width / 5) * (height / 5) * 3))
   return sharp(noise, { raw: { width: width / 5, height: height / 5, channels: 3 } })

@@ -1,6 +1,6 @@
 /**
  * How long a cold `npm start` takes until the first response, with a library that was scanned before, and how the time is spent; beside the start of the
- * same PostgreSQL cluster by itself and of a Node that loads nothing and answers.
+ * same PostgreSQL cluster by itself and of a Node that only loads the modules of the server and answers.
  * `npm run bench:start [-- --library FOLDER] [-- --files 500] [-- --rounds 7]`
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -10,9 +10,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
+import { NODE_FLAGS, tunedEnvironment } from '#api/node-tuning.mjs'
 import { ratioOf } from '#bench/side-by-side.ts'
 import { writeSmallLibrary } from '#bench/small-library.ts'
 import { verdict } from '#bench/verdict.ts'
@@ -23,7 +24,7 @@ import { freePort } from '#test/support/free-port.ts'
 const { values } = parseArgs({
   options: { library: { type: 'string' }, files: { type: 'string', default: '500' }, rounds: { type: 'string', default: '7' } },
 })
-/** Of the time in which the database and a bare Node start, one after the other. */
+/** Of the time in which the database and a bare Node start, one after the other; a Node that loads nothing would measure only how many modules there are. */
 const RATIO_MAX = 1.6
 const READY_MS_MAX = 600_000
 const STEP_MS = 20
@@ -117,9 +118,14 @@ async function accepts(port: number): Promise<boolean> {
 
 async function startNode(): Promise<number> {
   const port = await freePort()
+  const program = `
+    await Promise.all(['api/compose.ts', 'api/server.ts'].map((file) => import('${pathToFileURL(root)}' + file)))
+    const { createServer } = await import('node:http')
+    createServer((_, answer) => answer.end()).listen(${port}, '127.0.0.1')`
   const began = performance.now()
-  const child = spawn(process.execPath, ['-e', `require('node:http').createServer((_, answer) => answer.end()).listen(${port}, '127.0.0.1')`], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, '--input-type=module', '-e', program], {
     stdio: 'ignore',
+    env: tunedEnvironment(process.env),
   })
   const ended = once(child, 'exit')
   try {

@@ -53,7 +53,10 @@ export async function copyToAll(dataFolder: string, kind: 'book' | 'series', mod
 
 async function copyRows(client: Client, of: { table: string; records: string; owner: string; model: string }): Promise<void> {
   const { table, records, owner, model } = of
-  const { rows } = await client.query(`SELECT column_name AS name FROM information_schema.columns WHERE table_name = $1`, [table])
+  const { rows } = await client.query(
+    `SELECT column_name AS name FROM information_schema.columns WHERE table_name = $1 AND is_generated = 'NEVER'`,
+    [table],
+  )
   const copied = rows.map(({ name }) => name as string).filter((name) => name !== owner && !OWN_COLUMNS.has(name))
   // The columns of a book that the search repeats stay those of the book.
   const values = copied.map((name) => (table === 'book_search' && name !== 'document' ? `r.${name}` : `m.${name}`))

@@ -154,7 +154,11 @@ async function awaitEnd(server: RunningServer, libraryId: string): Promise<ScanS
   return await awaitScan(server, libraryId, { analyzed: true, timeoutMs: 1_800_000, pollMs: 50 })
 }
 
-async function runCarrel(library: string, round: number, expected: number): Promise<Run & { peakMb: number; memory: Memory; shares: string }> {
+async function runCarrel(
+  library: string,
+  round: number,
+  expected: number,
+): Promise<Run & { peakMb: number; memory: Memory; shares: string }> {
   const flags = values.prof ? { flags: ['--cpu-prof', `--cpu-prof-dir=${values.prof}`] } : {}
   const server = await startServer({ dataFolder: join(folder, `data-${round}`), ...flags })
   try {

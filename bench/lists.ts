@@ -130,7 +130,6 @@ try {
           const key = `plain ${keyOf(each, side)}`
           if (round >= 0) times.set(key, [...(times.get(key) ?? []), plainMs])
         }
-
       }
   report(times)
   if (values.only === undefined) {
@@ -236,7 +235,14 @@ function report(times: Map<string, number[]>): void {
 /** Ratios of medians. What is remembered or bounded does not grow with the library; what is counted anew may take twice what the database takes for it. */
 function verdicts(times: Map<string, number[]>, mixed: { big: Mixed[]; small: Mixed[] }): void {
   const p50 = (name: string, side = big) => median(sorted(times, name, side))
-  for (const name of ['books, first page', 'books, first page again', 'condition again', 'common word again', 'rare word', 'series with counts'])
+  for (const name of [
+    'books, first page',
+    'books, first page again',
+    'condition again',
+    'common word again',
+    'rare word',
+    'series with counts',
+  ])
     verdict(`${name}, ratio to that of the small library`, p50(name) / p50(name, small), { atMost: 1.5 })
   verdict('books, first page, the plain statement to it', p50('plain books, first page') / p50('books, first page'), { atLeast: 0.5 })
   for (const name of ['condition, first time', 'common word, first time'])
@@ -246,7 +252,9 @@ function verdicts(times: Map<string, number[]>, mixed: { big: Mixed[]; small: Mi
     rates,
     mixed.small.map(({ perSecond }) => perSecond),
   )
-  console.log(`mixed lists over 16 connections: ${Math.round(median(rates))} a second, p99 ${round(median(mixed.big.map(({ p99 }) => p99)))} ms; ${note}`)
+  console.log(
+    `mixed lists over 16 connections: ${Math.round(median(rates))} a second, p99 ${round(median(mixed.big.map(({ p99 }) => p99)))} ms; ${note}`,
+  )
   verdict('mixed lists a second, ratio to the small library', ratio, { atLeast: 0.67 })
 }
 

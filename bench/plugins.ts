@@ -266,7 +266,9 @@ try {
   const callRatio = table.isolate['1 KB call p50 ms'] / table['JSON-RPC child']['1 KB call p50 ms']
   verdict("warm 1 KB call, ratio to the child's", callRatio, { atMost: BARS.call })
   verdict('load of a 100 KB plugin into a warm runner, ratio to the start of a child', median(loads) / startMs, { atMost: BARS.load })
-  verdict('recovery after SIGKILL with a warm spare, ratio to the start of a child', median(recoveries) / startMs, { atMost: BARS.recovery })
+  verdict('recovery after SIGKILL with a warm spare, ratio to the start of a child', median(recoveries) / startMs, {
+    atMost: BARS.recovery,
+  })
   verdict(`${PLUGINS} plugins in one runner in MB`, twenty, { atMost: BARS.memoryMb })
 } finally {
   supervisor.close()

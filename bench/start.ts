@@ -84,7 +84,16 @@ async function startDatabase(): Promise<number> {
   const cluster = join(folder, 'data', 'postgres')
   const runner = await findPostgresRunner(join(folder, 'data'))
   const began = performance.now()
-  const child = launchPostgres(runner, cluster, ['-D', cluster, '-c', 'listen_addresses=127.0.0.1', '-c', `port=${port}`, '-c', 'unix_socket_directories='])
+  const child = launchPostgres(runner, cluster, [
+    '-D',
+    cluster,
+    '-c',
+    'listen_addresses=127.0.0.1',
+    '-c',
+    `port=${port}`,
+    '-c',
+    'unix_socket_directories=',
+  ])
   for (const stream of [child.stdout, child.stderr]) stream?.resume()
   const ended = once(child, 'exit')
   try {

@@ -33,7 +33,9 @@ export async function copyOut(client: pg.Client): Promise<CopiedTable[]> {
     )
     const chunks: Buffer[] = []
     const [{ columns }] = rows as [{ columns: string }]
-    await run(client, `COPY ${table} (${columns}) TO STDOUT`, { handleCopyData: ({ chunk }: { chunk: Buffer }) => void chunks.push(Buffer.from(chunk)) })
+    await run(client, `COPY ${table} (${columns}) TO STDOUT`, {
+      handleCopyData: ({ chunk }: { chunk: Buffer }) => void chunks.push(Buffer.from(chunk)),
+    })
     copied.push({ table, columns, chunks })
   }
   return copied
@@ -43,7 +45,9 @@ export async function copyOut(client: pg.Client): Promise<CopiedTable[]> {
 export async function copyIn(client: pg.Client, copied: readonly CopiedTable[]): Promise<number> {
   let ms = 0
   for (const { table, columns, chunks } of copied) {
-    await client.query(`CREATE TABLE bare_${table} (LIKE ${table} INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING CONSTRAINTS, PRIMARY KEY (id))`)
+    await client.query(
+      `CREATE TABLE bare_${table} (LIKE ${table} INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING CONSTRAINTS, PRIMARY KEY (id))`,
+    )
     const begun = performance.now()
     await run(client, `COPY bare_${table} (${columns}) FROM STDIN`, {
       handleCopyInResponse: (connection: CopyConnection) => {

@@ -13,7 +13,7 @@ import { QUARANTINE } from '#plugins/host/plugin-health.ts'
 import { countFailures, listFailures, listPluginStatuses } from '#plugins/host/plugin-store.ts'
 import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/logs/lines.ts'
 import type { PluginLogs, RecordedCall } from '#plugins/logs/plugin-logs.ts'
-import { mayRead, PRIVATE, wordsFor } from '#plugins/logs/private-words.ts'
+import { mayRead, PRIVATE, wordsFor } from '#core/account/private-words.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 
 type Services = Needs<'database' | 'plugins'>

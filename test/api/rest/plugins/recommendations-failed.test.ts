@@ -1,5 +1,5 @@
 import t from 'tap'
-import { PRIVATE } from '#plugins/logs/private-words.ts'
+import { PRIVATE } from '#core/account/private-words.ts'
 import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { item, openRecommendationServer, type RecommendationList } from '#test/support/user-plugin-server.ts'
 

@@ -195,9 +195,7 @@ class Calls implements PluginCalls {
     }
   }
 
-  end(pluginId: string, userId: string | null): Promise<void> {
-    return this.#checks.end({ pluginId, userId })
-  }
+  readonly end: PluginCalls['end'] = (pluginId, userId) => this.#checks.end({ pluginId, userId })
 
   readonly whileAllowed: IsolateChecks['whileAllowed'] = (...given) => this.#checks.whileAllowed(...given)
 

@@ -110,30 +110,37 @@ class Pictures implements PluginPictures {
     const picture = this.#tokens.read(token, { pluginId, userId }) ?? refuse('not_found', UNKNOWN)
     const { url, isOwn } = picture
     const key = JSON.stringify([pluginId, url])
-    const allow = () => this.#allow(pluginId, { url, userId, isOwn })
-    return await this.#options.plugins.whileAllowed({ pluginId, userId }, allow, signal, async (plugin, signal) => {
-      const known = this.#cache.get(key)
-      if (known !== undefined) return known
-      return await this.#underWay.join(key, signal, async (signal) => {
-        const drawn = await this.#draw(plugin, { url, userId, signal })
-        this.#cache.set(key, drawn)
-        return drawn
+    const allow = async () => {
+      if (!isOwn && (await findUser(this.#options.database, userId))?.isActive !== true) refuse('not_found', UNKNOWN)
+      return await this.#allow(pluginId, url, isOwn ? userId : null)
+    }
+    try {
+      return await this.#options.plugins.whileAllowed({ pluginId, userId }, allow, signal, async (plugin, signal) => {
+        const known = this.#cache.get(key)
+        if (known !== undefined) return known
+        return await this.#underWay.join(key, signal, async (signal) => {
+          const drawn = await this.#draw(plugin, { url, userId, signal })
+          this.#cache.set(key, drawn)
+          return drawn
+        })
       })
-    })
+    } catch (error) {
+      if (error instanceof CoverError) return refuse(REFUSALS[error.code], error.message)
+      throw error
+    }
   }
 
-  /** The plugin, when it may contact the host of a picture for the user. @throws not_found, conflict */
-  async #allow(pluginId: string, { url, userId, isOwn }: { url: string; userId: string; isOwn: boolean }): Promise<InstalledPlugin> {
-    const { database, egress } = this.#options
-    const { plugin } = await getRunnable(this.#options, pluginId, isOwn ? userId : null)
-    if ((await findUser(database, userId))?.isActive !== true) refuse('not_found', UNKNOWN)
-    const checked = checkedAddress(url, requestRules(plugin, egress.local))
-    return 'problem' in checked ? refuse('conflict', checked.problem) : plugin
+  /** The plugin, when it may contact the host of a picture. @throws not_found, conflict, CoverError */
+  async #allow(pluginId: string, url: string, userId: string | null): Promise<InstalledPlugin> {
+    const { plugin } = await getRunnable(this.#options, pluginId, userId)
+    const checked = checkedAddress(url, requestRules(plugin, this.#options.egress.local))
+    if ('problem' in checked) throw new CoverError('permission', checked.problem)
+    return plugin
   }
 
   readonly download: DownloadCover = async ({ url, pluginId, userId, signal }) => {
+    const allow = () => this.#allow(pluginId, url, null)
     try {
-      const allow = async () => (await getRunnable(this.#options, pluginId, null)).plugin
       return await this.#options.plugins.whileAllowed({ pluginId, userId }, allow, signal, (plugin, signal) =>
         this.#fetch(plugin, { url, userId, signal }),
       )
@@ -149,18 +156,13 @@ class Pictures implements PluginPictures {
     const { id: pluginId, key, version, manifest } = plugin
     const codeOf = (error: unknown) => (error instanceof CoverError ? error.code : 'server')
     const rules = requestRules(plugin, egress.local)
-    return recordContacts(plugins.logs, { pluginId, key, version, method: PICTURE_METHOD, userId, codeOf }, async (onContact) => {
-      const checked = checkedAddress(url, rules)
-      if ('problem' in checked) onContact(checked.host, 'permission', 0)
-      return await downloadCover(egress, { url, caller: key, rules, rates: manifest.http?.rateLimit, onContact, signal })
-    })
+    return recordContacts(plugins.logs, { pluginId, key, version, method: PICTURE_METHOD, userId, codeOf }, (onContact) =>
+      downloadCover(egress, { url, caller: key, rules, rates: manifest.http?.rateLimit, onContact, signal }),
+    )
   }
 
   async #draw(plugin: InstalledPlugin, wanted: { url: string; userId: string; signal: AbortSignal }): Promise<DrawnPicture> {
-    const { bytes } = await this.#fetch(plugin, wanted).catch((error: unknown) => {
-      if (error instanceof CoverError) return refuse(REFUSALS[error.code], error.message)
-      throw error
-    })
+    const { bytes } = await this.#fetch(plugin, wanted)
     const drawn = await this.#options.resizeImage({ bytes, width: LONGEST_SIDE, height: LONGEST_SIDE, format: 'webp' })
     if ('problem' in drawn)
       return refuse('invalid_value', `The picture at ${new URL(wanted.url).host} is damaged or too large to be decoded.`)

@@ -49,7 +49,8 @@ export async function findOwn(
 }
 
 /** @throws conflict always */
-function refusePaused({ manifest: { name } }: InstalledPlugin, pause: NonNullable<ReturnType<typeof pauseOf>>): never {
+function refusePaused({ manifest }: InstalledPlugin, pause: NonNullable<ReturnType<typeof pauseOf>>): never {
+  const name = quotedText(manifest.name)
   if (pause === 'disabled') refuse('conflict', `The user has disabled ${name}.`)
   if (pause === 'changed')
     refuse('conflict', `${name} asks for something else than the user has agreed to, and waits until the user enables it again.`)

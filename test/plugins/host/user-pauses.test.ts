@@ -18,7 +18,7 @@ const manifestOf = (version: string, hosts: string[]) => ({
   permissions: { network: hosts.map((host) => ({ host, reason: 'Lists' })), networkFromConfig: ['site'] },
 })
 
-t.test('a user for whom a plugin pauses hears of it, once for each pause, and the log says for how many', async (t) => {
+t.test('a user for whom a plugin pauses is told, once for each pause, and the log says for how many', async (t) => {
   const said: string[] = []
   const log = { ...silentLog, info: (_fields: object, message: string) => void said.push(message) }
   const { host, database, run } = await openTestHost(t, fine, { log })

@@ -137,8 +137,8 @@ t.test('administrators see that a task of a user failed, and nothing that the pl
   const [admin] = await database('users').where({ role: 'admin' }).pluck('id')
   /** What both receive as an event, by its time. */
   const told = async () => {
-    const [news] = await listTaskEvents(database, [json.taskId])
-    const { event, ...reach } = news as NewAnnouncement
+    const [listed] = await listTaskEvents(database, [json.taskId])
+    const { event, ...reach } = listed as NewAnnouncement
     const announcement = { ...reach, id: '1', event: { ...event, timestamp: new Date().toISOString() } as CarrelEvent }
     const decision = await audience.decide([announcement], [admin, userId])
     return [admin, userId].map((id) => JSON.stringify(decision.show(follower(id) as Follower, announcement)))

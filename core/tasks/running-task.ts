@@ -40,7 +40,8 @@ export class RunningTask {
       ...(userId && { userId }),
       ...(parentId && { parentId }),
       ...(worked && { worked }),
-      progress: (current, total, message) => report({ id, current: Math.round(current), total: Math.round(total), message: escapedText(message ?? '') }),
+      progress: (current, total, message) =>
+        report({ id, current: Math.round(current), total: Math.round(total), message: escapedText(message ?? '') }),
     }
   }
 }

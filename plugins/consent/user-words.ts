@@ -33,7 +33,9 @@ export function describeForUser(
     ...describeSignIn(auth),
     ...describeSettings(userConfig),
     ...(quotaKB > 0 ? [`stores up to ${quotaKB} KB about you`] : []),
-    ...[...new Set([...linkUrlsOf(capabilities).map(({ host }) => host), ...(capabilities.webLinks?.hosts ?? [])])].map((host) => `shows links to ${escapedText(host)}`),
+    ...[...new Set([...linkUrlsOf(capabilities).map(({ host }) => host), ...(capabilities.webLinks?.hosts ?? [])])].map(
+      (host) => `shows links to ${escapedText(host)}`,
+    ),
   ]
 }
 

@@ -77,7 +77,14 @@ export class IsolateChecks {
   ): Promise<Value> {
     await this.ready()
     const ended = new AbortController()
-    const one = { of, end: () => allow().then(() => {}, (error: unknown) => ended.abort(error)) }
+    const one = {
+      of,
+      end: () =>
+        allow().then(
+          () => {},
+          (error: unknown) => ended.abort(error),
+        ),
+    }
     this.#work.add(one)
     try {
       return await work(await allow(), AbortSignal.any([signal, ended.signal]))

@@ -91,7 +91,8 @@ class Health implements PluginHealth {
     await recordFailure(this.#options.database, plugin.id, { ...failure, version: plugin.version, message: message.slice(0, 2_000) })
     if (!countsAgainstPlugin(code)) return 'counted'
     const trips = await this.#countFailure(plugin, failure)
-    if (await this.#isHostile(plugin, code)) return (await this.#quarantine(plugin, wordsFor(message, failure.userId, null))) ? 'quarantined' : 'counted'
+    if (await this.#isHostile(plugin, code))
+      return (await this.#quarantine(plugin, wordsFor(message, failure.userId, null))) ? 'quarantined' : 'counted'
     return trips ? 'tripped' : 'counted'
   }
 

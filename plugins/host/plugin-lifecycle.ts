@@ -228,7 +228,10 @@ class Lifecycle implements PluginLifecycle {
         state: 'revoked',
         stateReason: `${plugin.version} was revoked. Its repository says: ${quotedText(reason)}`,
       })
-      this.#options.log.warn({ plugin: plugin.key, version: plugin.version, reason: escapedText(reason) }, 'A plugin was revoked and no longer runs')
+      this.#options.log.warn(
+        { plugin: plugin.key, version: plugin.version, reason: escapedText(reason) },
+        'A plugin was revoked and no longer runs',
+      )
       revoked.push(plugin.id)
     }
     return revoked

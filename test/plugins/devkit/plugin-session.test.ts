@@ -45,7 +45,9 @@ t.test('the tool leaves out addresses of hosts that are not declared, as a serve
   const session = await open()
   const searched = await session.call('metadata.series.search', { query: 'x', limit: 1 })
   t.match(searched.answer, { results: [{ coverUrl: null }] })
-  t.match(searched.trace.log, [{ level: 'warn', message: /A picture was left out of the answer: https:\/\/collector\.example is not a host/ }])
+  t.match(searched.trace.log, [
+    { level: 'warn', message: /A picture was left out of the answer: https:\/\/collector\.example is not a host/ },
+  ])
   const { answer, trace } = await session.call('metadata.series.get', { externalId: '1' })
   t.same((answer as { externalLinks: object[] }).externalLinks, [{ label: 'Here', url: 'https://links.example.org/2' }])
   t.match(answer, { externalUrl: 'https://links.example.org/1', coverUrl: 'https://api.example.org/1.jpg' })

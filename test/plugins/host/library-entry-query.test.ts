@@ -192,7 +192,7 @@ t.test('nobody who rates, leaves or changes a rating can be computed from the av
   t.equal(await average(), 60, 'nor does the same one by leaving')
   for (const [user, rating] of ratings) {
     const seen = new Set<number | null>()
-    for (let other = 0; other <= 100; other += 5) {
+    for (let other = 1; other <= 100; other += 5) {
       await edit(user, other)
       seen.add(await average())
     }
@@ -200,7 +200,7 @@ t.test('nobody who rates, leaves or changes a rating can be computed from the av
       [...seen].every((one) => one !== null && one % 10 === 0),
       'tens',
     )
-    t.ok(seen.size <= 3, `21 ratings of one look like ${seen.size}`)
+    t.ok(seen.size <= 3, `20 ratings of one look like ${seen.size}`)
     await edit(user, rating)
     await leave(user)
     t.equal(await average(), null, 'four who stay have no average, so there is no difference to one that left')

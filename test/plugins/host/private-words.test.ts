@@ -52,7 +52,7 @@ t.test('what is left out of an answer for a user is not in the log of the server
 })
 
 t.test('an update that cannot convert the data of a user tells who updates nothing about it', async (t) => {
-  const { host, database, addReader } = await openLogged(t)
+  const { host, addReader } = await openLogged(t)
   const main = `export default {
     async migrate(ctx) { if ((await ctx.storage.get('data')) !== null) throw new Error('${WORDS}') },
     recommendations: { async get(_, ctx) { await ctx.storage.set('data', 1); return { recommendations: [] } } },

@@ -45,7 +45,7 @@ export function openPluginHost({ database, supervisor, egress, log, secrets, ena
     onTripped: (plugin, reason) => lifecycle.onTripped(plugin, reason),
     onSuccess: (plugin) => lifecycle.onSuccess(plugin),
   })
-  return Object.assign(openPluginAdministration({ database, egress, enabled, health, credentials, calls, revocationOf }), {
+  return Object.assign(openPluginAdministration({ database, log, egress, enabled, health, credentials, calls, revocationOf }), {
     ...{ credentials, logs },
     install: lifecycle.install.bind(lifecycle),
     consent: lifecycle.consent.bind(lifecycle),
@@ -58,6 +58,7 @@ export function openPluginHost({ database, supervisor, egress, log, secrets, ena
     attempt: calls.attempt.bind(calls),
     runApart: calls.runApart.bind(calls),
     end: calls.end.bind(calls),
+    whileAllowed: calls.whileAllowed,
     close: calls.close.bind(calls),
   })
 }

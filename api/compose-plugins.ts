@@ -68,8 +68,7 @@ export async function openPlugins(dependencies: PluginDependencies): Promise<Plu
   const templates = openTemplates(supervisor)
   const secrets = await credentialKeys(settings)
   const plugins = openPluginHost({ database, supervisor, egress, log, secrets, enabled })
-  const { logs } = plugins
-  const pluginPictures = openPluginPictures({ database, egress, logs, resizeImage, secrets, enabled })
+  const pluginPictures = openPluginPictures({ database, egress, plugins, resizeImage, secrets, enabled })
   const providers = openProviderClient({ database, plugins })
   const proposals = openProposals({ database, providers, downloadCover: pluginPictures.download, drawCover, settings, log })
   const matching = openMatching({ database, providers, proposals, rules, settings, render: templates.renderMany })

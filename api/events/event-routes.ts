@@ -14,7 +14,7 @@ const mediaTypes = ['text/event-stream']
 
 const TASKS: ReadonlySet<EventType> = new Set(['task_updated'])
 const SCANS: ReadonlySet<EventType> = new Set(['scan_updated'])
-const NO_ENTITIES = /^(task|queue|scan|progress)_/
+const NO_ENTITIES = /^(task|queue|scan|progress|user_plugin)_/
 const ENTITIES: ReadonlySet<EventType> = new Set(EVENT_TYPES.filter((type) => !NO_ENTITIES.test(type)))
 
 /** `reload` is always sent. */

@@ -3,6 +3,7 @@ import type { Knex } from 'knex'
 import { isAdministrator } from '#core/account/caller.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
 import { PERMISSIONS, type Permission } from '#core/account/permission.ts'
+import { wordsFor } from '#core/account/private-words.ts'
 import { visibleToUser } from '#core/account/visibility.ts'
 import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
 import type { Audience, Decision, Follower } from '#core/events/follow.ts'
@@ -30,6 +31,7 @@ const NEEDED: Record<Exclude<EventType, 'cover_updated'>, Permission | null> = {
   plugin_enabled: 'system-admin',
   plugin_disabled: 'system-admin',
   plugin_deleted: 'system-admin',
+  user_plugin_paused: 'progress-read',
   progress_updated: 'progress-read',
   progress_deleted: 'progress-read',
   scan_updated: 'libraries-read',
@@ -73,13 +75,13 @@ export const openEventAudience = (database: Knex): Audience => ({
         if (needed !== null && !follower.permissions.has(needed)) return null
         if (userId !== undefined && userId !== follower.userId && (event.type !== 'task_updated' || !isAdministrator(follower))) return null
         const group = groups.get(follower.userId)
-        if (group === undefined) return eventFor(follower, event)
+        if (group === undefined) return eventFor(follower, event, userId)
         const { tagSets = [] } = announcement
         if (tagSets.length > 0 && !tagSets.some((_, at) => seen.has(`${group} ${tagSetId(announcement, at)}`))) return null
         const seriesId = seriesOf(announcement)
-        if (seriesId !== undefined) return seen.has(`${group} ${seriesId}`) ? eventFor(follower, event) : null
+        if (seriesId !== undefined) return seen.has(`${group} ${seriesId}`) ? eventFor(follower, event, userId) : null
         const known = withoutCounts(event)
-        return known && eventFor(follower, known)
+        return known && eventFor(follower, known, userId)
       },
     }
   },
@@ -159,9 +161,14 @@ function withoutCounts(event: CarrelEvent): CarrelEvent | null {
   return known
 }
 
-/** Messages name files as REST shows them to this caller; most events are the same for everybody, and such an event is serialized once. */
-function eventFor(follower: Follower, event: CarrelEvent): CarrelEvent {
+/**
+ * Messages name files as REST shows them to this caller, and say nothing about another user; most events are the same for everybody, and such an event is
+ * serialized once.
+ * @param ownerId the only user whom the event concerns
+ */
+function eventFor(follower: Follower, event: CarrelEvent, ownerId: string | undefined): CarrelEvent {
   const caller = follower as { permissions: ReadonlySet<Permission> }
+  const readable = (message: string) => visibleMessage(caller, wordsFor(message, ownerId ?? null, follower.userId))
   if (event.type === 'scan_updated' && event.errors.length > 0)
     return { ...event, errors: caller.permissions.has('libraries-write') ? event.errors.map((error) => visibleMessage(caller, error)) : [] }
   if (event.type !== 'task_updated') return event
@@ -169,7 +176,7 @@ function eventFor(follower: Follower, event: CarrelEvent): CarrelEvent {
   if (error === undefined && progress?.message === undefined) return event
   return {
     ...event,
-    ...(error !== undefined && { error: visibleMessage(caller, error) }),
-    ...(progress?.message !== undefined && { progress: { ...progress, message: visibleMessage(caller, progress.message) } }),
+    ...(error !== undefined && { error: readable(error) }),
+    ...(progress?.message !== undefined && { progress: { ...progress, message: readable(progress.message) } }),
   }
 }

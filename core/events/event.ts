@@ -42,6 +42,7 @@ const EVENT_MEMBERS = {
   plugin_enabled: ofPlugin,
   plugin_disabled: ofPlugin,
   plugin_deleted: ofPlugin,
+  user_plugin_paused: ofPlugin,
   progress_updated: ofBook,
   progress_deleted: ofBook,
   scan_updated: {

@@ -48,7 +48,7 @@ function keyOf(event: CarrelEvent, userId: string | undefined): string {
   if ('seriesId' in event) return `${type} ${event.seriesId} ${event.type === 'series_bulk_purged' ? event.count : ''}`
   if ('collectionId' in event) return `${type} ${event.collectionId}`
   if ('readListId' in event) return `${type} ${event.readListId}`
-  if ('pluginId' in event) return `${type} ${event.pluginId}`
+  if ('pluginId' in event) return `${type} ${event.pluginId} ${userId ?? ''}`
   return `${type} ${'libraryId' in event ? event.libraryId : ''} ${userId ?? ''}`
 }
 

@@ -3,6 +3,7 @@ import type { Context } from '#core/conditions/context.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { isPlainIdentifier } from '#core/fields/identifier-form.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import { type Application, listApplications } from '#core/matching/application-store.ts'
 import type { Applied, ProposalPreview, Proposals, Target } from '#core/matching/apply-proposal.ts'
 import { openRecordFinder } from '#core/matching/find-record.ts'
@@ -163,7 +164,8 @@ class ProviderMatching implements Matching {
   async autoMatch(target: Target, how: AutoMatch): Promise<Matched> {
     const provider = await this.#dependencies.providers.find(how.pluginId)
     if (provider === null) return skip('plugin_not_found', `There is no plugin ${how.pluginId}.`)
-    const { name, state, methods } = provider
+    const { state, methods } = provider
+    const name = quotedText(provider.name)
     if (state !== 'enabled') return skip('plugin_disabled', `${name} is ${state}.`)
     if (!methods.includes(`metadata.${target.kind}.get`))
       return skip('no_matching_targets', `${name} has no metadata of ${target.kind === 'book' ? 'books' : 'series'}.`)

@@ -63,7 +63,7 @@ const QUOTED_LENGTH_MAX = 60
 function errorOf({ name }: Provider, stored: StoredRecommendations, isGone: boolean): RecommendationList['lastError'] {
   const { lastError, lastErrorCode: code, lastErrorAt: at } = stored
   if (lastError === null || code === null || at === null) return null
-  return { code, message: isGone ? `${name} could not make a list.` : lastError, at }
+  return { code, message: isGone ? `${quotedText(name)} could not make a list.` : lastError, at }
 }
 
 /** Registers the task that makes the lists; call before `tasks.start()`. */
@@ -92,7 +92,7 @@ class StoredRecommendationLists implements Recommendations {
     const what =
       pluginId === null ? 'You have enabled no plugin that recommends' : `You have not enabled a plugin ${pluginId} that recommends`
     const tool = offered[0]?.provider
-    const but = tool === undefined ? '' : ` but ${tool.name}, which is for tests: name it with pluginId=${tool.id}`
+    const but = tool === undefined ? '' : ` but ${quotedText(tool.name)}, which is for tests: name it with pluginId=${tool.id}`
     return refuse('not_found', `${what}${but}; GET /api/v1/user/plugins lists your plugins, and those that wait for your consent again.`)
   }
 

@@ -48,13 +48,14 @@ export function openReporting({ database, providers, log }: Pick<RefreshDependen
     try {
       const answer = await providers.dismiss(user, dismissal, signal)
       if ('failure' in answer) {
-        log.debug({ failure: answer.failure, pluginId: user.pluginId }, notReported)
+        const { code, callId } = answer.failure
+        log.debug({ code, callId, pluginId: user.pluginId }, notReported)
         return false
       }
       await recordReported(database, user, dismissal.externalId)
       return true
     } catch (error) {
-      log.debug({ err: error, pluginId: user.pluginId }, notReported)
+      log.debug({ ...(error instanceof AppError ? { code: error.code } : { err: error }), pluginId: user.pluginId }, notReported)
       return false
     }
   }

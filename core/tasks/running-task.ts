@@ -1,3 +1,4 @@
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { TaskRun, TaskType } from '#core/tasks/task.ts'
 import { attemptOf } from '#core/tasks/task-ending.ts'
 import type { BegunTask, Progress } from '#core/tasks/task-store.ts'
@@ -39,7 +40,8 @@ export class RunningTask {
       ...(userId && { userId }),
       ...(parentId && { parentId }),
       ...(worked && { worked }),
-      progress: (current, total, message) => report({ id, current: Math.round(current), total: Math.round(total), message: message ?? '' }),
+      progress: (current, total, message) =>
+        report({ id, current: Math.round(current), total: Math.round(total), message: escapedText(message ?? '') }),
     }
   }
 }

@@ -1,3 +1,4 @@
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import { FinalFailure, taskErrorMessage } from '#core/tasks/task.ts'
 
 /** The first try and three more; graphile-worker determines the pauses: 2.7, 7.4 and 20 seconds. */
@@ -30,12 +31,9 @@ export function judgeEnding(ending: Ending, attempt: number): Verdict {
   const none = { result: undefined, isFinal: false, isHandedBack: false }
   if (isStopping && !isCanceled) return { ...none, status: 'pending', lastError: null, isHandedBack: true }
   const isFinal = error instanceof FinalFailure
-  const lastError = cleanText(taskErrorMessage(error))
+  const lastError = escapedText(taskErrorMessage(error))
   return { ...none, lastError, isFinal, status: isFinal || attempt >= TRIES_MAX ? 'failed' : 'pending' }
 }
 
 /** How long graphile-worker waits before it retries a job that failed so often, in seconds. */
 export const backoffSeconds = (jobAttempts: number) => Math.exp(Math.min(jobAttempts, BACKOFF_STEPS_MAX))
-
-/** PostgreSQL cannot store NUL or lone surrogates. */
-export const cleanText = (text: string) => text.toWellFormed().replaceAll('\0', '\ufffd')

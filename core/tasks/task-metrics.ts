@@ -1,7 +1,9 @@
 import type { Knex } from 'knex'
+import { wordsFor } from '#core/account/private-words.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
+import { briefText } from '#core/foundation/stranger-text.ts'
 import { DelegatingTaskQueue } from '#core/tasks/delegating-task-queue.ts'
 import { CLASSES, classOf } from '#core/tasks/duration.ts'
 import {
@@ -69,7 +71,7 @@ class HourlyTaskMetrics implements TaskMetrics {
     if (outcome.succeeded) sums.succeeded++
     else {
       sums[outcome.isLast ? 'failed' : 'retried']++
-      sums.last_error = taskErrorMessage(outcome.error).slice(0, MESSAGE_LENGTH_MAX).toWellFormed().replaceAll('\0', '\ufffd')
+      sums.last_error = wordsFor(briefText(taskErrorMessage(outcome.error), MESSAGE_LENGTH_MAX), run.userId ?? null, null)
       sums.last_error_at = new Date().toISOString()
       // Tries of one task count as one run.
       if (!outcome.isLast) return

@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { type Caller, isAdministrator } from '#core/account/caller.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
+import { wordsFor } from '#core/account/private-words.ts'
 import { isRestricted } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -62,6 +63,7 @@ interface TaskRow {
   params: unknown
   result: unknown
   last_error: string | null
+  user_id: string | null
   created_at: Date
   scheduled_for: Date
   started_at: Date | null
@@ -121,7 +123,7 @@ async function readTasks(database: Knex, by: Caller | null, choose: (tasks: Knex
   if (restricted) tasks.modify(withoutHidden(database, restricted))
   const { rows } = await database.raw(SELECT, { tasks })
   return (rows as TaskRow[]).map((row) => {
-    const task = by === null ? taskOf(row) : withoutPaths(by, taskOf(row))
+    const task = by === null ? taskOf(row) : readableBy(by, taskOf(row), row.user_id)
     if (!restricted || task.bookId !== null || task.seriesId !== null) return task
     // Errors of a library task may name files of any series, its result counts all series, and tasks of many series list their ids.
     const { progress: _, ...known } = task
@@ -129,13 +131,14 @@ async function readTasks(database: Knex, by: Caller | null, choose: (tasks: Knex
   })
 }
 
-/** Error and progress messages may contain paths of files. */
-function withoutPaths(by: Caller, task: TaskRecord): TaskRecord {
+/** Error and progress messages may contain paths of files, and what a plugin says about its user. */
+function readableBy(by: Caller, task: TaskRecord, ownerId: string | null): TaskRecord {
+  const readable = (message: string) => visibleMessage(by, wordsFor(message, ownerId, by.userId))
   const { lastError, progress } = task
   return {
     ...task,
-    lastError: lastError === null ? null : visibleMessage(by, lastError),
-    ...(progress?.message !== undefined && { progress: { ...progress, message: visibleMessage(by, progress.message) } }),
+    lastError: lastError === null ? null : readable(lastError),
+    ...(progress?.message !== undefined && { progress: { ...progress, message: readable(progress.message) } }),
   }
 }
 

@@ -3,11 +3,12 @@ import type { Knex } from 'knex'
 import { duringWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import { RunningTask } from '#core/tasks/running-task.ts'
 import { StatementBatch } from '#core/tasks/statement-batch.ts'
 import { FinalFailure, type TaskHandler, type TaskType } from '#core/tasks/task.ts'
 import type { TaskAnnouncer } from '#core/tasks/task-announcer.ts'
-import { attemptOf, backoffSeconds, cleanText, type Ending, judgeEnding } from '#core/tasks/task-ending.ts'
+import { attemptOf, backoffSeconds, type Ending, judgeEnding } from '#core/tasks/task-ending.ts'
 import type { ClaimedJob } from '#core/tasks/task-lane.ts'
 import {
   addJobs,
@@ -168,7 +169,7 @@ export class TaskRunner {
     } catch (error) {
       if (this.#isStopping) throw new TryAgain('The database is unreachable')
       this.#log.warn({ err: error, taskId: end.id }, 'Could not store the result of a task')
-      const lastError = `Could not store its result: ${cleanText(error instanceof Error ? error.message : '')}`
+      const lastError = `Could not store its result: ${escapedText(error instanceof Error ? error.message : '')}`
       return await this.#ends.add({ ...end, status: 'failed', result: undefined, lastError, isFinal: true })
     }
   }

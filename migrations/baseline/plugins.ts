@@ -205,8 +205,8 @@ export const PLUGINS = `
     message text NOT NULL,
     -- Where in the sources of the plugin; null if the version has no source map.
     source text,
-    -- The user for whom the plugin was called; null for none.
-    user_id uuid REFERENCES users ON DELETE SET NULL,
+    -- The user for whom the plugin was called; null for none. What it says is for that user alone, so it goes with the user.
+    user_id uuid REFERENCES users ON DELETE CASCADE,
     call_id uuid NOT NULL,
     occurred_at timestamptz NOT NULL DEFAULT now()
   );
@@ -229,7 +229,7 @@ export const PLUGINS = `
   CREATE TRIGGER plugins_gone AFTER DELETE ON plugins FOR EACH ROW EXECUTE FUNCTION carrel_plugin_withdrawn();
   CREATE TRIGGER user_plugins_withdrawn AFTER UPDATE OF enabled, config, agreed_sha256 ON user_plugins FOR EACH ROW EXECUTE FUNCTION carrel_plugin_withdrawn();
   CREATE TRIGGER user_plugins_gone AFTER DELETE ON user_plugins FOR EACH ROW EXECUTE FUNCTION carrel_plugin_withdrawn();
-  -- A deleted user's plugins are deleted too.
   CREATE TRIGGER users_withdrawn AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (OLD.is_active AND NOT NEW.is_active)
     EXECUTE FUNCTION carrel_plugin_withdrawn();
+  CREATE TRIGGER users_gone AFTER DELETE ON users FOR EACH ROW EXECUTE FUNCTION carrel_plugin_withdrawn();
 `

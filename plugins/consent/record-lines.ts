@@ -46,7 +46,19 @@ const hostNotes = (...hosts: string[]): Pick<Entry, 'said' | 'remarks'> => ({
   remarks: hosts.flatMap(remarksOnHost),
 })
 
-function identityEntries({ manifest, signedBy, repository }: ConsentRecord): Entry[] {
+type Identified = Pick<ConsentRecord, 'signedBy' | 'repository'> & {
+  manifest: Pick<RecordManifest, 'id' | 'name' | 'author' | 'description' | 'license' | 'homepage' | 'repository'>
+}
+
+/** Who made a package, who signed it and where it comes from, in lines. */
+export const describeIdentity = (record: Identified): string[] =>
+  identityEntries(record).flatMap(({ text, said = [], remarks = [] }) => [
+    text,
+    ...said.flatMap(([label, words]) => strangerLines(label, words)),
+    ...remarks.map((remark) => `Note: ${remark}`),
+  ])
+
+function identityEntries({ manifest, signedBy, repository }: Identified): Entry[] {
   const { id, name, author, description, license, homepage, repository: sources } = manifest
   const said: Said[] = [['the author names it', name]]
   if (author) said.push(['the author is', author.name])

@@ -1,21 +1,24 @@
 import { escapedText, strangerLines } from '#core/foundation/stranger-text.ts'
 import type { userRecordOf } from '#plugins/consent/record.ts'
+import { describeIdentity } from '#plugins/consent/record-lines.ts'
 import { linkUrlsOf, type Manifest } from '#plugins/packages/manifest.ts'
 
-type Told = Pick<Manifest, 'capabilities' | 'permissions' | 'auth' | 'userConfig' | 'author'>
+type Told = Omit<Manifest, 'manifestVersion' | 'main' | 'version' | 'engine'>
 
 /**
  * What a plugin asks of one user, in lines to read before agreeing. Words of its author stand on lines of their own, marked.
  * @param configuredHosts the hosts that an administrator has entered, by the member of the configuration
  */
 export function describeForUser(
-  { manifest }: ReturnType<typeof userRecordOf>,
+  { manifest, signedBy, repository }: ReturnType<typeof userRecordOf>,
   configuredHosts: Readonly<Record<string, string | null>>,
 ): string[] {
-  const { capabilities, permissions = {}, auth, userConfig } = manifest as Told
+  const told = manifest as Told
+  const { capabilities, permissions = {}, auth, userConfig } = told
   const library = permissions.library ?? []
   const quotaKB = permissions.storage?.quotaKB ?? 0
   return [
+    ...describeIdentity({ manifest: told, signedBy, repository }),
     ...(capabilities.recommendations ? [`runs for you to recommend series (${capabilities.recommendations.methods.join(', ')})`] : []),
     ...(permissions.network ?? []).flatMap(({ host, methods = ['GET'], reason }) => [
       `connects to ${escapedText(host)} (${methods.join(', ')})`,
@@ -30,7 +33,9 @@ export function describeForUser(
     ...describeSignIn(auth),
     ...describeSettings(userConfig),
     ...(quotaKB > 0 ? [`stores up to ${quotaKB} KB about you`] : []),
-    ...[...new Set(linkUrlsOf(capabilities).map(({ host }) => host))].map((host) => `shows links to ${escapedText(host)}`),
+    ...[...new Set([...linkUrlsOf(capabilities).map(({ host }) => host), ...(capabilities.webLinks?.hosts ?? [])])].map(
+      (host) => `shows links to ${escapedText(host)}`,
+    ),
   ]
 }
 

@@ -104,7 +104,8 @@ class OAuthSignIns implements SignIns {
   }
 
   async begin(plugin: SignInPlugin, userId: string, redirectUri: string): Promise<SignInBegun> {
-    const { auth, name } = plugin.manifest
+    const { auth } = plugin.manifest
+    const name = quotedText(plugin.manifest.name)
     if (auth?.type !== 'oauth2' || auth.oauth2 === undefined || auth.scope !== 'user')
       return refuse('invalid_request', `${name} has no service to sign in to.`)
     const { clientId } = await this.#clientOf(plugin.id)
@@ -230,7 +231,7 @@ async function authorizationUrl(
 function codeOf({ error, code }: SignInAnswer, name: string): string {
   if (error !== undefined) {
     const word = ERROR_WORD.test(error) ? ` (${error})` : ''
-    throw new SignInError(`The service did not let ${name} in${word}. Nothing was connected.`)
+    throw new SignInError(`The service did not let ${quotedText(name)} in${word}. Nothing was connected.`)
   }
   if (code === undefined || code === '' || code.length > CODE_LENGTH_MAX)
     throw new SignInError('The service sent no code. Nothing was connected.')

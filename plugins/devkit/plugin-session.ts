@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
+import { withinGrants } from '#plugins/host/answer-addresses.ts'
 import type { HostCaller } from '#plugins/host/host-calls.ts'
 import { pluginProgram } from '#plugins/host/plugin-program.ts'
 import { readResult } from '#plugins/host/results.ts'
@@ -9,6 +10,7 @@ import { readRequest } from '#plugins/network/request.ts'
 import { budgetOf, SETUP } from '#plugins/packages/budgets.ts'
 import { CAPABILITY_METHODS, type Manifest } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { receivedSettings, withoutSecrets } from '#plugins/packages/plugin-config.ts'
 import { type CodePlace, findSource, readSourceMap } from '#plugins/packages/source-map.ts'
 import type { Guest } from '#plugins/runtime/guest.ts'
 import { GuestError, uncaughtMessage } from '#plugins/runtime/guest-error.ts'
@@ -112,7 +114,7 @@ export class PluginSession {
       Object.assign(trace, { cpuMs: 0, wallMs: 0 })
       at = performance.now()
       const text = await this.#run(opened, method, input, trace, budgetOf(this.#granted, method))
-      const answer = readResult(method, text)
+      const answer = this.#withinGrants(method, readResult(method, text), trace)
       // A server would still return the answer, but here the author can fix it.
       const [rejection] = this.#uncaught
       if (rejection) throw new CallProblem('unhandled', uncaughtMessage(rejection.message), trace, sourceIn(this.#built, rejection.places))
@@ -155,11 +157,10 @@ export class PluginSession {
   async #run(opened: Guest, method: string, input: unknown, trace: CallTrace, budget: Budget): Promise<string> {
     const { manifest } = this.#built
     const { library = [], credentials, auth = credentials ? 'connected' : 'none', onLog } = this.#options
-    const config = settle(manifest.config, this.#options.config)
-    const userConfig = settle(manifest.userConfig, this.#options.userConfig)
+    const config = settingsOf(manifest.config, this.#options.config)
+    const userConfig = settingsOf(manifest.userConfig, this.#options.userConfig)
     const egress = tracing(this.#options.egress, trace)
-    const given = this.#options.config ?? {}
-    const caller = callerOf({ manifest, granted: this.#granted, config: given, egress, method })
+    const caller = callerOf({ manifest, granted: this.#granted, config: this.#storedConfig(), egress, method })
     const answer = await opened.call(method, JSON.stringify(input ?? null), budget, {
       more: JSON.stringify({ callId: randomUUID(), plugin: { id: manifest.id, version: manifest.version }, config, userConfig }),
       onRequest: openHostAnswers({ egress, storage: this.#storage, library, auth, credentials })(caller),
@@ -171,6 +172,20 @@ export class PluginSession {
     trace.cpuMs += answer.cpuMs
     trace.wallMs += answer.wallMs
     return answer.text
+  }
+
+  /** The answer as a server gives it to readers. What it leaves out is in the log of the call, as there. */
+  #withinGrants(method: string, answer: unknown, trace: CallTrace): unknown {
+    const { egress, onLog } = this.#options
+    const plugin = { manifest: this.#built.manifest, granted: this.#granted, config: this.#storedConfig(), privateOrigins: [] }
+    return withinGrants(plugin, egress.local, {
+      ...{ method, answer },
+      onLeftOut: (_host, message) => noteLine('log', { level: 'warn', message, data: null }, trace, onLog),
+    })
+  }
+
+  #storedConfig(): Record<string, unknown> {
+    return withoutSecrets(this.#built.manifest.config, this.#options.config ?? {})
   }
 
   #problemOf(error: GuestError, trace: CallTrace): CallProblem {
@@ -209,11 +224,13 @@ function callerOf(given: {
   }
 }
 
-/** The given configuration with the defaults of the manifest, as on a server. */
-function settle(schema: Manifest['config'], given: Record<string, unknown> = {}): Record<string, unknown> {
-  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, { default?: unknown }> }
-  const defaults = Object.entries(properties).filter(([, member]) => member.default !== undefined)
-  return { ...Object.fromEntries(defaults.map(([name, member]) => [name, member.default])), ...given }
+/** The given settings, secrets among them, as the code receives them from a server. @throws GuestError config */
+function settingsOf(schema: Manifest['config'], given: Record<string, unknown> = {}): Record<string, unknown> {
+  try {
+    return receivedSettings(schema, given, given)
+  } catch (error) {
+    throw new GuestError('thrown', error instanceof Error ? error.message : 'The configuration is invalid.', 'config')
+  }
 }
 
 /** A place in the sources, using as much of the map as a server would keep. */

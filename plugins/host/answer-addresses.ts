@@ -1,22 +1,10 @@
 import type { TSchema } from 'typebox'
-import { WEB_PATTERN } from '#core/matching/provider-answers.ts'
 import type { LocalServices } from '#core/settings/local-places.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { checkedAddress, type Granted, linkRules, requestRules } from '#plugins/host/plugin-rules.ts'
-import { RESULT_SCHEMAS } from '#plugins/host/results.ts'
+import { type AnswerShape, isAddress, mapAnswer, RESULT_SCHEMAS } from '#plugins/host/results.ts'
 
-/** A picture is loaded as soon as it is seen, a link when somebody opens it. */
 type AddressKind = 'picture' | 'link'
-
-interface Shape {
-  type?: string
-  anyOf?: Shape[]
-  items?: Shape
-  properties?: Record<string, Shape>
-  required?: string[]
-  pattern?: string
-  'x-address'?: AddressKind
-}
 
 type MapAddress = (address: string, kind: AddressKind) => string | null
 
@@ -25,23 +13,11 @@ type MapAddress = (address: string, kind: AddressKind) => string | null
  */
 export function mapAddresses<Answer>(method: string, answer: Answer, map: MapAddress): Answer {
   const schema = (RESULT_SCHEMAS as Readonly<Record<string, TSchema>>)[method]
-  return schema === undefined ? answer : (mapped(schema as Shape, answer, map) as Answer)
+  if (schema === undefined) return answer
+  return mapAnswer(schema as AnswerShape, answer, (shape, value) =>
+    typeof value === 'string' && isAddress(shape) ? map(value, shape['x-address'] ?? 'link') : value,
+  ) as Answer
 }
-
-function mapped(schema: Shape, value: unknown, map: MapAddress): unknown {
-  const shape = schema.anyOf?.find(({ type }) => type !== 'null') ?? schema
-  if (typeof value === 'string') return shape.pattern === WEB_PATTERN ? map(value, shape['x-address'] ?? 'link') : value
-  if (value === null || typeof value !== 'object') return value
-  if (Array.isArray(value)) {
-    const { items = {} } = shape
-    return value.map((entry) => mapped(items, entry, map)).filter((entry) => !lacksAny(items, entry))
-  }
-  const { properties = {} } = shape
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, mapped(properties[name] ?? {}, member, map)]))
-}
-
-const lacksAny = ({ required = [] }: Shape, entry: unknown): boolean =>
-  entry !== null && typeof entry === 'object' && required.some((name) => (entry as Record<string, unknown>)[name] === null)
 
 /** Hosts of which one call is told that their addresses were left out; a plugin chooses how many there are. */
 const HOSTS_NAMED_MAX = 20

@@ -1,9 +1,11 @@
 import type { Knex } from 'knex'
+import { wordsFor } from '#core/account/private-words.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { copyStorage } from '#plugins/host/plugin-storage-store.ts'
 import { pauseOf } from '#plugins/host/user-consent.ts'
 import { listUsersOf } from '#plugins/host/user-plugin-store.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 interface MigrationDependencies {
   database: Knex
@@ -32,6 +34,11 @@ export async function migrateAll(dependencies: MigrationDependencies, before: In
   const users = (await listUsersOf(dependencies.database, after.id)).filter(
     (own) => own.dataVersion >= from && ['data', null].includes(pauseOf(after, own)),
   )
-  for (const { userId } of users) await migrateOwner(dependencies, after, { userId, from })
+  for (const { userId } of users)
+    await migrateOwner(dependencies, after, { userId, from }).catch((error: unknown) => {
+      // Who updates the plugin is another user.
+      if (!(error instanceof GuestError)) throw error
+      throw new GuestError(error.code, wordsFor(error.message, userId, null), error.own)
+    })
   return users.map(({ userId }) => userId)
 }

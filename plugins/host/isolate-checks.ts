@@ -2,11 +2,17 @@ import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Log } from '#core/foundation/log.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { type Apart, basisOf, type LiveIsolate, type LiveIsolates } from '#plugins/host/live-isolates.ts'
+import { type Apart, basisOf, concerns, type LiveIsolate, type LiveIsolates } from '#plugins/host/live-isolates.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { findOwn, getRunnable, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
 import { announceEnd, type Withdrawal, Withdrawals } from '#plugins/host/withdrawal-store.ts'
 import type { CachingEgress } from '#plugins/network/egress.ts'
+
+/** Whose withdrawals concern something that runs. */
+interface WithdrawnFrom {
+  pluginId: string
+  userId: string | null
+}
 
 interface IsolateChecksOptions {
   database: Knex
@@ -27,6 +33,7 @@ export class IsolateChecks {
   readonly #listener: Withdrawals
   /** This server, among those that hear of an end. */
   readonly #id = randomUUID()
+  readonly #work = new Set<{ of: WithdrawnFrom; end: () => Promise<void> }>()
   #withdrawals = 0
 
   constructor(options: IsolateChecksOptions, isolates: LiveIsolates) {
@@ -57,6 +64,38 @@ export class IsolateChecks {
     await announceEnd(this.#options.database, { ...of, endedBy: this.#id })
   }
 
+  /**
+   * Does work of the server for a plugin, such as fetching a picture, which ends when it is not allowed any more.
+   * @param allow throws while the work is not allowed; its result is for the work
+   * @throws what `allow` does, also when something is withdrawn meanwhile
+   */
+  async whileAllowed<Right, Value>(
+    of: WithdrawnFrom,
+    allow: () => Promise<Right>,
+    signal: AbortSignal,
+    work: (right: Right, signal: AbortSignal) => Promise<Value>,
+  ): Promise<Value> {
+    await this.ready()
+    const ended = new AbortController()
+    const one = {
+      of,
+      end: () =>
+        allow().then(
+          () => {},
+          (error: unknown) => ended.abort(error),
+        ),
+    }
+    this.#work.add(one)
+    try {
+      return await work(await allow(), AbortSignal.any([signal, ended.signal]))
+    } catch (error) {
+      ended.signal.throwIfAborted()
+      throw error
+    } finally {
+      this.#work.delete(one)
+    }
+  }
+
   /** Whether it may still run, with the same rights and settings. */
   async isCurrent({ pluginId, userId, basis }: LiveIsolate): Promise<boolean> {
     try {
@@ -77,7 +116,8 @@ export class IsolateChecks {
     const apart = this.#isolates.listApart(withdrawal).map(async (one) => {
       if (!(await this.#mayFinish(one))) one.guest.close()
     })
-    await Promise.all([...isolates, ...apart])
+    const work = [...this.#work].filter(({ of }) => concerns(withdrawal, of)).map(({ end }) => end())
+    await Promise.all([...isolates, ...apart, ...work])
   }
 
   /** A version that is started beside the running one, such as to migrate data, may finish unless its plugin is stopped meanwhile. */

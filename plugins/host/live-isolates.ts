@@ -58,7 +58,7 @@ export interface Apart {
   guest: Guest
 }
 
-const concerns = (of: Withdrawal, one: { pluginId: string; userId: string | null }): boolean =>
+export const concerns = (of: Withdrawal, one: { pluginId: string; userId: string | null }): boolean =>
   (of.pluginId === null || of.pluginId === one.pluginId) && (of.userId === null || of.userId === one.userId)
 
 interface LiveIsolatesOptions {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
+import { mayRead, wordsFor } from '#core/account/private-words.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -19,7 +20,6 @@ import type { PluginHealth } from '#plugins/host/plugin-health.ts'
 import { cacheScopeOf, findOwn, getRunnable, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
 import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
-import { mayRead } from '#plugins/logs/private-words.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 import type { CachingEgress } from '#plugins/network/egress.ts'
 import { recordContacts } from '#plugins/network/recorded-contacts.ts'
@@ -73,6 +73,8 @@ export interface PluginCalls {
   ): Promise<{ wallMs: number }>
   /** Closes the isolates of a plugin on every server, or those for one user, whose credentials have changed. All other changes do that by themselves. */
   end(pluginId: string, userId: string | null): Promise<void>
+  /** See IsolateChecks. */
+  whileAllowed: IsolateChecks['whileAllowed']
   close(): Promise<void>
 }
 
@@ -193,9 +195,9 @@ class Calls implements PluginCalls {
     }
   }
 
-  end(pluginId: string, userId: string | null): Promise<void> {
-    return this.#checks.end({ pluginId, userId })
-  }
+  readonly end: PluginCalls['end'] = (pluginId, userId) => this.#checks.end({ pluginId, userId })
+
+  readonly whileAllowed: IsolateChecks['whileAllowed'] = (...given) => this.#checks.whileAllowed(...given)
 
   async close(): Promise<void> {
     this.#isolates.close()
@@ -259,14 +261,14 @@ class Calls implements PluginCalls {
   }
 
   async #runIn(isolate: LiveIsolate, setting: CallSetting, running: Running): Promise<{ answer: Answer; result: unknown }> {
-    const { plugin, method, callId, record, text } = running
+    const { plugin, method, callId, userId, record, text } = running
     const budget = budgetOf(plugin.granted as Permissions, method)
     return await duringWork('plugin call', `${plugin.key} ${method} ${callId}`, async () => {
       const answer = await this.#run(isolate.guest, setting, { method, text, budget, record }, running)
       noteWork()
       const onLeftOut = (what: string) => {
         record.log('warn', escapedText(what))
-        this.#options.log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${escapedText(what)}`)
+        this.#options.log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${wordsFor(escapedText(what), userId, null)}`)
       }
       const read = await this.#reader.readResult(method, answer.text, onLeftOut)
       const result = withinGrants(plugin, this.#options.egress.local, {

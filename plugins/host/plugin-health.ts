@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { wordsFor } from '#core/account/private-words.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
@@ -90,7 +91,8 @@ class Health implements PluginHealth {
     await recordFailure(this.#options.database, plugin.id, { ...failure, version: plugin.version, message: message.slice(0, 2_000) })
     if (!countsAgainstPlugin(code)) return 'counted'
     const trips = await this.#countFailure(plugin, failure)
-    if (await this.#isHostile(plugin, code)) return (await this.#quarantine(plugin, message)) ? 'quarantined' : 'counted'
+    if (await this.#isHostile(plugin, code))
+      return (await this.#quarantine(plugin, wordsFor(message, failure.userId, null))) ? 'quarantined' : 'counted'
     return trips ? 'tripped' : 'counted'
   }
 

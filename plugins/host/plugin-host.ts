@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
@@ -9,7 +10,8 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import type { PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
-import { findPlugin, listPlugins, listVersions, lockPlugin, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
+import { findPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
+import { changeForUsers } from '#plugins/host/user-pauses.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
@@ -36,7 +38,7 @@ interface PluginEdit {
 /** Installed plugins, and calls to them. One instance for the server, put together in api/compose-plugin-host.ts. */
 export interface PluginHost
   extends PluginAdministration,
-    Pick<PluginCalls, 'call' | 'attempt' | 'runApart'>,
+    Pick<PluginCalls, 'call' | 'attempt' | 'runApart' | 'whileAllowed'>,
     Pick<PluginLifecycle, 'install' | 'consent' | 'rollBack' | 'setEnabled' | 'uninstall' | 'reset' | 'applyRevocations'> {
   /** Closes the isolates of a plugin for one user, whose credentials have changed. */
   end(id: string, userId: string): Promise<void>
@@ -75,6 +77,7 @@ interface PluginAdministration {
 
 interface AdministrationOptions {
   database: Knex
+  log: Log
   egress: Pick<Egress, 'local'>
   /** False in safe mode. */
   enabled: boolean
@@ -138,9 +141,7 @@ class Administration implements PluginAdministration {
       await this.#options.calls.end(id, null)
     }
     if (secrets !== undefined) await this.#options.credentials.setSettings({ pluginId: id, userId: null }, secrets)
-    await this.#options.database.transaction(async (trx) => {
-      await lockPlugin(trx, before.key)
-      const now = await findPlugin<InstalledPlugin>(trx, id)
+    await changeForUsers(this.#options, before, async (trx, now) => {
       const changed = { ...after, config: config ?? now?.config ?? {} }
       // Others may have changed the hosts or their grants meanwhile: what they have withdrawn stays so, and what they entered is not granted.
       if (privateHosts === undefined) changed.privateOrigins = now?.privateOrigins ?? []

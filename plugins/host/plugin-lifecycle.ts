@@ -3,7 +3,7 @@ import compare from 'semver/functions/compare.js'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
-import { quotedText } from '#core/foundation/stranger-text.ts'
+import { escapedText, quotedText } from '#core/foundation/stranger-text.ts'
 import { cutText } from '#core/foundation/text.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
 import { recordConsent } from '#plugins/consent/consent-store.ts'
@@ -34,13 +34,13 @@ import {
   findPlugin,
   listPlugins,
   listVersions,
-  lockPlugin,
   markRolledBack,
   type PluginChange,
   type PluginState,
   updatePlugin,
   type VersionRow,
 } from '#plugins/host/plugin-store.ts'
+import { changeForUsers } from '#plugins/host/user-pauses.ts'
 import { recordDataVersions } from '#plugins/host/user-plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { PackageOrigin, PluginIdentity } from '#plugins/packages/identity.ts'
@@ -228,7 +228,10 @@ class Lifecycle implements PluginLifecycle {
         state: 'revoked',
         stateReason: `${plugin.version} was revoked. Its repository says: ${quotedText(reason)}`,
       })
-      this.#options.log.warn({ plugin: plugin.key, version: plugin.version, reason }, 'A plugin was revoked and no longer runs')
+      this.#options.log.warn(
+        { plugin: plugin.key, version: plugin.version, reason: escapedText(reason) },
+        'A plugin was revoked and no longer runs',
+      )
       revoked.push(plugin.id)
     }
     return revoked
@@ -323,9 +326,8 @@ class Lifecycle implements PluginLifecycle {
     const after = withVersion(before, version)
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
     const migrated = replaces && compare(version.version, before.version) > 0 ? await this.#prepare(before, after) : []
-    await this.#options.database.transaction(async (trx) => {
-      const row = await lockPlugin(trx, before.key)
-      if (row === null || row.version_id !== before.runningVersionId || from?.includes(row.state) === false)
+    await changeForUsers(this.#options, before, async (trx, now) => {
+      if (now === null || now.runningVersionId !== before.runningVersionId || from?.includes(now.state) === false)
         refuse('conflict', `${before.key} was changed meanwhile. Review it again.`)
       if (consent) {
         const [newest] = await listVersions(trx, before.id)

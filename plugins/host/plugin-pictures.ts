@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
+import { findUser } from '#core/account/user-store.ts'
 import { openSingleFlight } from '#core/database/single-flight.ts'
 import type { ResizeImage } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
@@ -8,9 +9,10 @@ import type { DownloadCover } from '#core/matching/provider-client.ts'
 import { mapAddresses } from '#plugins/host/answer-addresses.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { openPictureTokens, type PictureTokens } from '#plugins/host/picture-token.ts'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { checkedAddress, linkRules, requestRules } from '#plugins/host/plugin-rules.ts'
 import { getRunnable } from '#plugins/host/runnable.ts'
-import { PICTURE_METHOD, type PluginLogs } from '#plugins/logs/plugin-logs.ts'
+import { PICTURE_METHOD } from '#plugins/logs/plugin-logs.ts'
 import { CoverError, type CoverErrorCode, downloadCover } from '#plugins/network/cover-download.ts'
 import type { Downloads, Egress } from '#plugins/network/egress.ts'
 import { recordContacts } from '#plugins/network/recorded-contacts.ts'
@@ -55,7 +57,7 @@ export interface PluginPictures {
 interface PicturesOptions {
   database: Knex
   egress: Egress & Downloads
-  logs: PluginLogs
+  plugins: Pick<PluginHost, 'logs' | 'whileAllowed'>
   resizeImage: ResizeImage
   /** See openCredentialBox. */
   secrets: readonly string[]
@@ -106,24 +108,42 @@ class Pictures implements PluginPictures {
 
   async get({ pluginId, userId }: { pluginId: string; userId: string }, token: string, signal: AbortSignal): Promise<DrawnPicture> {
     const picture = this.#tokens.read(token, { pluginId, userId }) ?? refuse('not_found', UNKNOWN)
-    const { plugin } = await getRunnable(this.#options, pluginId, picture.isOwn ? userId : null)
-    const key = JSON.stringify([pluginId, picture.url])
-    const { url } = picture
+    const { url, isOwn } = picture
+    const key = JSON.stringify([pluginId, url])
+    const allow = async () => {
+      if (!isOwn && (await findUser(this.#options.database, userId))?.isActive !== true) refuse('not_found', UNKNOWN)
+      return await this.#allow(pluginId, url, isOwn ? userId : null)
+    }
+    try {
+      return await this.#options.plugins.whileAllowed({ pluginId, userId }, allow, signal, async (plugin, signal) => {
+        const known = this.#cache.get(key)
+        if (known !== undefined) return known
+        return await this.#underWay.join(key, signal, async (signal) => {
+          const drawn = await this.#draw(plugin, { url, userId, signal })
+          this.#cache.set(key, drawn)
+          return drawn
+        })
+      })
+    } catch (error) {
+      if (error instanceof CoverError) return refuse(REFUSALS[error.code], error.message)
+      throw error
+    }
+  }
+
+  /** The plugin, when it may contact the host of a picture. @throws not_found, conflict, CoverError */
+  async #allow(pluginId: string, url: string, userId: string | null): Promise<InstalledPlugin> {
+    const { plugin } = await getRunnable(this.#options, pluginId, userId)
     const checked = checkedAddress(url, requestRules(plugin, this.#options.egress.local))
-    if ('problem' in checked) refuse('conflict', checked.problem)
-    const known = this.#cache.get(key)
-    if (known !== undefined) return known
-    return await this.#underWay.join(key, signal, async (signal) => {
-      const drawn = await this.#draw(plugin, { url, userId, signal })
-      this.#cache.set(key, drawn)
-      return drawn
-    })
+    if ('problem' in checked) throw new CoverError('permission', checked.problem)
+    return plugin
   }
 
   readonly download: DownloadCover = async ({ url, pluginId, userId, signal }) => {
+    const allow = () => this.#allow(pluginId, url, null)
     try {
-      const { plugin } = await getRunnable(this.#options, pluginId, null)
-      return await this.#fetch(plugin, { url, userId, signal })
+      return await this.#options.plugins.whileAllowed({ pluginId, userId }, allow, signal, (plugin, signal) =>
+        this.#fetch(plugin, { url, userId, signal }),
+      )
     } catch (error) {
       if (error instanceof CoverError) return { failure: { code: error.code, message: error.message } }
       throw error
@@ -132,22 +152,17 @@ class Pictures implements PluginPictures {
 
   /** @throws CoverError */
   #fetch(plugin: InstalledPlugin, { url, userId, signal }: { url: string; userId: string | null; signal: AbortSignal }) {
-    const { egress, logs } = this.#options
+    const { egress, plugins } = this.#options
     const { id: pluginId, key, version, manifest } = plugin
     const codeOf = (error: unknown) => (error instanceof CoverError ? error.code : 'server')
     const rules = requestRules(plugin, egress.local)
-    return recordContacts(logs, { pluginId, key, version, method: PICTURE_METHOD, userId, codeOf }, async (onContact) => {
-      const checked = checkedAddress(url, rules)
-      if ('problem' in checked) onContact(checked.host, 'permission', 0)
-      return await downloadCover(egress, { url, caller: key, rules, rates: manifest.http?.rateLimit, onContact, signal })
-    })
+    return recordContacts(plugins.logs, { pluginId, key, version, method: PICTURE_METHOD, userId, codeOf }, (onContact) =>
+      downloadCover(egress, { url, caller: key, rules, rates: manifest.http?.rateLimit, onContact, signal }),
+    )
   }
 
   async #draw(plugin: InstalledPlugin, wanted: { url: string; userId: string; signal: AbortSignal }): Promise<DrawnPicture> {
-    const { bytes } = await this.#fetch(plugin, wanted).catch((error: unknown) => {
-      if (error instanceof CoverError) return refuse(REFUSALS[error.code], error.message)
-      throw error
-    })
+    const { bytes } = await this.#fetch(plugin, wanted)
     const drawn = await this.#options.resizeImage({ bytes, width: LONGEST_SIDE, height: LONGEST_SIDE, format: 'webp' })
     if ('problem' in drawn)
       return refuse('invalid_value', `The picture at ${new URL(wanted.url).host} is damaged or too large to be decoded.`)

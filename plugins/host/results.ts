@@ -62,7 +62,7 @@ export function readResult(method: string, json: string, onLeftOut?: (what: stri
   const check = checks.get(method)
   const schema = (RESULT_SCHEMAS as Readonly<Record<string, TSchema>>)[method]
   if (check === undefined || schema === undefined) return null
-  const value = fit(schema as Shape, Value.Clean(schema, JSON.parse(json) as unknown))
+  const value = mapAnswer(schema as AnswerShape, Value.Clean(schema, JSON.parse(json) as unknown), fit)
   if (check.Check(value)) return value
   const [first] = check.Errors(value)
   const wrong = `${first?.instancePath || 'the answer'} ${first?.message}`
@@ -87,75 +87,82 @@ function withoutMisfits(method: string, value: unknown): { value: unknown; what:
 
 const WEB = new RegExp(WEB_PATTERN)
 
-interface Shape {
+/** What the schemas of answers consist of. */
+export interface AnswerShape {
   type?: string
-  anyOf?: Shape[]
-  items?: Shape
-  properties?: Record<string, Shape>
+  anyOf?: AnswerShape[]
+  items?: AnswerShape
+  properties?: Record<string, AnswerShape>
   minimum?: number
   maximum?: number
   maxLength?: number
   maxItems?: number
   maxProperties?: number
-  patternProperties?: Record<string, Shape>
+  patternProperties?: Record<string, AnswerShape>
   pattern?: string
   'x-text'?: 'line' | 'lines'
+  /** A picture is loaded as soon as it is seen, a link when somebody opens it. */
+  'x-address'?: 'picture'
+}
+
+/** A text or number in an answer, in another form. An address that becomes null is left out, with its entry of a list if that needs one. */
+type MapLeaf = (shape: AnswerShape, value: string | number) => string | number | null
+
+/** An answer with other texts and numbers, and without what exceeds the limits of its lists. */
+export function mapAnswer(shape: AnswerShape, value: unknown, leaf: MapLeaf): unknown {
+  if (value === null) return null
+  if (shape.anyOf) return mapAnswer(shape.anyOf.find(({ type }) => type !== 'null') ?? {}, value, leaf)
+  if (typeof value === 'string' || typeof value === 'number') return leaf(shape, value)
+  if (Array.isArray(value)) return mapList(shape, value, leaf)
+  if (typeof value === 'object' && shape.properties)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [name, mapAnswer(shape.properties?.[name] ?? {}, member, leaf)]),
+    )
+  return typeof value === 'object' && shape.patternProperties ? mapMembers(shape, value, leaf) : value
+}
+
+export const isAddress = ({ pattern }: AnswerShape): boolean => pattern === WEB_PATTERN
+
+/** Without entries that have lost their address: the rest of such an entry says nothing. */
+function mapList({ items = {}, maxItems }: AnswerShape, list: readonly unknown[], leaf: MapLeaf): unknown[] {
+  const addresses = Object.entries(items.properties ?? {}).flatMap(([name, member]) => (isAddress(member) ? [name] : []))
+  const has = (entry: unknown, name: string) => typeof (entry as Record<string, unknown> | null)?.[name] === 'string'
+  return list
+    .map((given) => ({ given, entry: mapAnswer(items, given, leaf) }))
+    .filter(({ given, entry }) => !addresses.some((name) => has(given, name) && !has(entry, name)))
+    .map(({ entry }) => entry)
+    .slice(0, maxItems)
+}
+
+/** Without members with invalid names, and those beyond the limit. */
+function mapMembers({ patternProperties = {}, maxProperties }: AnswerShape, map: object, leaf: MapLeaf): Record<string, unknown> {
+  const [pattern = '', member = {}] = Object.entries(patternProperties)[0] ?? []
+  const name = new RegExp(pattern)
+  const kept = Object.entries(map).filter(([key]) => name.test(key))
+  return Object.fromEntries(kept.slice(0, maxProperties).map(([key, value]) => [key, mapAnswer(member, value, leaf)]))
 }
 
 /** Cuts and clamps values that are too long or too large: a short summary is better than none. */
-function fit(shape: Shape, value: unknown): unknown {
-  if (isUnusableAddress(shape, value)) return null
-  if (shape.anyOf) return value === null ? null : fit(shape.anyOf.find(({ type }) => type !== 'null') ?? {}, value)
-  if (typeof value === 'string') return fitText(shape, value)
-  if (typeof value === 'number') return fitNumber(shape, value)
-  if (Array.isArray(value)) return fitList(shape, value)
-  if (value !== null && typeof value === 'object' && shape.properties) {
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fit(shape.properties?.[name] ?? {}, member)]))
-  }
-  if (value !== null && typeof value === 'object' && shape.patternProperties) return fitMap(shape, value)
-  return value
+const fit: MapLeaf = (shape, value) =>
+  typeof value === 'number' ? fitNumber(shape, value) : isAddress(shape) ? fitAddress(shape, value) : fitText(shape, value)
+
+/** As browsers write it: quotation marks and spaces are percent-encoded, and line ends are gone. Null for another scheme than http or https, or a long one. */
+function fitAddress({ maxLength = Infinity }: AnswerShape, value: string): string | null {
+  const href = WEB.test(value) ? URL.parse(value)?.href : undefined
+  return href === undefined || href.length > maxLength ? null : href.replaceAll("'", '%27')
 }
 
-function fitText({ pattern, maxLength, 'x-text': form }: Shape, value: string): string {
-  // As browsers write it: quotation marks and spaces are percent-encoded, and line ends are gone.
-  if (pattern === WEB_PATTERN) return (URL.parse(value)?.href ?? value).replaceAll("'", '%27')
+function fitText({ pattern, maxLength, 'x-text': form }: AnswerShape, value: string): string {
   // A cut identifier would be a different one.
   if (maxLength === undefined || pattern !== undefined) return value
   const plain = form === undefined ? value : plainText(value)
   return cut(form === 'line' ? plain.replace(/\s+/g, ' ') : plain, maxLength)
 }
 
-/** Drops entries whose address cannot be used: the rest of an entry without its address says nothing. */
-function fitList({ items, maxItems }: Shape, list: readonly unknown[]): unknown[] {
-  const addresses = Object.entries(items?.properties ?? {}).filter(([, member]) => member.pattern === WEB_PATTERN)
-  const kept = list.filter(
-    (entry) => !addresses.some(([name, member]) => isUnusableAddress(member, (entry as Record<string, unknown> | null)?.[name])),
-  )
-  return kept.slice(0, maxItems).map((entry) => (items ? fit(items, entry) : entry))
-}
-
-/** Whether this is an address with another scheme than http or https, an invalid one or one that is too long, in a place for addresses. */
-function isUnusableAddress({ anyOf = [], pattern, maxLength }: Shape, value: unknown): boolean {
-  const place = [{ pattern, maxLength }, ...anyOf].find((one) => one.pattern === WEB_PATTERN)
-  return (
-    place !== undefined &&
-    typeof value === 'string' &&
-    (!WEB.test(value) || (URL.parse(value)?.href.length ?? Infinity) > (place.maxLength ?? Infinity))
-  )
-}
-
 /** The SDK has only numbers, no integers: where a whole number is required, rounds to the nearest. */
-function fitNumber({ type, minimum, maximum }: Shape, value: number): number {
+function fitNumber({ type, minimum, maximum }: AnswerShape, value: number): number {
   const number = type === 'integer' ? Math.round(value) : value
   return Math.min(Math.max(number, minimum ?? number), maximum ?? number)
-}
-
-/** Drops members with invalid names, and those beyond the limit. */
-function fitMap({ patternProperties = {}, maxProperties }: Shape, map: object): Record<string, unknown> {
-  const [pattern = '', member = {}] = Object.entries(patternProperties)[0] ?? []
-  const name = new RegExp(pattern)
-  const kept = Object.entries(map).filter(([key]) => name.test(key))
-  return Object.fromEntries(kept.slice(0, maxProperties).map(([key, value]) => [key, fit(member, value)]))
 }
 
 /** Removes control characters, which are never displayed, and half characters. */

@@ -7,7 +7,7 @@ import type { CallSetting } from '#plugins/host/live-isolates.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { pauseOf } from '#plugins/host/user-consent.ts'
 import { findUserPlugin, type UserPlugin } from '#plugins/host/user-plugin-store.ts'
-import { readConfig, secretsOf, withoutSecrets } from '#plugins/packages/plugin-config.ts'
+import { receivedSettings, secretsOf } from '#plugins/packages/plugin-config.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** A plugin that may run, and what its user has agreed to; null when it does not run for a user. */
@@ -49,7 +49,8 @@ export async function findOwn(
 }
 
 /** @throws conflict always */
-function refusePaused({ manifest: { name } }: InstalledPlugin, pause: NonNullable<ReturnType<typeof pauseOf>>): never {
+function refusePaused({ manifest }: InstalledPlugin, pause: NonNullable<ReturnType<typeof pauseOf>>): never {
+  const name = quotedText(manifest.name)
   if (pause === 'disabled') refuse('conflict', `The user has disabled ${name}.`)
   if (pause === 'changed')
     refuse('conflict', `${name} asks for something else than the user has agreed to, and waits until the user enables it again.`)
@@ -67,8 +68,8 @@ export async function settingOf({ plugin, own }: Runnable, secrets: SecretSettin
     own === null ? {} : secrets.revealSettings(own, secretsOf(userSchema, { isReceived: true })),
   ])
   try {
-    const config = readConfig(schema, { ...withoutSecrets(schema, plugin.config), ...forAll })
-    const userConfig = own === null ? {} : readConfig(userSchema, { ...withoutSecrets(userSchema, own.config), ...forUser })
+    const config = receivedSettings(schema, plugin.config, forAll)
+    const userConfig = own === null ? {} : receivedSettings(userSchema, own.config, forUser)
     return { plugin, own, userId: own?.userId ?? null, config, userConfig }
   } catch (error) {
     throw new GuestError('thrown', error instanceof Error ? error.message : 'The configuration is invalid.', 'config')

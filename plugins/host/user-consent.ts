@@ -23,11 +23,11 @@ const known = new BoundedCache<UserConsent>({ bytesMax: KNOWN_BYTES_MAX })
 
 export function userConsentOf(plugin: InstalledPlugin): UserConsent {
   const configuredHosts = configuredHostsOf(plugin)
-  const key = canonicalJson([plugin.versionId, plugin.signedBy, configuredHosts])
+  const { manifest, signedBy, repository } = plugin
+  const key = canonicalJson([plugin.versionId, signedBy, repository, configuredHosts])
   const before = known.get(key)
   if (before !== undefined) return before
-  const { manifest, signedBy } = plugin
-  const record = { ...userRecordOf(recordOf({ manifest, signedBy, repository: null })), configuredHosts }
+  const record = { ...userRecordOf(recordOf({ manifest, signedBy, repository })), configuredHosts }
   const consent = { record, sha256: recordHash(record) }
   known.set(key, consent)
   return consent

@@ -96,6 +96,11 @@ export async function listUsersOf(database: Knex, pluginId: string): Promise<Use
     .select(COLUMNS)
 }
 
+/** The users for whom a plugin is enabled who have agreed to this record. */
+export async function listAgreed(database: Knex, pluginId: string, agreedSha256: string): Promise<string[]> {
+  return await database('user_plugins').where({ plugin_id: pluginId, enabled: true, agreed_sha256: agreedSha256 }).pluck('user_id')
+}
+
 /** Records the version of the data of all users, after another version of the plugin begins to run. @param migrated users whose data was migrated to it */
 export async function recordDataVersions(trx: Knex, pluginId: string, to: number, migrated: readonly string[]): Promise<void> {
   await trx.raw(
@@ -120,14 +125,14 @@ export async function updateUserPlugin(database: Knex, user: PluginUser, change:
 }
 
 /**
- * Deletes all data of a plugin for a user: settings, credentials, storage, pending sign-ins and the last recommendations. Dismissals are the
+ * Deletes all data of a plugin for a user: settings, credentials, storage, pending sign-ins, failures and the last recommendations. Dismissals are the
  * user's own choice and stay, to be sent to the plugin again. False when the user does not have the plugin.
  */
 export async function deleteUserPlugin(database: Knex, user: PluginUser): Promise<boolean> {
   const which = { plugin_id: user.pluginId, user_id: user.userId }
   return await database.transaction(async (trx) => {
     if ((await of(trx, user).delete()) === 0) return false
-    for (const table of ['plugin_credentials', 'plugin_storage', 'plugin_sign_ins', 'recommendations'])
+    for (const table of ['plugin_credentials', 'plugin_storage', 'plugin_sign_ins', 'plugin_failures', 'recommendations'])
       await trx(table).where(which).delete()
     await trx('dismissed_recommendations').where(which).update({ sent_at: null })
     return true

@@ -185,10 +185,9 @@ class PluginsOfUsers implements UserPlugins {
   ): Promise<OwnPlugin> {
     const { own, plugin } = await this.#getOwn(userId, pluginId)
     if (pauseOf(plugin, own) === 'changed') refuseOther(plugin)
-    const { name } = plugin.manifest
     const auth = this.#options.plugins.authOf(plugin)
     if (auth === undefined || auth.type === 'none' || auth.scope !== 'user')
-      return refuse('invalid_request', `${name} takes no credentials of users.`)
+      return refuse('invalid_request', `${quotedText(plugin.manifest.name)} takes no credentials of users.`)
     confirmDestination(auth, expected)
     // Users must not set the client credentials of this server.
     const { accessToken, clientId: _, clientSecret: __, ...more } = given as Record<string, string>
@@ -278,7 +277,8 @@ function none(pluginId: string): never {
   return refuse('not_found', `You have no plugin ${pluginId}; enable it first.`)
 }
 
-function refuseOther({ manifest: { name } }: InstalledPlugin): never {
+function refuseOther({ manifest }: InstalledPlugin): never {
+  const name = quotedText(manifest.name)
   return refuse(
     'conflict',
     `${name} asks for something else than you have agreed to. GET /api/v1/user/plugins shows it as consent; to agree, enable ${name} with its sha256.`,

@@ -139,6 +139,20 @@ export function withoutSecrets(schema: unknown, config: Readonly<Record<string, 
   return Object.fromEntries(Object.entries(config).filter(([name]) => !names.includes(name)))
 }
 
+/**
+ * Settings as the code of a plugin receives them: with defaults, and of the secrets only those that the record says it receives.
+ * @param secrets with their values; others are left out
+ * @throws invalid_value
+ */
+export function receivedSettings(
+  schema: unknown,
+  config: Readonly<Record<string, unknown>>,
+  secrets: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const received = secretsOf(schema, { isReceived: true }).flatMap((name) => (Object.hasOwn(secrets, name) ? [[name, secrets[name]]] : []))
+  return readConfig(schema, { ...withoutSecrets(schema, config), ...Object.fromEntries(received) })
+}
+
 /** Splits settings as a user gives them. An empty secret, or null, deletes the stored one; one that is left out keeps it. */
 export function splitSecrets(
   schema: unknown,

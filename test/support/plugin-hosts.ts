@@ -63,7 +63,7 @@ export async function agree(host: PluginHost, database: Knex, user: PluginUser, 
 
 /** The pictures that plugins of this host name. */
 export const openPictures = (database: Knex, host: PluginHost, egress: ReturnType<typeof openEgress>) =>
-  openPluginPictures({ database, egress, logs: host.logs, resizeImage: resizePicture, secrets: SECRETS, enabled: true })
+  openPluginPictures({ database, egress, plugins: host, resizeImage: resizePicture, secrets: SECRETS, enabled: true })
 
 /** What a server needs that offers plugins; it closes with the test. */
 export function openServedPlugins(

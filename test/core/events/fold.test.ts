@@ -77,3 +77,12 @@ t.test('events of one resource join their members', async (t) => {
   )
   t.match(foldAnnouncements(all, 10), [{ event: { type: 'book_updated', fields: ['title', 'summary'] } }])
 })
+
+t.test('what is only for one user is not taken for the same event of another', async (t) => {
+  const users = ['ann', 'bob', 'cat']
+  const paused = users.map((userId) => announced({ type: 'user_plugin_paused', pluginId: 'plugin', timestamp }, { userId }))
+  t.same(
+    foldAnnouncements([...paused, ...paused], 2).map(({ userId }) => userId),
+    users,
+  )
+})

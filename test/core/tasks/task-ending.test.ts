@@ -14,7 +14,7 @@ t.test('the state of a task after its run has ended', async (t) => {
   t.match(judgeEnding({ result: { pages: 3 } }, 1), { status: 'completed', result: { pages: 3 }, lastError: null })
   t.match(judgeEnding(failed(new Error('bad\0luck\ud800')), 1), {
     status: 'pending',
-    lastError: 'bad\ufffdluck\ufffd',
+    lastError: 'bad\\x00luck\\ud800',
     isHandedBack: false,
   })
   t.match(judgeEnding(failed(new Error('no')), TRIES_MAX), { status: 'failed', lastError: 'no', isFinal: false })

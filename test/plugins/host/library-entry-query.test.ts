@@ -162,3 +162,52 @@ t.test('averages of users are of whole fives who do not use the plugin, and only
   await rate(11, 1)
   t.same(await seen(ann), five, 'who uses the plugin never counts')
 })
+
+t.test('nobody who rates, leaves or changes a rating can be computed from the averages before and after', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const reader = { userId: (await addCaller(database)).userId, pluginId: NO_PLUGIN, readsRatings: true }
+  const series_id = await addSeries(database, { library_id: await addLibrary(database), title: 'Dune' })
+  const raters: string[] = []
+  for (let number = 0; number < 6; number++) raters.push((await addCaller(database)).userId)
+  const [first, second, third, fourth, fifth, sixth] = raters as [string, string, string, string, string, string]
+  const join = (user_id: string, rating: number) => database('series_user_ratings').insert({ user_id, series_id, rating })
+  const edit = (user_id: string, rating: number) => database('series_user_ratings').where({ user_id, series_id }).update({ rating })
+  const leave = (user_id: string) => database('series_user_ratings').where({ user_id, series_id }).delete()
+  const average = async () => (await listLibraryEntries(database, reader, null))[0]?.communityRating ?? null
+  const ratings = new Map([
+    [first, 13],
+    [second, 87],
+    [third, 42],
+    [fourth, 64],
+    [fifth, 99],
+  ])
+  for (const [user, rating] of ratings) {
+    t.equal(await average(), null, `${[...ratings.keys()].indexOf(user)} raters have no average`)
+    await join(user, rating)
+  }
+  t.equal(await average(), 60, 'of 61')
+  await join(sixth, 7)
+  t.equal(await average(), 60, 'who joins changes nothing')
+  await leave(sixth)
+  t.equal(await average(), 60, 'nor does the same one by leaving')
+  for (const [user, rating] of ratings) {
+    const seen = new Set<number | null>()
+    for (let other = 1; other <= 100; other += 5) {
+      await edit(user, other)
+      seen.add(await average())
+    }
+    t.ok(
+      [...seen].every((one) => one !== null && one % 10 === 0),
+      'tens',
+    )
+    t.ok(seen.size <= 3, `20 ratings of one look like ${seen.size}`)
+    await edit(user, rating)
+    await leave(user)
+    t.equal(await average(), null, 'four who stay have no average, so there is no difference to one that left')
+    await join(user, rating)
+    t.equal(await average(), 60)
+  }
+  await join(sixth, 7)
+  await leave(third)
+  t.equal(await average(), 50, 'of 54: one left and another took the place, and five whole ratings are between them')
+})

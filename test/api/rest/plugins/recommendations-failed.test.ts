@@ -1,7 +1,12 @@
 import t from 'tap'
-import { PRIVATE } from '#plugins/logs/private-words.ts'
+import { openEventAudience } from '#core/account/event-audience-query.ts'
+import { PERMISSIONS } from '#core/account/permission.ts'
+import { PRIVATE } from '#core/account/private-words.ts'
+import type { CarrelEvent, NewAnnouncement } from '#core/events/event.ts'
+import type { Follower } from '#core/events/follow.ts'
+import { listTaskEvents } from '#core/tasks/task-event-query.ts'
 import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
-import { item, openRecommendationServer, type RecommendationList } from '#test/support/user-plugin-server.ts'
+import { item, openRecommendationServer, type RecommendationList, until } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
 
@@ -113,4 +118,46 @@ t.test('a test tool recommends only to those who name it', async (t) => {
   ] as const)
     t.match(await rita(method, path), { status: 404, json: { error: 'not_found', message: /Echo.*pluginId/ } }, path)
   t.match(await settled(`?pluginId=${plugin.id}`), { pluginName: 'Echo', cached: true })
+})
+
+t.test('administrators see that a task of a user failed, and nothing that the plugin says in it', async (t) => {
+  const { install, rita, userId, request, adminToken, settled, database } = await openRecommendationServer(t)
+  const main = `export default { recommendations: {
+    async refresh(_, ctx) {
+      ctx.progress(0.5, 'rated eighty-seven')
+      await ctx.sleep(3_000)
+      throw new Error('rated eighty-seven \\u202e')
+    },
+    dismiss() {} } }`
+  const query = `?pluginId=${await install({ id: 'org.example.words', name: 'Words' }, main)}`
+  await rita('POST', `plugins/${query.slice('?pluginId='.length)}/enable`)
+  const { json } = await rita<{ taskId: string }>('POST', `recommendations/refresh${query}`)
+  const audience = openEventAudience(database)
+  const follower = (id: string) => ({ userId: id, permissions: new Set(PERMISSIONS) })
+  const [admin] = await database('users').where({ role: 'admin' }).pluck('id')
+  /** What both receive as an event, by its time. */
+  const told = async () => {
+    const [listed] = await listTaskEvents(database, [json.taskId])
+    const { event, ...reach } = listed as NewAnnouncement
+    const announcement = { ...reach, id: '1', event: { ...event, timestamp: new Date().toISOString() } as CarrelEvent }
+    const decision = await audience.decide([announcement], [admin, userId])
+    return [admin, userId].map((id) => JSON.stringify(decision.show(follower(id) as Follower, announcement)))
+  }
+  const shown: string[] = []
+  const own: string[] = []
+  await until(async () => {
+    const paths = [`/api/v1/tasks/${json.taskId}`, '/api/v1/tasks']
+    for (const path of paths) shown.push(JSON.stringify((await request('GET', path, { token: adminToken })).json))
+    const [toAdmin = '', toUser = ''] = await told()
+    shown.push(toAdmin)
+    own.push(toUser)
+    return toUser.includes('"failed"')
+  }, 'the task to fail')
+  t.notOk(shown.join().includes('eighty-seven'))
+  t.ok(shown.join().includes(PRIVATE))
+  t.ok(
+    own.some((one) => one.includes('"progress"') && one.includes('eighty-seven')),
+    'its user sees the progress',
+  )
+  t.match((await settled(query)) as object, { lastError: { message: /eighty-seven .*u202e/ } }, 'and why it failed, on one line')
 })

@@ -265,3 +265,63 @@ t.test('administrators see no words of a plugin about other users', async (t) =>
     t.notOk(JSON.stringify(json).includes('eighty-seven'), path)
   }
 })
+
+t.test(
+  'users see where a plugin comes from, agree anew when it comes from elsewhere, and not for another version from there',
+  async (t) => {
+    const { ann, host, id: _, userId } = await openWithReaders(t)
+    const own = (version: string) => packageOf(version, { id: 'org.example.offered' })
+    const [here, there] = ['https://plugins.example.org/', 'https://other.example.net/']
+    const update = async (version: string, origin: { repository: string; moveFrom?: string }) => {
+      const { plugin, sha256, waitsFor } = await host.install(own(version), { userId: null, ...origin })
+      if (waitsFor.length > 0) await host.consent(plugin.id, { sha256 })
+      t.equal((await host.get(plugin.id)).version, version)
+      return plugin.id
+    }
+    const id = await update('1.0.0', { repository: here })
+    const { json } = await ann<Own>('POST', `plugins/${id}/enable`)
+    const { sha256, lines } = json.consent
+    t.ok(lines.includes('comes from a repository'), lines.join('\n'))
+    t.ok(lines.includes(`  > its address is: "${here}"`))
+    t.ok(lines.includes('is org.example.offered') && lines.includes('is not signed'))
+    const call = () => host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
+    await update('1.0.1', { repository: here })
+    t.equal((await ann<Own>('GET', `plugins/${id}`)).json.consent.sha256, sha256)
+    await call()
+    await update('1.0.2', { repository: there, moveFrom: here })
+    await t.rejects(call(), { code: 'conflict' })
+    t.match((await ann<Own>('GET', `plugins/${id}`)).json, {
+      pause: 'changed',
+      agreed: { sha256, differences: [{ path: '/repository', kind: 'changed' }] },
+    })
+  },
+)
+
+t.test('a user who agrees while an update lands has agreed to what was shown, or to nothing', async (t) => {
+  const { ann, host, id, update, userId } = await openWithReaders(t)
+  const own = async () => (await ann<Own>('GET', `plugins/${id}`)).json
+  const outcomes = new Set<number>()
+  await ann('POST', `plugins/${id}/enable`)
+  for (let round = 1; round <= 6; round++) {
+    const reasonOf = (part: number) => ({
+      permissions: { ...PERMISSIONS, network: [{ host: 'api.example.org', methods: ['GET'], reason: `The lists ${round}.${part}` }] },
+    })
+    await update(packageOf(`1.${round}.0`, reasonOf(0)))
+    const shown = (await own()).consent.sha256
+    const before = (await own()).agreed.sha256
+    const [{ status }] = await Promise.all([
+      ann('POST', `plugins/${id}/enable`, { sha256: shown }),
+      update(packageOf(`1.${round}.1`, reasonOf(1))),
+    ])
+    outcomes.add(status)
+    const after = await own()
+    t.equal(after.agreed.sha256, status === 200 ? shown : before, `${status}: nothing that was not shown`)
+    t.match(after, { pause: 'changed' })
+    t.not(after.consent.sha256, shown)
+    await t.rejects(host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } }), { code: 'conflict' })
+  }
+  t.ok(
+    [...outcomes].every((status) => status === 200 || status === 409),
+    [...outcomes].join(),
+  )
+})

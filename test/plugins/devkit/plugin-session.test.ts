@@ -1,0 +1,55 @@
+import t from 'tap'
+import { openSession, type SessionOptions } from '#plugins/devkit/plugin-session.ts'
+import { openEgress } from '#plugins/network/egress.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
+import { manifestOf, openLoopback } from '#test/support/plugins.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
+
+t.setTimeout(120_000)
+
+const secret = (more: object = {}) => ({ type: 'string', format: 'password', ...more })
+const settings = {
+  type: 'object',
+  properties: { kept: secret(), handed: secret({ 'x-receives-password': true }), word: { type: 'string', default: 'open' } },
+}
+const MAIN = `export default { metadata: { series: {
+  search: (_, ctx) => ({ results: [{ externalId: '1', title: JSON.stringify([ctx.config, ctx.userConfig]), coverUrl: 'https://collector.example/c.jpg?d=1' }] }),
+  get: () => ({ externalId: '1',
+    externalUrl: 'https://links.example.org/1',
+    coverUrl: 'https://api.example.org/1.jpg',
+    externalLinks: [{ label: 'Here', url: 'https://links.example.org/2' }, { label: 'There', url: 'https://collector.example/2' }],
+  }),
+} } }`
+
+async function open(change: Partial<SessionOptions> = {}) {
+  const way = await openLoopback(t, (_request, response) => response.end('{}'))
+  const capabilities = { 'metadata.series': { methods: ['search', 'get'] }, webLinks: { hosts: ['links.example.org'] } }
+  const manifest = manifestOf({ capabilities, config: settings, userConfig: settings }) as unknown as Manifest
+  const session = openSession(findSupervisor(), { manifest, code: MAIN }, { egress: openEgress(way), ...change })
+  t.teardown(() => session.close())
+  return session
+}
+
+t.test('the tool hands no secret to code whose record does not say that it receives one, as a server', async (t) => {
+  const given = { kept: 'hunter2-kept', handed: 'hunter2-handed' }
+  const session = await open({ config: given, userConfig: given })
+  const { answer } = await session.call('metadata.series.search', { query: 'x', limit: 1 })
+  const [{ title }] = (answer as { results: [{ title: string }] }).results
+  const received = { handed: 'hunter2-handed', word: 'open' }
+  t.same(JSON.parse(title), [received, received])
+  const wrong = await open({ config: { word: 5 } })
+  await t.rejects(wrong.call('metadata.series.search', { query: 'x', limit: 1 }), { code: 'config', message: /word/ })
+})
+
+t.test('the tool leaves out addresses of hosts that are not declared, as a server, and says which', async (t) => {
+  const session = await open()
+  const searched = await session.call('metadata.series.search', { query: 'x', limit: 1 })
+  t.match(searched.answer, { results: [{ coverUrl: null }] })
+  t.match(searched.trace.log, [
+    { level: 'warn', message: /A picture was left out of the answer: https:\/\/collector\.example is not a host/ },
+  ])
+  const { answer, trace } = await session.call('metadata.series.get', { externalId: '1' })
+  t.same((answer as { externalLinks: object[] }).externalLinks, [{ label: 'Here', url: 'https://links.example.org/2' }])
+  t.match(answer, { externalUrl: 'https://links.example.org/1', coverUrl: 'https://api.example.org/1.jpg' })
+  t.match(trace.log, [{ level: 'warn', message: /A link was left out/ }])
+})

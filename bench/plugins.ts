@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '#bench/load.ts'
+import { INSTALLED, measureLists } from '#bench/plugin-lists.ts'
 import { verdict } from '#bench/verdict.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { Program } from '#plugins/runtime/program.ts'
@@ -17,7 +18,7 @@ const CALLS = 800
 const LARGE_CALLS = 60
 const IN_FLIGHT = 16
 const PLUGINS = 20
-const BARS = { callMs: 0.2, loadMs: 15, memoryMb: 150, recoveryMs: 30 }
+const BARS = { callMs: 0.2, loadMs: 15, memoryMb: 150, recoveryMs: 30, listMs: 50 }
 
 const BUDGET = { cpuMs: 500, wallMs: 20_000 }
 const MORE = JSON.stringify({ callId: 'x', plugin: { id: 'org.example.bench', version: '1.0.0' }, config: {}, userConfig: {} })
@@ -250,10 +251,15 @@ try {
   }
   crashing.close()
 
+  const { answerMs, commandMs } = await measureLists()
+
   verdict('warm 1 KB call p50 in ms', table.isolate['1 KB call p50 ms'], { atMost: BARS.callMs })
   verdict('load of a 100 KB plugin into a warm runner in ms', median(loads), { atMost: BARS.loadMs })
   verdict(`${PLUGINS} plugins in one runner in MB`, twenty, { atMost: BARS.memoryMb })
   verdict('recovery after SIGKILL with a warm spare in ms', median(recoveries), { atMost: BARS.recoveryMs })
+  const installed = `${INSTALLED.plugins} plugins with ${INSTALLED.versions} versions each`
+  verdict(`the API's list of ${installed} in ms`, answerMs, { atMost: BARS.listMs })
+  verdict(`plugin list of ${installed} in ms`, commandMs, { atMost: BARS.listMs })
 } finally {
   supervisor.close()
   for (const child of children) child.kill('SIGKILL')

@@ -118,7 +118,7 @@ interface Found {
 
 const noIdentifier = (name: string, externalId: string): ProviderFailure => ({
   ...{ code: 'not_found', callId: null, retryAfterSeconds: null },
-  message: `${quotedText(cutText(externalId, 100))} is not an identifier that ${name} may get: it must be letters, digits, spaces and - _ . ~ : only.`,
+  message: `${quotedText(cutText(externalId, 100))} is not an identifier that ${quotedText(name)} may get: it must be letters, digits, spaces and - _ . ~ : only.`,
 })
 
 const NOTHING: Proposal = { values: {}, sets: {}, coverUrl: null }

@@ -3,6 +3,7 @@ import type { Context } from '#core/conditions/context.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { isPlainIdentifier } from '#core/fields/identifier-form.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import { type Application, listApplications } from '#core/matching/application-store.ts'
 import type { Applied, ProposalPreview, Proposals, Target } from '#core/matching/apply-proposal.ts'
 import { openRecordFinder } from '#core/matching/find-record.ts'
@@ -164,9 +165,9 @@ class ProviderMatching implements Matching {
     const provider = await this.#dependencies.providers.find(how.pluginId)
     if (provider === null) return skip('plugin_not_found', `There is no plugin ${how.pluginId}.`)
     const { name, state, methods } = provider
-    if (state !== 'enabled') return skip('plugin_disabled', `${name} is ${state}.`)
+    if (state !== 'enabled') return skip('plugin_disabled', `${quotedText(name)} is ${state}.`)
     if (!methods.includes(`metadata.${target.kind}.get`))
-      return skip('no_matching_targets', `${name} has no metadata of ${target.kind === 'book' ? 'books' : 'series'}.`)
+      return skip('no_matching_targets', `${quotedText(name)} has no metadata of ${target.kind === 'book' ? 'books' : 'series'}.`)
     const context = await this.#contextOf(target)
     const reason = how.query ? null : await this.#objection(target, provider, context)
     if (reason !== null) return skip(reason, `${titleOf(context)} is not matched automatically: ${reason.replaceAll('_', ' ')}.`)
@@ -181,10 +182,10 @@ class ProviderMatching implements Matching {
       // A missing record may have moved; other failures are temporary.
       if (applied.failure.code !== 'not_found') return failed(applied.failure)
     }
-    if (how.existingIdsOnly) return skip('no_match', `No identifier of ${name} is known.`)
+    if (how.existingIdsOnly) return skip('no_match', `No identifier of ${quotedText(name)} is known.`)
     const best = await this.#records.find(target.kind, provider, context, how)
     if ('failure' in best) return failed(best.failure)
-    if (best.answer === null) return skip('no_match', `${name} has no similar record.`)
+    if (best.answer === null) return skip('no_match', `${quotedText(name)} has no similar record.`)
     const { result: match, confidence } = best.answer
     if (confidence < CONFIDENCE_MIN)
       return skip(

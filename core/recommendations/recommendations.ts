@@ -63,7 +63,7 @@ const QUOTED_LENGTH_MAX = 60
 function errorOf({ name }: Provider, stored: StoredRecommendations, isGone: boolean): RecommendationList['lastError'] {
   const { lastError, lastErrorCode: code, lastErrorAt: at } = stored
   if (lastError === null || code === null || at === null) return null
-  return { code, message: isGone ? `${name} could not make a list.` : lastError, at }
+  return { code, message: isGone ? `${quotedText(name)} could not make a list.` : lastError, at }
 }
 
 /** Registers the task that makes the lists; call before `tasks.start()`. */

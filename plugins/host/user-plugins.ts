@@ -188,7 +188,7 @@ class PluginsOfUsers implements UserPlugins {
     const { name } = plugin.manifest
     const auth = this.#options.plugins.authOf(plugin)
     if (auth === undefined || auth.type === 'none' || auth.scope !== 'user')
-      return refuse('invalid_request', `${name} takes no credentials of users.`)
+      return refuse('invalid_request', `${quotedText(name)} takes no credentials of users.`)
     confirmDestination(auth, expected)
     // Users must not set the client credentials of this server.
     const { accessToken, clientId: _, clientSecret: __, ...more } = given as Record<string, string>
@@ -281,7 +281,7 @@ function none(pluginId: string): never {
 function refuseOther({ manifest: { name } }: InstalledPlugin): never {
   return refuse(
     'conflict',
-    `${name} asks for something else than you have agreed to. GET /api/v1/user/plugins shows it as consent; to agree, enable ${name} with its sha256.`,
+    `${quotedText(name)} asks for something else than you have agreed to. GET /api/v1/user/plugins shows it as consent; to agree, enable the plugin with its sha256.`,
   )
 }
 

@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '#bench/load.ts'
+import { INSTALLED, measureLists } from '#bench/plugin-lists.ts'
 import { verdict } from '#bench/verdict.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { Program } from '#plugins/runtime/program.ts'
@@ -18,7 +19,7 @@ const LARGE_CALLS = 60
 const IN_FLIGHT = 16
 const PLUGINS = 20
 /** Of a call: times the child's call. Of loading and recovery: of the time in which a child starts and answers. */
-const BARS = { call: 2, load: 0.3, recovery: 0.5, memoryMb: 150 }
+const BARS = { call: 2, load: 0.3, recovery: 0.5, memoryMb: 150, listMs: 50 }
 
 const BUDGET = { cpuMs: 500, wallMs: 20_000 }
 const MORE = JSON.stringify({ callId: 'x', plugin: { id: 'org.example.bench', version: '1.0.0' }, config: {}, userConfig: {} })
@@ -270,6 +271,10 @@ try {
     atMost: BARS.recovery,
   })
   verdict(`${PLUGINS} plugins in one runner in MB`, twenty, { atMost: BARS.memoryMb })
+  const { answerMs, commandMs } = await measureLists()
+  const installed = `${INSTALLED.plugins} plugins with ${INSTALLED.versions} versions each`
+  verdict(`the API's list of ${installed} in ms`, answerMs, { atMost: BARS.listMs })
+  verdict(`plugin list of ${installed} in ms`, commandMs, { atMost: BARS.listMs })
 } finally {
   supervisor.close()
   for (const child of children) child.kill('SIGKILL')

@@ -18,6 +18,10 @@ const WRITERS = new Set(['api/main.ts', 'api/cli/password-input.ts', 'plugins/de
 /** Words of an author or of a repository, in a text of ours. */
 const WORDS =
   /\$\{(?:[^{}]|\{[^{}]*\})*\b(?:(?:manifest|provider|offer)\??\.(?:name|summary|description)|author\??\.(?:url|name)\b)(?:[^{}]|\{[^{}]*\})*\}/g
+/** The same words in a variable. */
+const TAKEN =
+  /\bmanifest: \{[^{}]*\bname\b|\{[^{}]*\bname\b[^{}]*\} = [\w.]*(?:manifest|provider|repository)\b|\{[^{}]*\bname\b[^{}]*\}: (?:Provider|Manifest)\b/
+const NAME = /\$\{name\}/g
 /** Messages of errors that the code of a plugin may have thrown. */
 const ERRORS = /\$\{(?:error|failure|reported)\.message\}/g
 /** In words: a key for sorting, and an author of a book. */
@@ -29,8 +33,10 @@ function findPrintedWords({ path, text }: SourceFile): string[] {
     problems.push(`${path}: ${PRINTER} knows which characters are escaped`)
   if (/process\.std(out|err)\.write|console\.(log|error|warn)/.test(text) && !WRITERS.has(path))
     problems.push(`${path} writes to a terminal`)
+  const isTaken = TAKEN.test(text)
   for (const line of text.split('\n'))
     for (const [found] of [
+      ...line.matchAll(isTaken ? NAME : /(?!)/g),
       ...line.matchAll(/^(api|plugins|core\/(matching|recommendations))\//.test(path) ? WORDS : /(?!)/g),
       ...line.matchAll(/^plugins\/host\//.test(path) ? ERRORS : /(?!)/g),
     ])
@@ -49,6 +55,8 @@ t.test('the rule bites', async (t) => {
   const inText = (code: string) => ['refuse(`It is $', `{${code}}`, '`)'].join('')
   t.equal(count('api/rest/a.ts', inText('plugin.manifest.name')), 1)
   t.equal(count('api/cli/a.ts', inText('author.name')), 1)
+  for (const taken of ['const { auth, name } = plugin.manifest', 'const f = ({ manifest: { name } }: A) =>', 'f({ name }: Provider) {'])
+    t.equal(count('plugins/host/a.ts', [taken, inText('name')].join('; ')), 1, taken)
   t.equal(count('plugins/host/a.ts', inText('error.message')), 1)
   t.equal(count('plugins/devkit/a.ts', 'process.stdout.write(text)'), 1)
   t.equal(count('plugins/logs/a.ts', 'const UNSAFE = /[\\u202a-\\u202e]/'), 1)

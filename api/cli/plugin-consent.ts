@@ -18,13 +18,20 @@ export const CONSENT_FLAGS = [
   },
 ] as const
 
-/** Prints exactly one package for the person who consents: its record, what differs from what was agreed to, and its hash. */
-export async function printReview(out: Terminal, review: Review, signature: readonly string[] = []): Promise<void> {
+/** The hosts in the own network that an administrator has opened to a plugin. */
+export const describePrivateOrigins = ({ privateOrigins }: Pick<InstalledPlugin, 'privateOrigins'>): string[] =>
+  privateOrigins.map((origin) => `may reach ${escapedText(origin)} in your own network, which an administrator allowed`)
+
+/**
+ * Prints exactly one package for the person who consents: its record, what differs from what was agreed to, and its hash.
+ * @param more lines of the program about it
+ */
+export async function printReview(out: Terminal, review: Review, more: readonly string[] = []): Promise<void> {
   const { describeDifference, describeRecord } = await import('#plugins/consent/record-lines.ts')
   const { version, sha256, record, agreed, differences } = review
   out.line(`${record.manifest.id} ${version}. Lines that begin with > are words of its author. It`)
   for (const line of describeRecord(record)) out.line(line)
-  for (const line of signature) out.message(`  ${line}`)
+  for (const line of more) out.message(`  ${line}`)
   if (agreed !== null) {
     out.line(
       differences.length === 0

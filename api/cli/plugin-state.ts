@@ -1,45 +1,10 @@
 import { type Command, CommandProblem } from '#api/cli/command.ts'
-import { withDatabase } from '#api/cli/open-database.ts'
 import { choosePlugin, withPlugins } from '#api/cli/plugin.ts'
-import { CONSENT_FLAGS, consentToShown, printReview, WOULD_ASK } from '#api/cli/plugin-consent.ts'
-import { typed } from '#api/cli/typed.ts'
+import { CONSENT_FLAGS, consentToShown, describePrivateOrigins, printReview, WOULD_ASK } from '#api/cli/plugin-consent.ts'
+import { pluginList } from '#api/cli/plugin-list.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
-import { escapedText, strangerLines } from '#core/foundation/stranger-text.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { listPlugins, listVersions, type VersionRow } from '#plugins/host/plugin-store.ts'
-
-/** Versions that were installed after the running one, newest first. */
-function waitingOf(plugin: InstalledPlugin, versions: readonly VersionRow[]): readonly VersionRow[] {
-  const running = versions.findIndex(({ id }) => id === plugin.runningVersionId)
-  return running === -1 ? versions : versions.slice(0, running)
-}
-
-const list: Command = {
-  name: 'plugin list',
-  usage: '',
-  summary: 'lists the plugins, and versions that wait for consent',
-  about: 'Lists the plugins: name, version, whether they run, and versions that wait for consent.',
-  flags: [],
-  wordsMin: 0,
-  wordsMax: 0,
-  async run(input) {
-    const { out } = input
-    return await withDatabase(input, 'look', async (opened) => {
-      const plugins = await listPlugins<InstalledPlugin>(opened.database)
-      for (const plugin of plugins) {
-        const { key, version, state, stateReason, manifest } = plugin
-        out.line(`${key} ${version}  ${state}`)
-        if (stateReason) for (const line of strangerLines('the reason', stateReason)) out.line(line)
-        for (const line of strangerLines('the author says', manifest.summary)) out.line(line)
-        const [waiting] = waitingOf(plugin, await listVersions(opened.database, plugin.id))
-        const why = waiting?.rolledBackAt ? 'was rolled back; to run it again' : 'waits for consent'
-        if (waiting) out.line(`  ${waiting.version} ${why}: ${typed(`plugin consent ${key}`)}`)
-      }
-      if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typed('plugin install FILE')}`)
-      return 0
-    })
-  },
-}
+import { escapedText } from '#core/foundation/stranger-text.ts'
+import type { VersionRow } from '#plugins/host/plugin-store.ts'
 
 const switching = (verb: 'enable' | 'disable'): Command => ({
   name: `plugin ${verb}`,
@@ -85,7 +50,7 @@ const consent: Command = {
       const { plugin, version, review } = await host.review(id, sha256)
       const isAgreed = review.waitsFor.length === 0 && review.agreed?.consentedAt && plugin.runningVersionId === version.id
       if (isAgreed) throw new CommandProblem(`No version of ${plugin.key} waits for consent; ${plugin.version} is ${plugin.state}.`)
-      await printReview(input.out, review)
+      await printReview(input.out, review, describePrivateOrigins(plugin))
       const after = await consentToShown(input, host, plugin, review)
       if (after === null) return WOULD_ASK
       input.out.line(`You have consented to this. It is ${after.state}.`)
@@ -129,4 +94,4 @@ const uninstall: Command = {
     }),
 }
 
-export const pluginStateCommands: readonly Command[] = [list, consent, switching('enable'), switching('disable'), rollback, uninstall]
+export const pluginStateCommands: readonly Command[] = [pluginList, consent, switching('enable'), switching('disable'), rollback, uninstall]

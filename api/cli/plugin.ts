@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
-import { CONSENT_FLAGS, checkGiven, consentToShown, printReview } from '#api/cli/plugin-consent.ts'
+import { CONSENT_FLAGS, checkGiven, consentToShown, describePrivateOrigins, printReview } from '#api/cli/plugin-consent.ts'
 import { typed } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
@@ -135,7 +135,7 @@ export async function consentToInstalled(
 ): Promise<void> {
   const { out } = input
   const { plugin, version, review } = await host.review(id, sha256)
-  await printReview(out, review, signature === null ? [] : describeSignature(signature))
+  await printReview(out, review, [...(signature === null ? [] : describeSignature(signature)), ...describePrivateOrigins(plugin)])
   checkGiven(input.flag, sha256)
   if (review.waitsFor.length === 0 && plugin.runningVersionId === version.id) {
     out.line('It needs no new permissions, and runs.')

@@ -324,19 +324,25 @@ function viewOf(
   }
 }
 
-/** Whether the plugin has usable credentials: those for another address than the configured one do not count. */
-async function stateOf(services: Services, plugin: InstalledPlugin, all: ReadonlyMap<string, PluginStatus>) {
-  const status = all.get(plugin.id)
-  if (status?.hasCredentials !== true || plugin.manifest.auth?.bind?.hostFrom === undefined) return status
-  return { ...status, hasCredentials: (await services.plugins.authStatus(plugin, null)) !== 'missing' }
+/** By plugin. Credentials for another address than the configured one do not count: they are not usable. */
+async function listStates(services: Services, plugins: readonly InstalledPlugin[]): Promise<Map<string, PluginStatus>> {
+  const stored = await listPluginStatuses(services.database, plugins.length === 1 ? (plugins[0] as InstalledPlugin).id : null)
+  const bound = plugins.filter(({ id, manifest }) => stored.get(id)?.hasCredentials && manifest.auth?.bind?.hostFrom !== undefined)
+  if (bound.length === 0) return stored
+  const usable = await services.plugins.credentials.serverStatuses(
+    new Map(bound.map((plugin) => [plugin.id, services.plugins.authOf(plugin)])),
+  )
+  for (const { id } of bound) stored.set(id, { ...(stored.get(id) as PluginStatus), hasCredentials: usable.get(id) !== 'missing' })
+  return stored
 }
 
 /** @param running the same plugin with the version that runs, if that is another */
 export async function pluginView(services: Services, plugin: InstalledPlugin, running: InstalledPlugin = plugin) {
-  return viewOf(services, plugin, await stateOf(services, plugin, await listPluginStatuses(services.database, plugin.id)), running)
+  return viewOf(services, plugin, (await listStates(services, [plugin])).get(plugin.id), running)
 }
 
+/** By two or three statements, however many plugins there are. */
 export async function pluginViews(services: Services, plugins: readonly InstalledPlugin[]) {
-  const status = await listPluginStatuses(services.database, null)
-  return await Promise.all(plugins.map(async (plugin) => viewOf(services, plugin, await stateOf(services, plugin, status))))
+  const states = await listStates(services, plugins)
+  return plugins.map((plugin) => viewOf(services, plugin, states.get(plugin.id)))
 }

@@ -5,7 +5,7 @@ import { RecordDifference } from '#api/views/plugin-review-view.ts'
 import { capabilitiesView } from '#api/views/plugin-view.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { differencesOf } from '#plugins/consent/differences.ts'
-import { describeForUser } from '#plugins/consent/user-words.ts'
+import { describeRecord } from '#plugins/consent/record-lines.ts'
 import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import type { OfferedPlugin, OwnPlugin } from '#plugins/host/user-plugins.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
@@ -32,7 +32,7 @@ const Consent = Type.Object(
     sha256: Type.String({ description: 'Of the record: enabling the plugin with it agrees to exactly this.' }),
     lines: Type.Array(Type.String(), {
       description:
-        'What the plugin asks of you, in lines of at most 80 columns where they have words of its author, which begin with a mark.',
+        'What the plugin asks of you, in lines of less than 80 columns: those that administrators see, except what only they answer for. Lines that begin with > are words of its author.',
     }),
     record: Type.Unknown({ description: 'The same as data.' }),
   },
@@ -115,7 +115,7 @@ function settingsOf({ userConfig }: Manifest) {
 
 const consentView = ({ sha256, record }: OfferedPlugin['consent']) => ({
   sha256,
-  lines: describeForUser(record, record.configuredHosts),
+  lines: describeRecord(record),
   record,
 })
 

@@ -164,11 +164,10 @@ class ProviderMatching implements Matching {
   async autoMatch(target: Target, how: AutoMatch): Promise<Matched> {
     const provider = await this.#dependencies.providers.find(how.pluginId)
     if (provider === null) return skip('plugin_not_found', `There is no plugin ${how.pluginId}.`)
-    const { state, methods } = provider
-    const name = quotedText(provider.name)
-    if (state !== 'enabled') return skip('plugin_disabled', `${name} is ${state}.`)
+    const { name, state, methods } = provider
+    if (state !== 'enabled') return skip('plugin_disabled', `${quotedText(name)} is ${state}.`)
     if (!methods.includes(`metadata.${target.kind}.get`))
-      return skip('no_matching_targets', `${name} has no metadata of ${target.kind === 'book' ? 'books' : 'series'}.`)
+      return skip('no_matching_targets', `${quotedText(name)} has no metadata of ${target.kind === 'book' ? 'books' : 'series'}.`)
     const context = await this.#contextOf(target)
     const reason = how.query ? null : await this.#objection(target, provider, context)
     if (reason !== null) return skip(reason, `${titleOf(context)} is not matched automatically: ${reason.replaceAll('_', ' ')}.`)
@@ -183,10 +182,10 @@ class ProviderMatching implements Matching {
       // A missing record may have moved; other failures are temporary.
       if (applied.failure.code !== 'not_found') return failed(applied.failure)
     }
-    if (how.existingIdsOnly) return skip('no_match', `No identifier of ${name} is known.`)
+    if (how.existingIdsOnly) return skip('no_match', `No identifier of ${quotedText(name)} is known.`)
     const best = await this.#records.find(target.kind, provider, context, how)
     if ('failure' in best) return failed(best.failure)
-    if (best.answer === null) return skip('no_match', `${name} has no similar record.`)
+    if (best.answer === null) return skip('no_match', `${quotedText(name)} has no similar record.`)
     const { result: match, confidence } = best.answer
     if (confidence < CONFIDENCE_MIN)
       return skip(

@@ -30,3 +30,9 @@ export async function recordConsent(
     .onConflict('plugin_id')
     .merge(row)
 }
+
+/** What a plugin may do after it went back to less: a part of what its person has consented to. Rights that it gave up so do not come back unasked. */
+export async function narrowConsent(trx: Knex, pluginId: string, record: ConsentRecord): Promise<void> {
+  const row = { record: JSON.stringify(record), record_hash: recordHash(record) }
+  await trx('plugin_consents').where('plugin_id', pluginId).update(row)
+}

@@ -1,7 +1,7 @@
 import { briefText, messageLines, quotedText, remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
 import { hostText, isShortened, remarksOnHost } from '#plugins/consent/host-words.ts'
-import type { ConsentRecord } from '#plugins/consent/record.ts'
-import { budgetOf, type CallBudget, LOAD, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
+import type { ConsentRecord, UserRecord } from '#plugins/consent/record.ts'
+import { budgetOf, burstOf, type CallBudget, LOAD, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { DEFAULT_LIMITS, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { describeConfiguredHost, permissionsOf } from '#plugins/packages/permissions.ts'
@@ -11,7 +11,10 @@ import { describeConfiguredHost, permissionsOf } from '#plugins/packages/permiss
  * stands below in lines of its own. Every member of a record has its words: one that is unknown here is shown as JSON.
  */
 
-type RecordManifest = ConsentRecord['manifest']
+/** Of an administrator, or the part of it to which a user agrees. */
+type AnyRecord = ConsentRecord | UserRecord
+type RecordManifest = UserRecord['manifest'] & Partial<ConsentRecord['manifest']>
+type ConfiguredHosts = UserRecord['configuredHosts']
 /** What a stranger says: by what name, and the words. */
 type Said = readonly [label: string, text: string]
 
@@ -46,19 +49,7 @@ const hostNotes = (...hosts: string[]): Pick<Entry, 'said' | 'remarks'> => ({
   remarks: hosts.flatMap(remarksOnHost),
 })
 
-type Identified = Pick<ConsentRecord, 'signedBy' | 'repository'> & {
-  manifest: Pick<RecordManifest, 'id' | 'name' | 'author' | 'description' | 'license' | 'homepage' | 'repository'>
-}
-
-/** Who made a package, who signed it and where it comes from, in lines. */
-export const describeIdentity = (record: Identified): string[] =>
-  identityEntries(record).flatMap(({ text, said = [], remarks = [] }) => [
-    text,
-    ...said.flatMap(([label, words]) => strangerLines(label, words)),
-    ...remarks.map((remark) => `Note: ${remark}`),
-  ])
-
-function identityEntries({ manifest, signedBy, repository }: Identified): Entry[] {
+function identityEntries({ manifest, signedBy, repository }: AnyRecord): Entry[] {
   const { id, name, author, description, license, homepage, repository: sources } = manifest
   const said: Said[] = [['the author names it', name]]
   if (author) said.push(['the author is', author.name])
@@ -121,17 +112,26 @@ type Rates = NonNullable<NonNullable<Manifest['http']>['rateLimit']>
 
 function describeRate(rate: Rates[string] | undefined): string {
   if (rate === undefined) return ''
-  const { perMinute, burst, maxParallel } = rate
-  const parts = [`at most ${perMinute} a minute`]
-  if (burst !== undefined) parts.push(`${burst} at once`)
-  if (maxParallel !== undefined) parts.push(`${maxParallel} in parallel`)
-  return `, ${parts.join(', ')}`
+  const { perMinute, maxParallel } = rate
+  return `, at most ${perMinute} a minute after ${burstOf(rate)} at once${maxParallel === undefined ? '' : `, ${maxParallel} in parallel`}`
 }
 
-function networkEntries({ permissions = {}, http = {}, ...manifest }: RecordManifest): Entry[] {
+/** A host that an administrator enters. For users: the one that is entered now. */
+function configuredEntry(key: string, { permissions, config }: RecordManifest, hosts: ConfiguredHosts | undefined): Entry {
+  const name = describeConfiguredHost(key, permissionsOf({ permissions, config } as Manifest))
+  const now = hosts?.[key]
+  if (now === undefined) return { text: `connects to ${name} (GET, POST)` }
+  if (now === null) return { text: `connects to ${name} (GET, POST), who has entered none yet` }
+  const { hostname } = new URL(now)
+  const isCut = isShortened(hostname)
+  const text = `connects to ${isCut ? hostText(hostname) : now} (GET, POST), ${name}`
+  return { text, said: isCut ? [['the whole address is', now]] : [], remarks: remarksOnHost(hostname) }
+}
+
+function networkEntries(manifest: RecordManifest, configuredHosts: ConfiguredHosts | undefined): Entry[] {
+  const { permissions = {}, http = {} } = manifest
   const { network = [], networkFromConfig = [], storage, library = [], ...others } = permissions
   const { rateLimit = {}, cacheTtl = {}, ...moreHttp } = http
-  const asked = permissionsOf({ permissions, config: manifest.config } as Manifest)
   return [
     ...network.map(({ host, methods = ['GET'], reason, ...more }): Entry => {
       const { said = [], remarks } = hostNotes(host)
@@ -142,9 +142,9 @@ function networkEntries({ permissions = {}, http = {}, ...manifest }: RecordMani
     ...Object.entries(rateLimit)
       .filter(([host]) => !network.some((one) => one.host === host))
       .map(([host, rate]): Entry => ({ text: `limits its requests to ${hostText(host)}${describeRate(rate)}`, ...hostNotes(host) })),
-    ...networkFromConfig.map((key): Entry => ({ text: `connects to ${describeConfiguredHost(key, asked)} (GET, POST)` })),
+    ...networkFromConfig.map((key) => configuredEntry(key, manifest, configuredHosts)),
     ...Object.entries(cacheTtl).map(
-      ([method, seconds]): Entry => ({ text: `uses answers of services to ${method} again for ${seconds} s` }),
+      ([method, seconds]): Entry => ({ text: `uses answers of services to ${method} again for up to ${seconds} s` }),
     ),
     ...rest('http', moreHttp),
     ...library.map((scope): Entry => ({ text: `reads of the library of each user: ${LIBRARY[scope] ?? scope}` })),
@@ -224,7 +224,12 @@ function settingEntries(who: string, schema: Readonly<Record<string, unknown>> |
       if (description !== undefined) said.push(['the author says', String(description)])
       if (value !== undefined) said.push(['it is at first', typeof value === 'string' ? value : json(value)])
       if (hasMembers(form)) said.push(['further rules', json(form)])
-      const secret = form['format'] === 'password' ? ', and receives the password' : ''
+      const secret =
+        form['format'] !== 'password'
+          ? ''
+          : form['x-receives-password'] === true
+            ? ', and receives the password'
+            : ', which the server keeps without giving it to the plugin'
       return [
         {
           text: `asks ${who} for ${isLong(key) ? 'a setting' : key} (${String(type)})${secret}`,
@@ -238,12 +243,15 @@ function settingEntries(who: string, schema: Readonly<Record<string, unknown>> |
 
 const budget = ({ cpuMs, wallMs }: CallBudget): string => `${cpuMs} ms of CPU time and ${wallMs / 1000} s`
 
-function limitEntries(manifest: RecordManifest): Entry[] {
-  const { heapMB, cpuMs, wallMs, ...others } = { ...DEFAULT_LIMITS, ...manifest.limits }
+function limitEntries(manifest: RecordManifest, limits: NonNullable<Manifest['limits']>): Entry[] {
+  const { heapMB, cpuMs, wallMs, ...others } = { ...DEFAULT_LIMITS, ...limits }
   const methods = methodsOf(manifest as Manifest)
   const calls = methods.filter((method) => budgetOf({ cpuMs, wallMs }, method) !== REFRESH)
   return [
-    { text: `uses up to ${heapMB} MB of memory` },
+    // Data of different users is never in the same isolate.
+    {
+      text: `uses up to ${heapMB} MB of memory${manifest.capabilities.recommendations ? ' for the server, and as much for each user' : ''}`,
+    },
     { text: `uses up to ${budget({ cpuMs, wallMs })} for each call` },
     ...(calls.length < methods.length ? [{ text: `uses up to ${budget(REFRESH)} for each refresh of the recommendations of a user` }] : []),
     {
@@ -272,26 +280,28 @@ const KNOWN: readonly string[] = [
   ...['auth', 'limits', 'config', 'userConfig', 'dataVersion', 'engine'],
 ]
 
-function entriesOf(record: ConsentRecord): Entry[] {
-  const { manifest, signedBy: _signedBy, repository: _repository, format: _format, ...outside } = record
+function entriesOf(record: AnyRecord): Entry[] {
+  const { manifest: given, signedBy: _signedBy, format: _format, ...others } = record
+  const manifest: RecordManifest = given
+  const { repository: _repository, configuredHosts, ...outside } = others as { repository?: unknown; configuredHosts?: ConfiguredHosts }
   const { config, userConfig, dataVersion, engine } = manifest
   return [
     ...identityEntries(record),
     ...capabilityEntries(manifest),
-    ...networkEntries(manifest),
+    ...networkEntries(manifest, configuredHosts),
     ...authEntries(manifest),
     ...settingEntries('administrators', config),
     ...settingEntries('each user', userConfig),
-    ...limitEntries(manifest),
+    ...(manifest.limits === undefined ? [] : limitEntries(manifest, manifest.limits)),
     ...(dataVersion === undefined ? [] : [{ text: `has version ${dataVersion} of its stored data` }]),
-    { text: `needs version ${engine.pluginApi} of the plugin interface` },
+    ...(engine === undefined ? [] : [{ text: `needs version ${engine.pluginApi} of the plugin interface` }]),
     ...rest('members', Object.fromEntries(Object.entries(manifest).filter(([name]) => !KNOWN.includes(name)))),
     ...rest('members of the record', outside),
   ]
 }
 
-/** Everything that a package can cause, as lines. */
-export const describeRecord = (record: ConsentRecord): string[] => entriesOf(record).flatMap((entry) => linesOf(entry, ' '))
+/** Everything that a package can cause, or what of it concerns a user, as lines. */
+export const describeRecord = (record: AnyRecord): string[] => entriesOf(record).flatMap((entry) => linesOf(entry, ' '))
 
 /** Entries of the first record that the second has not, and the other way round. */
 function differing(before: ConsentRecord, after: ConsentRecord): { gone: Entry[]; come: Entry[] } {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { refuse } from '#core/foundation/errors.ts'
 import { canonicalJson } from '#plugins/consent/canonical-json.ts'
+import { burstOf } from '#plugins/packages/budgets.ts'
 import { MANIFEST_SHAPE, type Manifest } from '#plugins/packages/manifest.ts'
 import type { Shape } from '#plugins/packages/manifest-form.ts'
 
@@ -35,7 +36,7 @@ export function recordOf({
   signedBy: readonly string[]
   repository: string | null
 }): ConsentRecord {
-  const { version: _, summary: _summary, ...rest } = filled(MANIFEST_SHAPE, withSources(manifest)) as Manifest
+  const { version: _, summary: _summary, ...rest } = filled(MANIFEST_SHAPE, withImplied(manifest)) as Manifest
   // Like a record that the database has returned: no negative zeros.
   return JSON.parse(canonicalJson({ format: 1, manifest: rest, signedBy: [...signedBy].sort(), repository })) as ConsentRecord
 }
@@ -61,11 +62,19 @@ function countValues(value: unknown): number {
   return Object.values(value).reduce<number>((sum, member) => sum + countValues(member), 1)
 }
 
-/** The services whose identifiers each capability writes; their default depends on other members. */
-function withSources(manifest: Manifest): Manifest {
+/**
+ * With what is implied: the services whose identifiers each capability writes, how many requests a rate allows at once, and that there are no other
+ * settings than those of the schema.
+ */
+function withImplied(manifest: Manifest): Manifest {
+  const { config, userConfig, http } = manifest
+  const rates = Object.entries(http?.rateLimit ?? {}).map(([host, rate]) => [host, { ...rate, burst: burstOf(rate) }] as const)
   const { 'metadata.series': series, 'metadata.book': book, recommendations } = manifest.capabilities
   return {
     ...manifest,
+    ...(rates.length > 0 && { http: { ...http, rateLimit: Object.fromEntries(rates) } }),
+    ...(config && { config: { ...config, additionalProperties: false } }),
+    ...(userConfig && { userConfig: { ...userConfig, additionalProperties: false } }),
     capabilities: {
       ...manifest.capabilities,
       ...(series && { 'metadata.series': { ...series, idSource: series.idSource ?? manifest.id } }),
@@ -111,9 +120,16 @@ const keyOf = (value: unknown): string => (hasHost(value) ? value.host : typeof 
 export const hasHost = (value: unknown): value is { host: string } =>
   value !== null && typeof value === 'object' && 'host' in value && typeof value.host === 'string'
 
-/** What concerns each user: everything but the budgets and settings that only the administrator answers for. */
-const OF_ADMINISTRATOR = ['limits', 'http', 'config', 'dataVersion', 'engine', 'main', 'manifestVersion']
-export const userRecordOf = ({ manifest, ...rest }: ConsentRecord) => ({
-  ...rest,
-  manifest: Object.fromEntries(Object.entries(manifest).filter(([name]) => !OF_ADMINISTRATOR.includes(name))),
-})
+/** Budgets and settings that only the administrator answers for. */
+const OF_ADMINISTRATOR = ['limits', 'http', 'config', 'dataVersion', 'engine', 'main', 'manifestVersion'] as const
+type OfUser = Omit<ConsentRecord['manifest'], (typeof OF_ADMINISTRATOR)[number]>
+
+/**
+ * What concerns each user: users agree to this part of a record.
+ * @param configuredHosts the hosts that an administrator has entered, by the member of the configuration; null while none is entered
+ */
+export function userRecordOf({ manifest, ...rest }: ConsentRecord, configuredHosts: Record<string, string | null>) {
+  const members = Object.entries(manifest).filter(([name]) => !(OF_ADMINISTRATOR as readonly string[]).includes(name))
+  return { ...rest, manifest: Object.fromEntries(members) as OfUser, configuredHosts }
+}
+export type UserRecord = ReturnType<typeof userRecordOf>

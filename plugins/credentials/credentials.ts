@@ -16,9 +16,11 @@ import {
   listCredentials,
   listOutdated,
   listSecretSettings,
+  listServerCredentials,
   replaceCredentials,
   replaceSecretSettings,
   resealCredential,
+  type SealedCredential,
 } from '#plugins/credentials/plugin-credential-store.ts'
 import type { Credential } from '#plugins/network/credential.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
@@ -42,6 +44,8 @@ export interface Credentials {
   state(owner: CredentialOwner): Promise<{ fields: string[]; expiresAt: Date | null; updatedAt: Date | null }>
   /** `missing` also when they were entered for another host than that of the configuration. */
   status(owner: CredentialOwner, auth: PluginAuth): Promise<AuthStatus>
+  /** The same of the server's own credentials for several plugins, by plugin. */
+  serverStatuses(auths: ReadonlyMap<string, PluginAuth>): Promise<Map<string, AuthStatus>>
   /** The decrypted fields, for the server only: plugins never see them. */
   reveal(owner: CredentialOwner): Promise<Record<string, string>>
   /**
@@ -134,11 +138,21 @@ class SealedCredentials implements Credentials {
   }
 
   async status(owner: CredentialOwner, auth: PluginAuth): Promise<AuthStatus> {
+    return auth === undefined || auth.type === 'none' ? 'none' : this.#statusOf(owner, auth, await listCredentials(this.#database, owner))
+  }
+
+  async serverStatuses(auths: ReadonlyMap<string, PluginAuth>): Promise<Map<string, AuthStatus>> {
+    const stored = await listServerCredentials(this.#database)
+    return new Map(
+      [...auths].map(([pluginId, auth]) => [pluginId, this.#statusOf({ pluginId, userId: null }, auth, stored.get(pluginId) ?? [])]),
+    )
+  }
+
+  #statusOf(owner: CredentialOwner, auth: PluginAuth, kept: readonly SealedCredential[]): AuthStatus {
     if (auth === undefined || auth.type === 'none') return 'none'
-    const kept = await listCredentials(this.#database, owner)
     const needed = auth.type === 'oauth2' ? ['accessToken'] : CREDENTIAL_FIELDS[auth.type]
     if (needed.some((field) => !kept.some((one) => one.field === field))) return 'missing'
-    if (auth.bind !== undefined && !this.#isForHere(await this.#open(owner), auth)) return 'missing'
+    if (auth.bind !== undefined && !this.#isForHere(this.#opened(owner, kept), auth)) return 'missing'
     const ends = kept.find(({ field }) => field === 'accessToken')?.expiresAt ?? null
     return ends !== null && ends.getTime() <= Date.now() ? 'expired' : 'connected'
   }
@@ -204,8 +218,12 @@ class SealedCredentials implements Credentials {
   }
 
   async #open(owner: CredentialOwner): Promise<Record<string, string>> {
+    return this.#opened(owner, await listCredentials(this.#database, owner))
+  }
+
+  #opened(owner: CredentialOwner, kept: readonly SealedCredential[]): Record<string, string> {
     const opened: Record<string, string> = {}
-    for (const { field, keyId, sealed } of await listCredentials(this.#database, owner)) {
+    for (const { field, keyId, sealed } of kept) {
       const text = this.#box.open(sealed, keyId, belongsTo(owner, field))
       if (text !== null) opened[field] = text
     }

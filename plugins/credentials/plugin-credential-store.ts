@@ -6,7 +6,7 @@ export interface CredentialOwner {
   userId: string | null
 }
 
-interface SealedCredential {
+export interface SealedCredential {
   field: string
   keyId: string
   sealed: Buffer
@@ -25,6 +25,15 @@ export async function listCredentials(database: Knex, owner: CredentialOwner): P
     .whereNot('field', 'like', `${SETTING}%`)
     .orderBy('field')
     .select('field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt', 'updated_at AS updatedAt')
+}
+
+/** Those of the server for all plugins, by plugin. */
+export async function listServerCredentials(database: Knex): Promise<Map<string, SealedCredential[]>> {
+  const rows = await database('plugin_credentials')
+    .whereNull('user_id')
+    .whereNot('field', 'like', `${SETTING}%`)
+    .select('plugin_id AS pluginId', 'field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt', 'updated_at AS updatedAt')
+  return Map.groupBy(rows as (SealedCredential & { pluginId: string })[], ({ pluginId }) => pluginId)
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
-import { briefText } from '#core/foundation/stranger-text.ts'
+import { briefText, quotedText } from '#core/foundation/stranger-text.ts'
 import { type Consent, findConsent } from '#plugins/consent/consent-store.ts'
 import { type Difference, differencesOf } from '#plugins/consent/differences.ts'
 import { type ConsentRecord, recordHash, recordOf } from '#plugins/consent/record.ts'
@@ -15,8 +15,7 @@ interface ReviewedPackage {
   version: string
   sha256: string
   manifest: unknown
-  signedBy: readonly string[]
-  repository: string | null
+  record: ConsentRecord
 }
 
 export interface JudgedVersion {
@@ -45,12 +44,8 @@ export interface Review {
   waitsFor: string[]
 }
 
-export const recordOfPackage = ({
-  manifest,
-  signedBy,
-  repository,
-}: Pick<ReviewedPackage, 'manifest' | 'signedBy' | 'repository'>): ConsentRecord =>
-  recordOf({ manifest: manifest as Manifest, signedBy, repository })
+export const recordOfPackage = ({ manifest, ...rest }: Pick<VersionRow, 'manifest' | 'signedBy' | 'repository'>): ConsentRecord =>
+  recordOf({ ...rest, manifest: manifest as Manifest })
 
 /**
  * What the plugin may do now. One that ran before there were records keeps running: its record is made from its manifest, and its review says so.
@@ -65,7 +60,7 @@ export async function findAgreed(database: Knex, plugin: InstalledPlugin | null)
 
 /** Compares a package with what was agreed. @param config of the plugin */
 export function reviewOf(offered: ReviewedPackage, agreed: Consent | null, config: Record<string, unknown> = {}): Review {
-  const record = recordOfPackage(offered)
+  const { record } = offered
   const differences = agreed === null ? [] : differencesOf(agreed.record, record)
   const problem = configurationProblem(offered.manifest as Manifest, config)
   return {
@@ -73,6 +68,10 @@ export function reviewOf(offered: ReviewedPackage, agreed: Consent | null, confi
     waitsFor: agreed === null ? ['runs for the first time'] : [...inWords(agreed.record, record, differences), ...problem],
   }
 }
+
+/** Compares a stored version with what its plugin may do now. */
+export const reviewStored = async (database: Knex, plugin: InstalledPlugin, version: VersionRow): Promise<Review> =>
+  reviewOf({ ...version, record: recordOfPackage(version) }, await findAgreed(database, plugin), plugin.config)
 
 /** The differences in words. Whatever no words show, such as another order, waits all the same. */
 function inWords(before: ConsentRecord, after: ConsentRecord, differences: readonly Difference[]): string[] {
@@ -82,24 +81,25 @@ function inWords(before: ConsentRecord, after: ConsentRecord, differences: reado
 }
 
 /**
- * The version with this hash, which a consent may be for.
+ * The version with this hash, which a consent may be for: the newest one, or one that is older than the running one, to which a person goes back.
  * @param versions the newest first
- * @throws conflict when it is not stored, is revoked, or is older than another version that may run, which is to be reviewed then; the previous version, to
- * which a person may go back with its rights, is excepted
+ * @throws conflict when it is not stored, is revoked, or another one that may run was stored after it, which is to be reviewed then
  */
-export async function getNewest(
-  { key, previousVersionId }: Pick<InstalledPlugin, 'key' | 'previousVersionId'>,
+export async function getForConsent(
+  { key, runningVersionId }: Pick<InstalledPlugin, 'key' | 'runningVersionId'>,
   versions: readonly VersionRow[],
   sha256: string,
   revocationOf: RevocationOf,
 ): Promise<VersionRow> {
-  const version = versions.find((one) => one.sha256 === sha256)
+  const index = versions.findIndex((one) => one.sha256 === sha256)
+  const version = versions[index]
   if (version === undefined)
     return refuse('conflict', `${sha256} is not a stored package of ${key}. Review the plugin again, and consent to what that shows.`)
   const reason = await revocationOf({ key, ...version })
-  if (reason !== null) refuse('conflict', `${key} ${version.version} is revoked and must not run: ${reason}`)
-  if (version.id === previousVersionId) return version
-  for (const newer of versions.slice(0, versions.indexOf(version)))
+  if (reason !== null)
+    refuse('conflict', `${key} ${version.version} is revoked and must not run. Its repository says: ${quotedText(reason)}`)
+  if (versions.slice(0, index).some(({ id }) => id === runningVersionId)) return version
+  for (const newer of versions.slice(0, index))
     if ((await revocationOf({ key, ...newer })) === null)
       refuse(
         'conflict',

@@ -5,7 +5,7 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { type AuthStatus, authOf, confirmDestination, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
-import { findAgreed, type Review, type RevocationOf, reviewOf } from '#plugins/host/consent-review.ts'
+import { type Review, type RevocationOf, reviewStored } from '#plugins/host/consent-review.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
@@ -121,7 +121,7 @@ class Administration implements PluginAdministration {
         : versions.find((one) => one.sha256 === sha256)
     if (version === undefined)
       return refuse('not_found', `There is no package ${sha256 ?? ''} of ${plugin.key} here. The list of its versions has their hashes.`)
-    return { plugin, version, review: reviewOf(version, await findAgreed(this.#options.database, plugin), plugin.config) }
+    return { plugin, version, review: await reviewStored(this.#options.database, plugin, version) }
   }
 
   async edit(

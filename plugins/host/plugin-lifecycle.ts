@@ -6,17 +6,19 @@ import { Register } from '#core/foundation/register.ts'
 import { escapedText, quotedText } from '#core/foundation/stranger-text.ts'
 import { cutText } from '#core/foundation/text.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
-import { recordConsent } from '#plugins/consent/consent-store.ts'
-import { checkRecordSize } from '#plugins/consent/record.ts'
+import { narrowConsent, recordConsent } from '#plugins/consent/consent-store.ts'
+import { isCovered } from '#plugins/consent/coverage.ts'
+import { type ConsentRecord, checkRecordSize } from '#plugins/consent/record.ts'
 import {
   configurationProblem,
   findAgreed,
-  getNewest,
+  getForConsent,
   type JudgedVersion,
   type Review,
   type RevocationOf,
   recordOfPackage,
   reviewOf,
+  reviewStored,
 } from '#plugins/host/consent-review.ts'
 import { migrateAll } from '#plugins/host/data-migration.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -45,7 +47,7 @@ import { recordDataVersions } from '#plugins/host/user-plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { PackageOrigin, PluginIdentity } from '#plugins/packages/identity.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'
+import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -132,14 +134,15 @@ class Lifecycle implements PluginLifecycle {
     await checkReservedId(manifest.id, sha256)
     const repository = origin.repository ?? null
     await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256, repository })
-    checkRecordSize(recordOfPackage({ ...read, repository }))
+    const record = recordOfPackage({ ...read, repository })
+    checkRecordSize(record)
     await this.#options.calls().smokeTest(read)
     const { pluginId, versionId, before, identified } = await keepVersion(this.#options.database, read, userId, { ...origin, repository })
     const stored =
       (await this.#findVersion(pluginId, ({ id }) => id === versionId)) ?? refuse('conflict', `${manifest.id} was changed meanwhile.`)
-    const review = reviewOf(stored, await findAgreed(this.#options.database, before), before?.config)
+    const review = reviewOf({ ...stored, record }, await findAgreed(this.#options.database, before), before?.config)
     if (before !== null && before.runningVersionId !== null && review.waitsFor.length === 0)
-      await this.#takeOver(before, versionId, identified.before)
+      await this.#takeOver(before, { ...stored, record }, identified.before)
     const plugin = await this.#get(pluginId)
     const offered = { ...plugin, ...stored, id: pluginId, versionId, manifest, readme: read.readme }
     return { plugin, offered, version: manifest.version, sha256, waitsFor: review.waitsFor, signature: identified.signature, review }
@@ -148,13 +151,13 @@ class Lifecycle implements PluginLifecycle {
   async consent(id: string, { sha256, userId = null }: { sha256: string; userId?: string | null }): Promise<InstalledPlugin> {
     const plugin = await this.#get(id)
     const versions = await listVersions(this.#options.database, id)
-    const version = await getNewest(plugin, versions, sha256, this.#options.revocationOf)
+    const version = await getForConsent(plugin, versions, sha256, this.#options.revocationOf)
     const agreed = await findAgreed(this.#options.database, plugin)
     if (plugin.runningVersionId === version.id && plugin.state === 'enabled' && agreed?.consentedAt && agreed.sha256 === sha256)
       return plugin
     const after = await this.#switchTo(
       plugin,
-      version,
+      { ...version, record: recordOfPackage(version) },
       { state: 'enabled', stateReason: null },
       { consent: { userId, newestId: versions[0]?.id } },
     )
@@ -177,15 +180,19 @@ class Lifecycle implements PluginLifecycle {
       )
     if (compare(version.version, plugin.version) >= 0)
       refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; agree to it instead.`)
-    const growth = growthOf(plugin, version)
-    if (growth.length > 0) refuse('conflict', `${plugin.key} ${version.version} ${asksForMore(growth)}`)
     await this.#refuseRevoked(plugin.key, version)
-    return await this.#switchTo(plugin, version, {
-      previousVersionId: null,
-      probationCalls: 0,
-      ...calmState(plugin.state),
-      stateReason: null,
-    })
+    const review = await reviewStored(this.#options.database, plugin, version)
+    if (!isCovered(review.record, review.differences)) refuse('conflict', `${plugin.key} ${version.version} ${waitingWords(review)}`)
+    return await this.#switchTo(
+      plugin,
+      { ...version, record: review.record },
+      {
+        previousVersionId: null,
+        probationCalls: 0,
+        ...calmState(plugin.state),
+        stateReason: null,
+      },
+    )
   }
 
   async setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin> {
@@ -243,10 +250,10 @@ class Lifecycle implements PluginLifecycle {
     if (version === undefined || (await this.#options.revocationOf({ key: plugin.key, ...version })) !== null) return
     this.#proved.delete(plugin.versionId)
     const said = `${plugin.version} failed right after the update (the plugin says: ${quotedText(cutText(reason, 500))});`
-    const growth = growthOf(plugin, version)
-    if (growth.length > 0) {
+    const review = await reviewStored(this.#options.database, plugin, version)
+    if (!isCovered(review.record, review.differences)) {
       // Its calls pause like those of any plugin that fails.
-      const stateReason = `${said} ${version.version} does not run again by itself: it ${asksForMore(growth)}`
+      const stateReason = `${said} ${version.version} does not run again by itself: it ${waitingWords(review)}`
       await updatePlugin(this.#options.database, plugin.id, { stateReason, probationCalls: 0 }, { version_id: plugin.versionId })
       this.#options.log.warn({ plugin: plugin.key, version: plugin.version, reason }, stateReason)
       return
@@ -255,7 +262,8 @@ class Lifecycle implements PluginLifecycle {
     try {
       // Never a plugin that was disabled while its last call ran.
       const from = ['enabled', 'quarantined'] as const
-      await this.#switchTo(plugin, version, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, { from })
+      const after = { ...version, record: review.record }
+      await this.#switchTo(plugin, after, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, { from })
     } catch (error) {
       // Another call or an administrator has changed it meanwhile, which counts.
       if (error instanceof AppError) return
@@ -283,13 +291,12 @@ class Lifecycle implements PluginLifecycle {
   }
 
   /** Runs a version that needs no consent. */
-  async #takeOver(before: InstalledPlugin, versionId: string, identity: PluginIdentity | null): Promise<void> {
-    const version = await this.#findVersion(before.id, ({ id }) => id === versionId)
+  async #takeOver(before: InstalledPlugin, version: RecordedVersion, identity: PluginIdentity | null): Promise<void> {
     try {
-      if (version) await this.#switchTo(before, version, {})
+      await this.#switchTo(before, version, {})
     } catch (error) {
       // A version that could not take over is deleted: it would only block the next try. It also decides nothing about later ones.
-      if (error instanceof AppError && (await deleteUnusedVersion(this.#options.database, versionId)) && identity !== null)
+      if (error instanceof AppError && (await deleteUnusedVersion(this.#options.database, version.id)) && identity !== null)
         await recordIdentity(this.#options.database, identity)
       throw error
     }
@@ -313,13 +320,13 @@ class Lifecycle implements PluginLifecycle {
   }
 
   /**
-   * Makes a version the running one, atomically.
+   * Makes a version the running one, atomically. Without a consent it must cause nothing beyond what was agreed to.
    * @param from states in which that is allowed; default all
    * @param consent stored with it
    */
   async #switchTo(
     before: InstalledPlugin,
-    version: VersionRow,
+    version: RecordedVersion,
     change: PluginChange,
     { from, consent }: { from?: readonly PluginState[]; consent?: { userId: string | null; newestId: string | undefined } } = {},
   ): Promise<InstalledPlugin> {
@@ -332,8 +339,8 @@ class Lifecycle implements PluginLifecycle {
       if (consent) {
         const [newest] = await listVersions(trx, before.id)
         if (newest?.id !== consent.newestId) refuse('conflict', `Another version of ${before.key} was stored meanwhile. Review it again.`)
-        await recordConsent(trx, before.id, { record: recordOfPackage(version), sha256: version.sha256, userId: consent.userId })
-      }
+        await recordConsent(trx, before.id, { record: version.record, sha256: version.sha256, userId: consent.userId })
+      } else await narrowConsent(trx, before.id, version.record)
       const names = await listIdNames(trx)
       await updatePlugin(trx, before.id, {
         versionId: version.id,
@@ -362,12 +369,10 @@ class Lifecycle implements PluginLifecycle {
   }
 }
 
-/** What a version requests beyond the grants of now: a rollback brings no rights back that were given up. */
-const growthOf = ({ granted }: InstalledPlugin, { manifest }: VersionRow): string[] =>
-  granted ? permissionGrowth(granted, permissionsOf(manifest as Manifest)) : []
+type RecordedVersion = VersionRow & { record: ConsentRecord }
 
-const asksForMore = (growth: readonly string[]): string =>
-  `requests more permissions than are granted now (${growth.join(', ')}). Grant them instead: consent to its SHA-256.`
+const waitingWords = ({ waitsFor, sha256 }: Review): string =>
+  `waits for consent, because it ${waitsFor.join(', ')}. Review it, and consent to its SHA-256 to run it: ${sha256}.`
 
 /** The plugin with another version. */
 function withVersion(plugin: InstalledPlugin, version: VersionRow): InstalledPlugin {

@@ -132,6 +132,18 @@ export async function listVersions(database: Knex, pluginId: string): Promise<Ve
     .select('installed_at AS installedAt', 'rolled_back_at AS rolledBackAt')
 }
 
+/** Of each plugin, by its id, the newest version that was stored after the running one. */
+export async function listNewerVersions(database: Knex): Promise<Map<string, Pick<VersionRow, 'version' | 'rolledBackAt'>>> {
+  const { rows } = await database.raw(
+    `SELECT DISTINCT ON (v.plugin_id) v.plugin_id AS "pluginId", v.version, v.rolled_back_at AS "rolledBackAt"
+     FROM plugin_versions v JOIN plugins p ON p.id = v.plugin_id LEFT JOIN plugin_versions running ON running.id = p.version_id
+     WHERE running.position IS NULL OR v.position > running.position ORDER BY v.plugin_id, v.position DESC`,
+  )
+  return new Map(
+    rows.map(({ pluginId, ...version }: { pluginId: string; version: string; rolledBackAt: Date | null }) => [pluginId, version]),
+  )
+}
+
 /** Records which version was rolled back, and that the other one runs. */
 export async function markRolledBack(trx: Knex, { from, to }: { from: string | null; to: string }): Promise<void> {
   await trx('plugin_versions').where('id', to).update({ rolled_back_at: null })

@@ -49,12 +49,14 @@ export async function findOwn(
 }
 
 /** @throws conflict always */
-function refusePaused({ manifest }: InstalledPlugin, pause: NonNullable<ReturnType<typeof pauseOf>>): never {
-  const name = quotedText(manifest.name)
-  if (pause === 'disabled') refuse('conflict', `The user has disabled ${name}.`)
+function refusePaused({ manifest: { name } }: InstalledPlugin, pause: NonNullable<ReturnType<typeof pauseOf>>): never {
+  if (pause === 'disabled') refuse('conflict', `The user has disabled ${quotedText(name)}.`)
   if (pause === 'changed')
-    refuse('conflict', `${name} asks for something else than the user has agreed to, and waits until the user enables it again.`)
-  refuse('conflict', `${name} has not yet converted the user's data; it does when the user enables it again.`)
+    refuse(
+      'conflict',
+      `${quotedText(name)} asks for something else than the user has agreed to, and waits until the user enables it again.`,
+    )
+  refuse('conflict', `${quotedText(name)} has not yet converted the user's data; it does when the user enables it again.`)
 }
 
 /** Reads the secret settings that the code of a plugin receives. */

@@ -1,16 +1,11 @@
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { canonicalJson } from '#plugins/consent/canonical-json.ts'
-import { recordHash, recordOf, userRecordOf } from '#plugins/consent/record.ts'
+import { recordHash, recordOf, type UserRecord, userRecordOf } from '#plugins/consent/record.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { configuredAddress, permissionsOf } from '#plugins/packages/permissions.ts'
 
-/** What a plugin asks of each user: the part of its record that concerns users, and the hosts that an administrator has entered. */
-type UserRecord = ReturnType<typeof userRecordOf> & {
-  /** By the member of the configuration; null while it names none. */
-  configuredHosts: Record<string, string | null>
-}
-
+/** What a plugin asks of each user. */
 export interface UserConsent {
   record: UserRecord
   /** SHA-256 of its canonical JSON, lower-case hex: users agree to this hash. */
@@ -27,7 +22,7 @@ export function userConsentOf(plugin: InstalledPlugin): UserConsent {
   const key = canonicalJson([plugin.versionId, signedBy, repository, configuredHosts])
   const before = known.get(key)
   if (before !== undefined) return before
-  const record = { ...userRecordOf(recordOf({ manifest, signedBy, repository })), configuredHosts }
+  const record = userRecordOf(recordOf({ manifest, signedBy, repository }), configuredHosts)
   const consent = { record, sha256: recordHash(record) }
   known.set(key, consent)
   return consent

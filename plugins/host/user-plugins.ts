@@ -278,10 +278,9 @@ function none(pluginId: string): never {
 }
 
 function refuseOther({ manifest }: InstalledPlugin): never {
-  const name = quotedText(manifest.name)
   return refuse(
     'conflict',
-    `${name} asks for something else than you have agreed to. GET /api/v1/user/plugins shows it as consent; to agree, enable ${name} with its sha256.`,
+    `${quotedText(manifest.name)} asks for something else than you have agreed to. GET /api/v1/user/plugins shows it as consent; to agree, enable the plugin with its sha256.`,
   )
 }
 

@@ -2,12 +2,13 @@ import { Register } from '#core/foundation/register.ts'
 import { KeyedSemaphore } from '#core/foundation/semaphore.ts'
 import { type Pace, TokenBucket } from '#core/foundation/token-bucket.ts'
 import { covers } from '#plugins/network/request.ts'
+import { burstOf, HOST_RATE_MAX } from '#plugins/packages/budgets.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** The rate that a service allows, according to the manifest of a plugin. */
 interface HostRate {
   perMinute: number
-  /** Requests at once after a pause; default: the requests of ten seconds, so that the first minute is no worse than the next. */
+  /** Requests at once after a pause. */
   burst?: number | undefined
   /** Requests in flight. */
   maxParallel?: number | undefined
@@ -19,8 +20,11 @@ interface HostPace extends Pace {
   parallelMax: number
 }
 
-/** Limit for one host, over all plugins and users: services block clients that send more. Manifests limit the number of parallel requests. */
-const PACE_MAX: HostPace = { perSecond: 5, burst: 10, parallelMax: Number.POSITIVE_INFINITY }
+/** Manifests limit the number of parallel requests. */
+const PACE_MAX: HostPace = {
+  ...{ perSecond: HOST_RATE_MAX.perMinute / 60, burst: HOST_RATE_MAX.burst },
+  parallelMax: Number.POSITIVE_INFINITY,
+}
 /** Above this number of hosts, idle ones are forgotten. */
 const HOSTS_MAX = 1_000
 const FORGET_EVERY_MS = 2_000
@@ -90,10 +94,10 @@ interface Host {
   timer: NodeJS.Timeout | undefined
 }
 
-const slower = (pace: HostPace, { perMinute, burst = Math.floor(perMinute / 6), maxParallel = pace.parallelMax }: HostRate): HostPace => ({
-  perSecond: Math.min(pace.perSecond, perMinute / 60),
-  burst: Math.max(Math.min(pace.burst, burst), 1),
-  parallelMax: Math.max(Math.min(pace.parallelMax, maxParallel), 1),
+const slower = (pace: HostPace, rate: HostRate): HostPace => ({
+  perSecond: Math.min(pace.perSecond, rate.perMinute / 60),
+  burst: Math.min(pace.burst, burstOf(rate)),
+  parallelMax: Math.max(Math.min(pace.parallelMax, rate.maxParallel ?? pace.parallelMax), 1),
 })
 
 /** @param now milliseconds of a clock that never goes back; another one in tests */

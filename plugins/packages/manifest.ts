@@ -96,7 +96,7 @@ const MetadataCapability = Type.Object({
   languages: Type.Optional(Type.Array(Type.String({ maxLength: 35, pattern: LANGUAGE }), { maxItems: 200 })),
 })
 
-/** `manifest.json` of a plugin. Unknown members are ignored, so that manifests of newer plugins can be read. */
+/** `manifest.json` of a plugin. Unknown members are dropped when it is read, so that manifests of newer plugins can be read. */
 export const Manifest = Type.Object({
   manifestVersion: Type.Literal(1),
   id: Type.String({ pattern: PLUGIN_ID, maxLength: 64 }),

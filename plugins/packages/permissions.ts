@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from 'node:util'
 import { DEFAULT_LIMITS, type Manifest } from '#plugins/packages/manifest.ts'
 import { readOrigin } from '#plugins/packages/origin.ts'
 
-/** The permissions that an administrator grants, in a form that allows comparing two versions. */
+/** The permissions that an administrator grants. */
 export interface Permissions {
   network: { host: string; methods: string[]; reason: string }[]
   /** Members of the configuration that contain URLs of further hosts. */
@@ -98,28 +97,4 @@ function intoOf(bind: NonNullable<Manifest['auth']>['bind']): { into?: string } 
   const { format, usernameField } = bind ?? {}
   const more = [...(format === undefined ? [] : [`as ${format}`]), ...(usernameField === undefined ? [] : [`with ${usernameField}`])]
   return { into: [place, name, ...more].join(' ') }
-}
-
-/** A default that is left out opens no host. */
-const proposesAnother = (key: string, before: Permissions, after: Permissions): boolean =>
-  after.hostDefaults?.[key] !== undefined && after.hostDefaults[key] !== before.hostDefaults?.[key]
-
-/** Permissions that the second requests beyond the first, as phrases; an update that requests more waits for consent. */
-export function permissionGrowth(granted: Permissions, wanted: Permissions): string[] {
-  const growth: string[] = []
-  for (const { host, methods } of wanted.network) {
-    const known = granted.network.find((one) => one.host === host)
-    if (known === undefined) growth.push(`connects to ${host}`)
-    else for (const method of methods) if (!known.methods.includes(method)) growth.push(`sends ${method} to ${host}`)
-  }
-  for (const key of wanted.networkFromConfig)
-    if (!granted.networkFromConfig.includes(key) || proposesAnother(key, granted, wanted))
-      growth.push(`connects to ${describeConfiguredHost(key, wanted)}`)
-  for (const scope of wanted.library) if (!granted.library.includes(scope)) growth.push(`reads ${scope} of the library`)
-  if (wanted.storageKB > granted.storageKB) growth.push(`stores ${wanted.storageKB} KB instead of ${granted.storageKB}`)
-  if (wanted.auth !== null && !isDeepStrictEqual(wanted.auth, granted.auth)) growth.push('uses credentials in another way')
-  if (wanted.heapMB > granted.heapMB) growth.push(`needs ${wanted.heapMB} MB of memory instead of ${granted.heapMB}`)
-  if (wanted.cpuMs > granted.cpuMs) growth.push(`uses ${wanted.cpuMs} ms of CPU time instead of ${granted.cpuMs}`)
-  if (wanted.wallMs > granted.wallMs) growth.push(`takes ${wanted.wallMs} ms instead of ${granted.wallMs}`)
-  return growth
 }

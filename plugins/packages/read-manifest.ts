@@ -1,4 +1,5 @@
 import { Compile } from 'typebox/compile'
+import { Clean } from 'typebox/value'
 import { COMIC_INFO_KEY, OWN_SOURCE } from '#core/fields/source-key.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
@@ -36,7 +37,10 @@ interface ManifestProblem {
 }
 type Report = (path: string, message: string) => void
 
-/** @throws invalid_value with all errors and their paths: schema errors, or, when there are none, rule violations */
+/**
+ * Without the members that this server does not know: nobody was asked about them, so they must not be stored for a server that will know them.
+ * @throws invalid_value with all errors and their paths: schema errors, or, when there are none, rule violations
+ */
 export function readManifest(bytes: Uint8Array): Manifest {
   if (bytes.length > MANIFEST_BYTES_MAX)
     return refuseManifest([{ path: '', message: `it has ${bytes.length} bytes; the limit is ${MANIFEST_BYTES_MAX}` }])
@@ -44,7 +48,7 @@ export function readManifest(bytes: Uint8Array): Manifest {
   if (!check.Check(value)) return refuseManifest(formProblems(value))
   const problems: ManifestProblem[] = []
   checkRules(value, (path, message) => void problems.push({ path, message }))
-  return problems.length > 0 ? refuseManifest(problems) : value
+  return problems.length > 0 ? refuseManifest(problems) : (Clean(Manifest, value) as Manifest)
 }
 
 function refuseManifest(problems: readonly ManifestProblem[]): never {

@@ -158,7 +158,7 @@ export const pluginRepositoryRoutes = [
       const repository = repositoryView(await services.repositories.add({ url: body.url, publicKey: body.publicKey }))
       const { name, plugins } = repository
       const of = { url: repository.url, name, publicKey: repository.publicKey, fingerprint: repository.fingerprint, plugins }
-      return { repository, ...of, message: `Added ${name} and pinned its key.` }
+      return { repository, ...of, message: `Added ${quotedText(name)} and pinned its key.` }
     },
   }),
   endpoint({

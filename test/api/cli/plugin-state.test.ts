@@ -68,7 +68,7 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
   // It sends POST where the one that runs may only GET.
   t.match(await run('plugin', 'rollback', 'org.example.echo'), {
     code: 1,
-    output: /sends POST to api\.example\.org[\s\S]*consent to its SHA-256/,
+    output: /waits for consent, because it connects to api\.example\.org \(GET, POST\)[\s\S]*consent to its SHA-256/,
   })
   t.match(await run('plugin', 'consent', 'org.example.echo', '1.0.0', '--yes'), { code: 0, output: /It is enabled/ })
   t.match(await ask(id), /first/)

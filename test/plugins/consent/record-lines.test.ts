@@ -1,64 +1,18 @@
 import t from 'tap'
 import { differencesOf } from '#plugins/consent/differences.ts'
 import { hostText, remarksOnHost } from '#plugins/consent/host-words.ts'
-import { type ConsentRecord, recordOf } from '#plugins/consent/record.ts'
+import { type ConsentRecord, recordOf, type UserRecord, userRecordOf } from '#plugins/consent/record.ts'
 import { describeDifference, describeRecord } from '#plugins/consent/record-lines.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
-import type { Manifest } from '#plugins/packages/manifest.ts'
 import { FORGERIES, forgedIn } from '#test/support/forged-words.ts'
+import { FULL_MANIFEST } from '#test/support/full-manifest.ts'
 
 const KEY = Buffer.alloc(32, 7).toString('base64')
 
-/** With every member that a manifest can have. */
-const full = {
-  ...{ manifestVersion: 1, id: 'org.example.full', name: 'Full', version: '1.0.0', summary: 'All of it', description: 'More of it' },
-  ...{ author: { name: 'Ada', url: 'https://ada.example/' }, license: 'MIT', homepage: 'https://full.example/' },
-  ...{ repository: 'https://code.example/full', engine: { pluginApi: '^1.0' }, main: 'main.js', dataVersion: 3 },
-  capabilities: {
-    'metadata.series': { methods: ['search', 'get'], idSource: 'anilist', languages: ['en', 'ja'] },
-    'metadata.book': { methods: ['get'], idSource: 'books', languages: ['de'] },
-    recommendations: { methods: ['get', 'refresh'], scope: 'user', idSource: 'anilist' },
-    webLinks: {
-      search: 'https://links.example/?q={title}',
-      series: 'https://series.example/s/{id}',
-      book: 'https://books.example/b/{id}',
-    },
-  },
-  permissions: {
-    network: [
-      { host: 'api.example.org', methods: ['GET', 'POST'], reason: 'Searches for books' },
-      { host: 'img.example.org', methods: ['GET'], reason: 'Covers' },
-    ],
-    ...{ networkFromConfig: ['site'], storage: { quotaKB: 7 }, library: ['ratings', 'series.titles'] },
-  },
-  auth: {
-    ...{ type: 'oauth2', scope: 'user', bind: { host: 'api.example.org', header: 'X-Key', format: 'Bearer {token}' } },
-    oauth2: {
-      authorizeUrl: 'https://login.example.org/in?next=1',
-      tokenUrl: 'https://token.example.org/get',
-      ...{ scopes: ['read', 'delete'], pkce: true },
-    },
-  },
-  config: {
-    type: 'object',
-    ...{ title: 'Settings', description: 'Of the site', required: ['site'] },
-    properties: {
-      site: { type: 'string', title: 'Site', description: 'Its address', default: 'https://site.example', format: 'uri' },
-      order: { type: 'string', enum: ['new', 'old'], default: 'new', 'x-ui': { widget: 'radio' } },
-    },
-  },
-  userConfig: { type: 'object', properties: { send: { type: 'boolean', title: 'Send my ratings', default: false } } },
-  http: {
-    rateLimit: { 'api.example.org': { perMinute: 11, burst: 5, maxParallel: 2 } },
-    cacheTtl: { search: 61, get: 62, match: 63, refresh: 64 },
-  },
-  limits: { heapMB: 77, cpuMs: 333, wallMs: 4_000 },
-} as unknown as Manifest
-
-const record = recordOf({ manifest: full, signedBy: [KEY], repository: 'https://repository.example/' })
+const record = recordOf({ manifest: FULL_MANIFEST, signedBy: [KEY], repository: 'https://repository.example/' })
 
 /** Each value in a JSON value, with a copy of the whole in which only this value is another, or in which it is missing. */
-function* changed(root: ConsentRecord, at: readonly string[] = []): Generator<{ path: string; other: ConsentRecord }> {
+function* changed<Root extends object>(root: Root, at: readonly string[] = []): Generator<{ path: string; other: Root }> {
   const value = at.reduce<unknown>((one, name) => (one as Record<string, unknown>)[name], root)
   if (value !== null && typeof value === 'object') for (const name of Object.keys(value)) yield* changed(root, [...at, name])
   if (at.length === 0) return
@@ -75,15 +29,16 @@ function* changed(root: ConsentRecord, at: readonly string[] = []): Generator<{ 
   }
 }
 
+/** Whether a change is no change, or gives a value that no manifest can have. */
+const isNone = (path: string, before: object, after: object): boolean =>
+  /^\/(format|manifest\/(main|manifestVersion|(userC|c)onfig\/(type|additionalProperties)|auth\/(type|bind\/host)))$/.test(path) ||
+  differencesOf(before, after).length === 0
+
 t.test('every member of a record has words: each change of one changes the lines', async (t) => {
   const lines = describeRecord(record).join('\n')
   let count = 0
   for (const { path, other } of changed(record)) {
-    // Members with only one value.
-    if (/^\/(format|manifest\/(main|manifestVersion|(userC|c)onfig\/type))$/.test(path) || differencesOf(record, other).length === 0)
-      continue
-    // Values that no manifest can have.
-    if (/\/(host|type|0\/host)$/.test(path) && path.startsWith('/manifest/auth')) continue
+    if (isNone(path, record, other)) continue
     count += 1
     t.not(describeRecord(other).join('\n'), lines, path)
     const difference = describeDifference(record, other)
@@ -98,6 +53,54 @@ t.test('every member of a record has words: each change of one changes the lines
   t.match(describeDifference(record, newer), ['+ has further members', '  > as JSON: "{\\"schedule\\":\\"hourly\\"}"'])
 })
 
+t.test('a user reads the same words, and every member of what the user agrees to has some', async (t) => {
+  const ofUser = userRecordOf(record, { site: 'https://site.example:8443' })
+  const lines = describeRecord(ofUser)
+  const own = describeRecord(record)
+  t.same(
+    lines.filter((line) => !own.includes(line)),
+    [
+      '  connects to api.example.org (GET, POST)',
+      '  connects to https://site.example:8443 (GET, POST), the host that an',
+      '    administrator enters as site',
+    ],
+    'only rates are not theirs, and they see the host that is entered',
+  )
+  for (const line of [
+    '  may give links to publisher.example in its answers',
+    '  reads of the library of each user: ratings',
+    '  > scope: "delete"',
+    '  asks each user for mine (string), and receives the password',
+    '  asks each user for kept (string), which the server keeps without giving it to',
+  ])
+    t.ok(lines.includes(line), line)
+  t.notOk(
+    lines.some((line) => /comes from|memory|order/.test(line)),
+    'nothing that only administrators answer for',
+  )
+  let count = 0
+  for (const { path, other } of changed(ofUser)) {
+    if (isNone(path, ofUser, other)) continue
+    count += 1
+    t.not(describeRecord(other).join('\n'), lines.join('\n'), path)
+  }
+  t.ok(count > 60, `${count} changes`)
+  const more = { ...ofUser, manifest: { ...ofUser.manifest, schedule: 'hourly' }, further: 1 } as unknown as UserRecord
+  t.match(
+    describeRecord(more).slice(-4),
+    ['  has further members', String, '  has further members of the record', String],
+    'also unknown ones',
+  )
+  const linesFor = (origin: string | null) =>
+    describeRecord(userRecordOf(record, { site: origin }))
+      .join(' ')
+      .replaceAll(/\s+/g, ' ')
+  t.match(linesFor(null), 'connects to the host that an administrator enters as site (GET, POST), who has entered none yet')
+  const long = `http://${'site.example.'.repeat(5)}collector.example:81`
+  t.match(linesFor(long), 'connects to collector.example — site')
+  t.match(linesFor(long).replaceAll(' > ', ''), 'the whole address is: "http://')
+})
+
 t.test('a record in words', async (t) => {
   const lines = describeRecord(record)
   for (const line of [
@@ -109,8 +112,9 @@ t.test('a record in words', async (t) => {
     '  finds metadata of series (get, search)',
     '  gives metadata of series the identifiers of anilist',
     '  offers links to links.example, to a search for the title of a series',
-    '  connects to api.example.org (GET, POST), at most 11 a minute, 5 at once, 2 in',
-    '    parallel',
+    '  connects to api.example.org (GET, POST), at most 11 a minute after 5 at once,',
+    '    2 in parallel',
+    "  connects to https://site.example (the author's default), or the host that an",
     '  > the author says: "Searches for books"',
     '  reads of the library of each user: ratings',
     '  sends tokens (OAuth 2) of each user to api.example.org, in the header X-Key',
@@ -122,7 +126,7 @@ t.test('a record in words', async (t) => {
     '  > it is called: "Send my ratings"',
     '  > it is at first: "false"',
     '  stores up to 7 KB for the server, and as much for each user',
-    '  uses up to 77 MB of memory',
+    '  uses up to 77 MB of memory for the server, and as much for each user',
     '  uses up to 333 ms of CPU time and 4 s for each call',
     '  uses up to 5000 ms of CPU time and 120 s for each refresh of the',
     '  has version 3 of its stored data',
@@ -158,8 +162,8 @@ t.test('no text of an author begins a line that could be of the program, in 80 c
       JSON.stringify(record, (name, value) =>
         ['name', 'reason', 'description', 'title', 'license', 'homepage', 'url', 'format', 'default'].includes(name) &&
         typeof value === 'string' &&
-        // A default that names no host opens none, which is another line.
-        value !== 'https://site.example'
+        // A default that names no host opens none, and a password that is none is another setting: other lines.
+        !['https://site.example', 'password'].includes(value)
           ? text
           : value,
       ),

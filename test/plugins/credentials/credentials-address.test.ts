@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
 import { openEgress } from '#plugins/network/egress.ts'
-import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'
+import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
@@ -207,14 +207,5 @@ t.test('validation of credentials in a manifest', (t) => {
 
   const asked = permissionsOf(read(bindOf({ query: 'a' })))
   t.match(asked.auth, { host: null, hostFromConfig: 'baseUrl', into: 'query a' })
-  for (const place of [{ query: 'redirect' }, { body: 'a' }, { query: 'a', format: 'https://evil.example.com/{token}' }, { header: 'A' }])
-    t.same(permissionGrowth(asked, permissionsOf(read(bindOf(place)))), ['uses credentials in another way'], JSON.stringify(place))
-  const stored = JSON.parse(
-    '{"into":"query a","hostFromConfig":"baseUrl","tokenHost":null,"loginHost":null,"host":null,"type":"apiKey","scope":"server"}',
-  )
-  t.same(permissionGrowth({ ...asked, auth: stored }, asked), [], 'in any order of members')
-  t.same(permissionGrowth(permissionsOf(read({ ...bindOf({}), bind: { ...other, header: 'A' } })), asked), [
-    'uses credentials in another way',
-  ])
   t.end()
 })

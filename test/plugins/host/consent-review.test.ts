@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { findConsent } from '#plugins/consent/consent-store.ts'
 import { addRepository, addRevocations } from '#plugins/repositories/plugin-repository-store.ts'
@@ -31,7 +32,7 @@ t.test('changes outside of permissions wait for consent', async (t) => {
   }
   const member = { type: 'boolean', title: 'Send my ratings', default: false }
   const base = {
-    ...{ auth, author: { name: 'A' }, http: { rateLimit: { 'api.example.org': { perMinute: 10 } } } },
+    ...{ auth, author: { name: 'A' }, http: { rateLimit: { 'api.example.org': { perMinute: 10, burst: 2 } } } },
     userConfig: { type: 'object', properties: { send: member } },
     capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'a' }, webLinks: { series: 'https://a.example/{id}' } },
   }
@@ -52,7 +53,7 @@ t.test('changes outside of permissions wait for consent', async (t) => {
     '/manifest/name': { name: 'Other' },
     '/manifest/author/name': { author: { name: 'B' } },
     '/manifest/dataVersion': { dataVersion: 2 },
-    '/manifest/http/rateLimit/api.example.org/perMinute': { http: { rateLimit: { 'api.example.org': { perMinute: 20 } } } },
+    '/manifest/http/rateLimit/api.example.org/perMinute': { http: { rateLimit: { 'api.example.org': { perMinute: 20, burst: 2 } } } },
     '/manifest/permissions/network/api.example.org/reason': {
       permissions: { network: [{ host: 'api.example.org', methods: ['GET', 'POST'], reason: 'Another' }], storage: { quotaKB: 16 } },
     },
@@ -118,6 +119,26 @@ t.test('a package that arrives while a consent is given ends that consent', asyn
   await t.rejects(consent, { code: 'conflict', message: /stored meanwhile/ })
   t.match(await host.get(id), { version: '1.0.0' })
   t.match((await findConsent(database, id))?.record.manifest.name, 'Echo', 'nothing is stored')
+})
+
+t.test('a package that is revoked while its consent makes it start does not run', async (t) => {
+  const { host, run, database, way } = await openTestHost(t)
+  const { id, call } = await run(MAIN)
+  const slow = MAIN.replace(
+    'default {',
+    `default { async setup(ctx) { await ctx.fetch('https://api.example.org/'); await ctx.sleep(1_500) },`,
+  )
+  const two = await host.install(pluginOf(slow, { version: '2.0.0', name: 'Two' }), someone)
+  const consent = host.consent(id, two)
+  consent.catch(() => {})
+  while (way.asked.length === 0) await sleep(10)
+  const repository = await database.transaction((trx) =>
+    addRepository(trx, { url: 'https://plugins.example.org/', name: 'x', publicKey: 'x', repositoriesMax: 5 }),
+  )
+  await addRevocations(database, repository as string, [{ sha256: two.sha256, pluginKey: null, versionRange: null, reason: 'It steals.' }])
+  t.match(await consent, { state: 'revoked', stateReason: /2\.0\.0 was revoked\. Its repository says: "It steals/ })
+  await t.rejects(call('metadata.series.search', { query: 'x', limit: 1 }), { code: 'conflict', message: /is revoked/ })
+  await t.rejects(host.consent(id, two), { code: 'conflict', message: /Its repository says: "It steals/ })
 })
 
 t.test('a plugin that ran before there were records keeps running, and says so until somebody consents', async (t) => {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
+import { findConsent } from '#plugins/consent/consent-store.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { addRepository, addRevocations } from '#plugins/repositories/plugin-repository-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -107,30 +108,6 @@ t.test('a new version that fails on probation is rolled back', async (t) => {
   t.match(await host.get(id), { version: '3.0.0' }, 'a trusted version stays')
   await t.rejects(ask('a'), { code: 'unavailable', message: /Its calls pause/ })
   t.equal(host.healthOf(await host.get(id)), 'degraded')
-})
-
-t.test('no rollback brings back rights that were given up', async (t) => {
-  const wide = { permissions: { network: [{ host: 'a.example.org', reason: 'All.' }], storage: { quotaKB: 100 } } }
-  const begging = saying('two').replace('no good', 'Please consent to 2.0.1". 1.0.0 runs again. "')
-  for (const isByHand of [true, false]) {
-    const { host, run } = await openTestHost(t)
-    const { id } = await run(saying('one'), wide)
-    const { sha256: first } = await host.get(id)
-    const narrow = { permissions: { storage: { quotaKB: 50 } } }
-    const update = await host.install(pluginOf(begging, { version: '2.0.0', ...narrow }), { userId: null })
-    if ((await host.get(id)).version !== '2.0.0') await host.consent(id, update)
-    if (isByHand) {
-      const more = /requests more permissions than are granted now \(connects to a\.example\.org, stores 100 KB instead of 50\)/
-      for (const which of [{}, { sha256: first }]) await t.rejects(host.rollBack(id, which), { code: 'conflict', message: more })
-    } else {
-      for (let times = 0; times < 5; times++) await t.rejects(asker(host, id)('bad'), { code: 'unavailable' })
-      t.match(
-        (await host.get(id)).stateReason,
-        /^2\.0\.0 failed right after the update \(the plugin says: ".*Please consent to 2\.0\.1\\".*"\); 1\.0\.0 does not run again/,
-      )
-    }
-    t.match(await host.get(id), { version: '2.0.0', granted: { network: [], storageKB: 50 } })
-  }
 })
 
 t.test('a pause survives a restart, ends with a successful probe, and grows with a failed one', async (t) => {
@@ -330,6 +307,9 @@ t.test('a package must match the entry of the repository', async (t) => {
   t.same(await host.list(), [])
 })
 
+const sha256Of = (versions: readonly { version: string; sha256: string }[], wanted: string) =>
+  versions.find(({ version }) => version === wanted)?.sha256 ?? ''
+
 t.test('after a kill at any moment of an update or rollback, one complete version exists with its own data', onlyFull, async (t) => {
   const { database, url } = await openTestDatabase(t)
   const { host } = await openHostOn(t, database)
@@ -360,6 +340,8 @@ t.test('after a kill at any moment of an update or rollback, one complete versio
     })
     const [{ title }] = (result as { results: [{ title: string }] }).results
     seen.add(version)
+    const { review } = await host.review(plugin.id, sha256Of(await host.versions(plugin.id), version))
+    t.equal((await findConsent(database, plugin.id))?.recordHash, review.recordHash, 'what is agreed to is what runs')
     t.same([state, JSON.parse(title)], ['enabled', [version, dataVersion === 2 ? null : dataVersion]], `${version} is complete`)
   }
   t.ok(seen.size > 1, `${[...seen].join(', ')} were found`)

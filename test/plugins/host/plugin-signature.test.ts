@@ -90,8 +90,10 @@ t.test('trust names the fingerprint of the key, and accepts no package without a
 t.test('the identity stays after a rollback to an unsigned version, after removal and after adding it again', async (t) => {
   const { host, install, run, conflict } = await open(t)
   const id = await run(version('1.0.0', []))
+  const { sha256 } = await host.get(id)
   await run(version('1.1.0', [AUTHOR]))
-  t.match(await host.rollBack(id), { version: '1.0.0', signedBy: [] })
+  await t.rejects(host.rollBack(id), { code: 'conflict', message: /waits for consent, because it is not signed/ })
+  t.match(await host.consent(id, { sha256 }), { version: '1.0.0', signedBy: [] })
   await conflict(version('1.2.0', [STRANGER]), /must be signed with/)
   await conflict(version('1.2.0', []), /cannot replace a signed one/)
   await host.uninstall(id)

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
@@ -71,29 +70,6 @@ t.test('credentials need a destination and a safe header', async (t) => {
     t.throws(() => read(bound({ header })), { code: 'invalid_value', message: /\/auth\/bind\/header/ }, label(header))
   for (const format of ['Bearer', '', '{token}\r\nHost: evil.org', '{token}\n', '{tok\u0435n}', `{token}${'x'.repeat(200)}`])
     t.throws(() => read(bound({ format })), { code: 'invalid_value', message: /\/auth\/bind\/format/ }, label(format))
-})
-
-t.test('growth of permissions is reported in any order', async (t) => {
-  const ask = (change: Record<string, unknown>) => permissionsOf(read(change))
-  const host = (name: string, methods?: string[]) => ({ host: name, reason: 'x', ...(methods && { methods }) })
-  const some = ask({ permissions: { network: [host('a.example.org')], library: ['ratings'], storage: { quotaKB: 16 } } })
-  t.same(permissionGrowth(some, some), [])
-  t.same(permissionGrowth(some, ask({ permissions: {} })), [], 'fewer permissions are not growth')
-  const cases: [Record<string, unknown>, RegExp][] = [
-    [{ permissions: { network: [host('a.example.org', ['POST', 'GET'])] } }, /^sends POST to a\.example\.org$/],
-    [{ permissions: { network: [host('*.example.org')] } }, /^connects to \*\.example\.org$/],
-    [{ permissions: { network: [host('a.example.org'), host('b.example.org')] } }, /^connects to b/],
-    [{ permissions: { library: ['series.titles', 'ratings'] } }, /^reads series\.titles/],
-    [{ permissions: { storage: { quotaKB: 17 } } }, /^stores 17 KB/],
-    [{ limits: { heapMB: 65 } }, /65 MB of memory/],
-    [{ limits: { cpuMs: 501 } }, /501 ms/],
-    [{ limits: { wallMs: 20_001 } }, /20001 ms/],
-    [{ ...bound({}), permissions: { network: [host('api.example.org')] } }, /credentials|connects to/],
-  ]
-  for (const [change, message] of cases) {
-    const growth = permissionGrowth(some, ask({ permissions: {}, ...change }))
-    t.match(growth[0], message)
-  }
 })
 
 t.test('links, limits, sign-ins and configured hosts refer to existing members', async (t) => {

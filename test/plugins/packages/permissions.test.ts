@@ -1,5 +1,5 @@
 import t from 'tap'
-import { defaultOrigin, permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'
+import { defaultOrigin, permissionsOf } from '#plugins/packages/permissions.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
@@ -25,20 +25,6 @@ t.test('a default of a configured host is a permission that is asked for, by its
   t.same(one.hostDefaults, { site: 'https://collect.example.net' })
   t.notOk(Object.hasOwn(asked({ site: {} }), 'hostDefaults'), 'a record without defaults stays as it was')
   t.notOk(Object.hasOwn(asked({ site: { default: '' } }), 'hostDefaults'))
-  const growth = (before: object, after: object) =>
-    permissionGrowth(asked(before as Record<string, object>), asked(after as Record<string, object>))
-  const at = (url: string, rest: object = {}) => ({ site: { default: url, ...rest } })
-  t.same(growth(at('https://a.example/x'), at('https://a.example/y')), [], 'the same host')
-  t.same(growth(at('https://a.example'), { site: {} }), [], 'a default that is gone opens nothing')
-  const phrase = "connects to https://b.example (the author's default), or the host that an administrator enters as site"
-  for (const before of [{ site: {} }, at('https://a.example'), at('http://b.example'), at('https://b.example:8443'), { other: {} }])
-    t.same(growth(before, at('https://b.example')), [phrase], JSON.stringify(before))
-  t.same(growth(at('https://a.example'), at('https://b.example', { enum: ['https://b.example'] })), [phrase], 'also among given choices')
-  t.same(
-    growth({ site: { default: 'https://a.example' }, other: { default: 'https://b.example' } }, { site: { default: 'https://b.example' } }),
-    [phrase],
-    'the default of another member counts for that member',
-  )
 })
 
 t.test('a default that does not name one host is refused, or opens none', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { AppError } from '#core/foundation/errors.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
+import { FULL_MANIFEST } from '#test/support/full-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
 function faultsOf(change: Record<string, unknown>) {
@@ -46,3 +47,28 @@ t.test('a value that matches no alternative is one error, and many errors are co
   t.equal(details.length, 20)
   t.match(message, /It has 5 more errors\.$/)
 })
+
+/** The same with a further member in each object. */
+function withMore(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withMore)
+  if (value === null || typeof value !== 'object') return value
+  return { ...Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withMore(member)])), reads: { everything: true } }
+}
+
+t.test(
+  'members that this server does not know are dropped wherever they stand, so a later one finds nothing that nobody agreed to',
+  async (t) => {
+    const whole = JSON.parse(JSON.stringify(FULL_MANIFEST)) as Record<string, unknown>
+    const read = (manifest: unknown) => readManifest(Buffer.from(JSON.stringify(manifest)))
+    t.same(read(whole), whole, 'a manifest with every known member stays whole')
+    const { capabilities, permissions, config, userConfig, ...rest } = whole
+    const { reads: _, ...known } = withMore(capabilities) as Record<string, unknown>
+    const { reads: _reads, ...granted } = withMore(permissions) as Record<string, unknown>
+    const { http, ...others } = withMore(rest) as { http: { rateLimit: Record<string, unknown> } }
+    const { reads: _rates, ...rateLimit } = http.rateLimit
+    // Settings have a schema of their own, which refuses unknown members; so are unknown capabilities, permissions and hosts.
+    const more = { ...others, http: { ...http, rateLimit }, capabilities: known, permissions: granted, config, userConfig, $schema: 'x' }
+    t.ok(JSON.stringify(more).length > JSON.stringify(whole).length + 300)
+    t.same(read(more), whole)
+  },
+)

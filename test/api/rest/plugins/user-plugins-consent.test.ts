@@ -51,14 +51,15 @@ t.test('users see what a plugin asks of them before they enable it, and what dif
   for (const said of [
     'connects to api.example.org (GET)',
     '  > the author says: "The lists"',
-    'connects to a host that an administrator enters as site',
-    'reads your library: series.titles',
-    'sends your credentials to api.example.org',
-    'lets you sign in at https://login.example.org/authorize',
-    'gets tokens from https://tokens.example.org/token',
-    'lists, read',
-    'receives your setting maxRecommendations',
-    'stores up to 16 KB about you',
+    'connects to the host that an administrator enters as site (GET, POST), who',
+    'reads of the library of each user: titles of series',
+    'of each user to api.example.org',
+    'lets people sign in at login.example.org',
+    '  > the address is: "https://login.example.org/authorize?app=1"',
+    'gets tokens from tokens.example.org',
+    '  > scope: "lists"',
+    'asks each user for maxRecommendations',
+    'stores up to 16 KB for the server, and as much for each user',
   ])
     t.ok(text.includes(said), said)
   t.equal((await ann('POST', `plugins/${id}/enable`, { sha256: '0'.repeat(64) })).status, 409, 'another hash than the present one')
@@ -218,8 +219,11 @@ t.test('a password is stored encrypted, never returned, and received only where 
   )
   const { id } = await host.consent(plugin.id, { sha256 })
   const { json: enabled } = await ann<Own>('POST', `plugins/${id}/enable`)
-  t.ok(enabled.consent.lines.includes('receives your password handed'))
-  t.ok(enabled.consent.lines.some((line) => /^keeps your password, without receiving it, kept/.test(line)))
+  t.ok(enabled.consent.lines.includes('  asks each user for handed (string), and receives the password'))
+  t.match(
+    enabled.consent.lines.join('\n'),
+    /asks each user for kept \(string\), which the server keeps without giving it to\n {4}the plugin/,
+  )
 
   const path = `plugins/${id}/config`
   const config = { kept: 'hunter2-kept', handed: 'hunter2-handed', word: 'open' }

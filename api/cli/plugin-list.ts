@@ -1,0 +1,41 @@
+import type { Knex } from 'knex'
+import type { Command } from '#api/cli/command.ts'
+import { withDatabase } from '#api/cli/open-database.ts'
+import { describePrivateOrigins } from '#api/cli/plugin-consent.ts'
+import type { Terminal } from '#api/cli/terminal.ts'
+import { typed } from '#api/cli/typed.ts'
+import { strangerLines } from '#core/foundation/stranger-text.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { listNewerVersions, listPlugins } from '#plugins/host/plugin-store.ts'
+
+/** Prints all plugins, by two statements however many there are. */
+export async function printPlugins(database: Knex, out: Pick<Terminal, 'line'>): Promise<void> {
+  const [plugins, newer] = await Promise.all([listPlugins<InstalledPlugin>(database), listNewerVersions(database)])
+  for (const plugin of plugins) {
+    const { id, key, version, state, stateReason, manifest } = plugin
+    out.line(`${key} ${version}  ${state}`)
+    if (stateReason) for (const line of strangerLines('the reason', stateReason)) out.line(line)
+    for (const line of strangerLines('the author says', manifest.summary)) out.line(line)
+    for (const line of describePrivateOrigins(plugin)) out.line(`  ${line}`)
+    const waiting = newer.get(id)
+    const why = waiting?.rolledBackAt ? 'was rolled back; to run it again' : 'waits for consent'
+    if (waiting) out.line(`  ${waiting.version} ${why}: ${typed(`plugin consent ${key}`)}`)
+  }
+  if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typed('plugin install FILE')}`)
+}
+
+export const pluginList: Command = {
+  name: 'plugin list',
+  usage: '',
+  summary: 'lists the plugins, and versions that wait for consent',
+  about:
+    'Lists the plugins: name, version, whether they run, hosts in your own network that they may reach, and versions that wait for consent.',
+  flags: [],
+  wordsMin: 0,
+  wordsMax: 0,
+  run: (input) =>
+    withDatabase(input, 'look', async ({ database }) => {
+      await printPlugins(database, input.out)
+      return 0
+    }),
+}

@@ -1,0 +1,29 @@
+import type { Difference } from '#plugins/consent/differences.ts'
+import type { ConsentRecord } from '#plugins/consent/record.ts'
+
+/** Entries and members that only allow something: without them a package can cause less. */
+const ONLY_ALLOW = [
+  /^\/manifest\/permissions\/(network\/[^/]+(\/methods\/[^/]+)?|networkFromConfig\/[^/]+|library\/[^/]+|storage)$/,
+  /^\/manifest\/capabilities\/([^/]+(\/(methods|languages)\/[^/]+)?|webLinks\/(hosts\/)?[^/]+)$/,
+  /^\/manifest\/auth(\/oauth2\/scopes\/[^/]+)?$/,
+  /^\/manifest\/(config|userConfig)\/([^/]+|properties\/[^/]+)$/,
+]
+/** Numbers that say how much a package may use. Each version has its own data, so that an earlier one finds its own. */
+const ONLY_LIMIT =
+  /^\/manifest\/(limits\/(heapMB|cpuMs|wallMs)|permissions\/storage\/quotaKB|dataVersion|http\/rateLimit\/[^/]+\/(perMinute|burst|maxParallel))$/
+const RATE = /^\/manifest\/http\/rateLimit\/([^/]+)$/
+
+/**
+ * Whether a package can cause nothing beyond what was agreed to. What is not known to be less counts as more.
+ * @param differences from what was agreed to, to the record of the package
+ */
+export function isCovered({ manifest }: ConsentRecord, differences: readonly Difference[]): boolean {
+  const hosts = (manifest.permissions?.network ?? []).map(({ host }) => host)
+  return differences.every(({ path, kind, before, after }) => {
+    if (kind === 'changed') return ONLY_LIMIT.test(path) && Number(after) < Number(before)
+    const [, limited] = RATE.exec(path) ?? []
+    // The limit of a host that the package does not contact.
+    if (limited !== undefined) return kind === 'removed' && !hosts.includes(limited)
+    return kind === 'removed' && ONLY_ALLOW.some((place) => place.test(path))
+  })
+}

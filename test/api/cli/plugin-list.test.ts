@@ -1,0 +1,39 @@
+import t from 'tap'
+import { printPlugins } from '#api/cli/plugin-list.ts'
+import { pluginViews } from '#api/views/plugin-view.ts'
+import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { fillPlugins } from '#test/support/plugin-rows.ts'
+
+t.setTimeout(240_000)
+
+t.test('a list takes as many statements for a hundred plugins as for one, on the command line and in the API', async (t) => {
+  const { database, host: plugins } = await openTestHost(t)
+  let statements = 0
+  database.on('query', () => {
+    statements += 1
+  })
+  const counted = async (work: () => Promise<unknown>) => {
+    statements = 0
+    await work()
+    return statements
+  }
+  const lines: string[] = []
+  const list = () => counted(() => printPlugins(database, { line: (text = '') => void lines.push(text) }))
+  const views = () => counted(async () => pluginViews({ database, plugins }, await plugins.list()))
+  await fillPlugins(database, { plugins: 1, versions: 3 })
+  const one = [await list(), await views()]
+  t.same(lines, [
+    'org.example.p1 1.2.0  enabled',
+    '  > the author says: "Returns its input"',
+    '  may reach http://192.168.1.5:8080 in your own network, which an administrator allowed',
+    '  1.3.0 waits for consent: npm run carrel -- plugin consent org.example.p1',
+  ])
+  await database('plugins').delete()
+  await fillPlugins(database, { plugins: 100, versions: 3 })
+  t.same([await list(), await views()], one)
+  t.ok(
+    one.every((count) => count <= 3),
+    one.join(', '),
+  )
+  t.equal(lines.length, 4 + 400)
+})

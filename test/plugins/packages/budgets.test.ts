@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { describeRecord } from '#plugins/consent/record-lines.ts'
+import { addCaller } from '#test/support/library-rows.ts'
+import { agree, openTestHost } from '#test/support/plugin-hosts.ts'
+import { pluginOf } from '#test/support/plugins.ts'
+
+t.setTimeout(240_000)
+
+/** Uses as much as its input says. */
+const MAIN = `
+const works = {
+  cpu: () => { for (;;); },
+  wall: (ctx) => ctx.sleep(60_000),
+  memory: () => { const kept = []; for (;;) kept.push(new Array(10_000).fill(kept.length)) },
+  some: () => { const kept = new Array(500_000).fill(1); return kept.length },
+  store: async (ctx, bytes) => { await ctx.storage.delete('k'); await ctx.storage.set('k', 'x'.repeat(bytes)) },
+  ask: async (ctx, times) => { for (let n = 0; n < times; n++) await ctx.fetch('https://api.example.org/' + n, { timeoutMs: 1_000 }) },
+}
+const work = async (query, ctx) => { const [name, size] = query.split(' '); await works[name]?.(ctx, Number(size)) }
+export default {
+  setup: (ctx) => work(ctx.config.work ?? '', ctx),
+  migrate: (ctx) => work(ctx.config.work ?? '', ctx),
+  metadata: { series: { async search({ query }, ctx) { await work(query, ctx); return { results: [] } }, async get({ externalId }, ctx) { await work(externalId, ctx); return { externalId } } } },
+  recommendations: { async refresh(_, ctx) { await work(ctx.userConfig.work ?? '', ctx); return { recommendations: [] } } },
+}`
+const setting = { type: 'object', properties: { work: { type: 'string', default: '' } } }
+const MANIFEST = {
+  capabilities: { 'metadata.series': { methods: ['search', 'get'] }, recommendations: { methods: ['refresh'] } },
+  permissions: { network: [{ host: 'api.example.org', reason: 'Test' }], storage: { quotaKB: 1 } },
+  http: { rateLimit: { 'api.example.org': { perMinute: 18 } }, cacheTtl: { get: 2 } },
+  limits: { heapMB: 16, cpuMs: 400, wallMs: 1_500 },
+  ...{ config: setting, userConfig: setting },
+}
+
+t.test('what a consent says that a plugin may use is what ends it when it uses more', async (t) => {
+  const { host, database, run, way } = await openTestHost(t)
+  const { id, call } = await run(MAIN, MANIFEST)
+  const { userId } = await addCaller(database)
+  const { review } = await host.review(id)
+  const words = describeRecord(review.record).join(' ').replaceAll(/\s+/g, ' ')
+  /** The numbers that the words state, such as `of CPU time and`. */
+  const stated = (pattern: string): number[] => {
+    const found = new RegExp(pattern.replaceAll('#', '(\\d+(?:\\.\\d+)?)')).exec(words)
+    t.ok(found, `${pattern}: ${words}`)
+    return (found ?? []).slice(1).map(Number)
+  }
+  const search = (query: string) => call('metadata.series.search', { query, limit: 1 })
+  const [cpuMs, wallS] = stated('uses up to # ms of CPU time and # s for each call')
+  const [heapMB] = stated('uses up to # MB of memory for the server, and as much for each user')
+  const [loadCpuMs, , setupCpuMs, , migrateCpuMs] = stated(
+    'uses up to # ms of CPU time and # s to start, # ms of CPU time and # s to prepare, and # ms of CPU time and # s to change stored data',
+  )
+  const [refreshCpuMs] = stated('uses up to # ms of CPU time and # s for each refresh of the recommendations of a user')
+  const [quotaKB] = stated('stores up to # KB for the server, and as much for each user')
+  const [perMinute, burst] = stated('connects to api.example.org \\(GET\\), at most # a minute after # at once')
+  const [cachedS] = stated('uses answers of services to get again for up to # s')
+  t.same([heapMB, quotaKB, perMinute, cachedS], [16, 1, 18, 2])
+
+  await search('some')
+  await t.rejects(search('wall'), { message: new RegExp(`time limit of ${(wallS ?? 0) * 1000} ms`) })
+  await t.rejects(search('cpu'), { message: new RegExp(`CPU limit of ${cpuMs} ms`) })
+  await t.rejects(search('memory'), { message: new RegExp(`memory limit of ${heapMB} MB`) })
+  await host.reset(id)
+
+  const apart = async (method: 'setup' | 'migrate', limit: number | undefined) => {
+    await host.edit(id, { config: { work: 'cpu' } })
+    await t.rejects(
+      host.runApart(await host.get(id), method, { userId: null, input: 1 }),
+      { message: new RegExp(`CPU limit of ${limit} ms`) },
+      method,
+    )
+    await host.edit(id, { config: {} })
+  }
+  await apart('setup', setupCpuMs)
+  await apart('migrate', migrateCpuMs)
+  const endless = pluginOf(`for (;;);\n${MAIN}`, { ...MANIFEST, id: 'org.example.endless' })
+  await t.rejects(host.install(endless, { userId: null }), { message: new RegExp(`CPU limit of ${loadCpuMs} ms`) })
+
+  const refresh = async (work: string) => {
+    await agree(host, database, { pluginId: id, userId }, { work })
+    return await call('recommendations.refresh', { limit: 1 }, userId)
+  }
+  const bytes = (quotaKB ?? 0) * 1024 - 10
+  for (const stores of [search, refresh]) {
+    await stores(`store ${bytes}`)
+    await t.rejects(stores(`store ${bytes + 20}`), { message: new RegExp(`the limit is ${(quotaKB ?? 0) * 1024}`) })
+  }
+
+  await search(`ask ${burst}`)
+  t.equal(way.asked.length, burst)
+  await t.rejects(search('ask 2'), { message: /Too many requests to api\.example\.org/ })
+  await sleep(60_000 / (perMinute ?? 1) + 500)
+  const asked = way.asked.length
+  await call('metadata.series.get', { externalId: 'ask 1' })
+  await call('metadata.series.get', { externalId: 'ask 1' })
+  t.equal(way.asked.length, asked + 1, 'the second answer is that of before')
+  await sleep((cachedS ?? 0) * 1000 + 60_000 / (perMinute ?? 1))
+  await call('metadata.series.get', { externalId: 'ask 1' })
+  t.equal(way.asked.length, asked + 2, 'which is too old now')
+
+  await t.rejects(refresh('cpu'), { message: new RegExp(`CPU limit of ${refreshCpuMs} ms`) })
+})

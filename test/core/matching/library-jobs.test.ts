@@ -32,7 +32,7 @@ export default { metadata: { series: {
 const MANIFEST = { capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'known' } } }
 
 async function openJobs(t: Test) {
-  const supervisor = findSupervisor('grouped')
+  const supervisor = findSupervisor()
   const { database, host, run } = await openTestHost(t, fine, { supervisor })
   const { id: pluginId } = await run(PROVIDER, MANIFEST)
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
@@ -86,6 +86,7 @@ t.test('a canceled task stops', async (t) => {
   for (let index = 0; index < 80; index++) await add(`Known ${index} slow`)
   await tasks.start()
   const taskId = await matchTasks.enqueueLibrary(libraryId, { pluginIds: [pluginId] })
+  // The task is within the 80 titles, which take a minute.
   await sleep(1_500)
   t.equal(await tasks.cancel(taskId), true)
   const begun = performance.now()

@@ -7,7 +7,7 @@ import { addCaller } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { agree, openPictures, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback } from '#test/support/plugins.ts'
-import { STRANGE_ADDRESSES } from '#test/support/strange-addresses.ts'
+import { PLUGIN_NUMBERS, STRANGE_ADDRESSES } from '#test/support/strange-addresses.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(540_000)
@@ -50,9 +50,6 @@ export default {
 
 const KINDS = ['metadata.series', 'metadata.book'].flatMap((kind) => ['search', 'get', 'match'].map((name) => `${kind}.${name}`))
 
-/** Every seventh: the first ones are of many forms and of all places. */
-const NUMBERS = Array.from({ length: 60 }, (_, index) => (index * 7) % 60)
-
 t.test('no plugin makes anybody contact a host that is not granted', async (t) => {
   const picture = await makePicture({ width: 20, height: 30 })
   const resolved: string[] = []
@@ -71,7 +68,7 @@ t.test('no plugin makes anybody contact a host that is not granted', async (t) =
   const pictures = openPictures(database, host, egress)
   const { userId } = await addCaller(database, { role: 'reader' })
   let shown = 0
-  for (const number of someOf('plugins', NUMBERS, 12)) {
+  for (const number of someOf('plugins', PLUGIN_NUMBERS, 12)) {
     const { own, address, main, manifest } = pluginOf(number)
     const { id } = await run(main, manifest)
     await agree(host, database, { pluginId: id, userId })

@@ -22,7 +22,7 @@ export const TEST_PASSWORD_COST: PasswordCost = { memory: 8, passes: 1, parallel
 
 const DEFAULTS = readSettings({ argv: [], env: {}, cwd: '/nonexistent' })
 
-/** The default settings, except: no log, a free port, no rate limits, little memory, one runner for all plugins, and a known key. */
+/** The default settings, except: no log, a free port, no rate limits, little memory, and a known key. */
 export function testSettings(change: Partial<Settings> = {}): Settings {
   return {
     ...DEFAULTS,
@@ -36,11 +36,7 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
     purgeAfterSeconds: 86_400,
     watchdogMs: 0,
     log: { level: 'silent', format: 'json' },
-    plugins: {
-      ...DEFAULTS.plugins,
-      isolation: 'grouped',
-      secretKeys: ['a key of tests, which has thirty-two bytes and more'.replaceAll(' ', '-')],
-    },
+    plugins: { ...DEFAULTS.plugins, secretKeys: ['a key of tests, which has thirty-two bytes and more'.replaceAll(' ', '-')] },
     ...change,
   }
 }

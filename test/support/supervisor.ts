@@ -9,9 +9,9 @@ const supervisors = new Map<Isolation, Supervisor>()
 
 /**
  * The supervisor of this test file, for tests that do not examine runners: starting a runner takes a quarter of a second.
- * @param isolation by default all plugins share one, each in its own isolate
+ * @param isolation `grouped` when tests may share a runner: then all plugins have the same one
  */
-export function findSupervisor(isolation: Isolation = 'grouped'): Supervisor {
+export function findSupervisor(isolation: Isolation = 'strict'): Supervisor {
   const known = supervisors.get(isolation)
   if (known) return known
   const supervisor = openSupervisor({ log: silentLog, isolation, spare: false })
@@ -24,6 +24,6 @@ let rules: Rules | undefined
 
 /** The rules of this test file, in an isolate that starts with the first evaluation. */
 export function findRules(): Rules {
-  rules ??= openRules(findSupervisor())
+  rules ??= openRules(findSupervisor('grouped'))
   return rules
 }

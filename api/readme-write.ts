@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { renderLimits } from '#api/docs/limits-page.ts'
 import { renderConditionTables } from '#core/catalog/filter-text.ts'
 import { renderSettingsTable } from '#core/settings/settings-text.ts'
 import { renderTemplatePage } from '#plugins/templates/template-page.ts'
@@ -12,6 +13,7 @@ const pathOf = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta
 export function freshPages(): { path: string; present: string; fresh: string }[] {
   const present = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
   const templates = pathOf('docs/templates.md')
+  const limits = pathOf('docs/limits.md')
   const withTable = (path: string, name: string, table: string) => {
     const page = present(path)
     const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
@@ -23,6 +25,7 @@ export function freshPages(): { path: string; present: string; fresh: string }[]
   return [
     withTable(pathOf('docs/settings.md'), 'settings', renderSettingsTable()),
     withTable(pathOf('docs/api.md'), 'conditions', renderConditionTables()),
+    { path: limits, present: present(limits), fresh: renderLimits(present(limits), (path) => present(pathOf(path))) },
     { path: templates, present: present(templates), fresh: renderTemplatePage() },
   ]
 }

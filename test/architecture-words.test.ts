@@ -50,7 +50,7 @@ t.test('there is one printer of strangers’ words', async (t) => {
   t.same(readSources(root, ours).flatMap(findPrintedWords), [])
 })
 
-t.test('the rule bites', async (t) => {
+t.test('words of a stranger outside the printer are found', async (t) => {
   const count = (path: string, text: string) => findPrintedWords({ path, text }).length
   const inText = (code: string) => ['refuse(`It is $', `{${code}}`, '`)'].join('')
   t.equal(count('api/rest/a.ts', inText('plugin.manifest.name')), 1)

@@ -89,7 +89,7 @@ t.test('what answers are compared with lies in the repository', async (t) => {
   for (const name of ['schemas.json', 'interface-reference.md', 'opds']) t.ok(existsSync(join(root, 'test/contract', name)), name)
 })
 
-t.test('the rules bite', async (t) => {
+t.test('broken rules of layout, naming and imports are found', async (t) => {
   const cases: [path: string, text: string, complaint: RegExp][] = [
     ['core/catalog/book.ts', `import { x } from '#api/main.ts'`, /core\/ may import nothing of ours/],
     ['core/scan/scans.ts', `import { x } from '#core/conditions/condition.ts'`, /only the program of an isolate/],

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { findContract } from '#test/support/contract.ts'
-import { type ExpectedBook, findCorpus } from '#test/support/corpus.ts'
+import { type ExpectedBook, findOutsideCorpus } from '#test/support/corpus.ts'
 import { awaitScan, type RunningServer, startServer } from '#test/support/running-server.ts'
 
 interface ListedBook {
@@ -29,7 +29,7 @@ interface ErrorGroups {
 }
 
 const BOOK_FORMATS = ['cbz', 'cbr', 'epub', 'pdf']
-const corpus = findCorpus()
+const corpus = findOutsideCorpus()
 
 async function listBooks(server: RunningServer): Promise<ListedBook[]> {
   const all: ListedBook[] = []

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { findCorpus } from '#test/support/corpus.ts'
+import { findOutsideCorpus } from '#test/support/corpus.ts'
 import { complaintsOf, walkCatalog } from '#test/support/opds-walk.ts'
 import { ADMIN, awaitScan, startServer } from '#test/support/running-server.ts'
 
-const corpus = findCorpus()
+const corpus = findOutsideCorpus()
 /** Every book has an entry of its own in each version, with covers, a manifest, positions and a place, and every list its facets and pages. */
 const DOCUMENTS_MAX = 20_000
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { findCorpus } from '#test/support/corpus.ts'
+import { findOutsideCorpus } from '#test/support/corpus.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { awaitScan, type RunningServer, startServer } from '#test/support/running-server.ts'
@@ -111,6 +111,7 @@ async function until<T>(ask: () => Promise<T>, isDone: (value: T) => boolean, ti
     const value = await ask()
     if (isDone(value)) return value
     if (Date.now() > deadline) throw new Error(`it did not come to this in ${timeoutMs} ms: ${JSON.stringify(value).slice(0, 1_000)}`)
+    // Between two looks.
     await sleep(150)
   }
 }
@@ -224,6 +225,7 @@ t.test('plugins fill a library in, and readers are told what suits them', async 
   await readers.ben('POST', `/user/plugins/${slow}/enable`)
   const waiting = await readers.ben<Recommended>('GET', `/user/recommendations?pluginId=${slow}`)
   t.match(waiting.json, { recommendations: [], taskId: /-/, taskStatus: /pending|running/ })
+  // The task has called the slow plugin by then.
   await sleep(1_500)
   await server.kill()
   server = await start()
@@ -248,7 +250,7 @@ t.test('plugins fill a library in, and readers are told what suits them', async 
   )
 })
 
-const corpus = findCorpus()
+const corpus = findOutsideCorpus()
 t.test(
   'real books are matched by what a provider knows of them, and locks hold',
   { skip: corpus === null ? 'the corpus is not here' : false },

@@ -88,6 +88,7 @@ for (const [how, awayMs] of [
   t.test(`PostgreSQL is stopped (${how}) and comes back after ${awayMs / 1000} s`, async (t) => {
     t.ok(await awaitRecovery(server, book), 'all is well before')
     const readers = sendReaders()
+    // Readers are in the middle of their requests.
     await sleep(500)
     await postgres.stop(how)
     t.match(await awaitIll(), /the database does not answer/, '/health says it')
@@ -108,6 +109,7 @@ for (const [how, awayMs] of [
 t.test('all connections are ended again and again', async (t) => {
   const readers = sendReaders()
   for (let turn = 0; turn < 8; turn++) {
+    // Between two cuts the server connects again.
     await sleep(400)
     await postgres.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'keeper'`)
   }
@@ -168,6 +170,7 @@ t.test('PostgreSQL is started anew during a scan, and the scan goes on', async (
   ] as const) {
     while (!((await analyzed()) >= LATER_BOOKS * share)) await sleep(20)
     await postgres.stop(how)
+    // So long that the server notices.
     await sleep(1_000)
     await postgres.start()
   }

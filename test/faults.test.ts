@@ -74,6 +74,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       while (going) replies.push(...(await Promise.all(sendAll(server, book))))
     })
     for (let turn = 0; turn < 4; turn++) {
+      // Between two cuts the server connects again.
       await sleep(400)
       const [, ...backends] = await postgresPids(data)
       // Those of clients have a command line of their own; the rest are PostgreSQL's.
@@ -99,12 +100,15 @@ t.test('a page that draws for ever: an answer at the deadline, no busy core, and
   const reply = await ask(server, `/api/v1/books/${bookOf('endless.pdf')}/pages/2`)
   t.ok(reply.status >= 400 && reply.status < 600 && reply.status !== 500, `status ${reply.status}`)
   t.ok(reply.ms < DEADLINE_SECONDS * 1000 + ANSWER_MS_MAX, `after ${Math.round(reply.ms)} ms`)
+  // The process that drew has ended, or goes on by mistake.
   await sleep(1_000)
   const before = ticksOf(drawers())
+  // The span in which ticks are counted.
   await sleep(2_000)
   t.ok(ticksOf(drawers()) - before < 100, 'no core stays busy')
 
   const drawing = ask(server, `/api/v1/books/${bookOf('endless.pdf')}/pages/3`).catch(() => null)
+  // The page is being drawn.
   await sleep(3_000)
   const began = performance.now()
   t.equal(await server.stop(), 0)

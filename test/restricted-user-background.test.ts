@@ -24,7 +24,7 @@ const WALKERS: readonly Walker[] = someOf(
     { role: 'reader', mode: 'allow' },
     { role: 'maintainer', mode: 'deny' },
   ],
-  2,
+  1,
 )
 
 t.setTimeout(240_000)

@@ -28,7 +28,7 @@ const WALKERS: readonly Walker[] = someOf(
     { role: 'reader', mode: 'allow' },
     { role: 'maintainer', mode: 'deny' },
   ],
-  2,
+  1,
 )
 
 /** Thousands of requests. */

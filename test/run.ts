@@ -1,5 +1,5 @@
 // Runs tests by tap on this very Node, in one of the lanes of test/support/lanes.ts; nothing is left running afterwards.
-//   npm test, npm run test:quick, npm run test:full          a lane
+//   npm test, npm run test:quick, test:cost, test:full        a lane
 //   npm test -- FILE… FOLDER… [options of tap]               these, in the size of the lane
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -54,17 +54,19 @@ function findFiles(word: string): string[] {
   return files.sort()
 }
 
-/** Which processes run which files. Named files and those whose tests are filtered run one by one. */
+/** Which processes run which files. Named files and those of which some tests run alone run one by one. */
 function listEntries(lane: Lane, words: readonly string[]): { entries: string[][]; options: string[] } {
   const named = words.map((word) => ({ word, files: findFiles(word) }))
   const files = [...new Set(named.flatMap((each) => each.files))]
   const options = named.filter((each) => each.files.length === 0).map(({ word }) => word)
   const isWhole = files.length === 0 && options.every((option) => /^-(-reporter|R)/.test(option))
-  if (isWhole && lane !== 'full') console.log(`# ${describeLeftOut(lane, root)}`)
-  if (isWhole) return { entries: groupFiles(filesOf(lane, root)), options }
+  if (isWhole && (lane === 'quick' || lane === 'main')) console.log(`# ${describeLeftOut(lane, root)}`)
+  if (isWhole && lane !== 'cost') return { entries: groupFiles(filesOf(lane, root)), options }
   return { entries: (files.length > 0 ? files : filesOf(lane, root)).map((file) => [file]), options }
 }
 
+/** tap then runs only tests with `only`, see `onlyCost`. */
+const ONLY: Partial<Record<Lane, NodeJS.ProcessEnv>> = { cost: { TAP_ONLY: '1', TAP_FILTER_QUIETLY: '1' } }
 /** The same seed makes the same random values again. */
 const seed = Number(process.env['TEST_SEED'] ?? randomInt(2 ** 31)) | 0
 const words = process.argv.slice(2)
@@ -74,7 +76,7 @@ const child = spawn(process.execPath, [tap, ...options, path.join('test', 'suite
   cwd: root,
   stdio: 'inherit',
   detached: true,
-  env: { ...cleanEnvironment(), TEST_SEED: String(seed), TEST_LANE: lane, TEST_ENTRIES: JSON.stringify(entries) },
+  env: { ...cleanEnvironment(), TEST_SEED: String(seed), TEST_LANE: lane, TEST_ENTRIES: JSON.stringify(entries), ...ONLY[lane] },
 })
 /** Tells the whole group of the runner: by itself it passes no signal on to a file that runs alone. */
 function end(signal: NodeJS.Signals): void {

@@ -5,8 +5,8 @@ import path from 'node:path'
 import type { Spawn } from 'tap'
 import { FileResults } from './support/file-results.ts'
 
-/** Two cores; some tests wait. */
-const JOBS = 3
+/** Two cores; some tests wait. Whoever measures is alone. */
+const JOBS = process.env['TEST_LANE'] === 'cost' ? 1 : 3
 /** Of one process. The longest takes 110 s on two quiet cores, and half as much again for each program beside it. */
 const PROCESS_MS_MAX = 600_000
 

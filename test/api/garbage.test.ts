@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import t from 'tap'
 import { NODE_FLAGS } from '#api/node-tuning.mjs'
+import { onlyCost } from '#test/support/lane-size.ts'
 
 /**
  * Lets go of some 40 MB that have lived long enough to be called old, and then allocates nothing more: V8 by itself has no reason to collect it.
@@ -20,7 +21,7 @@ while (!isCollected() && Date.now() < until) await new Promise((resolve) => setT
 console.log(isCollected() ? 'collected' : 'kept')
 `
 
-t.test('garbage does not pile up', (t) => {
+t.test('garbage does not pile up', onlyCost, (t) => {
   const module = new URL('../../api/garbage.ts', import.meta.url).href
   const fate = (mode: string, seconds: number, count = 400_000) =>
     execFileSync(
@@ -56,7 +57,7 @@ await rest(2_000)
 console.log(flavors.filter((one) => one === 'last-resort').length)
 `
 
-t.test('after work that is over everything is given back, once', (t) => {
+t.test('after work that is over everything is given back, once', onlyCost, (t) => {
   const module = new URL('../../api/garbage.ts', import.meta.url).href
   const count = (busyMs: number) =>
     execFileSync(process.execPath, [...NODE_FLAGS, '--input-type=module', '-e', WORK_AND_REST, '--', module, String(busyMs)], {

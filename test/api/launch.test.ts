@@ -9,6 +9,7 @@ import type { Test } from 'tap'
 import t from 'tap'
 import { STALLED_EXIT_CODE } from '#api/exit-codes.mjs'
 import { restartPauseMs } from '#api/restart-pause.mjs'
+import { onlyFull } from '#test/support/lane-size.ts'
 
 // npm takes a second or two for each of its calls.
 t.setTimeout(240_000)
@@ -29,6 +30,7 @@ if (process.argv.includes('stall')) {
     // As the watchdog does; other programs end by themselves with the same code.
     if (process.argv[1].endsWith('main.ts')) {
       process.kill(process.pid, 'SIGVTALRM')
+      // The launcher ends it.
       await new Promise((resolve) => setTimeout(resolve, 20000))
     }
     process.exit(75)
@@ -37,6 +39,7 @@ if (process.argv.includes('stall')) {
 }
 if (process.argv.includes('quick')) process.exit(Number(process.argv.at(-1)) || 0)
 process.on('disconnect', () => { console.log('alone'); process.exit(0) })
+// It never runs by itself for so long.
 setTimeout(() => process.exit(99), 20000)
 `
 
@@ -121,7 +124,7 @@ function launch(root: string, args: string[], options: { cwd?: string; env?: Nod
 // Each call of npm takes a second or two. The first test installs its packages, and each after it leaves them there.
 const repository = await makeRepository()
 
-t.test('installs, runs, and does not install again', async (t) => {
+t.test('installs, runs, and does not install again', onlyFull, async (t) => {
   const root = repository
   const elsewhere = path.dirname(root)
   const first = await launch(root, ['api/program.mjs', '--library', 'a b', 'quick', '3'], { cwd: elsewhere }).ended
@@ -150,7 +153,7 @@ t.test('installs, runs, and does not install again', async (t) => {
   t.match((await launch(root, ['api/program.mjs', 'quick', '0']).ended).err, /^Installing/)
 })
 
-t.test('what is needed for development is installed only when asked, and then always', async (t) => {
+t.test('what is needed for development is installed only when asked, and then always', onlyFull, async (t) => {
   const root = await cloneRepository(t)
   const env = { NODE_ENV: 'production' }
   const plain = await launch(root, ['api/program.mjs', 'quick', '0'], { env }).ended
@@ -207,6 +210,7 @@ t.test('the server alone is started anew, and only when it stood still', async (
 
   const again = launch(root, ['api/main.ts', 'stall'])
   await again.said(/main[\s\S]*main/)
+  // The launcher has seen the end of the program and pauses.
   await sleep(200)
   again.child.kill('SIGTERM')
   t.equal((await again.ended).signal, 'SIGTERM', 'a signal in the pause ends it')

@@ -124,6 +124,7 @@ async function awaitHealth(url: string, status: number): Promise<Record<string, 
     const body = (await answer.json()) as Record<string, unknown>
     if (answer.status === status) return body
     if (tries > 600) throw new Error(`/health stays at ${answer.status}: ${JSON.stringify(body)}`)
+    // Between two looks.
     await sleep(100)
   }
 }

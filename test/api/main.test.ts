@@ -61,6 +61,7 @@ t.test('started, used by commands, refused twice, stopped', async (t) => {
   const password = await readFile(passwordFile)
   await writeFile(passwordFile, 'of the start before\n')
   const early = spawnCarrel(['library', 'list', '--data-dir', data])
+  // The command starts, reads the wrong password and is refused meanwhile.
   await sleep(3_000)
   await writeFile(passwordFile, password)
   t.match(await early.ended, { code: 0, output: /^books/m })
@@ -71,7 +72,7 @@ t.test('started, used by commands, refused twice, stopped', async (t) => {
   await stopCarrel(t, server, data)
 })
 
-t.test('commands without a server, and a server that finds its port taken', async (t) => {
+t.test('commands without a server, and a server that finds its port taken', onlyFull, async (t) => {
   const room = await makeRoom(t)
   const data = path.join(room, 'data')
   const books = path.join(room, 'books')
@@ -198,7 +199,7 @@ t.test('as it is typed under npm: a folder, and flags without the two dashes', o
   await stopCarrel(t, server, data)
 })
 
-t.test('help and version', async (t) => {
+t.test('help and version are printed without a server', onlyFull, async (t) => {
   t.match(await runCommand(['--version']), { code: 0, output: /^Carrel \d+\.\d+\.\d+\n$/ })
   t.match(await runCommand(['--help']), { code: 0, output: /Commands:[\s\S]*doctor[\s\S]*--data-dir/ })
   t.match(await runCommand(['user', 'add', '--help']), { code: 0, output: /^Usage: npm run carrel -- user add <name>[\s\S]*--role/ })

@@ -21,7 +21,7 @@ t.test('every text, number, list and map that a request may hold has a limit', a
   t.same(found, [])
 })
 
-t.test('the walk bites', async (t) => {
+t.test('a schema without a limit is found by the walk', async (t) => {
   const open = [
     Type.String(),
     Type.String({ pattern: '^a{3}$' }),

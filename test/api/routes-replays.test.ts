@@ -44,13 +44,13 @@ async function openClient(t: Test) {
 t.test('what an existing web client sends is taken, and what it needs is answered', async (t) => {
   const { names, replay, add, request, database, libraryId, adminToken } = await openClient(t)
   await t.test('links, ratings and identifiers under the names it knows', (t) => replay(t, LINKS_AND_RATINGS))
-  await t.test('lists', (t) => replay(t, LISTS))
-  await t.test('forms', (t) => replay(t, FORMS))
-  await t.test('plugins', (t) => replay(t, PLUGINS))
+  await t.test('requests of a web client for lists are answered', (t) => replay(t, LISTS))
+  await t.test('forms of a web client are taken', (t) => replay(t, FORMS))
+  await t.test('requests of a web client for plugins are answered', (t) => replay(t, PLUGINS))
   await t.test('libraries and their jobs', (t) => replay(t, LIBRARIES))
   const { json } = await request<{ jobs: { id: string }[] }>('GET', `/api/v1/libraries/${libraryId}/jobs`, { token: adminToken })
   names['jobId'] = json.jobs[0]?.id ?? ''
-  await t.test('a dry run', (t) =>
+  await t.test('a dry run of a web client changes nothing', (t) =>
     replay(t, [
       {
         doing: 'tries the job with other settings',
@@ -65,7 +65,7 @@ t.test('what an existing web client sends is taken, and what it needs is answere
   )
   names['bareSeriesId'] = (await add('Without a cover')).seriesId
   names['bookId'] = (await add('Another')).bookId
-  await t.test('pictures', (t) => replay(t, PICTURES))
+  await t.test('requests of a web client for pictures are answered', (t) => replay(t, PICTURES))
   names['pagedBookId'] = await addBook(database, {
     library_id: libraryId,
     series_id: names['seriesId'] ?? '',
@@ -73,8 +73,8 @@ t.test('what an existing web client sends is taken, and what it needs is answere
     page_count: 5,
     page_source: 'zip',
   })
-  await t.test('where one reads', (t) => replay(t, READING))
-  await t.test('what is personal', (t) => replay(t, PERSONAL))
+  await t.test('places in books that a web client sends are kept', (t) => replay(t, READING))
+  await t.test('requests of a web client for personal data are answered', (t) => replay(t, PERSONAL))
 })
 
 t.test('who does not serve older clients sends no names of theirs, and counts pages from 1', async (t) => {

@@ -114,6 +114,7 @@ t.test('garbage after a request is not answered into the middle of that answer',
     answer += chunk.toString('latin1')
     socket.pause()
     socket.write('nonsense\r\n\r\n')
+    // The answer to the second request would have come by then.
     await sleep(300)
     socket.on('data', (more) => {
       answer += more.toString('latin1')

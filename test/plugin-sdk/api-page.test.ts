@@ -4,7 +4,7 @@ import t from 'tap'
 import { compile, placeSdk, ROOT, writeFiles } from '#test/support/sdk-install.ts'
 import { declarationsOf, describeApi } from '../../plugin-sdk/api-page.mjs'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const page = await readFile(path.join(ROOT, 'docs', 'plugin-api.md'), 'utf8')
 

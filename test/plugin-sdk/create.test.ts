@@ -7,7 +7,7 @@ import { bundleProject } from '#plugins/devkit/bundle.ts'
 import { packProject } from '#plugins/devkit/pack.ts'
 import { readProject } from '#plugins/devkit/project.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
-import { someOf } from '#test/support/lane-size.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { run, succeeds } from '#test/support/sdk-install.ts'
 import { buildSdk } from '../../plugin-sdk/build.mjs'
@@ -35,8 +35,8 @@ t.before(async () => {
 })
 t.teardown(() => rm(kit, { recursive: true, force: true }))
 
-for (const [index, template] of someOf('templates', TEMPLATES, 1).entries())
-  t.test(`${template} passes its tests, validates and packs without changes`, async (t) => {
+for (const [index, template] of TEMPLATES.entries())
+  t.test(`${template} passes its tests, validates and packs without changes`, onlyFull, async (t) => {
     const folder = await openFolder(t)
     const project = path.join(folder, 'my-plugin')
     // npm finds the programs in the same way for all templates: one is created and run as by an author, the rest in this process.

@@ -5,12 +5,13 @@ import t from 'tap'
 import { bundleProject } from '#plugins/devkit/bundle.ts'
 import { readProject } from '#plugins/devkit/project.ts'
 import { validateWith } from '#plugins/devkit/validate.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { compile, filesOf, placeSdk, writeFiles } from '#test/support/sdk-install.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** Sends requests with unmodified libraries from the registry; none of them supports plugins specially. */
 const CLIENTS = `import { definePlugin } from '@carrel/plugin-sdk'
@@ -93,6 +94,7 @@ function openService(): RequestListener {
       return json(500, { error: 'busy' })
     }
     if (url.startsWith('/missing')) return json(404, { error: 'no such title' })
+    // Longer than the time limit of the request.
     if (url.startsWith('/slow')) return setTimeout(() => json(200, {}), 3_000)
     if (url.startsWith('/plain')) return response.writeHead(200, { 'content-type': 'text/plain' }).end('zażółć 日本')
     return json(200, {
@@ -113,7 +115,7 @@ async function openClients(t: Parameters<typeof openPluginFolder>[0]): Promise<s
   return folder
 }
 
-t.test('unmodified HTTP libraries work in a plugin', async (t) => {
+t.test('unmodified HTTP libraries work in a plugin', onlyFull, async (t) => {
   const project = await readProject(await openClients(t))
   const { code } = await bundleProject(project)
   const { run, way } = await openTestHost(t, openService())

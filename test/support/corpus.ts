@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { onlyFull } from '#test/support/lane-size.ts'
 
 /** The results of independent tools for one file of the corpus; only the members that the tests compare. */
 export interface ExpectedBook {
@@ -32,23 +33,41 @@ export interface ExpectedBook {
   hostile?: boolean
   notABook?: boolean
   contentIs?: string
+  /** Of an EPUB: started KiB of its packed chapters, or chapters in fixed layout. */
+  positions?: number
 }
 
-const folder = fileURLToPath(new URL('../../../shared/corpus/', import.meta.url))
+export interface Corpus {
+  folder: string
+  files: ExpectedBook[]
+  /** The twenty small books of this repository, of which tests expect less. */
+  isOurs: boolean
+}
+
+const OURS = fileURLToPath(new URL('../books/', import.meta.url))
+const OUTSIDE = fileURLToPath(new URL('../../../shared/corpus/', import.meta.url))
 
 /** Problems that Carrel reports and the tools do not: an ISBN of nine digits, a page that is missing at its place in the page tree. */
 const REMARKED: Record<string, string[]> = { 'epub/epublib-testbook1.epub': ['metadata'], 'pdf/pages-tree-refs.pdf': ['page_extraction'] }
 
+const readExpected = (path: string) => (JSON.parse(readFileSync(path, 'utf8')) as { files: ExpectedBook[] }).files
+
+/** The small books of test/books, which `test/support/books-write.ts` has written; in the lane `full` the corpus beside the repository, if it is there. */
+export function findCorpus(): Corpus {
+  const outside = onlyFull.skip ? null : findOutsideCorpus()
+  return outside ?? { folder: OURS, files: readExpected(`${OURS}expected.json`), isOurs: true }
+}
+
 /** The corpus beside the repository, which some machines have; null, with a message, where it is missing. */
-export function findCorpus(): { folder: string; files: ExpectedBook[] } | null {
-  if (!existsSync(`${folder}expected.json`)) {
-    console.error(`\n*** SKIPPED: no corpus of real books at ${folder}; the repository's own fixtures still run. ***\n`)
+export function findOutsideCorpus(): Corpus | null {
+  if (!existsSync(`${OUTSIDE}expected.json`)) {
+    console.error(`\n*** SKIPPED: no corpus of real books at ${OUTSIDE}; the repository's own books still run. ***\n`)
     return null
   }
-  const { files } = JSON.parse(readFileSync(`${folder}expected.json`, 'utf8')) as { files: ExpectedBook[] }
+  const files = readExpected(`${OUTSIDE}expected.json`)
   for (const file of files) {
     const remarked = REMARKED[file.path]
     if (remarked) file.acceptableErrorTypes = remarked
   }
-  return { folder: `${folder}open/`, files }
+  return { folder: `${OUTSIDE}open/`, files, isOurs: false }
 }

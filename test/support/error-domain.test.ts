@@ -7,20 +7,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 t.test('a timer throws', async () => {
   setTimeout(() => { throw new Error('in a timer') }, 10)
+  // The error comes while the test runs.
   await sleep(500)
 })
 t.test('nobody awaits', async () => {
   void sleep(10).then(() => { throw new Error('of a promise') })
+  // As above.
   await sleep(500)
 })
 t.test('outer', async (t) => {
   await t.test('inner', async () => void setTimeout(() => { throw new Error('after the inner') }, 10))
+  // As above.
   await sleep(500)
 })
 t.test('well', async (t) => t.pass('as ever'))
 `
 
-t.setTimeout(120_000)
+t.setTimeout(60_000)
 
 t.test('an error that nothing catches fails the test that it belongs to, and only that', async (t) => {
   const file = path.join(t.testdir({ 'uncaught.test.ts': FILE }), 'uncaught.test.ts')

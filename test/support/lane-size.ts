@@ -6,6 +6,15 @@ const lane = (process.env['TEST_LANE'] ?? 'main') as Lane
 /** Options of a test that takes long: only the lane `full` runs it, and the others say so. */
 export const onlyFull: { skip: false | string } = { skip: lane === 'full' ? false : 'left to npm run test:full' }
 
+/**
+ * Options of a test that compares times, CPU times or sizes of the heap. Programs beside it change these, so no such test decides whether a change is
+ * taken: the lanes `cost`, which runs nothing else, and `full` have them.
+ */
+export const onlyCost: { skip: false | string; only: boolean } = {
+  skip: lane === 'cost' || lane === 'full' ? false : 'left to npm run test:cost',
+  only: lane === 'cost',
+}
+
 /** How many of something a test tries: all in the lane `full`, else the smaller number, which the output of the run then tells. */
 export function sizeOf(what: string, size: { main: number; full: number }): number {
   if (lane === 'full') return size.full

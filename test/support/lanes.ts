@@ -1,13 +1,14 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
 /**
  * What a run asserts.
  * - `quick`: rules and the database: no sandbox, no server process, nothing end to end. The files of QUICK.
  * - `main`: every file but those of FULL_ONLY. A test that takes its size from `test/support/lane-size.ts` is smaller here, and says so.
+ * - `cost`: the tests that compare times or CPU times, which the lanes above leave out.
  * - `full`: everything.
  */
-export const LANES = ['quick', 'main', 'full'] as const
+export const LANES = ['quick', 'main', 'cost', 'full'] as const
 export type Lane = (typeof LANES)[number]
 
 /** A path of one of these, as a whole or as a beginning, is in the lane. */
@@ -43,15 +44,22 @@ const QUICK_WITHOUT = [
  * tells a whole story again whose rules quicker tests assert one by one.
  */
 const FULL_ONLY = [
+  'test/api/cli/api-key.test.ts',
+  'test/api/cli/library.test.ts',
   'test/api/cli/plugin-docs.test.ts',
+  'test/api/cli/plugin-state.test.ts',
   'test/api/compile-cache.test.ts',
   'test/api/lifecycle.test.ts',
+  'test/api/rest/plugins/recommendations-docs.test.ts',
   'test/api/routes-apps.test.ts',
   'test/crash.test.ts',
   'test/end-to-end-corpus.test.ts',
   'test/end-to-end-feeds.test.ts',
   'test/end-to-end-recommendations.test.ts',
   'test/faults',
+  'test/plugin-sdk/index-local.test.ts',
+  'test/plugin-sdk/index-tutorial.test.ts',
+  'test/plugins/devkit/package.test.ts',
 ]
 
 /** Test files of one folder run together in a process: to start one and to load the server takes two seconds of a core. */
@@ -105,12 +113,12 @@ const begins = (file: string, beginnings: readonly string[]): boolean => beginni
 export function filesOf(lane: Lane, root: string): string[] {
   const files = globSync('test/**/*.test.ts', { cwd: root }).sort()
   if (lane === 'quick') return files.filter((file) => begins(file, QUICK) && !begins(file, QUICK_WITHOUT))
+  if (lane === 'cost') return files.filter((file) => readFileSync(path.join(root, file), 'utf8').includes(' onlyCost'))
   return lane === 'main' ? files.filter((file) => !begins(file, FULL_ONLY)) : files
 }
 
-/** What the lane leaves out of all files, for people to read; empty where that is nothing. */
-export function describeLeftOut(lane: Lane, root: string): string {
-  if (lane === 'full') return ''
+/** What the lane leaves out of all files, for people to read. */
+export function describeLeftOut(lane: 'quick' | 'main', root: string): string {
   const all = filesOf('full', root)
   const kept = new Set(filesOf(lane, root))
   const left = all.filter((file) => !kept.has(file))

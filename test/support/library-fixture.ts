@@ -154,6 +154,6 @@ export async function until<T>(ask: () => Promise<T | null | false> | T | null |
     const answer = await ask()
     if (answer) return answer
     if (Date.now() > deadline) throw new Error(`Timeout after ${ms} ms`)
-    await sleep(15)
+    await sleep(40)
   }
 }

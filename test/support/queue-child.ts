@@ -9,6 +9,7 @@ const queue = await openTaskQueue({ database, log: silentLog, nodeId: `child-${p
 queue.handle('analyze_book', { concurrency: 2 }, async (run) => {
   // As for books: work that was finished but not reported when the process died counts as finished.
   if (await database('done').where('name', String(run.params.name)).first()) return
+  // So long that a kill often meets a running task.
   await sleep(100)
   await database('done').insert({ name: run.params.name, attempt: run.attempt, pid: process.pid })
 })

@@ -19,8 +19,10 @@ const HOW: Record<string, () => void> = {
 await duringWork('request', 'GET /api/v1/idle 1', async () => {
   await duringWork('file', '/books/a.cbz (book 6f1f8a1e-0000-4000-8000-000000000001)', async () => {
     process.stdout.write('ready\n')
+    // The watchdog has begun to watch.
     await new Promise((resolve) => setTimeout(resolve, 300))
     HOW[how ?? '']?.()
   })
 })
+// Long after the watchdog has judged.
 setTimeout(() => process.stdout.write('ended\n'), 10_000)

@@ -24,3 +24,6 @@ export const STRANGE_ADDRESSES: ((own: string, to: string) => string)[] = [
   (own) => `https://${own}./c.jpg`,
   (_own, to) => `https:///${to}/c.jpg`,
 ]
+
+/** Of sixty plugins, every seventh first: the first ones have many of the addresses, in all of their places. */
+export const PLUGIN_NUMBERS = Array.from({ length: 60 }, (_, index) => (index * 7) % 60)

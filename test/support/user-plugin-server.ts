@@ -103,7 +103,7 @@ export async function until<Value>(ask: () => Promise<Value | null | undefined |
     const value = await ask()
     if (value) return value
     if (performance.now() > deadline) throw new Error(`Timeout while waiting for ${what}`)
-    await sleep(20)
+    await sleep(50)
   }
 }
 

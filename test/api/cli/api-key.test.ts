@@ -62,6 +62,7 @@ t.test('users, keys, settings and libraries from the command line, beside a runn
   t.match(await run('library edit books'), { code: 1, output: /Give at least one of --name/ })
   for (let tries = 0; tries < 100; tries++) {
     if (!(await run('library edit books --name Comics --folder moved')).output.includes('scanned')) break
+    // Between two tries.
     await sleep(200)
   }
   t.match(await run('library list'), { output: /^Comics {2}\S+moved/ })

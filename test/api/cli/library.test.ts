@@ -7,7 +7,7 @@ import { makeRoom, root } from '#test/support/carrel-process.ts'
 import { runInProcess } from '#test/support/command-in-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
-t.setTimeout(110_000)
+t.setTimeout(60_000)
 
 /** Mounts of its own for one program, as root of a world of its own where we are nobody. */
 const UNSHARE = ['--mount', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'])]

@@ -10,7 +10,7 @@ import { runInProcess } from '#test/support/command-in-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(60_000)
 
 const MAIN = 'export default { metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: "1" }) } } }'
 const HASH = /\b[0-9a-f]{64}\b/

@@ -12,11 +12,12 @@ import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer, testSettings } from '#test/support/server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const MAIN = `export default { metadata: { series: {
   search: ({ query }, ctx) => { ctx.log.info('asked for ' + query, { query }); ctx.log.debug('\\u001b[2Jdone'); return { results: [] } },
@@ -82,7 +83,7 @@ async function openLine(t: Test, port: number) {
   return { url: `http://127.0.0.1:${(line.address() as AddressInfo).port}`, cut }
 }
 
-t.test('the lines of a plugin of a running server', async (t) => {
+t.test('the lines of a plugin of a running server', onlyFull, async (t) => {
   const supervisor = openSupervisor({ log: silentLog })
   t.teardown(() => supervisor.close())
   const way = await openLoopback(t, (_, response) => response.end('{}'))
@@ -121,6 +122,7 @@ t.test('the lines of a plugin of a running server', async (t) => {
   const line = await openLine(t, server.port)
   const following = run([name], { server: line.url, key, follow: 'true' })
   await following.said(/asked for dune/)
+  // It must not depend on when the next line comes.
   await sleep(300)
   await search('emma')
   await following.said(/asked for emma/)

@@ -11,11 +11,12 @@ import { silentLog } from '#core/foundation/log.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { both, INDEX, key, one, publicKey, two } from '#test/support/plugin-repositories.ts'
 import { type Files, filesOf, indexOf, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { testSettings } from '#test/support/server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** @param line what follows `carrel plugin repository` */
 async function runCommand(commands: readonly Command[], settings: Settings, line: string, flags: Record<string, string>) {
@@ -35,7 +36,7 @@ async function runCommand(commands: readonly Command[], settings: Settings, line
   return { code, output: written.join('') }
 }
 
-t.test('repositories from the command line', async (t) => {
+t.test('repositories from the command line', onlyFull, async (t) => {
   const { url } = await openTestDatabase(t)
   const dataFolder = await mkdtemp(path.join(os.tmpdir(), 'carrel-repository-test-'))
   t.teardown(() => rm(dataFolder, { recursive: true, force: true }))

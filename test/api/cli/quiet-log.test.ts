@@ -82,6 +82,7 @@ t.test('a database that goes away', onlyFull, async (t) => {
     const body = JSON.stringify({ username: 'nobody', password: 'nothing at all' })
     const login = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
     t.equal((await fetch(`${server.url}/api/v1/auth/login`, login)).status, 503)
+    // Long enough for several attempts of the server to reach it.
     await sleep(500)
   }
   const output = server.output().slice(before)
@@ -122,7 +123,7 @@ async function readAll(database: Knex): Promise<Record<string, string>> {
   return all
 }
 
-t.test('a database that a Carrel before the first release has written', async (t) => {
+t.test('a database that a Carrel before the first release has written', onlyFull, async (t) => {
   const { database, url } = await openTestDatabase(t)
   const library_id = await addLibrary(database)
   await addBook(database, { library_id, series_id: await addSeries(database, { library_id, title: 'One' }), title: 'One 1' })
@@ -146,7 +147,7 @@ t.test('a database that a Carrel before the first release has written', async (t
 
 const isRoot = process.getuid?.() === 0
 const canBecome = isRoot && spawnSync('setpriv', ['--version']).status === 0
-t.test('a data folder of another user', { skip: !canBecome && 'only root can become somebody else' }, async (t) => {
+t.test('a data folder of another user', { ...onlyFull, skip: !canBecome && 'only root can become somebody else' }, async (t) => {
   const room = await makeRoom(t)
   await chmod(room, 0o755)
   const data = path.join(room, 'data')

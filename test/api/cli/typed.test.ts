@@ -18,7 +18,7 @@ t.test('commands as they can be typed', async (t) => {
   t.same(['a/b', "it's", 'a b', ''].map(quoted), ['a/b', "'it'\\''s'", "'a b'", "''"])
 })
 
-t.test('what npm took', async (t) => {
+t.test('flags that npm took for itself are named', async (t) => {
   const flags = [
     { name: 'port', isSwitch: false },
     { name: 'data-dir', isSwitch: false },

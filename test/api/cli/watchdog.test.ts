@@ -53,8 +53,10 @@ for (const how of ['loop', 'native', 'pattern']) {
 t.test('a process that was stopped for longer does not count as blocked', onlyFull, async (t) => {
   const { folder, child, ended, said, output } = await start(t, 'nothing', 4_000)
   await said('ready')
+  // It has begun to watch itself.
   await sleep(500)
   child.kill('SIGSTOP')
+  // Longer than the limit of the watchdog.
   await sleep(6_000)
   child.kill('SIGCONT')
   t.same(await ended, [0, null])

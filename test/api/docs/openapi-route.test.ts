@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 import { openTestServer } from '#test/support/server.ts'
 
-t.test('the first request for the document does not make it: that would block all other requests', async (t) => {
+t.test('the first request for the document does not make it: that would block all other requests', onlyCost, async (t) => {
   const server = await openTestServer(t, { admin: false })
   await server.request('GET', '/health')
   const before = threadCpuMs()

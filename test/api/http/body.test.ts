@@ -5,6 +5,7 @@ import t from 'tap'
 import { BODY_RATE_MIN, readBytesBody, readJsonBody } from '#api/http/body.ts'
 import { calmestTurns } from '#test/support/cpu-time.ts'
 import { jsonRequest } from '#test/support/json-request.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 
 const read = (json: string) => readJsonBody(jsonRequest(json), { bytesMax: 10_000_000, deadlineMs: 30_000 })
 
@@ -27,7 +28,7 @@ t.test('a body has a depth and a number of values', async (t) => {
   t.equal(((await read(`[${'1,'.repeat(90_000)}1]`)) as unknown[]).length, 90_001)
 })
 
-t.test('a large body is read in turns of the event loop', async (t) => {
+t.test('a large body is read in turns of the event loop', onlyCost, async (t) => {
   const json = JSON.stringify(Array.from({ length: 4_000 }, (_, index) => ({ [`name ${index}`]: 'Élan vital – ß 12, '.repeat(50) })))
   const bodies: unknown[] = []
   const { longestMs, tookMs } = await calmestTurns(async () => bodies.push(await read(json)))

@@ -3,7 +3,7 @@ import { isCrossSite } from '#api/http/cross-site.ts'
 import { enableKomga } from '#test/support/komga-switch.ts'
 import { ADMIN, openTestServer } from '#test/support/server.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(60_000)
 
 const OWN = 'https://books.example.org'
 const OTHER = 'https://evil.example'

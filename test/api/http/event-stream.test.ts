@@ -9,7 +9,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { stream } from '#test/support/route.ts'
 import { openTestServer } from '#test/support/server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 type Follow = Parameters<typeof eventsOf>[0]
 
@@ -229,6 +229,7 @@ t.test('waiting for room ends with room, with the client, and with a signal', as
     const request = http.get({ port, host: '127.0.0.1' })
     const [response] = (await once(request, 'response')) as [http.IncomingMessage]
     response.pause()
+    // The buffers between both sides are full by then.
     await sleep(100)
     return { request, response }
   }

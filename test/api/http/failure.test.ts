@@ -255,6 +255,7 @@ t.test('whose connection to the database ends is told so, and the next request g
     )
   }
   for (let turn = 0; turn < 10; turn++) {
+    // So that requests are cut at different stages.
     await sleep(100)
     await cut().catch(() => {})
   }
@@ -269,6 +270,7 @@ t.test('readers who keep the database busy keep nobody else out', onlyFull, asyn
   const { request, signUp } = await openTestServer(t, { routes: [sleepRoute], log: silentLog })
   const [greedy, other] = [await signUp({ username: 'bob' }), await signUp({ username: 'cleo' })]
   const asked = Array.from({ length: 24 }, () => request('GET', '/sleep/60', { token: greedy.token }))
+  // Her requests hold all that they can get by then.
   await sleep(1_000)
   for (let turn = 0; turn < 5; turn++)
     t.equal((await request('GET', '/sleep/0', { token: other.token })).status, 204, 'others are answered')

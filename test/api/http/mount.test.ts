@@ -79,7 +79,7 @@ test('a mount speaks its dialect', async (t) => {
     t.equal(wrong.headers['x-said'], 'yes')
     t.match(await ask('/open/said/names?wrong=7'), { status: 400, json: { at: '/open/said/names' } }, 'the checks of form are told so too')
   })
-  t.test('in its challenge', async (t) => {
+  t.test('a foreign protocol asks for a password in its own words', async (t) => {
     const { status, headers } = await ask('/open/said/secret')
     t.match({ status, challenge: headers['www-authenticate'] }, { status: 401, challenge: 'Basic realm="Said"' })
     t.match(await ask('/open/said/secret', { headers: { authorization: `Bearer ${adminToken}` } }), { status: 200 })

@@ -50,6 +50,7 @@ t.test('memory is given back once, when its response has closed in whatever way,
   const client = http.get(`${url}/lent`).on('error', () => {})
   const response = await new Promise<http.IncomingMessage>((resolve) => client.on('response', resolve))
   response.pause()
+  // The buffers between both sides are full by then.
   await sleep(100)
   t.same(released, [1, 1, 0], 'the client has not received it yet')
   response.on('error', () => {})

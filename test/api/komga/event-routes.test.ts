@@ -8,7 +8,7 @@ import { type EventReader, followEvents } from '#test/support/event-reading.ts'
 import { type Decoder, decoderErrors } from '#test/support/komga-server.ts'
 import { comic, until } from '#test/support/library-fixture.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const PATH = '/komga/sse/v1/events'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { decoderErrors, openKomgaServer, setSetting } from '#test/support/komga-server.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(60_000)
 
 const READ_LIST_MATCH = {
   readListMatch: { name: 'text', errorCode: 'text' },
@@ -24,7 +24,7 @@ interface Match {
 const book = (series: string, number: string, more = '') => `<Book Series="${series}" Number="${number}" ${more}><Id>x</Id></Book>`
 const cbl = (books: string, name = '<Name>Event</Name>') => `<?xml version="1.0"?><ReadingList>${name}<Books>${books}</Books></ReadingList>`
 
-t.test('a CBL file is matched against the library', { timeout: 300_000 }, async (t) => {
+t.test('a CBL file is matched against the library', async (t) => {
   const komga = await openKomgaServer(t)
   const { ask, server } = komga
   await setSetting(komga, 'compatibilityApi.enabled', 'true')

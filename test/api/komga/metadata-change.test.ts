@@ -72,7 +72,7 @@ t.test('an invalid value is refused with its member', async (t) => {
   for (const [edit, message] of refused) t.throws(() => readBookEdit(edit, of), { code: 'invalid_value', message }, JSON.stringify(edit))
 })
 
-t.test('locks', async (t) => {
+t.test('locks of the Komga API become locks of fields', async (t) => {
   t.same(readBookEdit({ titleLock: true, summaryLock: false }, of).locks, { titleLock: true })
   t.same(readBookEdit({ title: 'E', titleLock: false }, of).locks, { titleLock: false }, 'a lock counts if its value changes too')
   t.same(readBookEdit({ number: '3', numberLock: true, numberSort: 1, numberSortLock: false }, of).locks, { numberLock: true })
@@ -90,7 +90,7 @@ t.test('locks', async (t) => {
   )
 })
 
-t.test('series', async (t) => {
+t.test('changes of a series by the Komga API become changes of its fields', async (t) => {
   const series = {
     ...{
       status: 'ONGOING',

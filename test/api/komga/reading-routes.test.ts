@@ -19,8 +19,8 @@ interface Listed {
   content: { id: string; media: { pagesCount: number } }[]
 }
 
-t.setTimeout(300_000)
-t.test('books that are read by their manifests', { timeout: 300_000 }, async (t) => {
+t.setTimeout(60_000)
+t.test('books that are read by their manifests', async (t) => {
   const komga = await openKomgaServer(t)
   const { server, ask, basic } = komga
   await setSetting(komga, 'compatibilityApi.enabled', 'true')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findCorpus } from '#test/support/corpus.ts'
+import { findOutsideCorpus } from '#test/support/corpus.ts'
 import { APPS, type App, type EntityIds } from '#test/support/komga-clients.ts'
 import { BOOK, PAGE, PUBLICATION, pageOf, SERIES } from '#test/support/komga-decoders.ts'
 import { type Decoder, decoderErrors, type KomgaServer, openKomgaServer, setSetting } from '#test/support/komga-server.ts'
@@ -60,7 +60,7 @@ t.test('the requests of every app are answered with what its decoder needs', { t
   }
 })
 
-const corpus = findCorpus()
+const corpus = findOutsideCorpus()
 t.test('a library of real books is decoded whole', { timeout: 600_000, skip: corpus === null || onlyFull.skip }, async (t) => {
   const komga = await openKomgaServer(t, { library: corpus?.folder as string })
   const { ask } = komga

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { decoderErrors, openKomgaServer, setSetting } from '#test/support/komga-server.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(60_000)
 
 interface Named {
   id: string
@@ -20,7 +20,7 @@ interface Metric {
   availableTags: { tag: string; values: string[] }[]
 }
 
-t.test('what further apps call', { timeout: 300_000 }, async (t) => {
+t.test('what further apps call', async (t) => {
   const komga = await openKomgaServer(t)
   const { ask } = komga
   await setSetting(komga, 'compatibilityApi.enabled', 'true')
@@ -47,7 +47,7 @@ t.test('what further apps call', { timeout: 300_000 }, async (t) => {
       t.equal((await get(`series?search_regex=${encodeURIComponent(`${bad},TITLE`)}`)).status, 400, bad.slice(0, 20))
   })
 
-  await t.test('sorts and lists', async (t) => {
+  await t.test('lists of the Komga API take the orders of further apps', async (t) => {
     for (const sort of ['relevance', 'relevance,desc', 'relevance&sort=name,asc'])
       t.same(await namesOf(`series?search=watch&sort=${sort}`), ['Watch'], sort)
     t.equal((await get<Listed>('books?search=issue&sort=relevance,desc&read_status=UNREAD&unpaged=true')).json.totalElements, 3)
@@ -108,7 +108,7 @@ t.test('what further apps call', { timeout: 300_000 }, async (t) => {
       t.notOk(Object.values(settings[name] as object).includes(null), `${name} has values`)
   })
 
-  await t.test('metrics, for administrators', async (t) => {
+  await t.test('metrics of the Komga API are for administrators', async (t) => {
     const metric = async (path: string, headers?: Record<string, string>) =>
       await ask<Metric>('GET', `/komga/actuator/metrics${path}`, headers && { headers })
     const { json } = await ask<{ names: string[] }>('GET', '/komga/actuator/metrics')

@@ -27,8 +27,8 @@ interface Series {
   booksReadCount: number
 }
 
-t.setTimeout(300_000)
-t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
+t.setTimeout(60_000)
+t.test('the requests of reader apps', async (t) => {
   const komga = await openKomgaServer(t)
   const { server, ask, basic } = komga
 
@@ -73,7 +73,7 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
     })
   })
 
-  await t.test('sessions', async (t) => {
+  await t.test('sessions of the Komga API begin and end', async (t) => {
     const first = await ask('GET', '/komga/api/v2/users/me?remember-me=true', { headers: { authorization: basic, 'x-auth-token': '' } })
     t.same(decoderErrors(USER, first.json), [])
     t.match(first.json, { roles: ['ADMIN', 'FILE_DOWNLOAD', 'PAGE_STREAMING', 'USER'] })
@@ -117,7 +117,7 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
   const series = await ask<Page<Series>>('GET', '/komga/api/v1/series?search=&page=0&deleted=false&sort=metadata.titleSort,asc')
   const watch = series.json.content.find(({ name }) => name.startsWith('Watch')) as Series
 
-  await t.test('lists', async (t) => {
+  await t.test('lists of the Komga API have what reader apps need', async (t) => {
     t.same(
       libraries.json.flatMap((library) => decoderErrors(LIBRARY, library)),
       [],
@@ -174,7 +174,7 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
     t.match(emma.json.content, [{ metadata: { authors: [{ name: 'Jane Austen', role: 'writer' }] } }], 'an author is a writer here')
   })
 
-  await t.test('conditions', async (t) => {
+  await t.test('conditions of the Komga API filter lists', async (t) => {
     const count = async (condition: object) =>
       (await ask<Page<Book>>('POST', '/komga/api/v1/books/list?unpaged=true', { body: { condition } })).json.totalElements
     t.equal(
@@ -238,7 +238,7 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
     t.match([part.status, part.bytes.toString('latin1')], [206, 'PK\u0003\u0004'])
   })
 
-  await t.test('progress', async (t) => {
+  await t.test('progress is read and written by the Komga API', async (t) => {
     const progress = `/komga/api/v1/books/${one.id}/read-progress`
     const state = async (id = one.id) => (await ask<Book>('GET', `/komga/api/v1/books/${id}`)).json.readProgress
     t.equal((await ask('PATCH', progress, { body: { completed: false, page: 2 } })).status, 204)

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { decoderErrors, openKomgaServer, setSetting } from '#test/support/komga-server.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(60_000)
 
 interface Cover {
   id: string
   selected: boolean
 }
 
-t.test('covers of shelves, and books by their covers', { timeout: 300_000 }, async (t) => {
+t.test('covers of shelves, and books by their covers', async (t) => {
   const komga = await openKomgaServer(t)
   const { ask, server } = komga
   await setSetting(komga, 'compatibilityApi.enabled', 'true')

@@ -33,7 +33,7 @@ t.test('a member that equals what was shown changes nothing', async (t) => {
   t.same(readUserEdit({ roles: ['USER'], labelsAllow: [] }, admin), { role: 'reader', labelsAllow: [] })
 })
 
-t.test('names of users', async (t) => {
+t.test('a username is made of an e-mail address', async (t) => {
   t.equal(usernameOf('ann@example.org'), 'ann')
   t.equal(usernameOf('"a b"@c@example.org'), '"a-b"-c')
   t.equal(usernameOf(`${'x'.repeat(200)}@example.org`).length, 100)

@@ -266,7 +266,7 @@ t.test('a key may do no more than it was allowed, and nothing once it was revoke
   t.match(await plugin('GET', '/users/auth', undefined, key), { status: 401, json: { code: 2001 } })
 })
 
-t.test('what cannot be', async (t) => {
+t.test('what KOReader cannot send is refused', async (t) => {
   const { plugin, open } = await openShelf(t)
   await open('true')
   const document = 'a'.repeat(32)

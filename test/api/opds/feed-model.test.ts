@@ -4,7 +4,7 @@ import { hrefOf, latestOf, type Place, pagesOf, placeWith } from '#api/opds/feed
 
 const place: Place = { path: '/books', query: { sort: 'added', libraryId: undefined }, kind: 'acquisition' }
 
-t.test('addresses', async (t) => {
+t.test('addresses of feeds keep their parameters', async (t) => {
   t.equal(hrefOf('/opds/v2', place), '/opds/v2/books?sort=added')
   t.equal(hrefOf('/opds/v2', { path: '', kind: 'navigation' }), '/opds/v2')
   t.equal(hrefOf('/o', placeWith(place, { sort: undefined, page: 2 })), '/o/books?page=2')

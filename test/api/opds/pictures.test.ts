@@ -8,7 +8,7 @@ import { openComposedServer } from '#test/support/composed-server.ts'
 import { addPagedBook, noisePicture } from '#test/support/paged-books.ts'
 import { ADMIN, get } from '#test/support/server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 t.test('a book whose first page cannot be drawn is shown by its small cover, or a placeholder', async (t) => {
   const { url, database, folder } = await openComposedServer(t)

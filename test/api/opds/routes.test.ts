@@ -136,7 +136,7 @@ t.test('the feeds of a library', { timeout: 240_000 }, async (t) => {
     t.equal((await ask('/opds/v2/books?sort=nonsense')).status, 400)
   })
 
-  await t.test('searching', async (t) => {
+  await t.test('a search of OPDS finds books and series', async (t) => {
     const description = await ask('/opds/v1/catalog/search.xml')
     t.equal(description.headers['content-type'], 'application/opensearchdescription+xml')
     const template = withXml(description.bytes, (root) => attribute(root.find('//*[local-name()="Url"]')[0] as object, 'template'))
@@ -152,7 +152,7 @@ t.test('the feeds of a library', { timeout: 240_000 }, async (t) => {
     }
   })
 
-  await t.test('ways in', async (t) => {
+  await t.test('OPDS takes a password, a key or a token', async (t) => {
     const { key } = await services.accounts.createApiKey(
       { name: 'A reader' },
       (await services.accounts.callers.ofToken(adminToken, 'token'))!,

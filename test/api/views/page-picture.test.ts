@@ -1,9 +1,9 @@
 import t from 'tap'
 import { openKomgaServer, setSetting } from '#test/support/komga-server.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(60_000)
 
-t.test('a page is sent in the format that a client accepts, in every interface', { timeout: 300_000 }, async (t) => {
+t.test('a page is sent in the format that a client accepts, in every interface', async (t) => {
   const komga = await openKomgaServer(t)
   const { ask, server, basic } = komga
   await setSetting(komga, 'compatibilityApi.enabled', 'true')

@@ -7,7 +7,7 @@ import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { ADMIN, get } from '#test/support/server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 t.test('what has no cover is shown as a placeholder in every interface, or refused', async (t) => {
   const { url, database, folder, adminToken } = await openComposedServer(t)

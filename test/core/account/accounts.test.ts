@@ -76,6 +76,7 @@ t.test('tokens: only ours, unaltered and unexpired', async (t) => {
   const brief = openTokens({ key, lifetimeSeconds: 1 })
   const soonOver = await brief.sign({ userId: USER, sessionId: SESSION, role: 'reader' })
   t.not(await brief.verify(soonOver), null)
+  // The token lives for a second.
   await sleep(1_100)
   t.equal(await brief.verify(soonOver), null, 'also one that was verified before')
   t.throws(() => openTokens({ key: randomBytes(31), lifetimeSeconds: 60 }), /at least 32/)
@@ -215,6 +216,7 @@ t.test('ended sessions are purged, others are kept; two processes agree within s
   await here.logout(caller!)
   t.equal(await here.callers.ofToken(accessToken, 'token'), null, 'refused here immediately')
   t.not(await there.callers.ofToken(accessToken, 'token'), null, 'another process may still accept it')
+  // Other processes remember callers for five seconds.
   await sleep(5_100)
   t.equal(await there.callers.ofToken(accessToken, 'token'), null, 'but not for long')
   t.equal(await purgeSessions(database, new Date(Date.now() + 1000)), 1)

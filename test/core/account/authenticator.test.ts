@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Caller } from '#core/account/caller.ts'
 import { ADMIN, openTestServer } from '#test/support/server.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(60_000)
 
 const PASSWORD = 'a long enough password'
 

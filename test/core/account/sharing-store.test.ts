@@ -6,7 +6,7 @@ import { openTestDatabase } from '#test/support/database.ts'
 import { addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(60_000)
 
 t.test('without confirmation, a tag is not deleted when a user would then see more', async (t) => {
   const { database } = await openTestDatabase(t)

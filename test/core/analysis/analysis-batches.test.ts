@@ -65,6 +65,7 @@ t.test('while others are on their way, a batch waits for them, but not for more 
   let isMoreComing = true
   const { batches, add } = openBatches(answered, undefined, () => isMoreComing)
   const first = add('a')
+  // Longer than a batch waits for others of about the same time.
   await sleep(100)
   t.same(batches, [], 'it waits longer than for those of about the same time')
   isMoreComing = false

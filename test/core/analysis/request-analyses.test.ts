@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { requestLibraryAnalysis } from '#core/analysis/request-analyses.ts'
 import { countAwaited } from '#core/scan/scan-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
 
 t.setTimeout(240_000)
@@ -36,6 +37,7 @@ t.test('canceling the work of a library leaves nothing queued', async (t) => {
   await scans.cancel(libraryId)
   await until(async () => (await getTask(database, taskId)).status === 'cancelled')
   t.equal(await queued(), 0)
+  // What was still on its way would be queued by then.
   await sleep(500)
   t.equal(await queued(), 0, 'and nothing comes after')
 })
@@ -44,11 +46,12 @@ t.test('canceling the task alone removes what it has queued', async (t) => {
   const { tasks, taskId, queued } = await openLibrary(t)
   t.equal(await tasks.cancel(taskId), true)
   await until(async () => (await queued()) === 0)
+  // As above.
   await sleep(500)
   t.equal(await queued(), 0)
 })
 
-t.test('when the server stops, queued analyses stay queued, and the task continues at the next start', async (t) => {
+t.test('when the server stops, queued analyses stay queued, and the task continues at the next start', onlyFull, async (t) => {
   const { database, tasks, taskId, queued } = await openLibrary(t)
   await tasks.stop()
   t.ok((await queued()) > 0)

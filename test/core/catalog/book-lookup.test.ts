@@ -33,6 +33,7 @@ t.test('one statement serves many requests for a book, for each user their own',
   await database('user_sharing_grants').where(deny).delete()
   t.equal((await lookup.find(caller, book))?.id, book, 'what may not be seen is never remembered')
   await database('user_sharing_grants').insert(deny)
+  // Longer than what was found is remembered.
   await sleep(250)
   t.equal(await lookup.find(caller, book), null, 'and soon where another process took it')
 

@@ -201,7 +201,7 @@ t.test('an order by what the caller has read follows each change', async (t) => 
   )
 })
 
-t.test('filters and visibility', async (t) => {
+t.test('lists of books show only what matches and may be seen', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database)

@@ -50,7 +50,7 @@ const asRequest = <T>(work: () => Promise<T>, signal = new AbortController().sig
   runInScope({ owner: 'ada', signal: () => signal }, work)
 const count = async (database: Knex, table: string) => Number((await database(table).count({ n: '*' }).first())?.['n'])
 
-t.test('a library of any size is deleted, despite the statement timeout and a client that disconnects', async (t) => {
+t.test('a library of any size is deleted, despite the statement timeout and a client that disconnects', onlyFull, async (t) => {
   const { database, limited } = await openSlow(t, { table: 'books', change: 'DELETE' })
   const libraryId = await fill(database, { books: true })
   const left = AbortSignal.abort()

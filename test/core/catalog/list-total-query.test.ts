@@ -12,7 +12,7 @@ import { computeSeriesNumbers } from '#core/catalog/series-numbers-store.ts'
 import { listSeries } from '#core/catalog/series-query.ts'
 import { addUpKeptNumbers } from '#core/paging/kept-number-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { sizeOf } from '#test/support/lane-size.ts'
+import { onlyCost, sizeOf } from '#test/support/lane-size.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { testSeed } from '#test/support/timed-property.ts'
 
@@ -208,7 +208,7 @@ t.test('totals are what a plain count says, whatever happens', async (t) => {
       for (const [kind, one, two] of given) await steps[kind]?.(one, two)
       await check()
     }),
-    { numRuns: sizeOf('histories of a library', { main: 12, full: 80 }), seed: testSeed },
+    { numRuns: sizeOf('histories of a library', { main: 4, full: 80 }), seed: testSeed },
   )
   t.pass()
 })
@@ -269,7 +269,7 @@ async function checkKept(
   }
 }
 
-t.test('lists with large conditions leave little in memory', async (t) => {
+t.test('lists with large conditions leave little in memory', onlyCost, async (t) => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const { database, add } = await openShelf(t)

@@ -9,7 +9,7 @@ import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/library-fixture.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
-t.test('series', async (t) => {
+t.test('series are listed by filter, order and page', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database, { name: 'Manga', path: '/manga' })

@@ -41,6 +41,7 @@ t.test('a migration may take longer than a statement', onlyFull, async (t) => {
   // A table of the same name, created in a transaction that stays open for a long time.
   const other = await database.transaction()
   await other.raw('CREATE TABLE users ()')
+  // Longer than the statement timeout below.
   const gone = sleep(6_000).then(() => other.rollback())
   // Longer than any other statement may take, even on a busy machine.
   const impatient = openDatabase({ url, poolMax: 2, log: silentLog, statementTimeoutMs: 5_000 })
@@ -50,7 +51,7 @@ t.test('a migration may take longer than a statement', onlyFull, async (t) => {
   await t.rejects(impatient.raw('SELECT pg_sleep(60)'), /statement timeout/, 'and the limit applies again to other statements')
 })
 
-t.test('down undoes up', async (t) => {
+t.test('the down of a migration undoes its up', async (t) => {
   const { database } = await openTestDatabase(t, { empty: true })
   const before = await tables()
   for (const name of await listMigrations()) await (await import(`#migrations/${name}`)).up(database)

@@ -45,7 +45,7 @@ async function until(isSo: () => Promise<boolean>): Promise<boolean> {
   return false
 }
 
-t.test('statements of requests', async (t) => {
+t.test('statements of requests are limited in time and number', async (t) => {
   const { database: watcher, url } = await openTestDatabase(t)
   await watcher.raw('CREATE TABLE counted (n int); INSERT INTO counted VALUES (0)')
 
@@ -76,6 +76,7 @@ t.test('statements of requests', async (t) => {
     let left: Promise<unknown> | undefined
     await asUser('ada', async () => {
       left = Promise.resolve(database.raw('SELECT pg_sleep(1.5)'))
+      // The statement runs when the request ends.
       await sleep(300)
     })
     t.ok(await left)
@@ -135,6 +136,7 @@ t.test('statements of requests', async (t) => {
     const database = openLimited(t, url, { limits: { placesPerOwner: 1, readMs: 30_000 } })
     const gone = new AbortController()
     const first = asUser('ada', () => database.raw(ENDLESS), gone.signal).catch((error) => error.code)
+    // It holds the only place by then.
     await sleep(300)
     await t.rejects(
       asUser('ada', () => database.raw(ENDLESS)),
@@ -153,9 +155,11 @@ t.test('statements of requests', async (t) => {
         (error) => error.code,
       )
     const ada = Array.from({ length: 12 }, () => hold('ada'))
+    // All that come at once have asked.
     await sleep(200)
     t.ok(await asUser('bob', () => database.raw('SELECT 1')))
     const bob = Array.from({ length: 4 }, () => hold('bob'))
+    // As above.
     await sleep(200)
     await t.rejects(
       asUser('cleo', () => database.raw('SELECT 1')),

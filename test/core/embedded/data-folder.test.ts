@@ -69,6 +69,7 @@ t.test('a name that no live holder keeps for long', { skip: process.platform !==
   const other = net.createServer().listen(name)
   await once(other, 'listening')
   const opening = openDataFolder(folder, 'server')
+  // The second one has looked and waits by then.
   await sleep(200)
   other.close()
   await (await opening).close()

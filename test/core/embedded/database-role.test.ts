@@ -14,6 +14,7 @@ import { launchPostgres, launchProgram } from '#core/embedded/launch-postgres.ts
 import { findPostgresRunner } from '#core/embedded/postgres-binaries.ts'
 import { readPostmasterFile, stopPostmaster } from '#core/embedded/postmaster.ts'
 import { silentLog } from '#core/foundation/log.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 
 // Creating a cluster takes a second on an idle machine, and several on a busy one.
 t.setTimeout(240_000)
@@ -146,7 +147,7 @@ const OLD_OBJECTS = `
   CREATE PROCEDURE "Queue of old".nothing() LANGUAGE sql AS 'SELECT 1';
   CREATE TEXT SEARCH CONFIGURATION "Queue of old".words (COPY = simple)`
 
-t.test('objects that an earlier version created as superuser belong to the role afterwards', async (t) => {
+t.test('objects that an earlier version created as superuser belong to the role afterwards', onlyFull, async (t) => {
   const folder = await makeFolder(t)
   await makeOldCluster(folder)
   const { url } = await open(t, folder)

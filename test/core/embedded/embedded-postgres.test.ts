@@ -14,6 +14,7 @@ import { findPostgresFolder, findPostgresRunner, NOBODY, reachableByNobody, read
 import { findPostmaster, readPostmasterFile, stopOrphan } from '#core/embedded/postmaster.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { awaitExit } from '#test/support/carrel-process.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 
 // Creating a cluster takes a second on an idle machine, and several on a busy one.
 t.setTimeout(240_000)
@@ -73,7 +74,7 @@ t.test('created over a half-created one, stopped, started again', async (t) => {
   t.same(await query(second.url, 'SELECT n FROM kept'), [{ n: 7 }])
 })
 
-t.test('folders with spaces, quotes, commas and long names', async (t) => {
+t.test('folders with spaces, quotes, commas and long names', onlyFull, async (t) => {
   const room = await makeRoom(t)
   const odd = `it's "my", data%20 ü`
   const long = 'long'.repeat(40)
@@ -183,7 +184,7 @@ t.test('its unexpected end is reported', async (t) => {
   await t.rejects(query(postgres.url, 'SELECT 1'), /ENOENT|ECONNREFUSED/)
 })
 
-t.test('the programs', async (t) => {
+t.test('the programs of PostgreSQL are found and run', async (t) => {
   t.ok((await stat(path.join(findPostgresFolder(), 'bin', 'postgres'))).isFile())
   t.match(await readPostgresVersion(), /^18\./)
   t.equal(new URL(socketUrl('/tmp/a b', 'x').replace('@/', '@host/')).searchParams.get('host'), '/tmp/a b')
@@ -241,7 +242,7 @@ t.test('a failed start reports its reason', async (t) => {
   await t.rejects(openEmbeddedPostgres({ folder, log: silentLog, onExit() {} }), /written by PostgreSQL 12/)
 })
 
-t.test('root, a folder closed to others, and back', { skip: asRoot ? false : 'only root changes users' }, async (t) => {
+t.test('root, a folder closed to others, and back', { ...onlyFull, skip: asRoot ? false : 'only root changes users' }, async (t) => {
   const room = await makeRoom(t)
   const closed = path.join(room, 'closed')
   await mkdir(closed, { mode: 0o700 })

@@ -282,6 +282,7 @@ t.test('waiting events are announced in their order, even while earlier ones are
     transaction: async (work: (trx: Knex.Transaction) => Promise<unknown>) => {
       const isFirst = held
       held = false
+      // Longer than the others take together.
       if (isFirst) await sleep(600)
       return await database.transaction(work)
     },
@@ -290,6 +291,7 @@ t.test('waiting events are announced in their order, even while earlier ones are
   const libraryIds = Array.from({ length: 3 }, () => randomUUID())
   for (const libraryId of libraryIds) {
     announcer.soon([{ event: { type: 'library_updated', libraryId } }])
+    // Each in a batch of its own.
     await sleep(250)
   }
   await announcer.close()

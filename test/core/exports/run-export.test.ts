@@ -49,7 +49,7 @@ t.test('canceled and deleted while running', { timeout: 240_000 }, async (t) => 
   await until(async () => (await getTask(database, second.taskId)).status === 'cancelled')
 })
 
-t.test('an export continues after a server stop; a failed one says so', { timeout: 240_000 }, async (t) => {
+t.test('an export continues after a server stop; a failed one says so', { ...onlyFull, timeout: 240_000 }, async (t) => {
   const { database, exports, caller, newExport, tasks, libraryId, files, dataFolder, ended } = await openExportFixture(t)
   await addManySeries(database, libraryId, 3_000)
   const { id } = await exports.create(caller, newExport({ format: 'csv', fields: ['genres', 'progress'] }))

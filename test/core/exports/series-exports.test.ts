@@ -12,7 +12,7 @@ import { readCsv } from '#test/support/csv-reader.ts'
 import { addManySeries, openExportFixture } from '#test/support/export-fixture.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 type Row = Record<string, unknown>
 
@@ -67,7 +67,7 @@ async function fillShelf(database: Knex, { libraryId, caller }: { libraryId: str
   return { saga, zed, one, two, extra }
 }
 
-t.test('every field shows the data of the library, in each format', { timeout: 240_000 }, async (t) => {
+t.test('every field shows the data of the library, in each format', async (t) => {
   const fixture = await openExportFixture(t)
   const { saga, one, zed } = await fillShelf(fixture.database, fixture)
   const fields = Object.keys(SERIES_EXPORT_FIELDS)
@@ -164,7 +164,7 @@ t.test('every field shows the data of the library, in each format', { timeout: 2
   t.same(fixture.files().length, 5, 'and there is no other file')
 })
 
-t.test('pages neither lose nor repeat records', { timeout: 240_000 }, async (t) => {
+t.test('pages neither lose nor repeat records', async (t) => {
   const { database, libraryId, make } = await openExportFixture(t)
   // More series than a page, one of them with more books than a page, all with keys that tie.
   await database.raw(
@@ -196,7 +196,7 @@ t.test('pages neither lose nor repeat records', { timeout: 240_000 }, async (t) 
   }
 })
 
-t.test('a user sees only what they may, and no other user’s exports', { timeout: 240_000 }, async (t) => {
+t.test('a user sees only what they may, and no other user’s exports', async (t) => {
   const { database, libraryId, make, exports, caller, newExport } = await openExportFixture(t)
   const shelf = await fillShelf(database, { libraryId, caller })
   const other = await addCaller(database)
@@ -222,7 +222,7 @@ t.test('a user sees only what they may, and no other user’s exports', { timeou
   await t.rejects(exports.findFile(narrow, id), { code: 'forbidden' })
 })
 
-t.test('invalid requests are refused with the reason', { timeout: 240_000 }, async (t) => {
+t.test('invalid requests are refused with the reason', async (t) => {
   const { exports, caller, newExport } = await openExportFixture(t, { manual: true })
   const nowhere = '00000000-0000-4000-8000-000000000000'
   await t.rejects(exports.create(caller, newExport({ libraryIds: [nowhere] })), { code: 'not_found', message: /no library 0000/ })
@@ -234,7 +234,7 @@ t.test('invalid requests are refused with the reason', { timeout: 240_000 }, asy
   t.same((await exports.create(caller, newExport({ fields: ['year', 'series_name', 'year'] }))).fields, ['series_name', 'year'])
 })
 
-t.test('limits', { timeout: 240_000 }, async (t) => {
+t.test('exports are limited in number for each user', async (t) => {
   const { database, exports, caller, newExport, make, tasks, ended, files } = await openExportFixture(t, {
     manual: true,
     limits: { keptMax: 4, bytesMax: 4_000 },
@@ -259,7 +259,7 @@ t.test('limits', { timeout: 240_000 }, async (t) => {
     await t.rejects(exports.findFile(caller, oldest), { code: 'not_found' })
     t.equal(files().length, 5, 'four, and the one of the other')
   })
-  await t.test('the storage limit', async (t) => {
+  await t.test('exports of all users together have a storage limit', async (t) => {
     await database('series_exports').update({ file_bytes: 700 })
     const libraryId = await addLibrary(database, { name: 'Large' })
     const seriesId = await addSeries(database, { library_id: libraryId, title: 'x'.repeat(3_000) })
@@ -277,7 +277,7 @@ t.test('limits', { timeout: 240_000 }, async (t) => {
   })
 })
 
-t.test('expiry', { timeout: 240_000 }, async (t) => {
+t.test('exports are deleted when they expire', async (t) => {
   const { database, exports, caller, make, dataFolder, files, tasks } = await openExportFixture(t)
   const gone = await make()
   const kept = await make()

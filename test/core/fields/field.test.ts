@@ -13,7 +13,7 @@ import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { BOOK_SAMPLES, SERIES_SAMPLES } from '#test/support/metadata-samples.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /**
  * A new metadata field is an entry of BOOK_FIELDS or SERIES_FIELDS. These tests check what the compiler cannot, and report what is missing: columns, and

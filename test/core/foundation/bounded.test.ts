@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { KEY_LENGTH_MAX, Register, shortKey } from '#core/foundation/register.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -22,7 +23,14 @@ const MB = 1024 * 1024
 /** A text as long as a body of a request, of characters that take two bytes. */
 const long = (at: number) => `${at} ${'ж'.repeat(500_000)}`
 
-t.test('a cache takes no more memory than it says, whatever the length of its keys and values', async (t) => {
+t.test('a cache keeps the latest entries that fit, by the bytes of their keys and values', async (t) => {
+  const cache = new BoundedCache<{ texts: Map<string, string> }>({ bytesMax: 5 * MB })
+  for (let at = 0; at < 50; at++) cache.set(`${at}`, { texts: new Map([['a', long(at)]]) })
+  t.ok(cache.has('49'))
+  t.notOk(cache.has('0'))
+})
+
+t.test('a cache takes no more memory than it says, whatever the length of its keys and values', onlyCost, async (t) => {
   const byKey = keptBytes(() => {
     const cache = new BoundedCache<{ total: number }>({ bytesMax: MB })
     for (let at = 0; at < 200; at++) cache.set(long(at), { total: at })
@@ -48,13 +56,19 @@ t.test('a cache takes no more memory than it says, whatever the length of its ke
   t.ok(byPart < 2 * MB, `short parts of long texts: ${byPart}`)
 })
 
-t.test('what is going on is kept under short keys too', async (t) => {
+const fillRegister = () => {
   const register = new Register<number>()
-  const bytes = keptBytes(() => {
-    for (let at = 0; at < 100; at++) register.set(long(at), at).set(`${at}${long(at)}`.slice(0, 30), at)
-    return register
-  })
+  for (let at = 0; at < 100; at++) register.set(long(at), at).set(`${at}${long(at)}`.slice(0, 30), at)
+  return register
+}
+
+t.test('a register holds on to no long text', onlyCost, async (t) => {
+  const bytes = keptBytes(fillRegister)
   t.ok(bytes < 2 * MB, String(bytes))
+})
+
+t.test('what is going on is kept under short keys too', async (t) => {
+  const register = fillRegister()
   t.equal(register.get(long(7)), 7)
   register.delete(long(7))
   t.notOk(register.has(long(7)))

@@ -8,7 +8,7 @@ import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { openLibraryFixture } from '#test/support/library-fixture.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** The columns of numbers that files, their names or their entries decide. */
 const FROM_FILES: Record<string, readonly string[]> = {

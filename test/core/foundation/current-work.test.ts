@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { duringWork, NAME_BYTES_MAX, noteWork, readWork, takeLongestWork, workRegister } from '#core/foundation/current-work.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 
 const open = () => readWork(workRegister).open.map(({ kind, name }) => `${kind} ${name}`)
 
@@ -79,7 +80,7 @@ t.test('another thread can read the register', async (t) => {
   t.match(report, { last: { kind: 'plugin call', name: 'anilist metadata.series.search' }, omitted: 0 })
 })
 
-t.test('recording costs next to nothing', async (t) => {
+t.test('recording costs next to nothing', onlyCost, async (t) => {
   const rounds = 20_000
   const began = performance.now()
   for (let round = 0; round < rounds; round++) await duringWork('request', 'GET /api/v1/books/:bookId 12345678', async () => noteWork())

@@ -29,7 +29,7 @@ t.test('folders of systems and NAS devices', async (t) => {
     t.ok(isForeignFolder(name), name)
 })
 
-t.test('folders of users', async (t) => {
+t.test('folders of users are told from those of the system', async (t) => {
   for (const name of [
     '#Blessed',
     '@Home',

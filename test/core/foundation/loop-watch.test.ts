@@ -13,9 +13,11 @@ t.test('a stall is logged with the work that ran, and counted', async (t) => {
   const lines: { fields: object; message: string }[] = []
   const watch = openLoopWatch({ log: { ...silentLog, warn: (fields, message) => lines.push({ fields, message }) } })
   t.teardown(() => watch.close())
+  // After the first look of the watch.
   await sleep(120)
   await duringWork('request', 'GET /api/v1/books 1', async () => standStill(400))
   await duringWork('task', 'scan_library 2', async () => standStill(10))
+  // After its next look.
   await sleep(150)
   // The machine may have been busy with something else.
   t.ok(watch.counts().count >= 1)

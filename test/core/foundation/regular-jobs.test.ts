@@ -11,7 +11,7 @@ import { until } from '#test/support/library-fixture.ts'
 import { addLibrary } from '#test/support/library-rows.ts'
 import { addRunningTask } from '#test/support/task-queues.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

@@ -47,6 +47,7 @@ t.test('two signals from one Ctrl-C count as one, a later one ends the process a
   child.kill('SIGINT')
   t.equal(await said, 'stopping')
   child.kill('SIGINT')
+  // It would have ended by then.
   await sleep(1_000)
   t.equal(child.exitCode, null)
   child.kill('SIGINT')

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { boundMarks, cutText, normalizeText } from '#core/foundation/text.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 import { MARKS_IN_A_ROW_MAX } from '../../../plugin-sdk/normalize-text.ts'
 
@@ -68,7 +69,7 @@ t.test('every character that decomposes into marks only counts as one mark', asy
   t.same(missed, [])
 })
 
-t.test('runs of marks cost no more than other text', async (t) => {
+t.test('runs of marks cost no more than other text', onlyCost, async (t) => {
   const attacks = {
     'marks in the wrong order': '\u0315\u0300',
     'marks of three classes': '\u0315\u0300\u0323',

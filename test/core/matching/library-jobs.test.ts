@@ -86,6 +86,7 @@ t.test('a canceled task stops', async (t) => {
   for (let index = 0; index < 80; index++) await add(`Known ${index} slow`)
   await tasks.start()
   const taskId = await matchTasks.enqueueLibrary(libraryId, { pluginIds: [pluginId] })
+  // The task is within the 80 titles, which take a minute.
   await sleep(1_500)
   t.equal(await tasks.cancel(taskId), true)
   const begun = performance.now()

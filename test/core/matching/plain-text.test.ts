@@ -1,6 +1,7 @@
 import t from 'tap'
 import { plainText } from '#core/matching/plain-text.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 
 t.test('plain text without markup', async (t) => {
   const cases: [given: string, plain: string][] = [
@@ -29,7 +30,7 @@ t.test('plain text without markup', async (t) => {
   for (const [given, plain] of cases) t.equal(plainText(given), plain, JSON.stringify(given))
 })
 
-t.test('converting a text takes linear time', async (t) => {
+t.test('converting a text takes linear time', onlyCost, async (t) => {
   for (const unit of [
     ' ',
     ' \t',

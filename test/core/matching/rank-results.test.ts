@@ -3,6 +3,7 @@ import t from 'tap'
 import { CONFIDENCE_MIN, rankResults } from '#core/matching/rank-results.ts'
 import { likeness, openTitles } from '#core/matching/title-likeness.ts'
 import { threadCpuMs, watchTurns } from '#test/support/cpu-time.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 import { assertEventually, assertInTime } from '#test/support/timed-property.ts'
 import { titleSimilarity } from '../../../plugin-sdk/text.ts'
 
@@ -59,7 +60,7 @@ t.test('titles are as similar as in the SDK, and each is prepared once', async (
   )
 })
 
-t.test('ranking the largest answer against the most titles does not block the event loop', async (t) => {
+t.test('ranking the largest answer against the most titles does not block the event loop', onlyCost, async (t) => {
   const long = (n: number) => `${n} ${'alternate title of a work that has many of them '.repeat(20)}`.slice(0, 1_000)
   const many = (count: number, from: number) => Array.from({ length: count }, (_, n) => long(from + n))
   const results = Array.from({ length: 210 }, (_, n) => ({ externalId: `${n}`, title: long(n), alternateTitles: many(60, n * 1_000) }))

@@ -9,6 +9,7 @@ import { listPeople } from '#core/metadata/people-query.ts'
 import { deleteUnusedPeople, storePeople } from '#core/metadata/people-store.ts'
 import { threadCpuMs, watchTurns } from '#test/support/cpu-time.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 import { addBook, addCaller, addLibrary, addPeople, addSeries, listOrphanedPeople, shareSeries } from '#test/support/library-rows.ts'
 
 const writer = (name: string): Author => ({ name, role: 'writer' })
@@ -84,7 +85,7 @@ t.test('names that are too long for an index, and more of them than one statemen
   t.equal((await database('book_people')).length, 402)
 })
 
-t.test('the people of many records are written in turns of the event loop', async (t) => {
+t.test('the people of many records are written in turns of the event loop', onlyCost, async (t) => {
   const { database, library_id, series_id } = await openShelf(t)
   const name = 'Élan vital – ß 12, '.repeat(10)
   const changed: { id: string; authors: Author[] }[] = []

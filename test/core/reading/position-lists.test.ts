@@ -9,7 +9,7 @@ import { shareSeries } from '#test/support/library-rows.ts'
 import { openReadingServer } from '#test/support/readable-books.ts'
 import { get } from '#test/support/server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** Nine million characters that do not compress: more than 6,000 positions. */
 const longNovel = () => buildEpub({ files: { 'c1.xhtml': textPage(randomBytes(6_750_000).toString('base64')) } })

@@ -37,7 +37,7 @@ t.test('positions past the end, and in unknown parts', async (t) => {
   t.match(partAt(publication, 99), { index: 1 })
 })
 
-t.test('addresses of links', async (t) => {
+t.test('addresses of links are encoded, and read with what programs add', async (t) => {
   t.equal(encodeHref('a b/c#%41 ü'), 'a%20b/c#%41%20%C3%BC')
   t.equal(encodeHref('a#100%'), 'a#100%25')
   t.same(pathsOfHref('http://h/api/v1/books/1/resource/OPS/resource/x%20y.xhtml?v=1#f')[0], 'OPS/resource/x y.xhtml')

@@ -6,6 +6,7 @@ import { openPageCache } from '#core/reading/page-cache.ts'
 import { largerSides, PAGE_WIDTHS } from '#core/reading/page-variant.ts'
 import { openRenderedPages } from '#core/reading/rendered-page.ts'
 import { fileAt } from '#test/support/file-at.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { openReading, readPage } from '#test/support/page-reading.ts'
 import { addPagedBook } from '#test/support/paged-books.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
@@ -23,7 +24,7 @@ async function heavyPdf(side: number): Promise<Buffer> {
   return buildPdf({ pages: [{ width: 900, height: 1350, jpeg: { bytes, width: side, height: side } }] })
 }
 
-t.test('a page that takes long is drawn twice, in whatever order its sizes are requested', async (t) => {
+t.test('a page that takes long is drawn twice, in whatever order its sizes are requested', onlyFull, async (t) => {
   const reading = await openReading(t)
   const { database, folder, caller, counts } = reading
   const bytes = await heavyPdf(5_000)

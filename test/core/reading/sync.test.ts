@@ -6,7 +6,7 @@ const comic = { analyzed: true, pageCount: 20 }
 const text = { analyzed: true, pageCount: 100, isText: true }
 const publication = { spine: [{ positions: 10 }, { positions: 50 }, { positions: 40 }] } as unknown as OpenPublication
 
-t.test('pages', async (t) => {
+t.test('a page is the same place for KOReader and for Carrel', async (t) => {
   t.match(placeOfDocument(comic, { progress: '7', percentage: 0.35 }, null), { currentPage: 7, percentage: 0.35, completed: false })
   t.match(placeOfDocument(comic, { progress: '20', percentage: 1 }, null), { currentPage: 20, completed: true })
   for (const progress of ['99', '0', '-1', 'x', ''])
@@ -25,7 +25,7 @@ t.test('e-readers lay out an EPUB made of pictures as a text', async (t) => {
   t.match(placeOfDocument(comic, { progress: '/body/DocFragment[21].0', percentage: 0.5 }, null), { currentPage: 10 }, 'no part of it')
 })
 
-t.test('texts', async (t) => {
+t.test('a place in a text is the same for KOReader and for Carrel', async (t) => {
   const at = (progress: string, percentage: number) => placeOfDocument(text, { progress, percentage }, publication)
   t.match(at('/body/DocFragment[2]/body/p[3]/text().0', 0.3), { currentPage: 31, percentage: 0.3, completed: false })
   t.match(at('/body/DocFragment[1]/body/p', 0.3), { currentPage: 10 }, 'the part counts more than the percentage')

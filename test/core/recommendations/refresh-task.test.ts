@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { item, openRecommendationServer, until } from '#test/support/user-plugin-server.ts'
 
@@ -119,7 +120,7 @@ t.test('a plugin that its user must connect says so, and a service that rejects 
   t.equal((await database('recommendations').where('plugin_id', id).first()).failures, 0)
 })
 
-t.test('the next server continues the task of a killed one', async (t) => {
+t.test('the next server continues the task of a killed one', onlyFull, async (t) => {
   const { rita, install, get, closeNode, openNode, services, database } = await openRecommendationServer(t)
   await closeNode()
   const main = `export default { recommendations: { async refresh(_, ctx) {

@@ -10,7 +10,7 @@ import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(60_000)
 
 t.test('a library whose scan has not stopped is not deleted, and the response says what was canceled', async (t) => {
   const { database } = await openTestDatabase(t)

@@ -22,7 +22,7 @@ const open = (t: Parameters<typeof openLibraryFixture>[0], count: number): Promi
   })
 const present = async (fixture: LibraryFixture) => [...(await fixture.books()).values()].filter((book) => book.deleted_at === null).length
 
-t.test('the rule', async (t) => {
+t.test('a scan that misses more than half of the books stops', async (t) => {
   assertInTime(
     fc.property(fc.nat(500), fc.nat(500), (known, missing) => {
       const expected = missing > 0 && (missing >= known || (missing > known / 2 && missing >= 20))

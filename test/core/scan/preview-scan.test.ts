@@ -7,7 +7,7 @@ import { countHangingThreads, walk } from '#core/scan/walk.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/library-fixture.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(60_000)
 
 t.test('few previews run at the same time, and none starts while disks do not answer', async (t) => {
   const { database } = await openTestDatabase(t)

@@ -6,7 +6,7 @@ import { getTask } from '#core/tasks/task-query.ts'
 import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 t.test('purging after a scan spares moved books', async (t) => {
   let release = () => {}

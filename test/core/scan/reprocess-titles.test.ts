@@ -8,7 +8,7 @@ import { getTask } from '#core/tasks/task-query.ts'
 import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 t.test('titles follow the current rules, unless they are locked or given by a user', async (t) => {
   const fixture = await openLibraryFixture(t, {

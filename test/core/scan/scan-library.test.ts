@@ -298,6 +298,7 @@ t.test('one scan at a time, and canceling stops it and its analyses', async (t) 
   await fixture.scans.cancel(fixture.libraryId)
   await until(() => aborted.length === started - 2)
   const at = started
+  // Another analysis would have begun by then.
   await sleep(300)
   t.equal(started, at, 'nothing more was begun')
   const rows = [...(await fixture.books()).values()]
@@ -333,6 +334,7 @@ t.test('a scan that waits or walks can be canceled too', async (t) => {
   t.ok(count < 6_000, `it had come to ${count} of 6000`)
   t.match(await fixture.scans.getStatus(fixture.libraryId), { status: 'cancelled', taskId: second.taskId })
   await cancelling
+  // Another batch of books would be written by then.
   await sleep(300)
   t.equal((await fixture.books()).size, count, 'and no further')
   const { rows } = await fixture.database.raw(

@@ -24,7 +24,7 @@ function readWith(input: { argv?: string[]; env?: SettingsInput['env']; files?: 
   })
 }
 
-t.test('defaults', async (t) => {
+t.test('settings that nobody sets have their defaults', async (t) => {
   const settings = readWith({})
   t.match(settings, {
     dataFolder: '/home/reader/data',
@@ -184,7 +184,7 @@ t.test('messages say what is wrong and what is valid', async (t) => {
   )
 })
 
-t.test('the table itself', async (t) => {
+t.test('the table of settings is complete and consistent', async (t) => {
   const settings: readonly Setting[] = SETTINGS
   for (const column of ['key', 'flag', 'env'] as const) {
     const names = settings.map((setting) => setting[column]).filter((name) => name !== null)
@@ -253,7 +253,7 @@ t.test('the edit distance is exact within its bound', async () => {
   )
 })
 
-t.test('nearest names', async (t) => {
+t.test('the nearest name is suggested for an unknown setting', async (t) => {
   t.equal(editDistance('', 'abc', 3), 3)
   t.equal(editDistance('port', 'prot', 1), 1)
   t.equal(editDistance('kitten', 'sitting', 3), 3)

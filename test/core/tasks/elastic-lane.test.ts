@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { countTasks } from '#core/tasks/task-query.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { openQueues, task, until } from '#test/support/task-queues.ts'
 
 t.setTimeout(240_000)
@@ -36,7 +37,7 @@ t.test('more tasks run at a time while they are short and many', async (t) => {
   t.equal(most.long, CONCURRENCY, 'not more than usual of those that take longer')
 })
 
-t.test('of tasks that are not so short, fewer run at a time: each waits a second at most', async (t) => {
+t.test('of tasks that are not so short, fewer run at a time: each waits a second at most', onlyFull, async (t) => {
   const { database, queue } = await openQueues(t, 1)
   const [ms, burst] = [150, 40]
   let running = 0
@@ -54,7 +55,7 @@ t.test('of tasks that are not so short, fewer run at a time: each waits a second
   t.ok(most <= (1.5 * CONCURRENCY * 1_000) / ms)
 })
 
-t.test('more run when tasks become shorter: the first ones are often the longest', async (t) => {
+t.test('more run when tasks become shorter: the first ones are often the longest', onlyFull, async (t) => {
   const { database, queue } = await openQueues(t, 1)
   const burst = 40
   let [started, running, most] = [0, 0, 0]

@@ -37,6 +37,7 @@ t.test('no task is lost while the database is unreachable', onlyFull, async (t) 
   await t.rejects(queue.add(task('refused')))
   t.ok(Date.now() - begun < 5_000, 'who adds a task is told within seconds')
   finish.resolve()
+  // The lane notices that the database is away, and tries again.
   await sleep(2_500)
   await postgres.start()
 

@@ -13,7 +13,7 @@ import { addLibrary } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { addScans } from '#test/support/server-scans.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 t.test('users who may not edit books see no absolute paths in error messages', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-secret-'))

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openQueues, task } from '#test/support/task-queues.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(60_000)
 
 t.test('concurrent requests add the same tasks in any order without deadlock', async (t) => {
   const { queue } = await openQueues(t, 1)

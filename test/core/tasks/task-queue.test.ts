@@ -7,6 +7,7 @@ import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 import { countTasks, getTask, listTasks } from '#core/tasks/task-query.ts'
 import { beginTasks } from '#core/tasks/task-store.ts'
 import { requeueLost } from '#core/tasks/task-worker-store.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { hastenTries, openQueues, task, until } from '#test/support/task-queues.ts'
 
 // Retries, a killed process and a connection that stays away: each waits some seconds.
@@ -213,7 +214,7 @@ t.test('stopping returns running tasks, and their runs do not count as tries', a
   )
 })
 
-t.test('the running tasks of a killed process run again soon, its finished ones do not', { timeout: 240_000 }, async (t) => {
+t.test('the running tasks of a killed process run again soon, its finished ones do not', { ...onlyFull, timeout: 240_000 }, async (t) => {
   const { database, url, queue } = await openQueues(t, 1)
   await database.raw('CREATE TABLE done (name text, attempt int, pid int)')
   await queue.addMany(Array.from({ length: 30 }, (_, index) => task(`b${index}`, { params: { name: `b${index}` } })))
@@ -250,7 +251,7 @@ t.test('the running tasks of a killed process run again soon, its finished ones 
   t.equal((await database('done').where('attempt', '>', 1)).length, 0, 'and the kill is no try')
 })
 
-t.test('a task whose server was killed many times has all of its tries left', async (t) => {
+t.test('a task whose server was killed many times has all of its tries left', onlyFull, async (t) => {
   const { database, queue } = await openQueues(t, 1)
   const attempts: number[] = []
   queue.handle('scan_library', { concurrency: 1 }, async (run) => {
@@ -284,6 +285,7 @@ t.test('tasks survive a lost connection', async (t) => {
   await database.raw(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
   )
+  // The queue notices the loss and connects again, or the next task is what tells it.
   await sleep(1_500)
   await queue.add(task('after'))
   await until(() => runs === 1)
@@ -350,6 +352,7 @@ t.test('a canceled run that is slow to end does not stand in for its retry', asy
   await until(() => begun.length === 1)
   t.equal(await queue.cancel(taskId), true)
   t.equal(await queue.retry(taskId), true)
+  // Longer than the queue takes to begin a task.
   await sleep(1_500)
   finish()
   await until(async () => (await getTask(database, taskId)).status === 'completed')
@@ -380,6 +383,7 @@ t.test('a task that is canceled between its claim and its begin never begins', a
     await trx('tasks').where('id', taskId).update({ status: 'cancelled', completed_at: new Date() })
   })
   await until(() => begun.includes(next))
+  // Another run would have begun by then.
   await sleep(200)
   t.same(begun, [next])
   t.equal((await getTask(database, taskId)).status, 'cancelled')

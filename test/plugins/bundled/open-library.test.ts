@@ -4,7 +4,7 @@ import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { readFixtures } from '../../../plugin-sdk/fixtures.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** Open Library in its documented shapes, and in those of real records. */
 const fixtures = readFixtures(

@@ -4,7 +4,7 @@ import { openCredentials } from '#plugins/credentials/credentials.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { openHostOn, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const BIND = { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' }
 const TOKEN = 'tok-5f2a-very-secret'
@@ -85,7 +85,7 @@ t.test('exchanged rows do not decrypt, and keys can be rotated', async (t) => {
   t.same(await third.rotate(), { resealed: 0, lost: 4 })
 })
 
-t.test('encryption', async (t) => {
+t.test('credentials are stored encrypted, and are bound to their place', async (t) => {
   const box = openCredentialBox(SECRETS)
   const sealed = box.seal('text', ['a', 'b'])
   t.equal(box.open(sealed, box.keyId, ['a', 'b']), 'text')

@@ -3,7 +3,7 @@ import { addCaller } from '#test/support/library-rows.ts'
 import { agree, openTestHost } from '#test/support/plugin-hosts.ts'
 import { bodyOf, OAUTH, RECOMMENDER, RECOMMENDER_MANIFEST, sendJson } from '#test/support/user-plugin-server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const CLIENT = { clientId: 'carrel-of-a-test', clientSecret: 'a-client-secret-that-nobody-sees' }
 

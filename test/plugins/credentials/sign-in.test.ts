@@ -1,7 +1,7 @@
 import t from 'tap'
 import { bodyOf, OAUTH, openUserPluginServer, sendJson } from '#test/support/user-plugin-server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const CLIENT = { clientId: 'carrel-of-a-test', clientSecret: 'a-client-secret-that-nobody-sees' }
 

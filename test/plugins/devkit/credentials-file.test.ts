@@ -5,7 +5,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const TOKEN = 'tok-5f2a-very-secret-one'
 /** Returns the status, and the service's echo of the request. */

@@ -143,7 +143,7 @@ async function startInspected(t: Test) {
   return { ...dev, port, folder, url: `ws://${at}` }
 }
 
-t.test('a breakpoint in the author’s source pauses a call beyond its time limit', async (t) => {
+t.test('a breakpoint in the author’s source pauses a call beyond its time limit', onlyFull, async (t) => {
   const { url, call, folder, says } = await startInspected(t)
   const { ask, waitFor, socket, notices } = await openDebugger(t, url)
   await ask('Runtime.enable')
@@ -282,6 +282,7 @@ t.test('debuggers can connect, and web pages are refused', async (t) => {
   t.equal(await join(`ws://127.0.0.1:${port}/${'0'.repeat(32)}`), 404)
   t.equal(await join(`ws://127.0.0.1:${port}/`), 404)
   t.equal(await join(url, { origin: 'devtools://devtools' }), 101)
+  // The endpoint has seen the end of the last connection.
   await sleep(100)
 
   const first = await openDebugger(t, url)
@@ -317,7 +318,7 @@ async function refused(t: Test, given: string[]) {
   return { code, stderr }
 }
 
-t.test('the flag', async (t) => {
+t.test('the flag for a debugger takes only a port', async (t) => {
   t.match((await refused(t, ['--inspect', 'x'])).stderr, '--inspect must be a whole number from 1 to 65535')
   t.match((await refused(t, ['--inspect=70000'])).stderr, '--inspect must be a whole number')
   t.match((await refused(t, ['--inspect=9300', '9301'])).stderr, 'Unexpected argument "9301".')

@@ -5,7 +5,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** A plugin that sends requests to the service in its configuration. */
 const CODE = `export default { metadata: { series: {

@@ -9,6 +9,7 @@ import { commands } from '#plugins/devkit/commands.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { readIndex } from '#plugins/repositories/index-file.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { ECHO, openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
 t.setTimeout(240_000)
@@ -173,7 +174,7 @@ t.test('keys are never overwritten, are private, and sign packages and indexes',
   })
 })
 
-t.test('a saved call is repeated and measured', async (t) => {
+t.test('a saved call is repeated and measured', onlyFull, async (t) => {
   const folder = await openPluginFolder(t, {
     files: {
       'calls/other.json': JSON.stringify({ method: 'metadata.series.search', input: { query: 'other', limit: 5 }, fixtures: 'echo' }),

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t from 'tap'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
-import { onlyFull } from '#test/support/lane-size.ts'
 import { openRegistry } from '#test/support/npm-registry.ts'
 import { ROOT, run } from '#test/support/sdk-install.ts'
 import { packPackages } from '../../../plugins/devkit/package/pack.mjs'
@@ -39,7 +38,7 @@ async function sizeOf(folder: string): Promise<number> {
   return [...new Map(found.map(({ ino, size }) => [ino, size])).values()].reduce((sum, size) => sum + size, 0)
 }
 
-t.test('a plugin is created, tested, validated and packed with only the three packages, without a checkout', onlyFull, async (t) => {
+t.test('a plugin is created, tested, validated and packed with only the three packages, without a checkout', async (t) => {
   const bundler = ['esbuild', `@esbuild/${process.platform}-${process.arch}`]
   const registry = await openRegistry(t, path.join(home, 'others'), tarballs, bundler)
   const shell = openShell(registry)

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { FAILING, lineOf } from '#test/support/failing-plugin.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const WAYS = [
   ['throw', 'thrown: thrown at once'],
@@ -36,7 +37,7 @@ t.test('test names the line of the plugin, and that of the test', async (t) => {
   t.match(stdout, new RegExp(`thrown: thrown at once\\n +at ${lineOf('throw').source}`), 'the conformance checks report it too')
 })
 
-t.test('replay and validate name it too', async (t) => {
+t.test('replay and validate name it too', onlyFull, async (t) => {
   const folder = await openPluginFolder(t, {
     files: { 'src/main.ts': FAILING, ...Object.fromEntries(WAYS.map(([way]) => [`calls/${way}.json`, callOf(way)])) },
   })

@@ -8,12 +8,13 @@ import { runCommandLine } from '#plugins/devkit/command-line.ts'
 import { sideLoad, tryVersion } from '#plugins/devkit/side-load.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { manifestOf, openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const PERMISSIONS = manifestOf()['permissions'] as Record<string, unknown>
 
@@ -31,7 +32,7 @@ t.test('a development version is between the last and the next', async (t) => {
   }
 })
 
-t.test('every successful build is installed on a running server', async (t) => {
+t.test('every successful build is installed on a running server', onlyFull, async (t) => {
   const supervisor = openSupervisor({ log: silentLog })
   const way = await openLoopback(t, (_, response) => response.end('{"titles":["Echo"]}'))
   const server = await openTestServer(t, {
@@ -77,6 +78,7 @@ t.test('every successful build is installed on a running server', async (t) => {
   })
 
   said = ''
+  // The next change of the file has another time.
   await sleep(1_000)
   await writeFile(
     path.join(folder, 'src/main.ts'),

@@ -6,7 +6,7 @@ import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 import { placeSdk, run, TSC, writeFiles } from '#test/support/sdk-install.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const CONFIG = {
   type: 'object',

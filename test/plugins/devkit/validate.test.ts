@@ -6,7 +6,7 @@ import { type Finding, summarize, validateProject, validateWith } from '#plugins
 import { ECHO, openPluginFolder } from '#test/support/plugin-projects.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const look = (folder: string) => validateWith(findSupervisor(), folder)
 

@@ -2,11 +2,12 @@ import t from 'tap'
 import { mapAddresses } from '#plugins/host/answer-addresses.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { openEgress } from '#plugins/network/egress.ts'
+import { someOf } from '#test/support/lane-size.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { agree, openPictures, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback } from '#test/support/plugins.ts'
-import { STRANGE_ADDRESSES } from '#test/support/strange-addresses.ts'
+import { PLUGIN_NUMBERS, STRANGE_ADDRESSES } from '#test/support/strange-addresses.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(540_000)
@@ -49,7 +50,7 @@ export default {
 
 const KINDS = ['metadata.series', 'metadata.book'].flatMap((kind) => ['search', 'get', 'match'].map((name) => `${kind}.${name}`))
 
-t.test('of 60 plugins, none makes anybody contact a host that is not granted', async (t) => {
+t.test('no plugin makes anybody contact a host that is not granted', async (t) => {
   const picture = await makePicture({ width: 20, height: 30 })
   const resolved: string[] = []
   const way = await openLoopback(t, (request, response) => {
@@ -67,7 +68,7 @@ t.test('of 60 plugins, none makes anybody contact a host that is not granted', a
   const pictures = openPictures(database, host, egress)
   const { userId } = await addCaller(database, { role: 'reader' })
   let shown = 0
-  for (let number = 0; number < 60; number += 1) {
+  for (const number of someOf('plugins', PLUGIN_NUMBERS, 12)) {
     const { own, address, main, manifest } = pluginOf(number)
     const { id } = await run(main, manifest)
     await agree(host, database, { pluginId: id, userId })
@@ -109,5 +110,5 @@ t.test('of 60 plugins, none makes anybody contact a host that is not granted', a
         `${address} was refused, on record`,
       )
   }
-  t.ok(shown >= 6, `${shown} pictures were shown`)
+  t.ok(shown > 0, `${shown} pictures were shown`)
 })

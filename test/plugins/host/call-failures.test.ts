@@ -8,7 +8,7 @@ import { openProject } from '#plugins/devkit/project.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
 import { FAILING, lineOf } from '#test/support/failing-plugin.ts'
-import { someOf } from '#test/support/lane-size.ts'
+import { onlyFull, someOf } from '#test/support/lane-size.ts'
 import { openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { manifestOf, openLoopback } from '#test/support/plugins.ts'
@@ -146,7 +146,7 @@ t.test('with a damaged, hostile or missing map, messages name the line of main.j
     'of nothing': change({ mappings: long }),
   }
   let number = 0
-  for (const [name, text] of someOf('maps', Object.entries(maps), 6)) {
+  for (const [name, text] of someOf('maps', Object.entries(maps), 3)) {
     const files = new Map([
       ['manifest.json', Buffer.from(JSON.stringify(manifestOf({ id: `org.example.map${++number}` })))],
       ['main.js', Buffer.from(good.code)],
@@ -166,7 +166,7 @@ t.test('with a damaged, hostile or missing map, messages name the line of main.j
   }
 })
 
-t.test('a large map is parsed in a thread, and its names are escaped', async (t) => {
+t.test('a large map is parsed in a thread, and its names are escaped', onlyFull, async (t) => {
   const { host, database } = await openTestHost(t)
   // Lines that all differ, so that the map has an entry for each.
   const many = Array.from(

@@ -108,14 +108,20 @@ t.test('of two administrators who consent at once, one wins, and the other gets 
 })
 
 t.test('a package that arrives while a consent is given ends that consent', async (t) => {
-  const { host, database, run } = await openTestHost(t)
+  const arrived = Promise.withResolvers<void>()
+  const { host, database, run } = await openTestHost(t, async (_request, response) => {
+    await arrived.promise
+    response.end('{}')
+  })
   const { id } = await run(MAIN)
   const { host: other } = await openHostOn(t, database)
-  const slow = MAIN.replace('default {', 'default { async setup(ctx) { await ctx.sleep(1_500) },')
-  const two = await host.install(pluginOf(slow, { version: '2.0.0', name: 'Two' }), someone)
+  const slow = MAIN.replace('default {', "default { async setup(ctx) { await ctx.fetch('https://api.example.org/') },")
+  const permissions = { network: [{ host: 'api.example.org', reason: 'The service' }] }
+  const two = await host.install(pluginOf(slow, { version: '2.0.0', name: 'Two', permissions }), someone)
   const consent = host.consent(id, two)
   consent.catch(() => {})
   await other.install(pluginOf(MAIN, { version: '3.0.0', name: 'Three' }), someone)
+  arrived.resolve()
   await t.rejects(consent, { code: 'conflict', message: /stored meanwhile/ })
   t.match(await host.get(id), { version: '1.0.0' })
   t.match((await findConsent(database, id))?.record.manifest.name, 'Echo', 'nothing is stored')

@@ -1,10 +1,11 @@
 import t from 'tap'
 import { JsonReader } from '#plugins/host/json-reader.ts'
 import { readSourceMap } from '#plugins/packages/source-map.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
-t.test('lookups of lines delay other answers by at most one lookup', async (t) => {
+t.test('lookups of lines delay other answers by at most one lookup', onlyFull, async (t) => {
   const reader = new JsonReader()
   t.teardown(() => reader.close())
   const read = readSourceMap(JSON.stringify({ version: 3, sources: ['src/main.ts'], mappings: 'AAAA,'.repeat(400_000) }))

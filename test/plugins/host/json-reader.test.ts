@@ -4,6 +4,7 @@ import { JsonReader } from '#plugins/host/json-reader.ts'
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
 import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/runtime/guest-text.ts'
 import { watchTurns } from '#test/support/cpu-time.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 t.setTimeout(240_000)
@@ -38,7 +39,7 @@ t.test('long texts are parsed in a thread, with the same result', async (t) => {
   await t.rejects(reader.readLarge('fetch', '['.repeat(100_000)), { own: 'invalid_argument', message: /nested deeper/ })
 })
 
-t.test('texts that are costly to parse or check are not parsed in this thread', async (t) => {
+t.test('texts that are costly to parse or check are not parsed in this thread', onlyCost, async (t) => {
   const reader = new JsonReader()
   t.teardown(() => reader.close())
   await reader.readResult(SEARCH, JSON.stringify(answerOf(90)))

@@ -82,7 +82,7 @@ t.test('concurrent calls share an isolate', async (t) => {
   t.equal(started(), 1)
 })
 
-t.test('close closes all', async (t) => {
+t.test('closing the list closes all isolates in it', async (t) => {
   const { isolates, closed } = openLive()
   await isolates.open(settingOf('a'))
   await isolates.open(settingOf('b'))

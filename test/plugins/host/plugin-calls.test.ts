@@ -3,7 +3,7 @@ import t from 'tap'
 import { addCaller } from '#test/support/library-rows.ts'
 import { agree, openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** Stores its configuration at setup, as plugins do that prepare something once. */
 const KEEPING = `let kept
@@ -58,6 +58,7 @@ t.test('a plugin that is removed during a call is not found', async (t) => {
   await holder.raw('LOCK TABLE user_plugins IN ACCESS EXCLUSIVE MODE')
   const call = host.call({ ...search, pluginId, userId })
   call.catch(() => {})
+  // The call waits for the lock by then.
   await sleep(200)
   await holder('plugins').where({ id: pluginId }).delete()
   await holder.commit()

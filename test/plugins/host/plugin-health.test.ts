@@ -3,7 +3,7 @@ import { CONFIG_LENGTH_MAX, readConfig } from '#plugins/packages/plugin-config.t
 import { addCaller } from '#test/support/library-rows.ts'
 import { agree, openTestHost } from '#test/support/plugin-hosts.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** Behaves as each user has configured. */
 const OBEYING = `export default { metadata: { series: {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** Requests the URL that it is asked for. */
 const CODE = `export default { metadata: { series: {

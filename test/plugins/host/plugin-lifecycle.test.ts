@@ -239,6 +239,7 @@ t.test('an update that gets consent meanwhile is not deleted', async (t) => {
 async function disableDuringCall(t: Test, { other, id, call }: { other: PluginHost; id: string; call: () => Promise<unknown> }) {
   const last = call()
   last.catch(() => {})
+  // The plugin is within the call by then.
   await sleep(1_000)
   await other.setEnabled(id, false)
   await t.rejects(last, { code: 'conflict', message: /is disabled/ })

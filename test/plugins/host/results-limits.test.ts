@@ -1,16 +1,36 @@
 import t from 'tap'
 import { RESULT_SCHEMAS, readResult } from '#plugins/host/results.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 import { unboundedIn } from '#test/support/schema-limits.ts'
 
 t.test('every text, list and map in a plugin’s answer has a limit', async (t) => {
   for (const [method, schema] of Object.entries(RESULT_SCHEMAS)) t.same(unboundedIn(schema, method), [], method)
 })
 
-t.test('values beyond the limit are cut fast', async (t) => {
-  const ids = Object.fromEntries(Array.from({ length: 45_000 }, (_entry, index) => [`service${index}`, 'x'.repeat(300)]))
+t.test('values beyond the limit are cut', async (t) => {
+  const answer = readLargest()
+  const [first] = answer.recommendations
+  t.equal(Object.keys(first?.externalIds ?? {}).length, 100)
+  t.equal(first?.externalIds.service0?.length, 200)
+  t.equal(first?.title.length, 31, 'marks are bounded')
+
+  const titles = Array.from({ length: 400 }, (_entry, index) => ({ title: `Title ${index}` }))
+  const series = readResult('metadata.series.get', JSON.stringify({ externalId: '1', alternateTitles: titles })) as {
+    alternateTitles: unknown[]
+  }
+  t.equal(series.alternateTitles.length, 50)
+})
+
+t.test('an answer of the largest size is cut fast', onlyCost, async (t) => {
   const begun = threadCpuMs()
-  const answer = readResult(
+  readLargest()
+  t.ok(threadCpuMs() - begun < 5_000)
+})
+
+function readLargest() {
+  const ids = Object.fromEntries(Array.from({ length: 45_000 }, (_entry, index) => [`service${index}`, 'x'.repeat(300)]))
+  return readResult(
     'recommendations.get',
     JSON.stringify({
       recommendations: [
@@ -24,18 +44,7 @@ t.test('values beyond the limit are cut fast', async (t) => {
       ],
     }),
   ) as { recommendations: { title: string; externalIds: Record<string, string> }[] }
-  t.ok(threadCpuMs() - begun < 5_000)
-  const [first] = answer.recommendations
-  t.equal(Object.keys(first?.externalIds ?? {}).length, 100)
-  t.equal(first?.externalIds.service0?.length, 200)
-  t.equal(first?.title.length, 31, 'marks are bounded')
-
-  const titles = Array.from({ length: 400 }, (_entry, index) => ({ title: `Title ${index}` }))
-  const series = readResult('metadata.series.get', JSON.stringify({ externalId: '1', alternateTitles: titles })) as {
-    alternateTitles: unknown[]
-  }
-  t.equal(series.alternateTitles.length, 50)
-})
+}
 
 t.test('addresses with another scheme, or too long, are left out alone', async (t) => {
   const given = {

@@ -145,7 +145,7 @@ t.test('many plugins share the memory limit', async (t) => {
   t.equal(logs.metrics().length, 128, 'or is evicted when all have running calls')
 })
 
-t.test('following lines', async (t) => {
+t.test('followers are told each line once', async (t) => {
   const logs = openPluginLogs()
   const record = logs.begin(begun('one'))
   record.log('info', 'before')

@@ -6,7 +6,7 @@ import type { EgressPolicy } from '#plugins/network/egress.ts'
 import type { Hop } from '#plugins/network/request.ts'
 import { openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const hopOf = (change: Partial<Hop> = {}): Hop => ({
   url: new URL('https://api.example.org/books?q=1'),
@@ -176,6 +176,7 @@ t.test('a cached response is returned only for an equal request', async (t) => {
   t.equal((await get('/moved')).url, 'https://api.example.org/there')
   t.notOk(await again('/a', { cacheScope: 'plugin-two' }), 'another plugin')
   t.notOk(await again('/a', { cacheScope: 'plugin-one/reader' }), 'a reader of it')
+  // The rate limit has let its requests through again.
   await sleep(1_500)
   for (const [path, policy, more] of [
     ['/a', { cacheScope: undefined }],
@@ -188,10 +189,12 @@ t.test('a cached response is returned only for an equal request', async (t) => {
   ] as const)
     t.not((await get(path, policy, more)).body, (await get('/a')).body, JSON.stringify([policy, more]))
   t.match(await get('/a'), { cached: true, body: /^1 $/ }, 'and the cached response is unchanged')
+  // As above.
   await sleep(1_500)
   t.notOk(await again('/cookie'))
   t.notOk(await again('/moved-for-you'), 'nor the target of a personal redirect')
   t.notOk(await again('/error'))
+  // As above.
   await sleep(1_500)
   t.notOk(await again('/store?private'))
   t.notOk(await again('/store?no-store'))

@@ -6,7 +6,7 @@ import { openEgress } from '#plugins/network/egress.ts'
 import { forever } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** The hosts of these tests. */
 const RULES = ['*.example.com', '*.example.net', ...Array.from({ length: 60 }, (_, n) => `*.example${n}.com`)].map((host) => ({

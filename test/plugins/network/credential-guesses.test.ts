@@ -2,7 +2,7 @@ import t from 'tap'
 import { type Credential, withoutCredential } from '#plugins/network/credential.ts'
 import { openTestEgress } from '#test/support/egress.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const HOST = 'api.example.org'
 const SIGNS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.'

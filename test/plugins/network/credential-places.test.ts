@@ -4,7 +4,7 @@ import { type Credential, withCredential, withoutCredential } from '#plugins/net
 import { readRequest } from '#plugins/network/request.ts'
 import { openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const HOST = 'api.example.org'
 const SECRET = 'se cret/of+the&server="1"'

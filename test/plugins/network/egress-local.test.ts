@@ -8,7 +8,7 @@ import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { forever, POLICY } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** A service on this machine, by default only at `127.0.0.1`. */
 async function openService(t: Test, answer: http.RequestListener, host = '127.0.0.1') {

@@ -4,7 +4,7 @@ import { openEgress } from '#plugins/network/egress.ts'
 import { type HostRates, openCallerSemaphore, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
 import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 t.test('all spellings of a host share one rate limit, and plugins share it evenly', async (t) => {
   const { way, fetch, closed } = await openTestEgress(t)
@@ -65,6 +65,7 @@ t.test('queues are bounded and in order, and an aborted request leaves its queue
   t.same(order, ['a1', 'b1', 'a2', 'b2', 'a3'], 'plugins alternate, and no request waits for an aborted one')
   await t.rejects(take('a', 5_000, AbortSignal.abort()))
   for (let n = 0; n < 1_500; n++) await take('a', 0, forever(), `many${n}`)
+  // The rate limit is full again.
   await sleep(2_100)
   const began = performance.now()
   for (let n = 0; n < 10; n++) await take('a', 0)
@@ -162,6 +163,7 @@ t.test('maxParallel limits requests of its plugin in flight: others wait in turn
     return leave
   })
   ;(await take(0, forever(), 'b'))()
+  // The rate would allow one by then.
   await sleep(300)
   t.same(order, [], 'although the rate would allow it')
   gone.abort()
@@ -186,6 +188,7 @@ t.test('rates of a plugin apply to its requests, and failed, retried and redirec
     if (request.url === '/broken') response.socket?.destroy()
     else if (request.url === '/away') response.writeHead(302, { location: '/' }).end()
     else if (request.url === '/busy') response.writeHead(429, { 'retry-after': '0' }).end()
+    // Longer than a request takes that does not wait for another.
     else if (request.url === '/slow') setTimeout(() => response.end('slow'), 200)
     else if (request.url !== '/silent') response.end('fine')
   })

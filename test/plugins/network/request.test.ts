@@ -2,7 +2,7 @@ import t from 'tap'
 import { type EgressPolicy, openEgress } from '#plugins/network/egress.ts'
 import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 t.test('hosts are compared in the normalized form of the request', async (t) => {
   const { way, egress, fetch } = await openTestEgress(t)

@@ -89,7 +89,7 @@ t.test('ids, versions and ranges', async (t) => {
   t.throws(() => read({ engine: { pluginApi: '^1.1' } }), refused('/engine/pluginApi', /offers 1\.0; the plugin needs a newer/))
 })
 
-t.test('hosts', async (t) => {
+t.test('hosts in a manifest are names of the internet', async (t) => {
   const hosts = [
     ...[
       '',
@@ -152,7 +152,7 @@ t.test('hosts', async (t) => {
   t.throws(() => read(network(...Array.from({ length: 21 }, (_, index) => `h${index}.example.org`))), { code: 'invalid_value' })
 })
 
-t.test('texts for consent', async (t) => {
+t.test('texts that could deceive at a consent are refused', async (t) => {
   const texts = [
     ...[
       '',

@@ -236,7 +236,7 @@ t.test('links, folders, devices and setuid files are refused, for any declared s
     t.throws(() => readZip(forge([{ name: 'a', attributes }]), anything), /is not a regular file/)
 })
 
-t.test('duplicate names', async (t) => {
+t.test('an archive with duplicate names is refused', async (t) => {
   for (const [first, second] of [
     ['main.js', 'main.js'],
     ['main.js', 'MAIN.js'],
@@ -321,7 +321,7 @@ t.test('entries that overlap, hide or leave gaps', async (t) => {
   t.throws(() => readZip(forge([deflated('a', text, { packed: deflateRawSync(text).subarray(0, -1) })]), anything), /damaged/)
 })
 
-t.test('too many entries', async (t) => {
+t.test('an archive with too many entries is refused', async (t) => {
   t.equal(readZip(forge(Array.from({ length: 64 }, (_, index) => ({ name: `f${index}` }))), anything).length, 64)
   // More than the entry count of the end record can express.
   const many = forge(Array.from({ length: 70_000 }, (_, index) => ({ name: `f${index}` })))

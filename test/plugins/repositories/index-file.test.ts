@@ -14,6 +14,7 @@ import {
   signIndex,
 } from '#plugins/repositories/index-file.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 import { daysFromNow, entryOf, indexOf, newKey, signAnything, type UnsignedIndex } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
@@ -189,7 +190,7 @@ t.test('invalid and ambiguous JSON', async (t) => {
   for (const [text, message] of texts) t.throws(() => readSigned(text), refused(message), message.source)
 })
 
-t.test('the largest index is read in linear time', async (t) => {
+t.test('the largest index is read in linear time', onlyCost, async (t) => {
   const versions = (sum: number) =>
     Array.from({ length: 10 }, (_, minor) => ({ ...(entry.versions[0] as IndexPlugin['versions'][number]), version: `${sum}.${minor}.0` }))
   const plugins = Array.from({ length: 1_100 }, (_, index) => ({ ...entry, id: `org.example.p${index}`, versions: versions(index) }))

@@ -40,7 +40,7 @@ t.test('a repository is previewed, added, refreshed, disabled and deleted', asyn
   for (const work of works) t.match(await refusal(work(added.id)), { code: 'not_found' })
 })
 
-t.test('revocations', async (t) => {
+t.test('revoked versions are stopped and refused', async (t) => {
   const { repositories, publish, revoked, database } = await openTestRepositories(t)
   const { id } = await add(repositories)
   const echo = { repositoryId: id, pluginId: 'org.example.echo', userId: null }
@@ -110,6 +110,7 @@ t.test('indexes are refreshed periodically until close', async (t) => {
   const { repositories, publish, asked } = await openTestRepositories(t, { timing: { firstMs: 20, everyMs: 20 } })
   const { id } = await add(repositories)
   publish({ ...both, sequence: 2 })
+  // Five times the interval.
   await sleep(100)
   t.equal((await repositories.get(id)).sequence, 1, 'no refresh before the start')
   repositories.start()
@@ -117,18 +118,21 @@ t.test('indexes are refreshed periodically until close', async (t) => {
   for (let times = 0; times < 3_000 && (await repositories.get(id)).sequence < 2; times++) await sleep(20)
   t.equal((await repositories.get(id)).sequence, 2)
   await repositories.setEnabled(id, false)
+  // A refresh that had begun has ended.
   await sleep(100)
   const before = asked.length
+  // Seven times the interval.
   await sleep(150)
   t.equal(asked.length, before, 'a disabled repository is not fetched')
   await repositories.setEnabled(id, true)
   await repositories.close()
   const closed = asked.length
+  // Seven times the interval.
   await sleep(150)
   t.equal(asked.length, closed, 'nothing is fetched after close')
 })
 
-t.test('close cancels downloads', async (t) => {
+t.test('closing the repositories cancels their downloads', async (t) => {
   const { repositories, files } = await openTestRepositories(t)
   const { id } = await add(repositories)
   files[INDEX] = () => {}

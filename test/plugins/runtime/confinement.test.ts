@@ -15,7 +15,7 @@ import { awaitExit } from '#test/support/carrel-process.ts'
 import { eventually } from '#test/support/guests.ts'
 
 // Creating a cluster takes a second on an idle machine, and several on a busy one.
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 /** What native code could do in a compromised runner, where Node's permissions do not apply. */
 const STAND_IN = `

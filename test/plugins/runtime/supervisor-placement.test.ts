@@ -98,6 +98,7 @@ t.test('when the cause is unknown, each plugin runs alone: one is identified, an
   for (const pid of alive) process.kill(pid, 'SIGKILL')
   t.match(await hanging, { code: 'crash' }, 'a call is repeated only once')
   await eventually(() => !runnersOf().some((pid) => alive.includes(pid)), 'all to end')
+  // After the pause between two starts.
   await sleep(100)
   t.equal(await good.call('echo', 4), 4)
 })
@@ -126,6 +127,7 @@ t.test('old isolates are replaced without failing calls', async (t) => {
   await call('setup')
   const counts: number[] = []
   const onRequest = async () => {
+    // So long that all calls overlap.
     await sleep(300)
     return null
   }
@@ -147,6 +149,7 @@ t.test('old isolates are replaced without failing calls', async (t) => {
 
   const aged = openGuests(t, { renewal: { ageMsMax: 1_000 } }).open('count: () => ++count', {}, 'let count = 0')
   t.same([await aged.call('count'), await aged.call('count')], [1, 2])
+  // Older than the renewal allows.
   await sleep(1_100)
   t.equal(await aged.call('count'), 1)
 })

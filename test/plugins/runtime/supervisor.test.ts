@@ -7,6 +7,7 @@ import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type { Program } from '#plugins/runtime/program.ts'
 import { openSupervisor, type SupervisorOptions } from '#plugins/runtime/supervisor.ts'
 import { runnersOf } from '#test/support/guests.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 
 t.setTimeout(240_000)
 
@@ -191,6 +192,7 @@ t.test('idle runners end, and close leaves none', async (t) => {
 t.test('code that continues after its answer is terminated', async (t) => {
   const { call, guest } = open(t, `zombie: () => { Promise.resolve().then(() => { for (;;); }); return 'answered' }`)
   t.equal(await call('zombie', null, { cpuMs: 100, wallMs: 20_000 }), 'answered')
+  // Longer than the CPU time that the code may take.
   await sleep(400)
   const begun = performance.now()
   const next = () => guest.call('echo', '1', { cpuMs: 100, wallMs: 60_000 })
@@ -199,7 +201,7 @@ t.test('code that continues after its answer is terminated', async (t) => {
   t.ok(performance.now() - begun < 30_000, 'no call waits for it')
 })
 
-t.test('many places share few runners', async (t) => {
+t.test('many places share few runners', onlyFull, async (t) => {
   const supervisor = openSupervisor({ log: silentLog })
   t.teardown(() => supervisor.close())
   const guests = Array.from({ length: 9 }, (_, index) => supervisor.open(programOf('', { place: `place ${index}`, plugin: NO_METHODS })))

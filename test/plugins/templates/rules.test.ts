@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import type { Context } from '#core/conditions/context.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 import { findRules } from '#test/support/supervisor.ts'
 import { buildRules } from '../../../plugins/templates/guest/rules/build.mjs'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 t.test('the program of the isolate matches its source', async (t) => {
   const committed = await readFile(new URL('../../../plugins/templates/guest/rules/main.js', import.meta.url), 'utf8')
@@ -49,7 +50,7 @@ t.test('title rules are validated and applied in the isolate, for any number of 
   t.equal((await rules.rewriteTitles(costly, long)).length, 12, 'in several calls')
 })
 
-t.test('runs of marks in a rule or a value are fast', async (t) => {
+t.test('runs of marks in a rule or a value are fast', onlyCost, async (t) => {
   const marks = `a${'\u0315\u0300'.repeat(30_000)}`
   const rules = findRules()
   const context = { metadata: { title: marks, summary: marks } } as unknown as Context

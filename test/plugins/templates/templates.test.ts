@@ -5,7 +5,7 @@ import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 import { EXAMPLE_CONTEXT, HELPER_DOCS } from '#plugins/templates/vocabulary.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const supervisor = openSupervisor({ log: silentLog })
 const templates = openTemplates(supervisor)

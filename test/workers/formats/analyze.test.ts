@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import type { Analysis, BookErrorType } from '#core/fields/analysis.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
 import { fileAt } from '#test/support/file-at.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 import { makePicture, numberedPages, pngHeader } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
@@ -189,11 +190,9 @@ t.test('bad input, each with its type and message', async (t) => {
     ['an LCP package', buildZip([{ name: 'license.lcpl', data: text }]), ['format_detection!'], /LCP/],
   ]
   for (const [label, bytes, expected, message] of cases) {
-    const started = processCpuMs()
     const analysis = await analyzeBytes(t, bytes)
     t.same(types(analysis), expected, label)
     t.match(analysis.problems[0]?.message, message, label)
-    t.ok(processCpuMs() - started < 5_000, `${label}, in time`)
     t.equal(analysis.file?.bytes, bytes.length, `${label}: the facts of the file are present`)
     const fatal = expected.some((type) => type.endsWith('!'))
     if (!fatal) t.ok(analysis.cover, `${label}: another page is the cover`)
@@ -225,7 +224,7 @@ t.test('only a deep analysis reads every byte', async (t) => {
   ])
 })
 
-t.test('70,000 pages', async (t) => {
+t.test('70,000 pages are analyzed in linear time', onlyCost, async (t) => {
   const gif = await makePicture({ width: 1, height: 1, format: 'gif' })
   const bytes = buildZip(
     Array.from({ length: 70_000 }, (_, index) => ({ name: `${index + 1}.gif`, data: gif })),

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import sharp from 'sharp'
 import t from 'tap'
-import { findCorpus } from '#test/support/corpus.ts'
+import { findOutsideCorpus } from '#test/support/corpus.ts'
 import { makePicture, pngHeader } from '#test/support/pictures.ts'
 import { BookProblem } from '#workers/book-problem.ts'
 import { decodeBmp } from '#workers/images/bmp.ts'
 import { makeThumbnail, measureEntry, measurePicture, resizePicture } from '#workers/images/image.ts'
 
-const corpus = findCorpus()
+const corpus = findOutsideCorpus()
 
 t.test('measures every format from its head', async (t) => {
   for (const format of ['jpeg', 'png', 'gif', 'webp', 'avif', 'tiff'] as const) {
@@ -147,7 +147,7 @@ t.test('bitmaps of every depth decode to the same picture', async (t) => {
   t.throws(() => decodeBmp(bmp({ bits: 24, width: 30_000, height: 30_000, pixels: Buffer.alloc(0) })), BookProblem)
 })
 
-t.test('rotated AVIF pictures', { skip: !corpus }, async (t) => {
+t.test('rotated AVIF pictures are turned once', { skip: !corpus }, async (t) => {
   for (const name of ['kimono.avif', 'kimono.rotate90.avif']) {
     const bytes = readFileSync(`${corpus!.folder}images/${name}`)
     const { width, height } = measurePicture(bytes)!

@@ -43,7 +43,7 @@ t.test('dates in ISO 8601, and at least the year of others', async (t) => {
     t.same(readDate(text), date, text.slice(0, 40))
 })
 
-t.test('dates of books', async (t) => {
+t.test('dates of books are read in every usual form', async (t) => {
   const remarks = openRemarks()
   const book = (date: string) => {
     const { root } = parseXml(Buffer.from(`<package><metadata><date>${date}</date></metadata></package>`))

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
 import t, { type Test } from 'tap'
 import { fileAt } from '#test/support/file-at.ts'
-import { sizeOf, someOf } from '#test/support/lane-size.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { buildPdf, endlessPage, type PdfPage } from '#test/support/pdf-builder.ts'
 import { ChildPool, type ChildPoolOptions } from '#workers/pool/child-pool.ts'
 
@@ -50,6 +50,7 @@ function findProcess(pid: number): { state: string; ticks: number } | null {
 async function awaitQuiet(pool: { pids(): number[] }): Promise<boolean> {
   for (let turn = 0; turn < 60; turn++) {
     const before = new Map(pool.pids().map((pid) => [pid, findProcess(pid)?.ticks ?? 0]))
+    // The span in which ticks are counted.
     await sleep(1_000)
     // A drawing child takes 100 ticks a second on a free core, and far more than an idle one on the busiest machine.
     if ([...before].every(([pid, ticks]) => (findProcess(pid)?.ticks ?? ticks) - ticks <= 1)) return true
@@ -88,7 +89,7 @@ t.test('draws in a warm child, which ends when it is idle', async (t) => {
   t.ok(idle.pool.healthy())
 })
 
-t.test('a process that drew only covers ends soon, one that drew pages stays', async (t) => {
+t.test('a process that drew only covers ends soon, one that drew pages stays', onlyFull, async (t) => {
   const { pool, draw } = open(t, { coverIdleMs: 500 })
   const path = save({ width: 300, height: 200, text: 'one' })
   const cover = () => pool.draw({ ...fileAt(path), index: 0, longestSide: 300, purpose: 'cover' })
@@ -99,31 +100,35 @@ t.test('a process that drew only covers ends soon, one that drew pages stays', a
   t.match(await draw(path), { width: 300 })
   const pages = pool.pids()
   t.match(await cover(), { width: 300 }, 'an existing child draws a cover')
+  // Longer than a child for covers may be idle.
   await sleep(3_000)
   for (const pid of pages) t.notMatch(findProcess(pid)?.state ?? 'Z', 'Z', 'children for pages, and the spare, stay')
   t.match(await draw(path), { width: 300 })
   t.ok(pool.pids().some((pid) => pages.includes(pid)))
 })
 
-t.test('pages have a spare process, covers have none', async (t) => {
+t.test('pages have a spare process, covers have none', onlyFull, async (t) => {
   const { pool, draw } = open(t)
   const path = save({ text: 'one' })
   t.match(await pool.draw({ ...fileAt(path), index: 0, longestSide: 300, purpose: 'cover' }), { width: 232 })
+  // Longer than a spare takes to start.
   await sleep(2_500)
   t.equal(pool.pids().length, 1)
   const endless = draw(save(endlessPage))
   endless.catch(() => {})
+  // As above.
   await sleep(2_500)
   t.equal(pool.pids().length, 2)
 })
 
-t.test('an endless page costs its process, and others are drawn meanwhile', async (t) => {
-  const deadlineMs = sizeOf('ms that a page may take', { main: 7_000, full: 12_000 })
+t.test('an endless page costs its process, and others are drawn meanwhile', onlyFull, async (t) => {
+  const deadlineMs = 12_000
   const { pool, draw } = open(t, { deadlineMs, slowMs: 500 })
   const good = save({ text: 'good' })
   await draw(good)
   const hostile = [save(endlessPage, { text: 'its second page' }), save(endlessPage), save(endlessPage)]
-  const stuck = someOf('endless pages', hostile, 2).map((path) => draw(path))
+  const stuck = hostile.map((path) => draw(path))
+  // All places are taken by then.
   await sleep(1_500)
   const other = await draw(good)
   t.match(other, { width: 232 }, `although every place was taken ${'problem' in other ? other.problem.message : ''}`)
@@ -154,11 +159,12 @@ t.test('a page that takes too much memory costs its process', async (t) => {
   t.match(await draw(path), { problem: { details: { stopped: 'memory' }, message: /more memory than 240 MB/ } })
 })
 
-t.test('a kill from outside does not count', async (t) => {
+t.test('a kill from outside does not count', onlyFull, async (t) => {
   const { pool, draw } = open(t)
   const path = save({ content: 'q 1 0 0 1 1 1 cm 0 0 600 700 re 0 0 5 5 re f* Q\n'.repeat(10_000) })
   await draw(save({ text: 'warm' }))
   const outcome = draw(path)
+  // The page is being drawn by then.
   await sleep(100)
   for (const pid of pool.pids()) process.kill(pid, 'SIGKILL')
   t.match(await outcome, { width: 232 })
@@ -170,11 +176,13 @@ t.test('an aborted caller does not wait, and the child survives if possible', as
   await draw(save({ text: 'warm' }))
   const abort = new AbortController()
   const given = draw(slow, 0, abort.signal)
+  // The page is being drawn by then.
   await sleep(300)
   abort.abort()
   await t.rejects(given, { name: 'AbortError' })
   const stuck = new AbortController()
   const endless = draw(save(endlessPage), 0, stuck.signal)
+  // As above.
   await sleep(500)
   stuck.abort()
   await t.rejects(endless, { name: 'AbortError' })
@@ -182,7 +190,7 @@ t.test('an aborted caller does not wait, and the child survives if possible', as
   t.ok(await awaitQuiet(pool), 'a child that cannot stop is terminated')
 })
 
-t.test('the failure of a size that nobody asked for is not remembered against its page', async (t) => {
+t.test('the failure of a size that nobody asked for is not remembered against its page', onlyFull, async (t) => {
   const { pool } = open(t, { deadlineMs: 1_500 })
   const path = save(endlessPage)
   const isDrawn = async (isExtra: boolean) => {
@@ -198,6 +206,7 @@ t.test('close ends all children at once', async (t) => {
   await draw(save({ text: 'warm' }))
   const stuck = draw(save(endlessPage))
   const refused = t.rejects(stuck, { code: 'unavailable' })
+  // The page is being drawn by then.
   await sleep(500)
   const pids = pool.pids()
   const started = performance.now()

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Page } from '#core/fields/analysis.ts'
 import { fileAt } from '#test/support/file-at.ts'
-import { onlyFull } from '#test/support/lane-size.ts'
+import { onlyCost, onlyFull } from '#test/support/lane-size.ts'
 import { buildPdf, damagePages, endlessPage, type PdfPage } from '#test/support/pdf-builder.ts'
 import { makePicture, numberedPages } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
@@ -71,7 +71,7 @@ t.test('a file that takes too long becomes a problem and affects nothing else', 
   t.ok(pool.healthy())
 })
 
-t.test('the start of a thread does not count against its work', async (t) => {
+t.test('the start of a thread does not count against its work', onlyCost, async (t) => {
   const good = write(t.testdir(), 'good.cbz', buildZip(numbered))
   const look = async (pool: Pool) => (await pool.analyze({ ...fileAt(good), verifyPages: false })).problems
   /** Of a new thread, and of one with loaded libraries. */
@@ -126,6 +126,7 @@ t.test('the caller may abort, waiting or running', async (t) => {
   const second = pool.analyze({ ...fileAt(slow), verifyPages: true }, { signal: waiting.signal })
   waiting.abort()
   await t.rejects(second, { name: 'AbortError' })
+  // The first one is at work by then.
   await sleep(200)
   running.abort()
   await t.rejects(first, { name: 'AbortError' })
@@ -174,6 +175,7 @@ t.test('a replaced book is noticed, a missing one refused', async (t) => {
   const outcome = await pool.readZipPage({ ...fileAt(path), index: 0, page: after.pages[0]! })
   t.ok('bytes' in outcome && outcome.bytes.length === after.pages[0]!.bytes, 'although the old file was open')
   rmSync(path)
+  // An open file is kept for two seconds.
   await sleep(2_100)
   t.match(await pool.readZipPage({ ...fileAt(path), index: 0, page: after.pages[0]! }), {
     problem: { type: 'page_extraction', message: /gone/ },
@@ -251,6 +253,7 @@ t.test('a closed pool accepts no work and ends running work', async (t) => {
     () => 'ended',
     () => 'stopped',
   )
+  // The thread is at work by then.
   await sleep(100)
   const started = performance.now()
   await pool.close()

@@ -3,7 +3,8 @@ import { Passwords } from '#core/account/password.ts'
 import type { SignedIn } from '#core/account/sign-in.ts'
 import type { UserDetail, UserInfo } from '#core/account/user.ts'
 import { leastCpuMs, processCpuMs } from '#test/support/cpu-time.ts'
-import { ADMIN, openTestServer } from '#test/support/server.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
+import { ADMIN, openTestServer, type TestServer } from '#test/support/server.ts'
 
 interface Failure {
   error: string
@@ -32,11 +33,29 @@ t.test('login, by name or address, answers tokens and sets the cookie', async (t
 })
 
 t.test('an unknown name, a wrong password and a disabled account get one answer', async (t) => {
+  const server = await openTestServer(t)
+  const { answers, gone } = await signInWrongly(server)
+  t.same(new Set(answers.map(({ status, message }) => `${status} ${message}`)).size, 1)
+  t.equal(answers[0]?.status, 401)
+  t.equal((await server.request('GET', '/api/v1/auth/me', { token: gone.token })).status, 401, 'tokens of a disabled user are dead')
+})
+
+t.test('an unknown name, a wrong password and a disabled account cost a hash each', onlyCost, async (t) => {
   // What a request costs otherwise is far less, on any machine.
   const passwordCost = { memory: 65_536, passes: 3, parallelism: 1 }
   const server = await openTestServer(t, { passwordCost })
-  const gone = await server.signUp({ username: 'gone' })
   const hashMs = await leastCpuMs(() => new Passwords(passwordCost).hash('whatever it is'))
+  const { answers } = await signInWrongly(server, processCpuMs)
+  t.ok(
+    answers.every(({ ms }) => ms > hashMs / 2),
+    'each costs a hash',
+    { hashMs, answers },
+  )
+})
+
+/** @param cpuMs is asked before and after each request */
+async function signInWrongly(server: TestServer, cpuMs: () => number = () => 0) {
+  const gone = await server.signUp({ username: 'gone' })
   await server.accounts.editUser(gone.id, { isActive: false }, null)
   const answers: { status: number; message: string; ms: number }[] = []
   for (const body of [
@@ -44,19 +63,12 @@ t.test('an unknown name, a wrong password and a disabled account get one answer'
     { username: 'ada', password: 'not the password' },
     { username: 'gone', password: 'gone has a password' },
   ]) {
-    const begun = processCpuMs()
+    const begun = cpuMs()
     const { status, json } = await server.request<Failure>('POST', '/api/v1/auth/login', { body })
-    answers.push({ status, message: json.message, ms: processCpuMs() - begun })
+    answers.push({ status, message: json.message, ms: cpuMs() - begun })
   }
-  t.same(new Set(answers.map(({ status, message }) => `${status} ${message}`)).size, 1)
-  t.equal(answers[0]?.status, 401)
-  t.ok(
-    answers.every(({ ms }) => ms > hashMs / 2),
-    'each costs a hash',
-    { hashMs, answers },
-  )
-  t.equal((await server.request('GET', '/api/v1/auth/me', { token: gone.token })).status, 401, 'tokens of a disabled user are dead')
-})
+  return { answers, gone }
+}
 
 t.test('credentials are taken where they belong', async (t) => {
   const server = await openTestServer(t)

@@ -4,7 +4,7 @@ import { openTemplates } from '#plugins/templates/templates.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 t.test('settings are read, changed, told of, and given back', async (t) => {
   const supervisor = findSupervisor()

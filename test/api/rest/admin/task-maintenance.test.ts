@@ -51,7 +51,7 @@ t.test('tasks are begun by their type, forgotten, taken back and canceled', { ti
     }
   })
 
-  await t.test('what cannot be', async (t) => {
+  await t.test('tasks that cannot be started are refused', async (t) => {
     t.match(await begin({ type: 'export_series' }), { status: 422, json: { message: /analyze_book/ } })
     t.match(await begin({ type: 'export_series', exportId: 'e', userId: 'u' }), { status: 422, json: { message: /POST .*exports.series/ } })
     t.match(await begin({ type: 'poll_release_source', sourceId: 's' }), { status: 422, json: { message: /Release tracking is not part/ } })
@@ -104,7 +104,7 @@ t.test('tasks are begun by their type, forgotten, taken back and canceled', { ti
     t.equal((await ask<TaskRecord>('GET', `tasks/${waiting.json.taskId}`)).json.status, 'pending', 'what waits stays')
   })
 
-  await t.test('all are canceled', async (t) => {
+  await t.test('all tasks are deleted at once', async (t) => {
     const { status, json } = await ask<{ deleted: number }>('DELETE', 'tasks/nuke')
     t.equal(status, 200)
     t.ok(json.deleted >= 1)

@@ -50,6 +50,7 @@ test('work on several books is one task, with progress and an end, and is cancel
     for (;;) {
       const task = await taskOf(id)
       if (is(task)) return task
+      // Between two looks.
       await sleep(100)
     }
   }

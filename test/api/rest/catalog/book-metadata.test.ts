@@ -75,7 +75,7 @@ t.test('the record: title, sort title and number, each with its lock', async (t)
   t.match((await ask('GET', bookId)).json, { book: { titleSort: null, number: null }, metadata: { bookId } })
 })
 
-t.test('locks by name', async (t) => {
+t.test('locks of a book are set by their names', async (t) => {
   const { ask, bookId } = await openShelf(t)
   const before = (await ask('GET', `${bookId}/metadata/locks`)).json
   t.same(checkLocks(before), [])

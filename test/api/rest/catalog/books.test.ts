@@ -54,7 +54,7 @@ async function openShelf(t: Test, options: { legacyNames?: boolean } = {}) {
   }
 }
 
-t.test('lists of books', async (t) => {
+t.test('books are listed by filter, order and page', async (t) => {
   const { server, get, library_id, run, secret } = await openShelf(t)
   const first = await get<List<Book>>('/api/v1/books')
   t.equal(first.status, 200)

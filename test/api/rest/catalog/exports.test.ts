@@ -10,7 +10,7 @@ import { until } from '#test/support/library-fixture.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const PATH = '/api/v1/user/exports/series'
 interface Export {

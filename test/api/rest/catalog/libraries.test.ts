@@ -19,7 +19,7 @@ import { findPool } from '#test/support/pool.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 async function openTestLibraries(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-libraries-'))
@@ -219,7 +219,7 @@ t.test('a library whose folder moved keeps its books', async (t) => {
   t.equal((await ask('PATCH', `/libraries/${json.id}`, { path: `${to}/a/1.cbz` })).status, 422)
 })
 
-t.test('scans over HTTP', async (t) => {
+t.test('scans are started, watched and canceled over HTTP', async (t) => {
   const server = await openTestLibraries(t)
   const { ask, folder, ended, database } = server
   const path = folder('comics', ['a/1.cbz', 'a/2.cbz', 'b/3.cbz'])

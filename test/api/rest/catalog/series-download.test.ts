@@ -104,7 +104,7 @@ t.test('a series as one zip', { timeout: 240_000 }, async (t) => {
   })
 })
 
-t.test('limits', async (t) => {
+t.test('a series that is too large is not sent as one zip', async (t) => {
   const server = await openLibraryServer(t, { 'Saga/1.cbz': comic('1'), 'Saga/2.cbz': comic('2') })
   const seriesId = (await server.books()).get('Saga/1.cbz')?.series_id as string
   const caller = await addCaller(server.database)

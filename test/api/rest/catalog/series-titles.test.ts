@@ -18,7 +18,7 @@ interface Started {
   tasksEnqueued: number
 }
 
-t.test('rules are checked where they are saved, and make titles again where somebody asks', { timeout: 240_000 }, async (t) => {
+t.test('rules are checked where they are saved, and make titles again where somebody asks', async (t) => {
   const server = await openTestServer(t, { routes: [...seriesTitleRoutes, ...libraryRoutes, ...taskRoutes] })
   const { database, adminToken: token } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })

@@ -5,8 +5,8 @@ import { coverPath } from '#core/covers/cover.ts'
 import { comic } from '#test/support/library-fixture.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
 
-t.setTimeout(240_000)
-t.test('thumbnails are drawn by tasks', { timeout: 240_000 }, async (t) => {
+t.setTimeout(60_000)
+t.test('thumbnails are drawn by tasks', async (t) => {
   const server = await openLibraryServer(t, {
     'One/1.cbz': comic('1'),
     'One/2.cbz': comic('2'),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openUserPluginServer, sendJson } from '#test/support/user-plugin-server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const TOKEN = 'tok-5f2a-very-secret-one'
 /** Recommends what the address of the configuration answers. */

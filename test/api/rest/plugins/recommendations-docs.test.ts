@@ -9,7 +9,7 @@ import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { PROVIDER, PROVIDER_MANIFEST } from '#test/support/matching-server.ts'
 import { until } from '#test/support/user-plugin-server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const RECOMMENDER = `export default { recommendations: { get: () => ({ recommendations: [
   { externalId: 'far', title: 'From far away', score: 0.5, reason: 'So.', basedOn: ['Berserk'] }] }) } }`

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { OAUTH, openUserPluginServer, RECOMMENDER, RECOMMENDER_MANIFEST, sendJson } from '#test/support/user-plugin-server.ts'
 
@@ -157,7 +158,7 @@ const MIGRATING = `export default {
     },
     dismiss() {} } }`
 
-t.test('data of a user who has disabled a plugin is migrated only when the user enables it again', async (t) => {
+t.test('data of a user who has disabled a plugin is migrated only when the user enables it again', onlyFull, async (t) => {
   const { ann, host, id: _, userId, way, database } = await openWithReaders(t)
   const data = (dataVersion: number, version = `1.${dataVersion}.0`) =>
     pluginOf(MIGRATING, { ...RECOMMENDER_MANIFEST, id: 'org.example.data', version, dataVersion, permissions: PERMISSIONS, config: SITE })

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { bodyOf, OAUTH, openUserPluginServer, sendJson } from '#test/support/user-plugin-server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const CLIENT = { clientId: 'carrel-of-a-test', clientSecret: 'a-client-secret-that-nobody-sees' }
 const base = { host: 'books.example.org' }
@@ -113,7 +113,7 @@ t.test('a reader signs in at a service', async (t) => {
   t.match(await host.credentials.reveal({ pluginId: id, userId }), { accessToken: 'token-number-1', refreshToken: 'renews-1' })
   t.match(await host.credentials.reveal({ pluginId: id, userId: null }), CLIENT)
 
-  t.test('once', async (t) => {
+  t.test('a state of signing in is valid once', async (t) => {
     const again = await back({ state: sent['state'] ?? '', code: 'a code' })
     t.equal(again.status, 400)
     t.match(again.text, /This sign-in is unknown/)
@@ -302,6 +302,7 @@ t.test('tokens are renewed before they end', async (t) => {
       .where('field', 'refreshToken')
       .update({ renewing_until: new Date(Date.now() + 10_000) })
     const waiting = call()
+    // The call waits by then.
     await sleep(500)
     await give(3_600)
     await waiting

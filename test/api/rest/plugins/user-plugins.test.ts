@@ -2,7 +2,7 @@ import t from 'tap'
 import { pluginOf } from '#test/support/plugins.ts'
 import { openUserPluginServer, sendJson } from '#test/support/user-plugin-server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 interface Own {
   pluginId: string

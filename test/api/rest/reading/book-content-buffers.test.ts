@@ -169,7 +169,7 @@ t.test('no client ever gets bytes of another page, and every buffer is given bac
   const check = (what: string, isRight: boolean) => {
     if (!isRight) wrong.push(what)
   }
-  const turns = sizeOf('requests of each client', { main: 25, full: 400 })
+  const turns = sizeOf('requests of each client', { main: 6, full: 400 })
 
   async function read(seed: number): Promise<void> {
     const client = new Client(port, headers)

@@ -91,7 +91,7 @@ async function openShelf(t: Test) {
   return { server, counts, database, folder, book, bytes, jpeg, fileName, cover, url, get }
 }
 
-t.test('pages over HTTP', async (t) => {
+t.test('pages of a book are sent over HTTP', async (t) => {
   const { get, jpeg, book, server, url } = await openShelf(t)
   const list = JSON.parse((await get('/pages')).bytes.toString()) as BookPage[]
   t.match(list, [
@@ -233,7 +233,7 @@ t.test('a link that takes the place of a book after the scan gives nothing away'
 /** Longer than permissions for covers are remembered. */
 const COVER_FRESH_MS = 300
 
-t.test('covers', async (t) => {
+t.test('covers of books and series are sent over HTTP', async (t) => {
   const { get, server, jpeg, book, cover, database, url } = await openShelf(t)
   const series = `${server.url}/api/v1/series/${book.series_id}/thumbnail`
   for (const path of [`${url}/thumbnail`, series]) {

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { bookRoutes } from '#api/rest/catalog/books.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { completeBooks, forgetProgress, saveProgress } from '#core/reading/progress-store.ts'
+import { sizeOf } from '#test/support/lane-size.ts'
 import { until } from '#test/support/library-fixture.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
@@ -166,7 +167,7 @@ t.test('a copy that follows the changes is always equal to the whole list', asyn
       const now = new Map((await list()).json.progress.map((one) => [one.bookId, one]))
       t.same(copy, now)
     }),
-    { numRuns: 30, seed: testSeed },
+    { numRuns: sizeOf('histories', { main: 10, full: 30 }), seed: testSeed },
   )
 })
 

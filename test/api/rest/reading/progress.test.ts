@@ -122,7 +122,7 @@ t.test('series and many at once, and the lists follow at once', async (t) => {
   t.same((await titles(`libraries/${library_id}/series/recently-updated`)).length, 2)
 })
 
-t.test('Readium readers', async (t) => {
+t.test('Readium readers keep their place in a book', async (t) => {
   const { ask, books } = await openShelf(t)
   const path = `books/${books[0]}/progression`
   t.equal((await ask('GET', path)).status, 204)
@@ -257,7 +257,7 @@ t.test('two devices at once, and nothing is lost or doubled', async (t) => {
   t.equal((await database('read_progress').where({ user_id: userId })).length, 4)
 })
 
-t.test('what cannot be', async (t) => {
+t.test('progress that cannot be is refused', async (t) => {
   const { ask, books, hidden, secret, pending } = await openShelf(t)
   const cases: [string, string, unknown, number][] = [
     ['PUT', `books/${books[0]}/progress`, { currentPage: 11 }, 422],

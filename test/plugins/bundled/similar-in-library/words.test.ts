@@ -1,6 +1,7 @@
 import t from 'tap'
 import { eachWord, WORD_BUCKETS } from '#plugins/bundled/similar-in-library/words.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 
 const wordsOf = (text: string, lengthMax = 1_000): number[] => {
   const found: number[] = []
@@ -32,7 +33,7 @@ t.test('scripts without spaces are split into pairs', async (t) => {
   t.equal(wordsOf('용의 기사').length, 2)
 })
 
-t.test('texts of any size and form are parsed fast', async (t) => {
+t.test('texts of any size and form are parsed fast', onlyCost, async (t) => {
   for (const text of [
     '<'.repeat(1e6),
     'a'.repeat(1e6),

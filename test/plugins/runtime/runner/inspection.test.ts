@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { sizeOf } from '#test/support/lane-size.ts'
+import { onlyFull, sizeOf } from '#test/support/lane-size.ts'
 
 t.setTimeout(120_000)
 
@@ -50,7 +50,7 @@ t.test('nor does one that is closed just after its debugger has disconnected', a
   t.equal(await run(debug), String(TURNS))
 })
 
-t.test('nor one that exceeds a limit after that', async (t) => {
+t.test('nor one that exceeds a limit after that', onlyFull, async (t) => {
   const debug = `enable(inspection); inspection.begin(); const sandbox = await opening; call(sandbox, 'spin'); await sleep(5)
     inspection.detach(); await answered; sandbox.close()`
   t.equal(await run(debug), String(TURNS))

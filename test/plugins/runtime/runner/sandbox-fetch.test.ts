@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { BUDGET, openGuests } from '#test/support/guests.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(60_000)
 
 const openGuest = (t: Test, functions: string) => openGuests(t).open(functions, { memoryMbMax: 128, resultLengthMax: 5_000_000 })
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
 
-t.setTimeout(120_000)
+t.setTimeout(60_000)
 
 const sandboxUrl = new URL('../../../../plugins/runtime/runner/sandbox.mjs', import.meta.url).href
 
@@ -61,6 +61,7 @@ t.test('an idle isolate has no timer', async (t) => {
     call(1, { cpuMs: 500, wallMs: 5_000 })
     await answered.promise
     const during = timers()
+    // The timer of the call would have run by then.
     await sleep(200)
     console.log(JSON.stringify([during, timers()]))`
   t.same(await run('(value) => value', code), [1, 0])
@@ -71,6 +72,7 @@ t.test('a call or an answer for an isolate that has just been ended is ignored',
     sandbox.close()
     call(1, { cpuMs: 500, wallMs: 5_000 })
     sandbox.reply(1, 'ok', 'null')
+    // An error of the late answer would have ended the process by then.
     await sleep(300)
     console.log(JSON.stringify('runs'))`
   t.equal(await run('(value) => value', code), 'runs')

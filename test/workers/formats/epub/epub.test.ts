@@ -5,11 +5,11 @@ import type { Analysis } from '#core/fields/analysis.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
 import { analyzeBytes as analyze, coloredPicture as picture } from '#test/support/epub-analysis.ts'
 import { buildComicEpub, buildEpub, imagePage, svgPage, textPage } from '#test/support/epub-builder.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 import { resolveHref } from '#workers/formats/epub/epub-package.ts'
 
 const folder = t.testdir()
-
 /** Type and severity of each problem. */
 const faults = (book: Pick<Analysis, 'problems'>) => book.problems.map((problem) => [problem.type, problem.fatal])
 
@@ -386,7 +386,7 @@ t.test('hrefs never leave the archive', async (t) => {
   for (const [href, path] of cases) t.equal(resolveHref(href, 'OPS/text/a.xhtml'), path, href)
 })
 
-t.test('thousands of chapters are fast', async (t) => {
+t.test('thousands of chapters are fast', onlyCost, async (t) => {
   const numbers = Array.from({ length: 5000 }, (_, index) => index)
   const bytes = buildEpub({
     manifest: numbers.map((n) => `<item id="c${n}" href="C${n}.xhtml" media-type="application/xhtml+xml"/>`).join(''),

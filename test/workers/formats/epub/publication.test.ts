@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import type { Publication } from '#core/reading/publication.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
+import { someOf } from '#test/support/lane-size.ts'
 import { buildNovel } from '#test/support/readable-books.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 import { analyze } from '#workers/formats/analyze.ts'
@@ -148,7 +149,7 @@ t.test('the contents that the spine names, whatever their media type', async (t)
   t.same(await titles(item('a', 'application/x-dtbncx+xml'), 'c1', two), ['A'], 'a reference to a chapter')
 })
 
-t.test('hostile contents', async (t) => {
+t.test('hostile tables of contents are bounded', async (t) => {
   const deep = '<ol><li><a href="c1.xhtml">x</a>'.repeat(45) + '</li></ol>'.repeat(45)
   const many = `<ol>${'<li><a href="c1.xhtml">x</a></li>'.repeat(30_000)}</ol>`
   const nav = (list: string) =>
@@ -214,7 +215,7 @@ t.test('names, paths and contents of a book are bounded together, before anythin
       files: { 'toc.ncx': `<ncx><navMap>${navPoint.repeat(6_700)}</navMap></ncx>` },
     }),
   }
-  for (const [name, bytes] of Object.entries(hostile)) {
+  for (const [name, bytes] of someOf('packages', Object.entries(hostile), 2)) {
     const path = write(bytes)
     t.match(
       await readPublication({ root: folder, path }),

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { fileAt } from '#test/support/file-at.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { buildPdf, endlessPage } from '#test/support/pdf-builder.ts'
 import type { DrawingOutcome, DrawPdfPage } from '#workers/drawing.ts'
 import { analyzePdf } from '#workers/formats/pdf/pdf-analysis.ts'
@@ -51,7 +52,7 @@ t.test('another process describes a PDF and draws its cover, as this thread woul
   }
 })
 
-t.test('a process that is lost while it draws has described the document', async (t) => {
+t.test('a process that is lost while it draws has described the document', onlyFull, async (t) => {
   const { draw, outcomes } = open(t, { coverDeadlineMs: 4_000 })
   await analyzePdf(fileAt(save(buildPdf({ pages: [{}] }))), draw)
   const file = fileAt(save(buildPdf({ pages: [endlessPage, { width: 600, height: 300 }], title: 'Endless' })))
@@ -67,11 +68,12 @@ t.test('a process that is lost while it draws has described the document', async
   t.same(again, book, 'and the document is described here')
 })
 
-t.test('a process that is killed from outside does not count, and another one describes the document', async (t) => {
+t.test('a process that is killed from outside does not count, and another one describes the document', onlyFull, async (t) => {
   const { pool, draw, outcomes } = open(t)
   await analyzePdf(fileAt(save(buildPdf({ pages: [{}] }))), draw)
   const slow = { content: 'q 1 0 0 1 1 1 cm 0 0 600 700 re 0 0 5 5 re f* Q\n'.repeat(10_000) }
   const analyzed = analyzePdf(fileAt(save(buildPdf({ pages: [slow], title: 'Slow' }))), draw)
+  // The page is being drawn by then.
   await new Promise((resolve) => setTimeout(resolve, 150))
   for (const pid of pool.pids()) process.kill(pid, 'SIGKILL')
   const book = await analyzed

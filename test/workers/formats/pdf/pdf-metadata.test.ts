@@ -35,7 +35,7 @@ t.test('titles that programs left are none', async (t) => {
   }
 })
 
-t.test('titles', async (t) => {
+t.test('titles of a PDF are kept, but for those that programs left there', async (t) => {
   for (const title of [
     'Node.js',
     'ASP.NET',

@@ -5,7 +5,7 @@ import t from 'tap'
 import type { LibraryFile, PageOutcome } from '#core/fields/analysis.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
 import { fileAt } from '#test/support/file-at.ts'
-import { onlyFull } from '#test/support/lane-size.ts'
+import { onlyCost } from '#test/support/lane-size.ts'
 import { buildPdf, type PdfPage } from '#test/support/pdf-builder.ts'
 import { BookProblem } from '#workers/book-problem.ts'
 import { drawPdfPage } from '#workers/formats/pdf/pdf.ts'
@@ -207,7 +207,6 @@ t.test('broken files have a problem, never an exception', async (t) => {
 
 t.test('no damaged byte crashes it', async (t) => {
   const good = buildPdf({ pages: [{ text: 'a' }, { text: 'b' }], title: 'T' })
-  const started = processCpuMs()
   let opened = 0
   for (let at = 0; at < good.length; at += 7) {
     const bytes = Buffer.from(good)
@@ -217,7 +216,6 @@ t.test('no damaged byte crashes it', async (t) => {
     t.ok(book.pageCount > 0 || book.problems[0]?.fatal, `byte ${at}`)
   }
   t.ok(opened > 100, `${opened} opened all the same`)
-  t.ok(processCpuMs() - started < 30_000)
 })
 
 t.test('pages that need too much', async (t) => {
@@ -257,11 +255,8 @@ t.test('endless work is stopped, and timers of the thread fire meanwhile', async
     const handle = await openPdf(fileAt(save(buildPdf({ pages: [{ content }, { text: 'quick' }] }))))
     let ticks = 0
     const timer = setInterval(() => ticks++, 5)
-    const started = processCpuMs()
     await t.rejects(renderPage(handle.document, 0, 400, { deadlineMs: 300 }), { message: /too long/ }, name)
-    const took = processCpuMs() - started
     clearInterval(timer)
-    t.ok(took < 10_000, `${name}: ${took.toFixed(0)} ms`)
     t.ok(ticks > 0, `${name}: ${ticks} ticks`)
     t.same((await renderPage(handle.document, 1, 400)).height, 400, 'other pages can still be drawn')
     await handle.close()
@@ -287,7 +282,7 @@ t.test('a file that shrinks while it is open fails without hanging', async (t) =
   t.same(refusal(await renderPdfPage({ ...fileAt(path), index: 0, longestSide: 100 })), ['other', true])
 })
 
-t.test('thousands of pages', onlyFull, async (t) => {
+t.test('a PDF of thousands of pages is analyzed soon', onlyCost, async (t) => {
   const path = save(buildPdf({ pages: Array.from({ length: 5200 }, (_, index) => ({ width: 100 + (index % 50), text: `${index}` })) }))
   const started = processCpuMs()
   const book = await analyzePdf(fileAt(path))

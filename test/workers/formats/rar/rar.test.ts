@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import type { Page } from '#core/fields/analysis.ts'
-import { findCorpus } from '#test/support/corpus.ts'
+import { findOutsideCorpus } from '#test/support/corpus.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { numberedPages } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
@@ -14,7 +14,7 @@ import { analyze } from '#workers/formats/analyze.ts'
 import { extractRar, listRar, type RarEntry } from '#workers/formats/rar/rar.ts'
 import { extractRarPages, readRarPage } from '#workers/formats/rar/rar-page.ts'
 
-const corpus = findCorpus()
+const corpus = findOutsideCorpus()
 const execFileAsync = promisify(execFile)
 
 function write(folder: string, name: string, bytes: Uint8Array): string {

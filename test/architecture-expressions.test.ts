@@ -73,7 +73,7 @@ const MADE_LATER: [path: RegExp, reason: string][] = [
   [/^plugins\/bundled\/[\w-]+\/(records\.ts|main\.js)$/, 'constants of the file; runs in the isolate of the plugin'],
   [/^core\/catalog\/search-query\.ts$/, 'only its syntax is checked: it is never applied to a text'],
   [/^plugins\/host\/results\.ts$/, 'the names of members in schemas of the same file: one class of characters between ^ and $'],
-  [/^plugins\/runtime\/runner\/web\.js$/, 'a copy of an expression of the code in the same isolate'],
+  [/^plugins\/runtime\/(guest\/web\/clone\.ts|runner\/bundled\/web\/main\.js)$/, 'a copy of an expression of the code in the same isolate'],
   [/^plugins\/devkit\//, OWN_FILES],
 ]
 

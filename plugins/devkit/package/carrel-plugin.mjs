@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+// @ts-check
 // `carrel-plugin` as an installed package: checks the Node version and runs the build.
 
 /** The addon of the sandbox is built for this version and newer ones. */

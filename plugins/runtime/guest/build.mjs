@@ -1,5 +1,7 @@
 // @ts-check
+import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
@@ -14,6 +16,8 @@ import { build } from 'esbuild'
 const FOLDER = path.dirname(fileURLToPath(import.meta.url))
 const BANNER =
   '// biome-ignore-all lint: built from its sources\n// biome-ignore-all format: built from its sources\n// biome-ignore-all assist: built from its sources'
+
+const LICENSE = readFileSync(createRequire(import.meta.url).resolve('whatwg-url/LICENSE.txt'), 'utf8')
 
 /** Their entries and outputs. The value of a script with `start` is that function; the others run at once. */
 export const SCRIPTS = [
@@ -63,7 +67,7 @@ export async function buildScript({ entry, hasStart }) {
     target: 'es2024',
     platform: 'neutral',
     charset: 'utf8',
-    banner: { js: hasStart ? `${BANNER}\n;(function (module) {` : BANNER },
+    banner: { js: `${BANNER}${entry.startsWith('web/') ? `\n/* Contains whatwg-url.\n\n${LICENSE}*/` : ''}${hasStart ? '\n;(function (module) {' : ''}` },
     footer: { js: hasStart ? 'return module.exports.start\n})({})' : '' },
     plugins: [standIns],
     write: false,

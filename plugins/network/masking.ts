@@ -44,7 +44,9 @@ const base64Of = (bytes: Buffer): string[] =>
 /** As written by services; a service may also have read the bytes of a header or a URL in the wrong charset. */
 function spellingsOf(secret: string): Spelling[] {
   const isAscii = /^[\0-\x7f]*$/.test(secret)
-  const plain = isAscii ? [secret] : [secret, Buffer.from(secret, 'utf8').toString('latin1'), Buffer.from(secret, 'latin1').toString('utf8')]
+  const plain = isAscii
+    ? [secret]
+    : [secret, Buffer.from(secret, 'utf8').toString('latin1'), Buffer.from(secret, 'latin1').toString('utf8')]
   const bytes = isAscii ? [Buffer.from(secret)] : [Buffer.from(secret, 'utf8'), Buffer.from(secret, 'latin1')]
   const base64 = bytes.flatMap(base64Of).flatMap((digits) => [digits, digits.replaceAll('+', '-').replaceAll('/', '_')])
   // A plus sign is a space in a form or in a query.
@@ -74,9 +76,9 @@ const JSON_ESCAPE = /\\(?:u[0-9a-f]{4}|.)/gi
 const PERCENT_ESCAPE = /%[0-9a-f]{2}/gi
 const JSON_LETTERS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
-function characterOf(escape: string): string {
-  if (escape.length === 2) return JSON_LETTERS[escape[1] as string] ?? (escape[1] as string)
-  return String.fromCharCode(Number.parseInt(escape.replace(/^%|^\\u/i, ''), 16))
+function characterOf(written: string): string {
+  if (written.length === 2) return JSON_LETTERS[written[1] as string] ?? (written[1] as string)
+  return String.fromCharCode(Number.parseInt(written.replace(/^%|^\\u/i, ''), 16))
 }
 
 /** A text after decoding its escapes. */
@@ -92,10 +94,10 @@ function* decode(text: string, escapes: RegExp): Generator<undefined, View> {
   const removed: number[] = []
   const parts: string[] = []
   let [end, gone] = [0, 0]
-  for (const { 0: escape, index } of text.matchAll(escapes)) {
-    parts.push(text.slice(end, index), characterOf(escape))
-    end = index + escape.length
-    gone += escape.length - 1
+  for (const { 0: written, index } of text.matchAll(escapes)) {
+    parts.push(text.slice(end, index), characterOf(written))
+    end = index + written.length
+    gone += written.length - 1
     places.push(end - gone)
     removed.push(gone)
     if (places.length % DECODED_MAX === 0) yield

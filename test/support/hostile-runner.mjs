@@ -1,4 +1,3 @@
-// @ts-check
 /**
  * A compromised runner: it implements the protocol and violates it in the way that the called function names. It starts like the real one, with the
  * same permissions.

@@ -14,7 +14,7 @@ interface Problem {
   wait?: number | null
 }
 
-export function sendResult(id: number, value: unknown): void {
+export function sendResult(id: number, value: unknown) {
   let text: unknown
   try {
     text = stringify(value)

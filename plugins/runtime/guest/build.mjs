@@ -67,7 +67,9 @@ export async function buildScript({ entry, hasStart }) {
     target: 'es2024',
     platform: 'neutral',
     charset: 'utf8',
-    banner: { js: `${BANNER}${entry.startsWith('web/') ? `\n/* Contains whatwg-url.\n\n${LICENSE}*/` : ''}${hasStart ? '\n;(function (module) {' : ''}` },
+    banner: {
+      js: `${BANNER}${entry.startsWith('web/') ? `\n/* Contains whatwg-url.\n\n${LICENSE}*/` : ''}${hasStart ? '\n;(function (module) {' : ''}`,
+    },
     footer: { js: hasStart ? 'return module.exports.start\n})({})' : '' },
     plugins: [standIns],
     write: false,

@@ -15,7 +15,7 @@ import {
 import type { Call } from './call.ts'
 import { limits } from './channel.ts'
 import { ask, closedProblem, problem, tell } from './host-calls.ts'
-import { web, type WebGlobals } from './web-globals.ts'
+import { type WebGlobals, web } from './web-globals.ts'
 
 /** Of a log line, and of the data beside it. */
 const LINE_LENGTH_MAX = 2_048

@@ -1,5 +1,5 @@
-import { apply, create, defineProperty, freeze, GuestError, ownKeys, parse, settle, split } from './built-ins.ts'
 import { sendFailure, sendProblem, sendResult } from './answers.ts'
+import { apply, create, defineProperty, freeze, GuestError, ownKeys, parse, settle, split } from './built-ins.ts'
 import { type Call, calls } from './call.ts'
 import { limits } from './channel.ts'
 import { makeContext } from './context.ts'
@@ -53,7 +53,7 @@ export function definePlugin(plugin: unknown): string {
 }
 
 /** Calls a function by its name. @param contextText the data of the context of a plugin, as JSON */
-export function runCall(id: number, name: string, text: string, contextText: unknown): void {
+export function runCall(id: number, name: string, text: string, contextText: unknown) {
   const handler = handlers?.[name]
   if (handler === undefined) return sendProblem(id, { code: 'not_implemented', message: `The program has no function "${name}".` })
   const call = beginCall(id)

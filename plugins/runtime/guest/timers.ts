@@ -1,5 +1,5 @@
 import { create, GuestError, NativeRangeError, toText } from './built-ins.ts'
-import { calls, type Call } from './call.ts'
+import { type Call, calls } from './call.ts'
 import { post } from './channel.ts'
 
 /** Concurrent timers of one isolate: enough for deadlines and pauses. */

@@ -26,7 +26,8 @@ function compile(template: unknown): Run {
   const { tree, called } = readTemplate(template)
   // An environment with only the used helpers: each rendering wraps every helper, which takes longer than the rendering.
   const own = Handlebars.create()
-  own.helpers = Object.fromEntries([...SECTIONS, ...called].map((name) => [name, Handlebars.helpers[name]]))
+  const helpers = Object.fromEntries([...SECTIONS, ...called].map((name) => [name, Handlebars.helpers[name]]))
+  Object.assign(own, { helpers })
   const run: Run = own.compile(tree, { knownHelpers, knownHelpersOnly: true })
   kept.set(template, run)
   if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value)
@@ -68,8 +69,7 @@ function bridge(given: unknown): void {
 function watched(value: object, path: string, trace: Trace): object {
   return new Proxy(value, {
     get(target, key) {
-      if (typeof key === 'symbol' || key === 'toJSON' || (Array.isArray(target) && key in Array.prototype))
-        return Reflect.get(target, key)
+      if (typeof key === 'symbol' || key === 'toJSON' || (Array.isArray(target) && key in Array.prototype)) return Reflect.get(target, key)
       if (!Object.hasOwn(target, key)) {
         trace.miss(join(path, key))
         return undefined

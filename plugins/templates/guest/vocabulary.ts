@@ -147,7 +147,8 @@ function each(this: unknown, items: unknown, options: Options): string {
 const HELPERS: Record<string, (this: unknown, ...given: never[]) => unknown> = {
   lowercase: (value: unknown) => show(value).toLowerCase(),
   uppercase: (value: unknown) => show(value).toUpperCase(),
-  capitalize: (value: unknown) => show(value).replace(/(^|[\s-])(\p{L})/gu, (_, before: string, letter: string) => before + letter.toUpperCase()),
+  capitalize: (value: unknown) =>
+    show(value).replace(/(^|[\s-])(\p{L})/gu, (_, before: string, letter: string) => before + letter.toUpperCase()),
   trim: (value: unknown) => show(value).trim(),
   truncate: (value: unknown, length: unknown, suffix: unknown) => {
     const [whole, most] = [[...show(value)], typeof length === 'number' ? length : 100]
@@ -155,7 +156,8 @@ const HELPERS: Record<string, (this: unknown, ...given: never[]) => unknown> = {
       ? whole.join('')
       : whole.slice(0, Math.max(0, most)).join('').trimEnd() + (typeof suffix === 'string' ? suffix : '...')
   },
-  replace: (value: unknown, search: unknown, replacement: unknown) => replaceAll(value, search, typeof replacement === 'object' ? '' : replacement),
+  replace: (value: unknown, search: unknown, replacement: unknown) =>
+    replaceAll(value, search, typeof replacement === 'object' ? '' : replacement),
   split: (value: unknown, separator: unknown, index: unknown) => {
     const parts = show(value).split(typeof separator === 'string' ? separator : ',')
     return typeof index === 'number' ? (parts.at(index) ?? '') : parts
@@ -202,4 +204,3 @@ Handlebars.registerHelper(HELPERS as Handlebars.HelperDeclareSpec)
 export const KNOWN = [...new Set([...BLOCKS, ...Object.keys(HELPERS)])]
 export const knownHelpers = Object.fromEntries(KNOWN.map((name) => [name, true]))
 export const isKnown = (name: string): boolean => Object.hasOwn(knownHelpers, name)
-

@@ -3,7 +3,7 @@ import { DOMException } from './dom-exception.ts'
 const { apply, defineProperty } = Reflect
 const Buffer = ArrayBuffer
 const { isView } = ArrayBuffer
-const { toString } = Object.prototype
+const kindOf = Object.prototype.toString
 
 const ERRORS = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError]
 const BOXES = ['[object Number]', '[object String]', '[object Boolean]']
@@ -69,7 +69,7 @@ class Cloning {
   }
 
   #copyOfObject(one: object): object {
-    const kind = apply(toString, one, [])
+    const kind = apply(kindOf, one, [])
     if (BOXES.includes(kind)) return this.#keep(one, Object(one.valueOf()))
     if (one instanceof Promise || one instanceof WeakMap || one instanceof WeakSet || one instanceof WeakRef) throw cannot(kind)
     const copy = this.#keep(one, {})

@@ -125,12 +125,12 @@ interface ResponseOptions {
 }
 
 export class Response extends Body {
-  readonly #status
-  readonly #statusText
-  readonly #headers
-  readonly #url
-  readonly #retryAfterSeconds
-  readonly #type
+  readonly #status: number
+  readonly #statusText: string
+  readonly #headers: Headers
+  readonly #url: string
+  readonly #retryAfterSeconds: number | null
+  readonly #type: string
 
   constructor(body?: unknown, init?: ResponseOptions | null) {
     const { status: given = 200, statusText = '', headers, [answered]: answer } = init ?? {}

@@ -9,7 +9,7 @@ function nameOf(given: unknown): string {
   return name.toLowerCase()
 }
 
-function valueOf(given: unknown): string {
+function lineOf(given: unknown): string {
   const value = `${given}`.replace(/^[\t\n\r ]+/, '')
   let end = value.length
   while (end > 0 && '\t\n\r '.includes(value[end - 1] as string)) end -= 1
@@ -50,7 +50,7 @@ export class Headers {
   append(given: unknown, value: unknown): void {
     const name = nameOf(given)
     const before = this.#values.get(name)
-    this.#values.set(name, before === undefined ? valueOf(value) : `${before}, ${valueOf(value)}`)
+    this.#values.set(name, before === undefined ? lineOf(value) : `${before}, ${lineOf(value)}`)
   }
 
   delete(name: unknown): void {
@@ -71,7 +71,7 @@ export class Headers {
   }
 
   set(name: unknown, value: unknown): void {
-    this.#values.set(nameOf(name), valueOf(value))
+    this.#values.set(nameOf(name), lineOf(value))
   }
 
   forEach(run: (value: string, name: string, all: this) => void, self?: unknown): void {

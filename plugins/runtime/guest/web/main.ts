@@ -1,7 +1,7 @@
 import { AbortController, AbortSignal, makeSignal } from './abort.ts'
 import { structuredClone } from './clone.ts'
 import { DOMException } from './dom-exception.ts'
-import { makeResponse, Request, readArguments, Response } from './fetch.ts'
+import { makeResponse, Request, Response, readArguments } from './fetch.ts'
 import { FormData } from './form-data.ts'
 import { Headers } from './headers.ts'
 import { atob, btoa, TextDecoder, TextEncoder } from './text.ts'
@@ -10,7 +10,19 @@ import { URL, URLSearchParams } from './url.ts'
 
 /** The part of the web platform that V8 alone lacks and that HTTP libraries need. It is in the realm of the guest, which can harm only itself. */
 const GLOBALS = {
-  ...{ URL, URLSearchParams, DOMException, TextEncoder, TextDecoder, btoa, atob, structuredClone, setTimeout, clearTimeout, queueMicrotask },
+  ...{
+    URL,
+    URLSearchParams,
+    DOMException,
+    TextEncoder,
+    TextDecoder,
+    btoa,
+    atob,
+    structuredClone,
+    setTimeout,
+    clearTimeout,
+    queueMicrotask,
+  },
   ...{ AbortSignal, AbortController, Headers, Request, Response, FormData },
 }
 

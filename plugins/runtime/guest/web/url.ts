@@ -103,6 +103,7 @@ export class URL {
   #params: URLSearchParams | null = null
 
   static {
+    // biome-ignore lint/complexity/noThisInStatic: bundles rename classes that refer to themselves
     for (const name of ['href', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'] as const)
       Object.defineProperty(this.prototype, name, {
         get(this: URL) {

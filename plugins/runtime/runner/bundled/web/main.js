@@ -2019,7 +2019,7 @@ init_dom_exception();
 var { apply: apply2, defineProperty } = Reflect;
 var Buffer2 = ArrayBuffer;
 var { isView } = ArrayBuffer;
-var { toString } = Object.prototype;
+var kindOf = Object.prototype.toString;
 var ERRORS = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError];
 var BOXES = ["[object Number]", "[object String]", "[object Boolean]"];
 var cannot = (what) => new DOMException(`${what} cannot be copied.`, "DataCloneError");
@@ -2075,7 +2075,7 @@ var Cloning = class {
     return copy;
   }
   #copyOfObject(one) {
-    const kind = apply2(toString, one, []);
+    const kind = apply2(kindOf, one, []);
     if (BOXES.includes(kind)) return this.#keep(one, Object(one.valueOf()));
     if (one instanceof Promise || one instanceof WeakMap || one instanceof WeakSet || one instanceof WeakRef) throw cannot(kind);
     const copy = this.#keep(one, {});
@@ -2389,7 +2389,7 @@ function nameOf(given) {
   if (!isToken(name)) throw new TypeError(`"${name.slice(0, 64)}" is not a header name.`);
   return name.toLowerCase();
 }
-function valueOf(given) {
+function lineOf(given) {
   const value = `${given}`.replace(/^[\t\n\r ]+/, "");
   let end = value.length;
   while (end > 0 && "	\n\r ".includes(value[end - 1])) end -= 1;
@@ -2422,7 +2422,7 @@ var Headers = class {
   append(given, value) {
     const name = nameOf(given);
     const before = this.#values.get(name);
-    this.#values.set(name, before === void 0 ? valueOf(value) : `${before}, ${valueOf(value)}`);
+    this.#values.set(name, before === void 0 ? lineOf(value) : `${before}, ${lineOf(value)}`);
   }
   delete(name) {
     this.#values.delete(nameOf(name));
@@ -2438,7 +2438,7 @@ var Headers = class {
     return this.#values.has(nameOf(name));
   }
   set(name, value) {
-    this.#values.set(nameOf(name), valueOf(value));
+    this.#values.set(nameOf(name), lineOf(value));
   }
   forEach(run, self) {
     for (const [name, value] of this) run.call(self, value, name, this);
@@ -2619,7 +2619,19 @@ function makeResponse({ status, url, headers, body, retryAfterSeconds }) {
 // web/main.ts
 init_text();
 var GLOBALS = {
-  ...{ URL, URLSearchParams, DOMException, TextEncoder, TextDecoder, btoa, atob, structuredClone, setTimeout, clearTimeout, queueMicrotask },
+  ...{
+    URL,
+    URLSearchParams,
+    DOMException,
+    TextEncoder,
+    TextDecoder,
+    btoa,
+    atob,
+    structuredClone,
+    setTimeout,
+    clearTimeout,
+    queueMicrotask
+  },
   ...{ AbortSignal, AbortController, Headers, Request, Response, FormData }
 };
 function start(timers2) {

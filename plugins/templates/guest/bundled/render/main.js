@@ -388,7 +388,8 @@
     }
     const { tree, called } = readTemplate(template);
     const own2 = Handlebars.create();
-    own2.helpers = Object.fromEntries([...SECTIONS, ...called].map((name) => [name, Handlebars.helpers[name]]));
+    const helpers = Object.fromEntries([...SECTIONS, ...called].map((name) => [name, Handlebars.helpers[name]]));
+    Object.assign(own2, { helpers });
     const run = own2.compile(tree, { knownHelpers, knownHelpersOnly: true });
     kept.set(template, run);
     if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value);
@@ -421,8 +422,7 @@
   function watched(value, path, trace) {
     return new Proxy(value, {
       get(target, key) {
-        if (typeof key === "symbol" || key === "toJSON" || Array.isArray(target) && key in Array.prototype)
-          return Reflect.get(target, key);
+        if (typeof key === "symbol" || key === "toJSON" || Array.isArray(target) && key in Array.prototype) return Reflect.get(target, key);
         if (!Object.hasOwn(target, key)) {
           trace.miss(join(path, key));
           return void 0;

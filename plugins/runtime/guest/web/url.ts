@@ -98,23 +98,14 @@ function pairsOf(given: object): [string, string][] {
   })
 }
 
+let implOf: (url: URL) => URLImpl
+
 export class URL {
   readonly #impl: URLImpl
   #params: URLSearchParams | null = null
 
   static {
-    // biome-ignore lint/complexity/noThisInStatic: bundles rename classes that refer to themselves
-    for (const name of ['href', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'] as const)
-      Object.defineProperty(this.prototype, name, {
-        get(this: URL) {
-          return this.#impl[name]
-        },
-        set(this: URL, text: unknown) {
-          this.#impl[name] = textOf(text)
-        },
-        enumerable: true,
-        configurable: true,
-      })
+    implOf = (url) => url.#impl
   }
 
   declare href: string
@@ -167,3 +158,15 @@ export class URL {
 
 /** Bundles rename classes that refer to themselves, and guests see their names. */
 const makeUrl = (address: unknown, base: unknown): URL => new URL(address, base)
+
+for (const name of ['href', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'] as const)
+  Object.defineProperty(URL.prototype, name, {
+    get(this: URL) {
+      return implOf(this)[name]
+    },
+    set(this: URL, text: unknown) {
+      implOf(this)[name] = textOf(text)
+    },
+    enumerable: true,
+    configurable: true,
+  })

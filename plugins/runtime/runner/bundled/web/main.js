@@ -2222,21 +2222,12 @@ function pairsOf(given) {
     return [textOf(name), textOf(value)];
   });
 }
+var implOf;
 var URL = class {
   #impl;
   #params = null;
   static {
-    for (const name of ["href", "protocol", "username", "password", "host", "hostname", "port", "pathname", "search", "hash"])
-      Object.defineProperty(this.prototype, name, {
-        get() {
-          return this.#impl[name];
-        },
-        set(text) {
-          this.#impl[name] = textOf(text);
-        },
-        enumerable: true,
-        configurable: true
-      });
+    implOf = (url) => url.#impl;
   }
   constructor(address, base) {
     this.#impl = new (engine()).implementation(null, [textOf(address), optional(base)]);
@@ -2268,6 +2259,17 @@ var URL = class {
   }
 };
 var makeUrl = (address, base) => new URL(address, base);
+for (const name of ["href", "protocol", "username", "password", "host", "hostname", "port", "pathname", "search", "hash"])
+  Object.defineProperty(URL.prototype, name, {
+    get() {
+      return implOf(this)[name];
+    },
+    set(text) {
+      implOf(this)[name] = textOf(text);
+    },
+    enumerable: true,
+    configurable: true
+  });
 
 // web/body.ts
 var { isView: isView3 } = ArrayBuffer;

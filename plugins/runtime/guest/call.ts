@@ -1,4 +1,3 @@
-import type { HostCall } from './host-calls.ts'
 import type { Signal } from './web-globals.ts'
 
 /** A running call of a function of the guest. */
@@ -14,6 +13,18 @@ export interface Call {
   letters: number
   signal: Signal | null
   fail: (error: unknown) => void
+}
+
+/** A request of a plugin to the server. */
+export interface HostCall {
+  kind: string
+  text: string
+  call: Call
+  resolve: (answer: never) => void
+  reject: (error: Error) => void
+  next: HostCall | null
+  /** Has the stack of the caller. */
+  caller: Error
 }
 
 export const calls = {

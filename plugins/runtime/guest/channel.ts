@@ -3,7 +3,7 @@ import { parse } from './built-ins.ts'
 /** Sends a message to the runner. Only the prelude holds it, and it passes only strings of limited length. */
 export type Post = (kind: string, id: number, text: string, call?: number, wanted?: string) => void
 
-export interface Limits {
+interface Limits {
   resultLength: number
   /** By the kind of a host call. */
   requestLengths: Record<string, number>

@@ -1,18 +1,6 @@
 import { create, GuestError, GuestPromise, indexOf, parse, slice, stringify, textOr } from './built-ins.ts'
-import { type Call, calls } from './call.ts'
+import { type Call, calls, type HostCall } from './call.ts'
 import { limits, post } from './channel.ts'
-
-/** A request of a plugin to the server. */
-export interface HostCall {
-  kind: string
-  text: string
-  call: Call
-  resolve: (answer: never) => void
-  reject: (error: Error) => void
-  next: HostCall | null
-  /** Has the stack of the caller. */
-  caller: Error
-}
 
 const pending: Record<number, HostCall> = create(null)
 let lastId = 0

@@ -8,6 +8,10 @@ const paramsEngine = (): typeof import('whatwg-url/lib/URLSearchParams-impl.js')
 const textOf = (given: unknown): string => `${given as string}`.toWellFormed()
 const optional = (given: unknown): string | undefined => (given === undefined ? undefined : textOf(given))
 
+/** whatwg-url reads characters of two units twice in a user name; they are percent-encoded, or decoded from it, wherever they stand. */
+const addressOf = (given: unknown): string => textOf(given).replace(/[\u{10000}-\u{10ffff}]/gu, encodeURIComponent)
+const baseOf = (given: unknown): string | undefined => (given === undefined ? undefined : addressOf(given))
+
 let fill: (params: URLSearchParams, impl: URLSearchParamsImpl) => void
 
 export class URLSearchParams {
@@ -120,15 +124,15 @@ export class URL {
   declare hash: string
 
   constructor(address: unknown, base?: unknown) {
-    this.#impl = new (engine().implementation)(null, [textOf(address), optional(base)])
+    this.#impl = new (engine().implementation)(null, [addressOf(address), baseOf(base)])
   }
 
   static canParse(address: unknown, base?: unknown): boolean {
-    return engine().implementation.canParse(textOf(address), optional(base))
+    return engine().implementation.canParse(addressOf(address), baseOf(base))
   }
 
   static parse(address: unknown, base?: unknown): URL | null {
-    return engine().implementation.canParse(textOf(address), optional(base)) ? makeUrl(address, base) : null
+    return engine().implementation.canParse(addressOf(address), baseOf(base)) ? makeUrl(address, base) : null
   }
 
   get origin(): string {
@@ -165,7 +169,7 @@ for (const name of ['href', 'protocol', 'username', 'password', 'host', 'hostnam
       return implOf(this)[name]
     },
     set(this: URL, text: unknown) {
-      implOf(this)[name] = textOf(text)
+      implOf(this)[name] = name === 'href' ? addressOf(text) : textOf(text)
     },
     enumerable: true,
     configurable: true,

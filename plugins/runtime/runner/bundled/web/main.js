@@ -2153,6 +2153,8 @@ var engine = () => require_URL_impl();
 var paramsEngine = () => require_URLSearchParams_impl();
 var textOf = (given) => `${given}`.toWellFormed();
 var optional = (given) => given === void 0 ? void 0 : textOf(given);
+var addressOf = (given) => textOf(given).replace(/[\u{10000}-\u{10ffff}]/gu, encodeURIComponent);
+var baseOf = (given) => given === void 0 ? void 0 : addressOf(given);
 var fill;
 var URLSearchParams = class {
   #impl;
@@ -2230,13 +2232,13 @@ var URL = class {
     implOf = (url) => url.#impl;
   }
   constructor(address, base) {
-    this.#impl = new (engine()).implementation(null, [textOf(address), optional(base)]);
+    this.#impl = new (engine()).implementation(null, [addressOf(address), baseOf(base)]);
   }
   static canParse(address, base) {
-    return engine().implementation.canParse(textOf(address), optional(base));
+    return engine().implementation.canParse(addressOf(address), baseOf(base));
   }
   static parse(address, base) {
-    return engine().implementation.canParse(textOf(address), optional(base)) ? makeUrl(address, base) : null;
+    return engine().implementation.canParse(addressOf(address), baseOf(base)) ? makeUrl(address, base) : null;
   }
   get origin() {
     return this.#impl.origin;
@@ -2265,7 +2267,7 @@ for (const name of ["href", "protocol", "username", "password", "host", "hostnam
       return implOf(this)[name];
     },
     set(text) {
-      implOf(this)[name] = textOf(text);
+      implOf(this)[name] = name === "href" ? addressOf(text) : textOf(text);
     },
     enumerable: true,
     configurable: true

@@ -34,7 +34,6 @@ const LISTED_BY_OUR_READER = new Set([
   'with data before it',
   'with data after it',
   'with a comment',
-  'with a comment that looks like an end record',
   'in 64 bits',
   'in 64 bits, with data before it',
   'with false fields of 64 bits',

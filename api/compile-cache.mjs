@@ -1,3 +1,4 @@
+// @ts-check
 // Fills Node's compile cache before the server starts, if its code has changed. Plain JavaScript, for the launcher and benchmarks.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -1,3 +1,4 @@
+// @ts-check
 // Exit codes of the server. Plain JavaScript: launch.mjs reads them on Node 20, before packages are installed.
 
 /**

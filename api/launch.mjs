@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+// @ts-check
 // Starts a program of this repository on a machine that has only Node 20 and npm: installs the packages if they do not match
 // the lock file, and runs the program on the pinned Node. Plain JavaScript, because it runs before anything is installed.
 //   node api/launch.mjs [--dev] [program] [arguments…]

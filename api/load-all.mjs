@@ -1,3 +1,4 @@
+// @ts-check
 // Loads all code of the server and its threads, then ends: see compile-cache.mjs. Modules that the server loads later must be listed
 // here too.
 import fs from 'node:fs'

@@ -1,3 +1,4 @@
+// @ts-check
 // How Node is started for the server. Separate from launch.mjs, so that benchmarks and tests start it the same way.
 import os from 'node:os'
 

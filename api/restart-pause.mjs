@@ -1,3 +1,4 @@
+// @ts-check
 // How long the launcher waits before it restarts a blocked server.
 
 const PAUSE_FIRST_MS = 1_000

@@ -1,3 +1,4 @@
+// @ts-check
 // Last task of the launcher: PostgreSQL must not outlive its server. A shell that watches the server does the same; the launcher is the
 // fallback if that shell was killed as well.
 import fs from 'node:fs'

@@ -4,12 +4,9 @@ import { readSources, sourcePaths } from '#test/support/architecture.ts'
 import { findTooLong } from '#test/support/lengths.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Written by programs, see .gitattributes. */
-const GENERATED = /^plugins\/(bundled\/[^/]+|templates\/guest\/rules)\/main\.js$/
-
 t.test('no function is longer than a screen, no class longer than a few', async (t) => {
   // Migrations are tables, and tests and benches read from top to bottom.
-  const paths = sourcePaths(root).filter((path) => !/^(test|bench|migrations)\//.test(path) && !GENERATED.test(path))
+  const paths = sourcePaths(root).filter((path) => !/^(test|bench|migrations)\//.test(path))
   t.ok(paths.length > 500, `${paths.length} files`)
   t.same(readSources(root, paths).flatMap(findTooLong), [])
 })

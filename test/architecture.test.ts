@@ -65,7 +65,7 @@ t.test('docs/architecture.md has the folders in the order that is enforced', asy
 
 t.test('every test mirrors a source file', async (t) => {
   const sources = sourcePaths(root)
-  const topics = new Set(sources.filter((path) => !path.startsWith('test/')).map((path) => path.replace(/\.(ts|mjs)$/, '')))
+  const topics = new Set(sources.filter((path) => !path.startsWith('test/')).map((path) => path.replace(/\.(ts|mjs|js)$/, '')))
   // Suites that cross the whole house rather than one file of it.
   const crossing = /^test\/(architecture|end-to-end|bad-input|crash|faults|restricted-user)(-[a-z-]+)?\.test\.ts$/
   const orphans = sources
@@ -103,6 +103,8 @@ t.test('broken rules of layout, naming and imports are found', async (t) => {
     ['core/foundation/text-utils.ts', '', /the name says nothing/],
     ['core/catalog/book.ts', 'const home = process.env.HOME', /reads process\.env/],
     ['core/catalog/book.ts', '\n'.repeat(500), /the limit is 400/],
+    ['core/catalog/book.js', '\n'.repeat(500), /the limit is 400/],
+    ['core/catalog/book.js', 'const one = 1', /begins without \/\/ @ts-check/],
     ['core/catalog/record.ts', `await trx('books').delete()`, /SQL belongs into/],
     ['api/rest/catalog/books.ts', 'await database.raw(`SELECT 1`)', /SQL belongs into/],
   ]

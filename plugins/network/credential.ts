@@ -1,6 +1,6 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import { BoundedCache } from '#core/foundation/bounded.ts'
-import { type Forms, formsOf, masking } from '#plugins/network/masking.ts'
+import { credentialSpellings, masking, type Spellings } from '#plugins/network/masking.ts'
 import { type Hop, refuse } from '#plugins/network/request.ts'
 
 /** Where a request contains a credential. */
@@ -83,15 +83,15 @@ function readObject(text: string): object | null {
   }
 }
 
-/** Forms of credentials in use: some hundred pieces each, thousands for a signed token of 10,000 characters, and a table of a megabyte. */
-const FORMS_KEPT = 16
-const FORMS_BYTES_MAX = 32 * 1024 * 1024
-/** With its characters, places and the entry of a map. */
-const PIECE_BYTES = 400
-const kept = new BoundedCache<Forms>({
-  bytesMax: FORMS_BYTES_MAX,
-  entriesMax: FORMS_KEPT,
-  bytesOf: ({ pieces, known }) => known.byteLength + pieces.size * PIECE_BYTES,
+/** Spellings of credentials in use: about ten for each secret, a hundred thousand characters for a signed token of 10,000. */
+const SPELLINGS_KEPT = 16
+const SPELLINGS_BYTES_MAX = 32 * 1024 * 1024
+/** With two bytes for each character. */
+const CHARACTER_BYTES = 2
+const kept = new BoundedCache<Spellings>({
+  bytesMax: SPELLINGS_BYTES_MAX,
+  entriesMax: SPELLINGS_KEPT,
+  bytesOf: ({ length }) => length * CHARACTER_BYTES,
 })
 
 /** The credential with its place in the request, which identifies even a short one; for headers, the value alone, because the name is no secret. */
@@ -101,19 +101,19 @@ const inPlace = ({ place, name, value }: Credential): string[] => {
   return [`${name}=${value}`, `"${name}":"${value}"`, `"${name}": "${value}"`]
 }
 
-function keptForms(credential: Credential): Forms {
+function keptSpellings(credential: Credential): Spellings {
   const { place, name, value, secrets, wholes = [] } = credential
   const key = JSON.stringify([place, name, value, secrets, wholes])
   const known = kept.get(key)
   if (known) return known
-  const forms = formsOf(value, [...inPlace(credential), ...wholes], secrets)
-  kept.set(key, forms)
-  return forms
+  const spellings = credentialSpellings(value, [...inPlace(credential), ...wholes], secrets)
+  kept.set(key, spellings)
+  return spellings
 }
 
 /** Removes the credential from a text of the service, which may echo its request, as error pages do: the plugin must not see it. */
 export function withoutCredential(text: string, credential: Credential): string {
-  const work = masking(text, keptForms(credential))
+  const work = masking(text, keptSpellings(credential))
   for (;;) {
     const step = work.next()
     if (step.done) return step.value
@@ -122,7 +122,7 @@ export function withoutCredential(text: string, credential: Credential): string 
 
 /** The same for the largest responses; it yields the thread between parts. */
 export async function bodyWithoutCredential(text: string, credential: Credential): Promise<string> {
-  const work = masking(text, keptForms(credential))
+  const work = masking(text, keptSpellings(credential))
   for (;;) {
     const step = work.next()
     if (step.done) return step.value

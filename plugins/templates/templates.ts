@@ -57,10 +57,7 @@ const program: Program = {
   place: 'templates',
   sources: [
     { name: 'handlebars.js', code: readFileSync(require.resolve('handlebars/dist/handlebars.min.js'), 'utf8') },
-    ...['vocabulary', 'parse', 'outline', 'render'].map((name) => ({
-      name: `${name}.js`,
-      code: readFileSync(new URL(`guest/${name}.js`, import.meta.url), 'utf8'),
-    })),
+    { name: 'render.js', code: readFileSync(new URL('guest/bundled/render/main.js', import.meta.url), 'utf8') },
   ],
   memoryMbMax: 64,
   load: { cpuMs: 1_000, wallMs: 10_000 },

@@ -67,11 +67,13 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   htmlparser2: /^plugin-sdk\/html\.ts$/,
   'css-select': /^plugin-sdk\/html\.ts$/,
   busboy: /^api\/http\/upload\.ts$/,
+  yazl: /^api\/http\/send-archive\.ts$/,
   'http-cache-semantics': /^plugins\/network\/cache\.ts$/,
   oauth4webapi: /^plugins\/credentials\/sign-in(-tokens)?\.ts$/,
   semver: /^plugins\/(packages|repositories|host)\//,
   // Servers do not install it.
-  esbuild: /^(plugin-sdk\/(build\.mjs|create\/.*)|plugins\/((bundled|templates\/guest\/rules)\/build\.mjs|devkit\/.*))$/,
+  esbuild: /^(plugin-sdk\/(build\.mjs|create\/.*)|plugins\/((bundled|runtime\/guest|templates\/guest\/rules)\/build\.mjs|devkit\/.*))$/,
+  'whatwg-url': /^plugins\/runtime\/guest\/web\/url\.ts$/,
   sharp: /^workers\/images\/image\.ts$/,
   'image-size': /^workers\/images\/image\.ts$/,
   restify: /^api\//,
@@ -230,6 +232,8 @@ export function findViolations(files: readonly SourceFile[]): string[] {
     if (replaced) found.push(`${file.path}: "${replaced[0]}" is replaced by another word in the glossary`)
     if (/^(core|plugins|workers|api)\/(.*\/)?shown-[^/]*$/.test(file.path)) found.push(`${file.path}: the glossary calls this a view`)
     if (placeOf(file.path) === -1) found.push(`${file.path}: its folder is missing from the order of folders`)
+    if (/^(?!test\/).*\.m?js$/.test(file.path) && !/^(#!.*\n)?\/\/ @ts-check\n/.test(file.text))
+      found.push(`${file.path}: begins without // @ts-check`)
     const lines = file.text.split('\n').length
     if (lines > LINES_MAX) found.push(`${file.path}: ${lines} lines; the limit is ${LINES_MAX}`)
     if (
@@ -248,13 +252,16 @@ export function readSources(root: string, paths: readonly string[]): SourceFile[
 
 export const SOURCE_FOLDERS = ['core', 'plugins', 'workers', 'api', 'migrations', 'test', 'bench', 'plugin-sdk']
 
+/** Built from sources, see .gitattributes. */
+const GENERATED = /^plugins\/([^.]*\/bundled\/[^/]+|bundled\/[^/]+|templates\/guest\/rules)\/main\.js$|^plugin-sdk\/dist\//
+
 /** Every source file in these folders, as sorted paths in the repository. */
 export function sourcePaths(root: string): string[] {
   const paths: string[] = []
   for (const folder of SOURCE_FOLDERS.filter((name) => existsSync(join(root, name)))) {
     for (const entry of readdirSync(join(root, folder), { recursive: true, withFileTypes: true })) {
-      if (entry.isFile() && /\.(ts|mjs)$/.test(entry.name) && !entry.parentPath.includes('node_modules'))
-        paths.push(relative(root, join(entry.parentPath, entry.name)))
+      const path = relative(root, join(entry.parentPath, entry.name))
+      if (entry.isFile() && /\.(ts|mjs|js)$/.test(path) && !/(^|\/)node_modules\//.test(path) && !GENERATED.test(path)) paths.push(path)
     }
   }
   return paths.sort()

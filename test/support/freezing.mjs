@@ -1,3 +1,4 @@
+// @ts-check
 // Loaded into a server before its program (`--import`): blocks its main thread forever as soon as the file named by FREEZE_AT exists, as native
 // code can: no JavaScript runs, and nothing can interrupt it.
 import { existsSync, rmSync } from 'node:fs'

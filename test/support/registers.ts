@@ -1,7 +1,7 @@
 import type { SourceFile } from '#test/support/architecture.ts'
 
 /** Code whose memory has another owner: an isolate with a limit of its own, or the machine of an author of plugins. */
-const ELSEWHERE = /^plugins\/(devkit|bundled|runtime\/runner|templates\/guest)\//
+const ELSEWHERE = /^plugins\/(devkit|bundled|runtime\/(guest|runner)|templates\/guest)\//
 const ALLOWED = new Set([
   // Ids that the server makes itself.
   ...['core/tasks/task-lane.ts: #workers', 'core/tasks/task-runner.ts: #handedBack'],

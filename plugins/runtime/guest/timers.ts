@@ -1,0 +1,49 @@
+import { create, GuestError, NativeRangeError, toText } from './built-ins.ts'
+import { type Call, calls } from './call.ts'
+import { post } from './channel.ts'
+
+/** Concurrent timers of one isolate: enough for deadlines and pauses. */
+const TIMERS_MAX = 16
+
+/** They run only while a call does. */
+const timers: Record<number, { run: () => void; call: Call }> = create(null)
+let live = 0
+let last = 0
+
+export function setTimer(run: () => void, ms: number): number {
+  const call = calls.current
+  if (calls.live === 0 || call === null) throw new GuestError('Timers are available only during a call.')
+  if (live >= TIMERS_MAX) throw new NativeRangeError(`At most ${TIMERS_MAX} timers may be pending at a time.`)
+  const id = ++last
+  timers[id] = { run, call }
+  live += 1
+  post('timer', id, toText(ms), call.id)
+  return id
+}
+
+export function clearTimer(id: number): void {
+  if (timers[id] === undefined) return
+  delete timers[id]
+  live -= 1
+  post('untimer', id, '')
+}
+
+export function runTimer(id: number): void {
+  const timer = timers[id]
+  if (timer === undefined) return
+  const { run, call } = timer
+  delete timers[id]
+  live -= 1
+  calls.current = call
+  try {
+    run()
+  } catch (error) {
+    // Nothing else would report the error, and code that waits for the timer would wait forever.
+    call.fail(error)
+  }
+}
+
+export function clearTimers(): void {
+  for (const id in timers) delete timers[id]
+  live = 0
+}

@@ -1,0 +1,455 @@
+// biome-ignore-all lint: built from its sources
+// biome-ignore-all format: built from its sources
+// biome-ignore-all assist: built from its sources
+;(function (module) {
+"use strict";
+var __defProp = Object.defineProperty;
+var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
+var __getOwnPropNames = Object.getOwnPropertyNames;
+var __hasOwnProp = Object.prototype.hasOwnProperty;
+var __export = (target, all) => {
+  for (var name in all)
+    __defProp(target, name, { get: all[name], enumerable: true });
+};
+var __copyProps = (to, from, except, desc) => {
+  if (from && typeof from === "object" || typeof from === "function") {
+    for (let key of __getOwnPropNames(from))
+      if (!__hasOwnProp.call(to, key) && key !== except)
+        __defProp(to, key, { get: () => from[key], enumerable: !(desc = __getOwnPropDesc(from, key)) || desc.enumerable });
+  }
+  return to;
+};
+var __toCommonJS = (mod) => __copyProps(__defProp({}, "__esModule", { value: true }), mod);
+
+// prelude.ts
+var prelude_exports = {};
+__export(prelude_exports, {
+  start: () => start2
+});
+module.exports = __toCommonJS(prelude_exports);
+
+// built-ins.ts
+var { parse, stringify } = JSON;
+var { apply, construct, deleteProperty, defineProperty, ownKeys } = Reflect;
+var { freeze, create, setPrototypeOf } = Object;
+var { isArray } = Array;
+var { iterator } = Symbol;
+var GuestPromise = Promise;
+var GuestError = Error;
+var NativeBuffer = ArrayBuffer;
+var NativeTypeError = TypeError;
+var NativeRangeError = RangeError;
+var toText = String;
+var promiseThen = Promise.prototype.then;
+var promiseResolve = Promise.resolve;
+var stringSlice = String.prototype.slice;
+var stringIndexOf = String.prototype.indexOf;
+var stringSplit = String.prototype.split;
+var slice = (text, from, to) => apply(stringSlice, text, [from, to]);
+var indexOf = (text, wanted) => apply(stringIndexOf, text, [wanted]);
+var split = (text, separator) => apply(stringSplit, text, [separator]);
+var textOr = (value, other) => typeof value === "string" ? value : other;
+function settle(promise, resolve, reject) {
+  apply(promiseThen, apply(promiseResolve, GuestPromise, [promise]), [resolve, reject]);
+}
+var table = (members) => freeze(setPrototypeOf(members, null));
+
+// channel.ts
+var post;
+var limits;
+function openChannel(send, limitsText) {
+  post = send;
+  limits = parse(limitsText);
+}
+
+// answers.ts
+var MESSAGE_LENGTH_MAX = 4096;
+var STACK_LENGTH_MAX = 8192;
+var CODE_LENGTH_MAX = 64;
+function sendResult(id, value) {
+  let text;
+  try {
+    text = stringify(value);
+  } catch (error) {
+    return sendFailure(id, error, "invalid_result");
+  }
+  const result = textOr(text, "null");
+  if (result.length > limits.resultLength)
+    return sendProblem(id, {
+      code: "invalid_result",
+      message: `The result has ${result.length} characters; the limit is ${limits.resultLength}.`
+    });
+  post("done", id, result);
+}
+function sendFailure(id, error, code) {
+  let name = "Error";
+  let message = "";
+  let stack = "";
+  let own = null;
+  let wait = null;
+  try {
+    if (error !== null && typeof error === "object") {
+      const thrown = error;
+      name = textOr(thrown["name"], name);
+      message = textOr(thrown["message"], message);
+      stack = textOr(thrown["stack"], stack);
+      own = textOr(thrown["code"], own);
+      const seconds = thrown["retryAfterSeconds"];
+      if (typeof seconds === "number" && seconds > 0 && seconds < 1e9) wait = seconds;
+    } else message = textOr(error, message);
+  } catch {
+    message = "The code threw an unreadable error.";
+  }
+  if (message === "") message = name === "Error" ? "The code threw a value that is not an error." : name;
+  sendProblem(id, { code, message, own, stack, wait });
+}
+function sendProblem(id, { code, message, own = null, stack = "", wait = null }) {
+  const text = stringify({
+    // Own properties, so that nothing that guests put on a prototype is read.
+    __proto__: null,
+    code,
+    message: slice(message, 0, MESSAGE_LENGTH_MAX),
+    own: own === null ? null : slice(own, 0, CODE_LENGTH_MAX),
+    stack: slice(stack, 0, STACK_LENGTH_MAX),
+    wait
+  });
+  post("fail", id, text);
+}
+
+// call.ts
+var calls = {
+  live: 0,
+  /** The call to which the running code belongs: that of the last entry, because jobs of an entry run before the next entry. */
+  current: null
+};
+
+// host-calls.ts
+var pending = create(null);
+var lastId = 0;
+function problem(code, message, retryAfterSeconds) {
+  const error = new GuestError(message);
+  error.code = code;
+  if (typeof retryAfterSeconds === "number") error.retryAfterSeconds = retryAfterSeconds;
+  return error;
+}
+var closedProblem = () => problem("closed", "The call has ended.");
+function ask(call, kind, payload) {
+  return new GuestPromise((resolve, reject) => {
+    if (call.ended) return reject(closedProblem());
+    call.requests += 1;
+    if (call.requests > limits.hostCalls)
+      return reject(problem("limit", `A call may make at most ${limits.hostCalls} requests to the server.`));
+    let text;
+    try {
+      text = stringify({ __proto__: null, payload });
+    } catch {
+      return reject(problem("invalid_argument", "Values sent to the server must be plain JSON."));
+    }
+    const lengthMax = limits.requestLengths[kind];
+    if (text.length > lengthMax)
+      return reject(problem("invalid_argument", `The value sent to the server has ${text.length} characters; the limit is ${lengthMax}.`));
+    const request = { kind, text, call, resolve, reject, next: null, caller: new GuestError() };
+    if (call.running < limits.inFlight) return start(request);
+    if (call.last === null) call.first = request;
+    else call.last.next = request;
+    call.last = request;
+  });
+}
+function start(request) {
+  const id = ++lastId;
+  request.call.running += 1;
+  pending[id] = request;
+  post("host", id, request.text, request.call.id, request.kind);
+}
+function receiveReply(id, outcome, text) {
+  const request = pending[id];
+  if (request === void 0) return;
+  delete pending[id];
+  const { call } = request;
+  call.running -= 1;
+  calls.current = call;
+  const next = call.first;
+  if (next !== null) {
+    call.first = next.next;
+    if (call.first === null) call.last = null;
+    start(next);
+  }
+  const answer = parse(text);
+  if (outcome === "ok") request.resolve(answer);
+  else request.reject(withStackOf(request.caller, problem(answer.code, answer.message)));
+}
+function withStackOf(caller, error) {
+  try {
+    const stack = textOr(caller.stack, "");
+    const at = indexOf(stack, "\n");
+    if (at !== -1) error.stack = `Error: ${error.message}${slice(stack, at)}`;
+  } catch {
+  }
+  return error;
+}
+function tell(call, kind, payload) {
+  if (!call.ended) post(kind, call.id, stringify({ __proto__: null, ...payload }));
+}
+
+// web-globals.ts
+var web = null;
+function useWeb(installed) {
+  web = installed;
+}
+
+// context.ts
+var LINE_LENGTH_MAX = 2048;
+var PROGRESS_LENGTH_MAX = 200;
+function makeContext(call, given) {
+  const globals = web;
+  const fetch = async (input, init) => {
+    const { signal, ...request } = globals.readArguments(input, init);
+    request.headers = plainHeaders(request.headers);
+    return globals.makeResponse(await unlessGivenUp(signal, () => ask(call, "fetch", request)));
+  };
+  const context = {
+    callId: given.callId,
+    plugin: table({ ...given.plugin }),
+    config: deepFreeze(given.config),
+    userConfig: deepFreeze(given.userConfig),
+    fetch,
+    http: table({ json: async (url, init) => await readJson(await fetch(url, init)) }),
+    storage: makeStorage(call),
+    log: makeLog(call),
+    progress: (fraction, text) => {
+      call.lines += 1;
+      if (call.lines > limits.logLines || typeof fraction !== "number") return;
+      tell(call, "progress", { fraction, text: typeof text === "string" ? slice(text, 0, PROGRESS_LENGTH_MAX) : null });
+    },
+    auth: table({ status: () => ask(call, "auth.status", {}) }),
+    library: table({
+      entries: (options) => ask(call, "library.entries", { cursor: options?.cursor ?? null })
+    }),
+    sleep: async (ms) => void await ask(call, "sleep", { ms }),
+    crypto: table({
+      digest: (algorithm, text) => ask(call, "crypto.digest", { algorithm, text }),
+      hmac: (algorithm, key, text) => ask(call, "crypto.hmac", { algorithm, key, text }),
+      randomUUID: () => ask(call, "crypto.randomUUID", {})
+    })
+  };
+  defineProperty(context, "signal", {
+    // Property descriptors would inherit from their prototypes.
+    __proto__: null,
+    enumerable: true,
+    get: () => signalOf(call, globals)
+  });
+  return table(context);
+}
+function signalOf(call, { makeSignal }) {
+  if (call.signal === null) {
+    call.signal = makeSignal();
+    if (call.ended) call.signal.giveUp(closedProblem());
+  }
+  return call.signal.signal;
+}
+function makeStorage(call) {
+  return table({
+    get: (key) => ask(call, "storage.get", { key }),
+    set: async (key, value, options) => void await ask(call, "storage.set", { key, value, ttlSeconds: options?.ttlSeconds }),
+    delete: async (key) => void await ask(call, "storage.delete", { key }),
+    list: (prefix) => ask(call, "storage.list", { prefix })
+  });
+}
+function makeLog(call) {
+  const log = (level) => (message, data) => {
+    let more;
+    try {
+      more = data === void 0 ? void 0 : stringify(data);
+    } catch {
+      more = void 0;
+    }
+    const line = slice(typeof message === "string" ? message : toText(message), 0, LINE_LENGTH_MAX);
+    call.lines += 1;
+    call.letters += line.length;
+    if (call.lines > limits.logLines || call.letters > limits.logLength) return;
+    tell(call, "log", { level, message: line, data: more === void 0 ? null : slice(more, 0, LINE_LENGTH_MAX) });
+  };
+  return table({ debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") });
+}
+function plainHeaders(given) {
+  if (given === null || typeof given !== "object") return given;
+  const plain = create(null);
+  if (!isArray(given) && typeof given[iterator] !== "function") {
+    for (const name of ownKeys(given)) if (typeof name === "string") plain[name] = given[name];
+  } else for (const pair of given) plain[toText(pair[0])] = pair[1];
+  return plain;
+}
+function unlessGivenUp(signal, start3) {
+  if (signal === void 0 || signal === null) return start3();
+  if (signal.aborted) throw signal.reason;
+  return new GuestPromise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+    settle(start3(), resolve, reject);
+  });
+}
+function deepFreeze(value) {
+  if (value === null || typeof value !== "object") return value;
+  for (const key of ownKeys(value)) deepFreeze(value[key]);
+  return freeze(value);
+}
+async function readJson(response) {
+  const { status, url, retryAfterSeconds } = response;
+  if (status === 404 || status === 410) throw problem("not_found", `${url} was not found.`);
+  if (status === 401 || status === 403) throw problem("auth", `${url} rejected the credentials (${status}).`);
+  if (status === 429 || status === 503 && retryAfterSeconds !== null)
+    throw problem("rate_limited", `${url} has reached its rate limit.`, retryAfterSeconds);
+  if (!response.ok) throw problem("upstream", `${url} answered ${status}.`);
+  try {
+    return await response.json();
+  } catch {
+    throw problem("upstream", `${url} did not return valid JSON.`);
+  }
+}
+
+// timers.ts
+var TIMERS_MAX = 16;
+var timers = create(null);
+var live = 0;
+var last = 0;
+function setTimer(run, ms) {
+  const call = calls.current;
+  if (calls.live === 0 || call === null) throw new GuestError("Timers are available only during a call.");
+  if (live >= TIMERS_MAX) throw new NativeRangeError(`At most ${TIMERS_MAX} timers may be pending at a time.`);
+  const id = ++last;
+  timers[id] = { run, call };
+  live += 1;
+  post("timer", id, toText(ms), call.id);
+  return id;
+}
+function clearTimer(id) {
+  if (timers[id] === void 0) return;
+  delete timers[id];
+  live -= 1;
+  post("untimer", id, "");
+}
+function runTimer(id) {
+  const timer = timers[id];
+  if (timer === void 0) return;
+  const { run, call } = timer;
+  delete timers[id];
+  live -= 1;
+  calls.current = call;
+  try {
+    run();
+  } catch (error) {
+    call.fail(error);
+  }
+}
+function clearTimers() {
+  for (const id in timers) delete timers[id];
+  live = 0;
+}
+
+// handlers.ts
+var handlers = null;
+function installRegister() {
+  defineProperty(globalThis, "register", {
+    configurable: true,
+    value: function register(given) {
+      if (handlers !== null) throw new Error("A program can register its functions only once.");
+      const known = create(null);
+      for (const name of ownKeys(given))
+        if (typeof name === "string" && typeof given[name] === "function") known[name] = given[name];
+      handlers = freeze(known);
+    }
+  });
+}
+function definePlugin(plugin) {
+  if (handlers !== null) throw new GuestError("A plugin can be defined only once.");
+  const known = create(null);
+  for (let index = 0; index < limits.methods.length; index++) {
+    const path = limits.methods[index];
+    const names2 = split(path, ".");
+    let holder;
+    let at = plugin;
+    for (let step = 0; step < names2.length && at !== void 0 && at !== null; step++) {
+      holder = at;
+      at = at[names2[step]];
+    }
+    if (typeof at === "function") {
+      const own = holder;
+      const handler = at;
+      known[path] = (given, context) => apply(handler, own, path === "setup" ? [context] : path === "migrate" ? [context, given] : [given, context]);
+    }
+  }
+  handlers = freeze(known);
+  let names = "";
+  for (const path in known) names += `${path}
+`;
+  return names;
+}
+function runCall(id, name, text, contextText) {
+  const handler = handlers?.[name];
+  if (handler === void 0) return sendProblem(id, { code: "not_implemented", message: `The program has no function "${name}".` });
+  const call = beginCall(id);
+  const succeed = (value) => endCall(call, () => sendResult(id, value));
+  let result;
+  let then;
+  try {
+    const given = parse(text);
+    result = apply(handler, void 0, typeof contextText === "string" ? [given, makeContext(call, parse(contextText))] : [given]);
+    if (result !== null && typeof result === "object") then = result.then;
+  } catch (error) {
+    return call.fail(error);
+  }
+  if (typeof then !== "function") return succeed(result);
+  settle(result, succeed, call.fail);
+}
+function beginCall(id) {
+  const counts = { requests: 0, running: 0, first: null, last: null, lines: 0, letters: 0 };
+  const fail = (error) => endCall(call, () => sendFailure(id, error, "thrown"));
+  const call = { id, ended: false, ...counts, signal: null, fail };
+  calls.live += 1;
+  calls.current = call;
+  return call;
+}
+function endCall(call, answer) {
+  if (call.ended) return;
+  call.ended = true;
+  answer();
+  calls.live -= 1;
+  if (calls.live === 0) clearTimers();
+  call.signal?.giveUp(closedProblem());
+}
+
+// realm.ts
+function restrictRealm() {
+  for (const name of ["WebAssembly", "SharedArrayBuffer", "Atomics", "console"]) deleteProperty(globalThis, name);
+  for (const name of ["resize", "transfer", "transferToFixedLength", "resizable", "maxByteLength"])
+    deleteProperty(NativeBuffer.prototype, name);
+  for (const key of ownKeys(NativeBuffer)) {
+    if (key === "length" || key === "name" || key === "prototype") continue;
+    defineProperty(FixedBuffer, key, Object.getOwnPropertyDescriptor(NativeBuffer, key));
+  }
+  defineProperty(FixedBuffer, "name", { value: "ArrayBuffer" });
+  defineProperty(FixedBuffer, "prototype", { value: NativeBuffer.prototype, writable: false });
+  defineProperty(NativeBuffer.prototype, "constructor", { value: FixedBuffer, writable: true, configurable: true });
+  defineProperty(globalThis, "ArrayBuffer", { value: FixedBuffer, writable: true, configurable: true });
+}
+function FixedBuffer(length, options) {
+  if (new.target === void 0) throw new NativeTypeError("Class constructor ArrayBuffer cannot be invoked without 'new'");
+  if (options !== void 0 && options !== null && options.maxByteLength !== void 0)
+    throw new NativeTypeError("Resizable buffers are not available to plugins.");
+  return construct(NativeBuffer, [length], new.target);
+}
+
+// prelude.ts
+function start2(post2, limits2, installWeb) {
+  openChannel(post2, limits2);
+  restrictRealm();
+  useWeb(installWeb === void 0 ? null : installWeb(freeze({ __proto__: null, set: setTimer, clear: clearTimer })));
+  installRegister();
+  return function entry(kind, id, name, text, more) {
+    if (kind === "call") return runCall(id, name, text, more);
+    if (kind === "reply") return receiveReply(id, name, text);
+    if (kind === "timer") return runTimer(id);
+    return kind === "define" ? definePlugin(name) : void 0;
+  };
+}
+return module.exports.start
+})({})

@@ -44,7 +44,7 @@ import { Semaphore } from '#core/foundation/semaphore.ts'
 import { aggregateAfter, aggregateSettled } from '#core/metadata/aggregate-series.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { StatementBatch } from '#core/tasks/statement-batch.ts'
-import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
+import type { TaskAdder, TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
 
 /** A file that changes during analysis is analyzed again this many times; one that is still being copied is left to the next scan. */
 const CHANGES_MAX = 3
@@ -85,7 +85,7 @@ interface Context extends Dependencies {
  *   replace it.
  */
 export async function queueAnalyses(
-  tasks: TaskQueue,
+  tasks: TaskAdder,
   libraryId: string,
   bookIds: readonly string[],
   options: { deep: boolean; force?: boolean; parentId?: string },

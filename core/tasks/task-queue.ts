@@ -7,6 +7,7 @@ import { ElasticLane } from '#core/tasks/elastic-lane.ts'
 import { makeWorkerUtils, type WorkerUtils } from '#core/tasks/graphile-worker.ts'
 import type { Concurrency, NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
 import { openTaskAnnouncer, type TaskAnnouncer } from '#core/tasks/task-announcer.ts'
+import type { TaskMetrics } from '#core/tasks/task-metrics.ts'
 import { TaskRunner } from '#core/tasks/task-runner.ts'
 import {
   addMissingJobs,
@@ -44,6 +45,8 @@ interface QueueOptions {
   nodeId: string
   /** Without it nothing is announced. */
   announcer?: Announcer
+  /** Measures the handlers; without it nothing is measured. */
+  metrics?: Pick<TaskMetrics, 'timed'>
   /** Those of the server; only tests have none. */
   jobs?: RegularJobs
   /** Interval of checks for tasks of dead nodes. */
@@ -66,6 +69,7 @@ class DurableTaskQueue implements TaskQueue {
   readonly #database: Knex
   readonly #log: Log
   readonly #regular: RegularJobs
+  readonly #metrics: Pick<TaskMetrics, 'timed'> | undefined
   readonly #sweepMs: number
   readonly #node: { nodeId: string; nodeLock: number }
   readonly #worker: WorkerUtils
@@ -78,9 +82,10 @@ class DurableTaskQueue implements TaskQueue {
   #isStarted = false
   #stopped: Promise<void> | null = null
 
-  constructor({ database, log, nodeId, announcer, jobs, sweepMs }: QueueOptions, worker: WorkerUtils) {
+  constructor({ database, log, nodeId, announcer, metrics, jobs, sweepMs }: QueueOptions, worker: WorkerUtils) {
     this.#database = database
     this.#log = log
+    this.#metrics = metrics
     this.#regular = jobs ?? new RegularJobs(log)
     this.#sweepMs = sweepMs ?? REGULAR_JOBS['queue tasks of dead nodes again'].everyMs
     this.#node = { nodeId, nodeLock: newNodeLock() }
@@ -124,9 +129,10 @@ class DurableTaskQueue implements TaskQueue {
     return added
   }
 
-  handle(type: TaskType, { concurrency, burst = 0 }: Concurrency, handler: TaskHandler): void {
+  handle(type: TaskType, { concurrency, burst = 0 }: Concurrency, given: TaskHandler): void {
     if (this.#isStarted) throw new Error(`The handler of ${type} was registered after start()`)
     const { nodeId, nodeLock } = this.#node
+    const handler = this.#metrics?.timed(given) ?? given
     this.#lanes.set(
       type,
       new ElasticLane(

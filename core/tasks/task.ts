@@ -95,11 +95,15 @@ export interface Concurrency {
   burst?: number
 }
 
-export interface TaskQueue {
+/** Adds tasks. */
+export interface TaskAdder {
   /** Adds a task; `created` is false if one with the same key is waiting, whose id is then returned. It begins earlier if the new one would. */
   add(task: NewTask): Promise<{ taskId: string; created: boolean }>
   /** Adds many tasks (one statement per five hundred); returns how many were new, or waited for a later time and now begin earlier. */
   addMany(tasks: readonly NewTask[]): Promise<number>
+}
+
+export interface TaskQueue extends TaskAdder {
   /** Registers the handler of a type. Call before start(). */
   handle(type: TaskType, options: Concurrency, handler: TaskHandler): void
   start(): Promise<void>

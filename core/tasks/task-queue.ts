@@ -3,11 +3,11 @@ import { newNodeLock, openPresence, type Presence } from '#core/cluster/presence
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { REGULAR_JOBS, RegularJobs } from '#core/foundation/regular-jobs.ts'
-import { ElasticLane } from '#core/tasks/elastic-lane.ts'
 import { makeWorkerUtils, type WorkerUtils } from '#core/tasks/graphile-worker.ts'
-import type { Concurrency, NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
+import type { NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
 import { openTaskAnnouncer, type TaskAnnouncer } from '#core/tasks/task-announcer.ts'
 import type { TaskMetrics } from '#core/tasks/task-metrics.ts'
+import { TaskLane } from '#core/tasks/task-lane.ts'
 import { TaskRunner } from '#core/tasks/task-runner.ts'
 import {
   addMissingJobs,
@@ -75,7 +75,7 @@ class DurableTaskQueue implements TaskQueue {
   readonly #worker: WorkerUtils
   readonly #announcer: TaskAnnouncer
   readonly #runner: TaskRunner
-  readonly #lanes = new Map<TaskType, ElasticLane>()
+  readonly #lanes = new Map<TaskType, TaskLane>()
   #jobs: ReturnType<RegularJobs['start']>[] = []
   #statistics = { added: 0, after: ANALYZED_AFTER, at: 0 }
   #presence: Presence | null = null
@@ -129,19 +129,16 @@ class DurableTaskQueue implements TaskQueue {
     return added
   }
 
-  handle(type: TaskType, { concurrency, burst = 0 }: Concurrency, given: TaskHandler): void {
+  handle(type: TaskType, { concurrency }: { concurrency: number }, given: TaskHandler): void {
     if (this.#isStarted) throw new Error(`The handler of ${type} was registered after start()`)
     const { nodeId, nodeLock } = this.#node
     const handler = this.#metrics?.timed(given) ?? given
     this.#lanes.set(
       type,
-      new ElasticLane(
-        {
-          ...{ type, concurrency, database: this.#database, log: this.#log, node: { nodeId, nodeLock } },
-          perform: (job) => this.#runner.perform(type, job, handler),
-        },
-        burst,
-      ),
+      new TaskLane({
+        ...{ type, concurrency, database: this.#database, log: this.#log, node: { nodeId, nodeLock } },
+        perform: (job) => this.#runner.perform(type, job, handler),
+      }),
     )
   }
 

@@ -9,15 +9,16 @@ import { currentScope } from '#core/database/statement-scope.ts'
  */
 export function limitedClient(limiter: StatementLimiter): typeof PostgresClient {
   return class LimitedClient extends PostgresClient {
-    override async query(given: unknown, statement: unknown): Promise<unknown> {
+    override query(given: unknown, statement: unknown): Promise<unknown> {
       const connection = given as Connection
       const scope = currentScope()
       const sql = typeof statement === 'string' ? statement : (statement as { sql: string }).sql
       const about = { sql, isInside: this.transacting === true }
-      await limiter.prepare(connection, scope, about)
-      await namePrepared(connection, statement)
-      const start = () => super.query(connection, statement)
-      return scope === null ? await start() : await limiter.run(connection, scope, about, start)
+      const start = () => {
+        const waits = [limiter.prepare(connection, scope, about), namePrepared(connection, statement)].filter((one) => one !== null)
+        return waits.length === 0 ? super.query(connection, statement) : Promise.all(waits).then(() => super.query(connection, statement))
+      }
+      return scope === null ? start() : limiter.run(connection, scope, about, start)
     }
 
     override async acquireConnection(): Promise<object> {

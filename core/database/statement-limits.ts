@@ -45,6 +45,12 @@ export type Pool =
   | { acquire(): { promise: Promise<object>; abort(): void }; numUsed(): number; numPendingCreates(): number; max: number }
   | undefined
 
+/** A statement that is about to run, perhaps inside a transaction. */
+interface About {
+  sql: string
+  isInside: boolean
+}
+
 /** There was neither a permit nor a connection in time: a caller who waits for a statement of others may run its own. */
 export class NoShare extends AppError {}
 
@@ -59,7 +65,7 @@ const isReading = (sql: string): boolean => READ.test(sql) && !CHANGE.test(sql)
 /** What all clients of one pool share, including those of transactions. */
 export class StatementLimiter {
   readonly #limits: StatementLimits
-  /** A connection has no limit above this by itself. */
+  /** The limit of statements outside requests, which none exceeds. */
   readonly #timeoutMs: number
   readonly #canceler: Canceler
   /** Half of the connections remains for everything else. */
@@ -67,7 +73,7 @@ export class StatementLimiter {
   /** Connections of one owner, for any statements. */
   readonly #shares: Semaphore
   readonly #leaves = new WeakMap<object, Leave>()
-  /** The time limit that each connection has in the database, unless its own. */
+  /** The limit that each connection has in the database; by default that one. */
   readonly #limitOf = new WeakMap<object, number>()
 
   constructor(options: { poolMax: number; timeoutMs: number; limits: StatementLimits; configure: Parameters<typeof openCanceler>[0] }) {
@@ -129,23 +135,33 @@ export class StatementLimiter {
     }
   }
 
-  /** Gives a connection the time limit of the scope in the database. Inside a transaction it keeps that of the BEGIN, because a rollback would undo another. */
-  async prepare(connection: Connection, scope: LiveScope | null, { sql, isInside }: { sql: string; isInside: boolean }): Promise<void> {
-    if (isInside && !BEGIN.test(sql)) return
-    const ms = scope === null ? this.#timeoutMs : Math.min(this.#timeoutMs, this.#limitMs(sql, isInside))
-    if (ms === (this.#limitOf.get(connection) ?? this.#timeoutMs)) return
-    await connection.query(`SET statement_timeout = ${ms}`)
+  /**
+   * Gives a connection the time limit of the scope in the database, unless it has it. Inside a transaction it keeps that of the BEGIN, because a rollback
+   * would undo another.
+   */
+  prepare(connection: Connection, scope: LiveScope | null, { sql, isInside }: About): Promise<unknown> | null {
+    if (isInside && !BEGIN.test(sql)) return null
+    const ms = scope === null ? this.#timeoutMs : this.#limitMs(sql, isInside)
+    if (ms === (this.#limitOf.get(connection) ?? this.#timeoutMs)) return null
     this.#limitOf.set(connection, ms)
+    return connection.query(`SET statement_timeout = ${ms}`).catch((error: unknown) => {
+      this.#limitOf.set(connection, Number.NaN)
+      throw error
+    })
   }
 
   /**
    * Runs a statement of a scope. It is canceled when its client disconnects; a connection on which it neither ends by its limit nor by that is closed.
    * @throws unavailable, what the statement throws
    */
-  async run<T>(connection: Connection, scope: LiveScope, statement: { sql: string; isInside: boolean }, start: () => Promise<T>): Promise<T> {
+  async run<T>(connection: Connection, scope: LiveScope, { sql, isInside }: About, start: () => Promise<T>): Promise<T> {
     const { cheapMs } = this.#limits
-    const limitMs = this.#limitMs(statement.sql, statement.isInside)
-    const sever = () => connection.connection.stream.destroy()
+    const limitMs = this.#limitMs(sql, isInside)
+    let isSevered = false
+    const sever = () => {
+      isSevered = true
+      connection.connection.stream.destroy()
+    }
     let canceled: Promise<void> | null = null
     let signal: AbortSignal | null = null
     const onLeave = () => {
@@ -156,7 +172,7 @@ export class StatementLimiter {
     }
     let timer = setTimeout(() => {
       timer = setTimeout(sever, limitMs + CANCEL_MS - cheapMs)
-      if (scope.isOver || CONTROL.test(statement.sql)) return
+      if (scope.isOver || CONTROL.test(sql)) return
       signal = scope.signal()
       if (signal.aborted) onLeave()
       else signal.addEventListener('abort', onLeave, { once: true })
@@ -165,7 +181,7 @@ export class StatementLimiter {
       return await start()
     } catch (error) {
       if (canceled !== null) throw hasLeft()
-      throw isCanceled(error) ? tooLong(isReading(statement.sql), limitMs) : error
+      throw isSevered || isCanceled(error) ? tooLong(isReading(sql), limitMs) : error
     } finally {
       clearTimeout(timer)
       ;(signal as AbortSignal | null)?.removeEventListener('abort', onLeave)
@@ -175,7 +191,8 @@ export class StatementLimiter {
   }
 
   #limitMs(sql: string, isInside: boolean): number {
-    return isReading(sql) && !isInside ? this.#limits.readMs : this.#limits.requestMs
+    const { readMs, requestMs } = this.#limits
+    return Math.min(this.#timeoutMs, isReading(sql) && !isInside ? readMs : requestMs)
   }
 }
 

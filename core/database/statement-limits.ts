@@ -1,4 +1,4 @@
-import { type Canceler, openCanceler } from '#core/database/canceler.ts'
+import { Canceler } from '#core/database/canceler.ts'
 import type { LiveScope } from '#core/database/statement-scope.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { type Leave, Semaphore } from '#core/foundation/semaphore.ts'
@@ -76,11 +76,11 @@ export class StatementLimiter {
   /** The limit that each connection has in the database; by default that one. */
   readonly #limitOf = new WeakMap<object, number>()
 
-  constructor(options: { poolMax: number; timeoutMs: number; limits: StatementLimits; configure: Parameters<typeof openCanceler>[0] }) {
+  constructor(options: { poolMax: number; timeoutMs: number; limits: StatementLimits; configure: ConstructorParameters<typeof Canceler>[0] }) {
     const half = Math.max(1, Math.floor(options.poolMax / 2))
     this.#limits = options.limits
     this.#timeoutMs = options.timeoutMs
-    this.#canceler = openCanceler(options.configure)
+    this.#canceler = new Canceler(options.configure)
     this.#lists = new Semaphore(half, options.limits.listsPerOwner)
     this.#shares = new Semaphore(Number.POSITIVE_INFINITY, half)
   }

@@ -238,3 +238,94 @@ function markedMembers({ anyOf = [], properties = {} }: MarkedShape, mark: Mark)
 /** A member with the mark, or one that may also be null. */
 const isMarked = (schema: MarkedShape | undefined, mark: Mark): boolean =>
   schema?.[mark] === true || (schema?.anyOf ?? []).some((branch) => isMarked(branch, mark))
+
+type SchemaError = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
+
+/** The errors worth reporting; for `anyOf`, those of the branch that the client meant. */
+function findProblems(errors: readonly SchemaError[]): InputProblem[] {
+  const problems = new Map<string, InputProblem>()
+  for (const error of mergeTypes(relevantErrors(errors))) {
+    for (const problem of readProblem(error)) {
+      const key = `${problem.path} ${problem.message}`
+      if (problems.size < DETAILS_MAX) problems.set(key, problem)
+    }
+  }
+  return [...problems.values()]
+}
+
+/** One error for a value that has none of the types of its schema, instead of one for each type. */
+function mergeTypes(errors: readonly SchemaError[]): SchemaError[] {
+  const types = new Map<string, Set<string>>()
+  for (const error of errors) {
+    if (error.keyword !== 'type') continue
+    const known = types.get(error.instancePath) ?? new Set()
+    for (const type of [error.params.type].flat()) known.add(type)
+    types.set(error.instancePath, known)
+  }
+  return errors.map((error) =>
+    error.keyword === 'type' ? { ...error, message: `must be ${[...(types.get(error.instancePath) ?? [])].join(' or ')}` } : error,
+  )
+}
+
+function isRule(errors: readonly SchemaError[]): boolean {
+  return relevantErrors(errors).every(({ keyword }) => RULES.has(keyword))
+}
+
+/**
+ * Drops errors that only say that some branch of `anyOf` did not match, if another branch matched better: a value of the right type that
+ * breaks a rule, or an object with a wrong member, was meant for that branch.
+ */
+function relevantErrors(errors: readonly SchemaError[]): SchemaError[] {
+  const wrongTypes = new Set<string>()
+  for (const error of errors) if (error.keyword === 'type') wrongTypes.add(`${error.schemaPath} ${error.instancePath}`)
+  // A branch of another type adds only noise about the same value, such as "must be >= 1" for a text.
+  const telling = errors.filter(
+    (error) => error.keyword === 'type' || (error.keyword !== 'boolean' && !wrongTypes.has(`${error.schemaPath} ${error.instancePath}`)),
+  )
+  const choices = telling.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  let kept = telling.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'oneOf')
+  for (const choice of choices) {
+    const inside = kept.filter((error) => error.schemaPath.startsWith(`${choice.schemaPath}/`))
+    const fitting = inside.filter((error) => !(error.keyword === 'type' && error.instancePath === choice.instancePath))
+    if (fitting.length > 0) kept = kept.filter((error) => !inside.includes(error) || fitting.includes(error))
+  }
+  return kept.length > 0 ? kept : [...errors]
+}
+
+function readProblem(error: SchemaError): InputProblem[] {
+  const { instancePath: path } = error
+  switch (error.keyword) {
+    case 'required':
+      return error.params.requiredProperties.map((name) => ({ path: `${path}/${name}`, message: 'is missing' }))
+    case 'additionalProperties':
+      return error.params.additionalProperties.map((name) => ({ path: `${path}/${name}`, message: 'is unknown' }))
+    case 'enum':
+      return [{ path, message: `must be one of ${error.params.allowedValues.join(', ')}` }]
+    case 'pattern':
+      return [{ path, message: 'has characters or a format that is not allowed' }]
+    case 'format':
+      return [{ path, message: FORMAT_PROBLEMS[error.params.format] ?? error.message }]
+    default:
+      return [{ path, message: error.message }]
+  }
+}
+
+/** Objects that say nothing about further members accept none, so that a misspelled member is an error. */
+export function closeObjects<T extends TSchema>(schema: T): T {
+  return closeAny(schema, false) as T
+}
+
+function closeAny(value: unknown, composed: boolean): unknown {
+  if (Array.isArray(value)) return value.map((item) => closeAny(item, composed))
+  if (typeof value !== 'object' || value === null) return value
+  // The parts of an intersection do not know each other's properties, so they stay open.
+  const copy = Object.create(Object.getPrototypeOf(value), Object.getOwnPropertyDescriptors(value)) as Record<string, unknown>
+  for (const [key, member] of Object.entries(value)) {
+    if (key === 'enum' || key === 'const' || key === 'default' || key === 'examples') continue
+    copy[key] = closeAny(member, key === 'allOf')
+  }
+  if (copy['type'] === 'object' && copy['properties'] !== undefined && copy['additionalProperties'] === undefined && !composed) {
+    copy['additionalProperties'] = false
+  }
+  return copy
+}

@@ -76,7 +76,12 @@ export class StatementLimiter {
   /** The limit that each connection has in the database; by default that one. */
   readonly #limitOf = new WeakMap<object, number>()
 
-  constructor(options: { poolMax: number; timeoutMs: number; limits: StatementLimits; configure: ConstructorParameters<typeof Canceler>[0] }) {
+  constructor(options: {
+    poolMax: number
+    timeoutMs: number
+    limits: StatementLimits
+    configure: ConstructorParameters<typeof Canceler>[0]
+  }) {
     const half = Math.max(1, Math.floor(options.poolMax / 2))
     this.#limits = options.limits
     this.#timeoutMs = options.timeoutMs

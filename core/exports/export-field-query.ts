@@ -53,16 +53,31 @@ export const SERIES_EXPORT_FIELDS = {
   genres: { label: 'Genres', sql: namesOf('series', 'genre', 'series.id'), many: true },
   tags: { label: 'Tags', sql: namesOf('series', 'tag', 'series.id'), many: true },
   alternate_titles: { label: 'Other titles', sql: entriesOf('series_alternate_titles', `'label', f.label, 'title', f.title`), many: true },
-  external_ids: { label: 'IDs at other services', sql: entriesOf('series_external_ids', `'source', f.source, 'externalId', f.external_id`), many: true },
+  external_ids: {
+    label: 'IDs at other services',
+    sql: entriesOf('series_external_ids', `'source', f.source, 'externalId', f.external_id`),
+    many: true,
+  },
   expected_book_count: { label: 'Expected books', sql: 'm.total_volume_count' },
   expected_chapter_count: { label: 'Expected chapters', sql: 'm.total_chapter_count' },
   actual_book_count: { label: 'Books', sql: `(SELECT count(*) ${PRESENT_BOOKS})` },
   unread_book_count: { label: 'Unread books', sql: `(SELECT count(*) ${PRESENT_BOOKS} AND NOT ${READ})`, own: 'progress' },
-  progress: { label: 'Read, in percent of the books', sql: `(SELECT round(100.0 * count(*) FILTER (WHERE ${READ}) / count(*)) ${PRESENT_BOOKS})`, own: 'progress' },
+  progress: {
+    label: 'Read, in percent of the books',
+    sql: `(SELECT round(100.0 * count(*) FILTER (WHERE ${READ}) / count(*)) ${PRESENT_BOOKS})`,
+    own: 'progress',
+  },
   user_rating: { label: 'My rating', sql: myRating('rating'), own: 'rating' },
   user_notes: { label: 'My notes', sql: myRating('notes'), own: 'rating' },
-  community_avg_rating: { label: 'Average rating of all users', sql: '(SELECT round(avg(r.rating), 2) FROM series_user_ratings r WHERE r.series_id = series.id)' },
-  external_ratings: { label: 'Ratings at other services', sql: entriesOf('series_external_ratings', `'source', f.source, 'rating', f.rating, 'voteCount', f.vote_count`), many: true },
+  community_avg_rating: {
+    label: 'Average rating of all users',
+    sql: '(SELECT round(avg(r.rating), 2) FROM series_user_ratings r WHERE r.series_id = series.id)',
+  },
+  external_ratings: {
+    label: 'Ratings at other services',
+    sql: entriesOf('series_external_ratings', `'source', f.source, 'rating', f.rating, 'voteCount', f.vote_count`),
+    many: true,
+  },
 } as const satisfies Columns<ExportedBy<typeof SERIES_FIELDS>>
 export type SeriesExportField = keyof typeof SERIES_EXPORT_FIELDS
 
@@ -96,15 +111,22 @@ export const BOOK_EXPORT_FIELDS = {
   edition: { label: 'Edition', sql: 'm.edition' },
   language: { label: 'Language', sql: 'm.language_iso' },
   // As precise as known: 2012, 2012-03, 2012-03-14.
-  release_date: { label: 'Release date', sql: `CASE WHEN m.year > 0 THEN concat_ws('-', lpad(m.year::text, 4, '0'), lpad(m.month::text, 2, '0'),
-    CASE WHEN m.month IS NOT NULL THEN lpad(m.day::text, 2, '0') END) END` },
+  release_date: {
+    label: 'Release date',
+    sql: `CASE WHEN m.year > 0 THEN concat_ws('-', lpad(m.year::text, 4, '0'), lpad(m.month::text, 2, '0'),
+    CASE WHEN m.month IS NOT NULL THEN lpad(m.day::text, 2, '0') END) END`,
+  },
   isbns: { label: 'ISBNs', sql: `regexp_split_to_array(nullif(trim(m.isbns), ''), '\\s*,\\s*')`, many: true },
   genres: { label: 'Genres', sql: namesOf('book', 'genre', 'books.id'), many: true },
   tags: { label: 'Tags', sql: namesOf('book', 'tag', 'books.id'), many: true },
   subjects: { label: 'Subjects', sql: `coalesce(m.subjects, '{}')`, many: true },
   current_page: { label: 'Current page', sql: 'p.current_page', own: 'progress' },
-  progress: { label: 'Read, in percent', sql: `CASE WHEN p.completed THEN 100 WHEN p.percentage IS NOT NULL THEN round((100 * p.percentage)::numeric)
-    WHEN p.current_page IS NOT NULL AND books.page_count > 0 THEN least(100, round(100.0 * p.current_page / books.page_count)) END`, own: 'progress' },
+  progress: {
+    label: 'Read, in percent',
+    sql: `CASE WHEN p.completed THEN 100 WHEN p.percentage IS NOT NULL THEN round((100 * p.percentage)::numeric)
+    WHEN p.current_page IS NOT NULL AND books.page_count > 0 THEN least(100, round(100.0 * p.current_page / books.page_count)) END`,
+    own: 'progress',
+  },
   completed: { label: 'Completed', sql: 'coalesce(p.completed, false)', own: 'progress' },
   last_read_at: { label: 'Last read', sql: 'p.updated_at', own: 'progress' },
 } as const satisfies Columns<ExportedBy<typeof BOOK_FIELDS>>

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
-import { AUTHORS_MAX, CUSTOM_BYTES_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
+import { AUTHORS_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
 import { AnyNumber, FreeObject, NameText } from '#core/foundation/schema.ts'
 
 export { AUTHORS_MAX, CUSTOM_BYTES_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
@@ -98,7 +98,10 @@ export type Award = Static<typeof Award>
 
 export const Authors = Type.Array(Author, { maxItems: AUTHORS_MAX })
 export const CustomMetadata = {
-  ...FreeObject({ description: 'Free-form JSON as JSON.parse of JavaScript reads it. A number with more digits than a double holds is refused: send it as a string.' }),
+  ...FreeObject({
+    description:
+      'Free-form JSON as JSON.parse of JavaScript reads it. A number with more digits than a double holds is refused: send it as a string.',
+  }),
   title: 'CustomMetadata',
   'x-exact-numbers': true,
 }

@@ -6,8 +6,8 @@ import { REGULAR_JOBS, RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { makeWorkerUtils, type WorkerUtils } from '#core/tasks/graphile-worker.ts'
 import type { NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
 import { openTaskAnnouncer, type TaskAnnouncer } from '#core/tasks/task-announcer.ts'
-import type { TaskMetrics } from '#core/tasks/task-metrics.ts'
 import { TaskLane } from '#core/tasks/task-lane.ts'
+import type { TaskMetrics } from '#core/tasks/task-metrics.ts'
 import { TaskRunner } from '#core/tasks/task-runner.ts'
 import {
   addMissingJobs,

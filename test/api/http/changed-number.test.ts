@@ -8,7 +8,15 @@ t.test('a number that a double holds is unchanged, in any spelling', async (t) =
 })
 
 t.test('a number with more digits is found with its path', async (t) => {
-  for (const number of ['9007199254740993', '-9007199254740993', '0.1234567890123456789', '1e309', '2e-324', '1e-99999999999', '12345678901234567890'])
+  for (const number of [
+    '9007199254740993',
+    '-9007199254740993',
+    '0.1234567890123456789',
+    '1e309',
+    '2e-324',
+    '1e-99999999999',
+    '12345678901234567890',
+  ])
     t.equal(changedNumber(`{"own":{"a":[0,{"x/y~z":${number}}]}}`, ['own']), '/own/a/1/x~1y~0z', number)
   t.equal(changedNumber('{"own":{"__proto__":{"b":1e999}}}', ['own']), '/own/__proto__/b')
   t.equal(changedNumber('{"own":9007199254740993}', ['own']), '/own')

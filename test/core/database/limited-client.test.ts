@@ -102,7 +102,10 @@ t.test('statements of requests', async (t) => {
     const database = openLimited(t, url, { poolMax: 2 })
     const fails = (sql: string) => () => database.transaction(async (trx) => await trx.raw(sql))
     await t.rejects(asUser('ada', fails('SELECT no_such_column')))
-    await t.rejects(asUser('ada', () => database.raw(ENDLESS)), REFUSED)
+    await t.rejects(
+      asUser('ada', () => database.raw(ENDLESS)),
+      REFUSED,
+    )
     await t.rejects(asUser('ada', fails(ENDLESS)), REFUSED)
     t.ok(await database.raw('SELECT pg_sleep(1.5)'))
   })

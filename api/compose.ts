@@ -90,15 +90,15 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
   const rules = openRules(supervisor)
   const announcer = openAnnouncer({ database, log })
   try {
-    const queue = await openTaskQueue({
+    const taskMetrics = openTaskMetrics({ database, log, jobs })
+    const tasks = await openTaskQueue({
       database,
       log,
       announcer,
       jobs,
+      metrics: taskMetrics,
       nodeId: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`,
     })
-    const taskMetrics = openTaskMetrics({ database, log, jobs })
-    const tasks = taskMetrics.metered(queue)
     const precedence = new Precedence()
     const scans = await openScans({
       precedence,

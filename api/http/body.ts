@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { changedNumber } from '#api/http/changed-number.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
-import { memberText, readExactJson } from '#core/foundation/exact-json.ts'
 import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { boundMarks } from '#core/foundation/text.ts'
 
@@ -27,16 +27,16 @@ const NONE: ReadonlySet<string> = new Set()
 /**
  * Reads a JSON body. Returns undefined if there is none.
  * @param options.exact members whose combining marks are kept, such as passwords
- * @param options.asSent members whose JSON is kept exactly as sent, see `readExactJson`, each with its limit in characters of JSON
- * @throws payload_too_large, unsupported_media_type, request_timeout, invalid_request (not JSON, not UTF-8, NUL or lone surrogates, too deep)
+ * @param options.exactNumbers members whose numbers must not have more digits than a double holds
+ * @throws payload_too_large, unsupported_media_type, request_timeout, invalid_request (not JSON, not UTF-8, NUL or lone surrogates, too deep), invalid_value
  */
 export async function readJsonBody(
   request: IncomingMessage,
   {
     exact = NONE,
-    asSent = new Map(),
+    exactNumbers = [],
     ...limits
-  }: { bytesMax: number; deadlineMs: number; exact?: ReadonlySet<string>; asSent?: ReadonlyMap<string, number> },
+  }: { bytesMax: number; deadlineMs: number; exact?: ReadonlySet<string>; exactNumbers?: readonly string[] },
 ): Promise<unknown> {
   const { headers } = request
   const declared = headers['content-length']
@@ -50,7 +50,7 @@ export async function readJsonBody(
   }
   if (Number(declared ?? 0) > limits.bytesMax) refuseSize(limits.bytesMax)
   const bytes = await collect(request, limits)
-  return bytes.length === 0 ? undefined : await parse(bytes, exact, asSent)
+  return bytes.length === 0 ? undefined : await parse(bytes, exact, exactNumbers)
 }
 
 /** Reads a whole body of any kind. @throws payload_too_large, unsupported_media_type, request_timeout, invalid_request (incomplete) */
@@ -108,9 +108,9 @@ function collect(request: IncomingMessage, { bytesMax, deadlineMs }: { bytesMax:
   })
 }
 
-async function parse(bytes: Buffer, exact: ReadonlySet<string>, asSent: ReadonlyMap<string, number>): Promise<unknown> {
+async function parse(bytes: Buffer, exact: ReadonlySet<string>, exactNumbers: readonly string[]): Promise<unknown> {
   const isLarge = bytes.length > TURN_BYTES
-  refuseDepth(bytes)
+  refuseExcess(bytes)
   if (isLarge) await nextTurn()
   let text: string
   let value: unknown
@@ -123,52 +123,55 @@ async function parse(bytes: Buffer, exact: ReadonlySet<string>, asSent: Readonly
     })
   }
   if (isLarge) await nextTurn()
-  const checked = checkText(value, { path: '', exact, left: { values: VALUES_MAX } })
+  const given = exactNumbers.filter((name) => isGiven(value, name))
+  if (given.length > 0) {
+    refuseChangedNumber(text, given)
+    if (isLarge) await nextTurn()
+  }
+  const checked = checkText(value, '', exact)
   if (isLarge) await nextTurn()
-  if (asSent.size > 0 && typeof checked === 'object' && checked !== null) keepAsSent(checked as Record<string, unknown>, text, asSent)
   return checked
 }
 
-/** Parses some members again, exactly. Skips those that are too long: exact parsing takes ten times as long. */
-function keepAsSent(body: Record<string, unknown>, text: string, asSent: ReadonlyMap<string, number>): void {
-  for (const [name, lengthMax] of asSent) {
-    const value = Object.hasOwn(body, name) ? body[name] : undefined
-    if (typeof value !== 'object' || value === null || JSON.stringify(value).length > lengthMax) continue
-    const written = memberText(text, name)
-    if (written !== null) body[name] = checkText(readExactJson(written), { path: `/${name}`, exact: NONE, left: { values: VALUES_MAX } })
-  }
+const isGiven = (body: unknown, name: string): boolean => typeof body === 'object' && body !== null && Object.hasOwn(body, name)
+
+/** A number that is stored with fewer digits would not come back as it was sent. */
+function refuseChangedNumber(text: string, members: readonly string[]): void {
+  const path = changedNumber(text, members)
+  if (path === null) return
+  refuse('invalid_value', 'A number in the body has more digits than a double holds (some 17) and would change; send it as a string.', {
+    details: [{ path: shownPath(path), message: 'has more digits than a double holds' }],
+  })
 }
 
-const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}')
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT, COMMA] = Buffer.from('"\\[]{},')
 
 /** Before parsing: a megabyte of brackets occupies the parser for half a second, this check takes a millisecond. */
-function refuseDepth(bytes: Buffer): void {
+function refuseExcess(bytes: Buffer): void {
   let depth = 0
+  // One for itself, one before each comma, and the last of each list or object; an empty one counts as two.
+  let values = 1
   let quoted = false
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]
     if (byte === QUOTE) quoted = !quoted
     else if (quoted) at += byte === BACKSLASH ? 1 : 0
-    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) depth += 1
-    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1
+    else if (byte === COMMA) values += 1
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      depth += 1
+      values += 1
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1
+    if (values > VALUES_MAX) refuse('invalid_request', `The body has more than ${VALUES_MAX} values.`)
     if (depth > DEPTH_MAX) refuse('invalid_request', `The body is nested deeper than ${DEPTH_MAX} levels.`)
   }
-}
-
-interface Position {
-  path: string
-  /** Members below this place whose texts are kept unchanged. */
-  exact: ReadonlySet<string>
-  /** How many more values the whole body may have. */
-  left: { values: number }
 }
 
 /**
  * PostgreSQL cannot store NUL, and a lone surrogate is not a character: both are refused here for every string and name. Runs of
  * combining marks are limited here too, for all code that normalizes or compares the text later.
+ * @param exact members of this object whose texts are kept unchanged
  */
-function checkText(value: unknown, { path, exact, left }: Position): unknown {
-  if (--left.values < 0) refuse('invalid_request', `The body has more than ${VALUES_MAX} values.`)
+function checkText(value: unknown, path: string, exact: ReadonlySet<string>): unknown {
   if (typeof value === 'string') {
     refuseBadText(value, path)
     return boundMarks(value)
@@ -182,7 +185,7 @@ function checkText(value: unknown, { path, exact, left }: Position): unknown {
   for (const [key, member] of Object.entries(members)) {
     const below = `${path}/${escapePointer(key)}`
     refuseBadText(key, below)
-    const checked = checkText(member, { path: below, exact: NONE, left })
+    const checked = checkText(member, below, NONE)
     if (checked !== member && !exact.has(key)) members[key] = checked
   }
   return value
@@ -192,9 +195,11 @@ function checkText(value: unknown, { path, exact, left }: Position): unknown {
 export function refuseBadText(text: string, path: string): void {
   if (!text.includes('\0') && text.isWellFormed()) return
   refuse('invalid_request', 'Text must not contain NUL characters or lone surrogates.', {
-    details: [{ path: path.toWellFormed().replaceAll('\0', '\ufffd'), message: 'contains a NUL character or a lone surrogate' }],
+    details: [{ path: shownPath(path), message: 'contains a NUL character or a lone surrogate' }],
   })
 }
+
+const shownPath = (path: string): string => path.toWellFormed().replaceAll('\0', '\ufffd')
 
 function tooSlow(deadlineMs: number, size: number): AppError {
   const seconds = Math.ceil(deadlineMs / 1000)

@@ -14,11 +14,11 @@ import { parameterReader } from '#api/http/route-path.ts'
 import { sendStream } from '#api/http/send.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { type ListState, readsAverages } from '#core/catalog/list-state-query.ts'
-import { runInScope } from '#core/database/statement-scope.ts'
+import { becomeList, runInScope } from '#core/database/statement-scope.ts'
 import { bufferOf } from '#core/foundation/byte-view.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
-import { KeyedSemaphore } from '#core/foundation/semaphore.ts'
+import { Semaphore } from '#core/foundation/semaphore.ts'
 import { runExpecting } from '#core/metadata/expected-version-query.ts'
 
 /** All headers that may identify the caller. */
@@ -49,7 +49,7 @@ interface HandlerOptions<Services> extends InputOptions {
 }
 
 export function openHandlers<Services>(services: Services, options: HandlerOptions<Services>): Handlers<Services> {
-  const shared = { services, options, memory: new AnswerMemory(), edits: new KeyedSemaphore(1) }
+  const shared = { services, options, memory: new AnswerMemory(), edits: new Semaphore(Number.POSITIVE_INFINITY, 1) }
   return {
     compile(route, ends) {
       // Other sites can make a browser send the cookie, so it is accepted only for reading.
@@ -67,7 +67,7 @@ interface Shared<Services> {
   options: HandlerOptions<Services>
   memory: AnswerMemory
   /** One at a time of each record: conditional edits, which compare and then change it. */
-  edits: KeyedSemaphore
+  edits: Semaphore
 }
 
 type SignedInCall<Services> = OpenCall<Services> & Call<Services>
@@ -79,6 +79,7 @@ class RouteHandler<Services> {
   readonly #shared: Shared<Services>
   readonly #readPath
   readonly #vary: string
+  readonly #isList: boolean
   // Compiled at the first request: compiling all routes would add a quarter of a second to the start, and most are never called.
   #readInput: ReadInput | null = null
 
@@ -87,6 +88,7 @@ class RouteHandler<Services> {
     this.#ends = ends
     this.#shared = shared
     this.#readPath = parameterReader(route.path)
+    this.#isList = isList(route)
     this.#vary = ['Accept-Encoding', ...CREDENTIAL_HEADERS, ...(route.allow.session ? [SESSION_HEADER] : [])].join(', ')
   }
 
@@ -150,6 +152,7 @@ class RouteHandler<Services> {
 
   async #answerStream(route: AnyStream<Services>, { exchange, call, input }: Asked<Services>): Promise<EventsReply | null> {
     const { response } = exchange
+    if (this.#isList) becomeList()
     const reply = await route.run(call, input)
     if (response.destroyed) return null
     // A browser may cache it: the next user of that browser may see less.
@@ -180,6 +183,7 @@ class RouteHandler<Services> {
   async #answerAnew(asked: Asked<Services>): Promise<KnownAnswer | null> {
     const route = this.#route
     if (route.kind === 'endpoint') return await this.#answerRead(route, asked)
+    if (this.#isList) becomeList()
     const reply = await route.run(asked.call, asked.input)
     if (reply.kind !== 'bytes' || reply.etag === undefined) throw new Error(`${route.path} returns nothing that can be remembered`)
     const { etag, bytes, mediaType } = reply
@@ -190,6 +194,7 @@ class RouteHandler<Services> {
 
   /** @returns the answer, if it is short enough to be kept */
   async #answerRead(route: AnyEndpoint<Services>, { exchange: { response }, call, input }: Asked<Services>): Promise<KnownAnswer | null> {
+    if (this.#isList) becomeList()
     const value = await route.run(call, input)
     if (response.destroyed) return null
     noteWork()
@@ -230,7 +235,7 @@ class RouteHandler<Services> {
     if (reader === null || reader.versionOf)
       return await (isCompared && reader ? this.#changeVersion(reader, asked, expected) : route.run(call, input))
     // A record without a version is compared with its content, so that nothing else may change it in between.
-    const leave = await this.#shared.edits.enter(recordKey(reader.path, input.params), call.signal)
+    const leave = await this.#shared.edits.enter(call.signal, { key: recordKey(reader.path, input.params) })
     try {
       await this.#authorizeAgain(asked.exchange, call)
       if (isCompared) await this.#compareContent(reader, asked, expected)
@@ -261,6 +266,10 @@ interface Asked<Services> {
   call: SignedInCall<Services>
   input: Input
 }
+
+/** Lists and searches: routes whose answers depend on the catalog as a whole, or come in pages. */
+const isList = ({ dependsOn, query }: Route<never>): boolean =>
+  dependsOn !== undefined || 'page' in ((query as { properties?: object } | undefined)?.properties ?? {})
 
 /** The same for all spellings of an address: ids are accepted in upper case too, and any letter may be percent-encoded. */
 const recordKey = (path: string, params: unknown): string =>

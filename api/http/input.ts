@@ -86,13 +86,13 @@ export function compileInput(route: Route<never>, options: InputOptions): ReadIn
 
   const file = route.kind === 'endpoint' ? route.upload : undefined
   const { bodyDeadlineMs: deadlineMs } = options
-  const exact = new Set(exactMembers(bodySchema ?? {}))
-  const asSent = new Map(membersAsSent(bodySchema ?? {}))
+  const exact = new Set(markedMembers(bodySchema ?? {}, 'x-exact'))
+  const exactNumbers = markedMembers(bodySchema ?? {}, 'x-exact-numbers')
 
   return async (request, pathParams, rawQuery) => ({
     params: params?.(new URLSearchParams(pathParams)),
     query: query(spelled(new URLSearchParams(isRest(route) ? readEncoded(rawQuery) : rawQuery))),
-    body: body?.(await readJsonBody(request, { bytesMax, deadlineMs, exact, asSent })),
+    body: body?.(await readJsonBody(request, { bytesMax, deadlineMs, exact, exactNumbers })),
     upload: file
       ? await readUpload(request.headers['content-type'], await readBytesBody(request, { bytesMax, deadlineMs }), file.otherwise)
       : NO_UPLOAD,
@@ -222,30 +222,22 @@ function suggestionFor(schema: TSchema, errors: readonly SchemaError[]): string 
   return meant === '' || error === relevant[0] ? meant : ` The member ${shortened(name)} is unknown.${meant}`
 }
 
-/** Body members whose texts reach the route exactly as sent. */
-function exactMembers({ anyOf = [], properties = {} }: ExactShape): string[] {
-  const own = Object.keys(properties).filter((name) => isExact(properties[name]))
-  return [...own, ...anyOf.flatMap(exactMembers)]
+/** A mark of a member of a body: its text reaches the route exactly as sent; its numbers have no more digits than a double holds. */
+type Mark = 'x-exact' | 'x-exact-numbers'
+
+type MarkedShape = { [Name in Mark]?: boolean } & {
+  anyOf?: MarkedShape[]
+  properties?: Record<string, MarkedShape>
 }
 
-/** Body members whose JSON reaches the route as sent, each with its limit in characters. */
-function membersAsSent({ anyOf = [], properties = {} }: ExactShape): [name: string, lengthMax: number][] {
-  const own = Object.entries(properties).flatMap(([name, member]): [string, number][] => {
-    const marked = [member, ...(member.anyOf ?? [])].find((branch) => branch['x-as-sent'] !== undefined)
-    return marked ? [[name, marked['x-as-sent'] as number]] : []
-  })
-  return [...own, ...anyOf.flatMap(membersAsSent)]
+function markedMembers({ anyOf = [], properties = {} }: MarkedShape, mark: Mark): string[] {
+  const own = Object.keys(properties).filter((name) => isMarked(properties[name], mark))
+  return [...own, ...anyOf.flatMap((branch) => markedMembers(branch, mark))]
 }
 
-interface ExactShape {
-  'x-exact'?: boolean
-  'x-as-sent'?: number
-  anyOf?: ExactShape[]
-  properties?: Record<string, ExactShape>
-}
-
-/** A secret, or one that may be null. */
-const isExact = (schema: ExactShape | undefined): boolean => schema?.['x-exact'] === true || (schema?.anyOf ?? []).some(isExact)
+/** A member with the mark, or one that may also be null. */
+const isMarked = (schema: MarkedShape | undefined, mark: Mark): boolean =>
+  schema?.[mark] === true || (schema?.anyOf ?? []).some((branch) => isMarked(branch, mark))
 
 type SchemaError = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
 

@@ -6,7 +6,7 @@ import { largeConfig, largePlugin } from '#bench/stall/plugin.ts'
 import { insertRepositories } from '#bench/stall/repository.ts'
 import { awaitIdle } from '#bench/stall/tasks.ts'
 import { PERMISSIONS } from '#core/account/permission.ts'
-import { BOOK_EXPORT_FIELDS, SERIES_EXPORT_FIELDS } from '#core/exports/export-field.ts'
+import { BOOK_EXPORT_FIELDS, SERIES_EXPORT_FIELDS } from '#core/exports/export-field-query.ts'
 import type { RunningServer } from '#test/support/running-server.ts'
 
 /** The maximum of a series; a user gets as many grants. */

@@ -32,7 +32,6 @@ import { type FileVersion, isSameVersion, readVersion, readVersions } from '#cor
 import { fitAnalysis } from '#core/analysis/fit-analysis.ts'
 import { listGoneDuplicates, relinkMoved } from '#core/analysis/relink-moved.ts'
 import type { Duplicate } from '#core/analysis/relink-store.ts'
-import { openSharedLock } from '#core/analysis/shared-lock.ts'
 import { deathAmong, describeRefusal, mannerOf } from '#core/analysis/suspect.ts'
 import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/analysis/suspect-store.ts'
 import { removeCovers } from '#core/covers/cover-store.ts'
@@ -45,11 +44,13 @@ import { Semaphore } from '#core/foundation/semaphore.ts'
 import { aggregateAfter, aggregateSettled } from '#core/metadata/aggregate-series.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { StatementBatch } from '#core/tasks/statement-batch.ts'
-import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
+import type { TaskAdder, TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
 
 /** A file that changes during analysis is analyzed again this many times; one that is still being copied is left to the next scan. */
 const CHANGES_MAX = 3
 
+/** More than files are analyzed at a time: one of this weight is alone. */
+const ALONE_WEIGHT = 1_000_000
 /** Pages of one transaction: a megabyte of text. */
 const PAGES_MAX = 5_000
 /** While a scan has rows to write, an analysis waits for it this long: people see all books of a new library sooner. */
@@ -84,7 +85,7 @@ interface Context extends Dependencies {
  *   replace it.
  */
 export async function queueAnalyses(
-  tasks: TaskQueue,
+  tasks: TaskAdder,
   libraryId: string,
   bookIds: readonly string[],
   options: { deep: boolean; force?: boolean; parentId?: string },
@@ -144,11 +145,11 @@ export function analyzeBook(given: Omit<Dependencies, 'announcer' | 'filesAtOnce
       isMoreComing: () => context.places.running > dependencies.filesAtOnce / 2,
     }),
   }
-  const lock = openSharedLock()
+  const files = new Semaphore(ALONE_WEIGHT)
   return async (run) => {
     for (let alone = false; ; ) {
       const analyze = () => analyzeOnce(context, run, alone)
-      const end: AnalysisEnd = await (alone ? lock.exclusive(analyze, run.signal) : lock.shared(analyze, run.signal))
+      const end: AnalysisEnd = await files.run(analyze, run.signal, { weight: alone ? ALONE_WEIGHT : 1 })
       if (end.kind !== 'alone' && end.kind !== 'died') return
       // Every repetition increases the suspicion count of the file, or analyzes it alone, until the file is refused.
       alone = end.kind === 'alone'

@@ -13,7 +13,7 @@ import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import { findLibraryRow, listBooksToAnalyze } from '#core/catalog/library-store.ts'
 import type { BookErrorType } from '#core/fields/analysis.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
+import type { TaskAdder, TaskHandler, TaskQueue } from '#core/tasks/task.ts'
 import { countParts, isCanceled } from '#core/tasks/task-store.ts'
 
 /** So that one call is one short transaction of the queue. */
@@ -26,8 +26,10 @@ const LOOK_MS = 1_000
 
 interface Dependencies {
   database: Knex
-  tasks: TaskQueue
+  tasks: TaskAdder
 }
+
+type HandlerDependencies = Dependencies & { tasks: TaskQueue }
 
 /** How many books were newly queued, a message about it, and the task that ends when all of them are done. */
 interface Enqueued {
@@ -40,7 +42,7 @@ interface Enqueued {
 type Choice = 'all' | 'unanalyzed'
 
 /** Registers the handlers of analyses of many books with the queue; call before its start(). */
-export function handleBulkAnalyses({ database, tasks }: Dependencies): void {
+export function handleBulkAnalyses({ database, tasks }: HandlerDependencies): void {
   // They only wait; but a task that has not started could not cancel its parts.
   tasks.handle('analyze_books', { concurrency: AWAITED_MAX }, awaitAnalyses({ database, tasks }))
   tasks.handle('analyze_library', { concurrency: 1 }, analyzeLibrary({ database, tasks }))
@@ -134,7 +136,7 @@ async function enqueue({ tasks }: Dependencies, books: readonly Pick<AnalyzableB
  * The handler of `analyze_books`, whose parts are the analyses of many books: reports how many are done, and ends with the last of them.
  * If canceled, it cancels the remaining ones; if the server stops, it continues with the next start.
  */
-export function awaitAnalyses({ database, tasks }: Dependencies): TaskHandler {
+export function awaitAnalyses({ database, tasks }: HandlerDependencies): TaskHandler {
   return async (run) => {
     const books = Number(run.params.books)
     try {
@@ -162,7 +164,7 @@ export async function requestLibraryAnalysis(
 }
 
 /** The handler of `analyze_library`: queues the books, some thousand at a time. */
-function analyzeLibrary({ database, tasks }: Dependencies): TaskHandler {
+function analyzeLibrary({ database, tasks }: HandlerDependencies): TaskHandler {
   return async (run) => {
     const libraryId = run.libraryId as string
     const scope: Choice = run.params.scope === 'all' ? 'all' : 'unanalyzed'

@@ -3,11 +3,11 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { getLibraryRow, getVisible } from '#core/analysis/named-records.ts'
 import type { ThumbnailOrder } from '#core/analysis/thumbnails.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
+import type { TaskAdder } from '#core/tasks/task.ts'
 
 interface Dependencies {
   database: Knex
-  tasks: TaskQueue
+  tasks: TaskAdder
 }
 
 /** Which thumbnails. All given conditions must hold; without any, all thumbnails. */
@@ -70,7 +70,7 @@ export async function requestThumbnails(
   return { taskId, message: `The ${force ? '' : 'missing '}thumbnails of ${whose} are queued.` }
 }
 
-async function add({ tasks }: Dependencies, task: Parameters<TaskQueue['add']>[0]): Promise<{ taskId: string }> {
+async function add({ tasks }: Dependencies, task: Parameters<TaskAdder['add']>[0]): Promise<{ taskId: string }> {
   const { taskId } = await tasks.add(task)
   return { taskId }
 }

@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { findGroupBooks, listDuplicates } from '#core/catalog/duplicate-query.ts'
 import { dismissBooks, PIECES, recordDuplicates } from '#core/catalog/duplicate-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
+import type { TaskAdder, TaskQueue } from '#core/tasks/task.ts'
 import { hasDueTask } from '#core/tasks/task-admin-store.ts'
 
 const TYPE = 'find_duplicates'
@@ -14,11 +14,11 @@ const BOOKS_LISTED_MAX = 10_000
 
 interface Dependencies {
   database: Knex
-  tasks: TaskQueue
+  tasks: TaskAdder
 }
 
 /** Registers the handler with the queue; call before its start(). */
-export function openDuplicates({ database, tasks }: Dependencies): void {
+export function openDuplicates({ database, tasks }: Dependencies & { tasks: TaskQueue }): void {
   tasks.handle(TYPE, { concurrency: 1 }, async (run) => {
     const found = { groups: 0, books: 0 }
     for (let piece = 0; piece < PIECES; piece++) {

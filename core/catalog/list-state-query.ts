@@ -3,7 +3,7 @@ import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { NO_USER } from '#core/account/visibility.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
-import { currentScope } from '#core/database/statement-scope.ts'
+import { currentScope, runBeside } from '#core/database/statement-scope.ts'
 import { addUpKeptNumbers } from '#core/paging/kept-number-store.ts'
 
 /** What lists of a caller depend on, all of one moment. See migrations/baseline/numbers.ts. */
@@ -78,12 +78,12 @@ export function orderKey(
 
 /** Says that the current request depends on averages: code that reads them calls it, so that an answer is remembered until they change. */
 export function noteAverages(): void {
-  const scope = currentScope()?.scope
+  const scope = currentScope()
   if (scope) scope.readsAverages = true
 }
 
 /** Whether the current request depends on averages. */
-export const readsAverages = (): boolean => currentScope()?.scope.readsAverages === true
+export const readsAverages = (): boolean => currentScope()?.readsAverages === true
 
 const adding = new WeakSet<Knex>()
 
@@ -91,7 +91,7 @@ const adding = new WeakSet<Knex>()
 function addUpSoon(database: Knex): void {
   if (adding.has(database) || database.isTransaction) return
   adding.add(database)
-  addUpKeptNumbers(database)
+  runBeside(() => addUpKeptNumbers(database))
     .catch(() => {})
     .finally(() => adding.delete(database))
 }

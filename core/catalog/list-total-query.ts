@@ -78,7 +78,7 @@ class Totals {
       return known?.versions === versions ? known.total : null
     }
     const counted = (others: string, select: (versions: Knex.Raw) => Knex.Raw) =>
-      this.#counting.join(`${moment} ${others}`, currentScope()?.scope.signal(), async () => {
+      this.#counting.join(`${moment} ${others}`, currentScope()?.signal(), async () => {
         // The versions are of the very moment of the count.
         const { rows } = await select(this.#database.raw(VERSIONS, [caller.userId, caller.userId]))
         const [row] = rows as [Versions & { total: string | number }]

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import { COMPUTED, READ } from '#core/catalog/series-numbers-query.ts'
 import { prepared } from '#core/database/prepared.ts'
+import { runBeside } from '#core/database/statement-scope.ts'
 
 /** Any constant of our own, different from the other ones: who holds this lock computes numbers that are due. */
 const COMPUTING_LOCK = 7_201_884_318
@@ -73,7 +74,7 @@ const computing = new WeakSet<Knex>()
 export function computeSoon(database: Knex): void {
   if (computing.has(database) || database.isTransaction) return
   computing.add(database)
-  computeDue(database, 'SELECT pg_try_advisory_xact_lock(?) AS mine')
+  runBeside(() => computeDue(database, 'SELECT pg_try_advisory_xact_lock(?) AS mine'))
     .catch(() => {})
     .finally(() => computing.delete(database))
 }

@@ -6,19 +6,47 @@ export const NO_OPTIONS = ' '
 const DEADLINE_MS = 2_000
 
 /** Cancels statements over a connection of its own, because the statements to cancel may occupy the whole pool. */
-export interface Canceler {
+export class Canceler {
+  readonly #configure: () => pg.ClientConfig
+  #connecting: Promise<pg.Client> | null = null
+  // One after another; each takes a fraction of a millisecond, and a connection runs one statement at a time.
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(configure: () => pg.ClientConfig) {
+    this.#configure = configure
+  }
+
   /** Resolves when the server has signaled the process: statements that begin afterwards are not canceled. @throws if that fails */
-  cancel(processId: number): Promise<void>
-  close(): Promise<void>
-}
+  cancel(processId: number): Promise<void> {
+    const sent = this.#last.then(() => this.#cancel(processId))
+    this.#last = sent.catch(() => {})
+    return sent
+  }
 
-export function openCanceler(configure: () => pg.ClientConfig): Canceler {
-  let connecting: Promise<pg.Client> | null = null
+  async close(): Promise<void> {
+    await this.#last
+    const open = this.#connecting
+    this.#connecting = null
+    await open?.then((client) => client.end()).catch(() => {})
+  }
 
-  async function connect(): Promise<pg.Client> {
-    const client = new pg.Client({ options: NO_OPTIONS, ...configure(), connectionTimeoutMillis: DEADLINE_MS, query_timeout: DEADLINE_MS })
+  async #cancel(processId: number): Promise<void> {
+    this.#connecting ??= this.#connect()
+    const client = await this.#connecting
+    try {
+      await client.query('SELECT pg_cancel_backend($1)', [processId])
+    } catch (error) {
+      this.#connecting = null
+      void client.end().catch(() => {})
+      throw error
+    }
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const own = this.#configure()
+    const client = new pg.Client({ options: NO_OPTIONS, ...own, connectionTimeoutMillis: DEADLINE_MS, query_timeout: DEADLINE_MS })
     const forget = () => {
-      connecting = null
+      this.#connecting = null
     }
     client.once('end', forget)
     client.on('error', forget)
@@ -29,33 +57,5 @@ export function openCanceler(configure: () => pg.ClientConfig): Canceler {
       forget()
       throw error
     }
-  }
-
-  async function cancel(processId: number): Promise<void> {
-    connecting ??= connect()
-    const client = await connecting
-    try {
-      await client.query('SELECT pg_cancel_backend($1)', [processId])
-    } catch (error) {
-      connecting = null
-      void client.end().catch(() => {})
-      throw error
-    }
-  }
-
-  // One after another; each takes a fraction of a millisecond, and a connection runs one statement at a time.
-  let last: Promise<unknown> = Promise.resolve()
-  return {
-    cancel(processId) {
-      const sent = last.then(() => cancel(processId))
-      last = sent.catch(() => {})
-      return sent
-    },
-    async close() {
-      await last
-      const open = connecting
-      connecting = null
-      await open?.then((client) => client.end()).catch(() => {})
-    },
   }
 }

@@ -4,7 +4,7 @@ import knexFactory, { type Knex } from 'knex'
 import pg from 'pg'
 import { limitedClient } from '#core/database/limited-client.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
-import { openStatementLimiter, STATEMENT_LIMITS, type StatementLimits } from '#core/database/statement-limits.ts'
+import { STATEMENT_LIMITS, StatementLimiter, type StatementLimits } from '#core/database/statement-limits.ts'
 import type { Log } from '#core/foundation/log.ts'
 
 /** A statement that takes longer than this is stuck or wrong; only migrations may take as long as they need. */
@@ -65,18 +65,20 @@ export function openDatabase(options: {
 }): Knex {
   const { url, log } = options
   const poolMax = Math.max(2, options.poolMax)
+  const timeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS
   const connection = (): Knex.PgConnectionConfig => ({
     connectionString: url,
     types,
     application_name: 'carrel',
-    statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    statement_timeout: timeoutMs,
     // No statement runs for a client that has disconnected: after a server is killed, its statements end within seconds.
     options: `-c client_connection_check_interval=${CHECK_CLIENT_MS} -c random_page_cost=${RANDOM_PAGE_COST}`,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
   })
-  const limiter = openStatementLimiter({
+  const limiter = new StatementLimiter({
     poolMax,
+    timeoutMs,
     limits: { ...STATEMENT_LIMITS, ...options.limits },
     configure: () => ({ connectionString: url, application_name: 'carrel', keepAlive: true }),
   })

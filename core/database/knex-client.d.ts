@@ -2,14 +2,9 @@
 declare module 'knex/lib/dialects/postgres/index.js' {
   import type { Knex } from 'knex'
 
-  export interface Runner {
-    run(): Promise<unknown>
-  }
-
   export default class PostgresClient extends Knex.Client {
     /** Set on the client of a transaction, which inherits methods but no fields. */
     transacting?: true
-    override runner(builder: unknown): Runner
     override query(connection: unknown, statement: unknown): Promise<unknown>
     override acquireConnection(): Promise<object>
     override releaseConnection(connection: object): Promise<void>

@@ -18,10 +18,10 @@ interface Flight {
   promise: Promise<unknown>
   abort: AbortController
   waiting: number
-  /** Whose places and connections its statements use; null if they have no limits. */
+  /** Whose permits and connections its statements use; null if they have no limits. */
   owner: string | null
   isWaiting: boolean
-  /** Resolves when it waits for a place or a connection. */
+  /** Resolves when it waits for a permit or a connection. */
   waits: Promise<typeof WAITS>
   hasEnded: boolean
 }
@@ -29,7 +29,7 @@ interface Flight {
 const WAITS = Symbol('waits')
 
 /**
- * @param options.mayRepeat the work only reads, so it may run again: a caller who has joined the work of another user leaves it when that user has no place
+ * @param options.mayRepeat the work only reads, so it may run again: a caller who has joined the work of another user leaves it when that user has no permit
  * or connection left, and runs it in their own
  */
 export function openSingleFlight({ mayRepeat = false }: { mayRepeat?: boolean } = {}): SingleFlight {
@@ -63,7 +63,7 @@ export function openSingleFlight({ mayRepeat = false }: { mayRepeat?: boolean } 
 
   return {
     async join<T>(key: string, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-      const owner = currentScope()?.scope.owner ?? null
+      const owner = currentScope()?.owner ?? null
       for (;;) {
         signal?.throwIfAborted()
         const known = flights.get(key)

@@ -1,22 +1,22 @@
-import { type Canceler, openCanceler } from '#core/database/canceler.ts'
-import { openPlaces, type Places } from '#core/database/statement-places.ts'
+import { Canceler } from '#core/database/canceler.ts'
 import type { LiveScope } from '#core/database/statement-scope.ts'
 import { AppError } from '#core/foundation/errors.ts'
+import { type Leave, Semaphore } from '#core/foundation/semaphore.ts'
 
 /** Limits of the statements of requests, in ms unless the name says otherwise. */
 export interface StatementLimits {
-  /** For a list or search: a client does not wait longer. */
+  /** For a read: a client does not wait longer for a list or search. */
   readMs: number
-  /** For other statements: changes wait for each other. */
+  /** For other statements and all inside transactions: changes wait for each other. */
   requestMs: number
-  /** A statement that ends sooner is cheap: it needs no place, and is not canceled when its client disconnects. */
+  /** A statement that ends sooner is not canceled when its client disconnects. */
   cheapMs: number
-  /** How long all statements of one request together may wait for places. */
+  /** How long all statements of one list or search together may wait for permits. */
   waitMs: number
   /** How long a request waits for a connection; longer than any cheap statement before it. */
   acquireMs: number
-  /** Expensive statements of one owner at the same time. A list counts and reads concurrently, which makes two. */
-  placesPerOwner: number
+  /** Statements of lists and searches of one owner at a time; of all owners, on half of the connections. */
+  listsPerOwner: number
 }
 
 export const STATEMENT_LIMITS: StatementLimits = {
@@ -25,120 +25,216 @@ export const STATEMENT_LIMITS: StatementLimits = {
   cheapMs: 500,
   waitMs: 5_000,
   acquireMs: 5_000,
-  placesPerOwner: 3,
+  listsPerOwner: 4,
 }
 
 /** A canceled statement normally ends immediately, unless it runs code that cannot be interrupted, or the server is blocked. */
 const CANCEL_MS = 2_000
+/** PostgreSQL's code of a statement that was canceled or has taken too long. */
+const CANCELED = '57014'
 
 /** The part of a pg connection that is used here. */
 export interface Connection {
   processID: number
   connection: { stream: { destroy(): void } }
+  query(text: string): Promise<unknown>
 }
 
-/** A statement that is about to run on behalf of a scope. */
-interface Statement {
+/** The part of the pool of an open client; after `destroy` there is none. */
+export type Pool =
+  | { acquire(): { promise: Promise<object>; abort(): void }; numUsed(): number; numPendingCreates(): number; max: number }
+  | undefined
+
+/** A statement that is about to run, perhaps inside a transaction. */
+interface About {
   sql: string
-  connection: Connection
-  scope: LiveScope
-  /** It may wait for a place and then run again from the start; inside a transaction it may not. */
-  mayRunAgain: boolean
+  isInside: boolean
 }
 
-/** The statement was canceled because there was no place for it; it runs again when there is one. */
-export class NoPlace extends Error {}
-
-/** There was neither a place nor a connection in time: a caller who waits for a statement of others may run its own. */
+/** There was neither a permit nor a connection in time: a caller who waits for a statement of others may run its own. */
 export class NoShare extends AppError {}
-
-/** What all clients of one pool share, including those of transactions. */
-export interface StatementLimiter {
-  limits: StatementLimits
-  /** For expensive statements: half of the connections, so that the other half remains for cheap ones. */
-  places: Places
-  /** Connections of one owner at the same time, for any statements. */
-  shares: Places
-  /** Runs a statement within the limits. @throws NoPlace, unavailable, what the statement throws */
-  run<T>(statement: Statement, start: () => Promise<T>): Promise<T>
-  close(): Promise<void>
-}
-
-export function openStatementLimiter(options: {
-  poolMax: number
-  limits: StatementLimits
-  configure: Parameters<typeof openCanceler>[0]
-}): StatementLimiter {
-  const { poolMax, limits } = options
-  const half = Math.max(1, Math.floor(poolMax / 2))
-  const canceler = openCanceler(options.configure)
-  const places = openPlaces({ total: half, perOwner: limits.placesPerOwner })
-  return {
-    limits,
-    places,
-    shares: openPlaces({ total: Number.POSITIVE_INFINITY, perOwner: half }),
-    run: (statement, start) => runLimited(statement, start, { limits, places, canceler }),
-    close: () => canceler.close(),
-  }
-}
 
 /** Ends of transactions: canceling one would leave its outcome unknown, and they take no time unless the server is blocked. */
 const CONTROL = /^\s*(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/i
+const BEGIN = /^\s*BEGIN\b/i
 const READ = /^\s*(?:SELECT|VALUES|TABLE|WITH)\b/i
-const CHANGE = /\b(?:INSERT|UPDATE|DELETE|MERGE)\b/i
+/** Only a statement that begins with WITH may read and change. */
+const CHANGE = /^\s*WITH\b.*\b(?:INSERT|UPDATE|DELETE|MERGE)\b/is
+const isReading = (sql: string): boolean => READ.test(sql) && !CHANGE.test(sql)
 
-async function runLimited<T>(
-  { sql, connection, scope, mayRunAgain }: Statement,
-  start: () => Promise<T>,
-  { limits, places, canceler }: { limits: StatementLimits; places: Places; canceler: Canceler },
-): Promise<T> {
-  const isControl = CONTROL.test(sql)
-  const sever = () => connection.connection.stream.destroy()
-  let release: (() => void) | null = null
-  let reason: Error | null = null
-  let canceled: Promise<void> | null = null
-  let cutting: NodeJS.Timeout | undefined
-  let signal: AbortSignal | null = null
+/** What all clients of one pool share, including those of transactions. */
+export class StatementLimiter {
+  readonly #limits: StatementLimits
+  /** The limit of statements outside requests, which none exceeds. */
+  readonly #timeoutMs: number
+  readonly #canceler: Canceler
+  /** Half of the connections remains for everything else. */
+  readonly #lists: Semaphore
+  /** Connections of one owner, for any statements. */
+  readonly #shares: Semaphore
+  readonly #leaves = new WeakMap<object, Leave>()
+  /** The limit that each connection has in the database; by default that one. */
+  readonly #limitOf = new WeakMap<object, number>()
 
-  const cancel = (because: Error) => {
-    // The request is over: this statement is not limited any more.
-    if (reason !== null || scope.isOver) return
-    reason = because
-    cutting = setTimeout(sever, CANCEL_MS)
-    canceled = canceler.cancel(connection.processID).catch(sever)
+  constructor(options: {
+    poolMax: number
+    timeoutMs: number
+    limits: StatementLimits
+    configure: ConstructorParameters<typeof Canceler>[0]
+  }) {
+    const half = Math.max(1, Math.floor(options.poolMax / 2))
+    this.#limits = options.limits
+    this.#timeoutMs = options.timeoutMs
+    this.#canceler = new Canceler(options.configure)
+    this.#lists = new Semaphore(half, options.limits.listsPerOwner)
+    this.#shares = new Semaphore(Number.POSITIVE_INFINITY, half)
   }
-  const onLeave = () => cancel(new AppError('unavailable', 'The client has disconnected.'))
-  let timer = setTimeout(() => {
-    if (scope.isOver) return
-    if (!isControl) {
-      signal = scope.signal()
-      if (signal.aborted) return onLeave()
-      signal.addEventListener('abort', onLeave, { once: true })
-      if (mayRunAgain) {
-        release = places.tryTake(scope.owner)
-        if (release === null) return cancel(new NoPlace())
-      }
-    }
-    const isRead = READ.test(sql) && !CHANGE.test(sql)
-    const limitMs = isRead ? limits.readMs : limits.requestMs
-    timer = setTimeout(() => cancel(tooLong(isRead, limitMs)), limitMs - limits.cheapMs)
-  }, limits.cheapMs)
 
-  try {
-    return await start()
-  } catch (error) {
-    throw reason ?? error
-  } finally {
-    clearTimeout(timer)
-    clearTimeout(cutting)
-    const abortSignal = signal as AbortSignal | null
-    abortSignal?.removeEventListener('abort', onLeave)
-    // The connection may be reused only when the cancel request can no longer hit another statement on it.
-    await canceled
-    const give = release as (() => void) | null
-    give?.()
+  close(): Promise<void> {
+    return this.#canceler.close()
+  }
+
+  /** A connection for a statement or transaction of a scope. @throws NoShare */
+  async acquire(scope: LiveScope, pool: Pool): Promise<object> {
+    const leaveLists = scope.isList ? await this.#enterLists(scope) : () => {}
+    const deadline = performance.now() + this.#limits.acquireMs
+    let leaveShare: Leave = () => {}
+    try {
+      const free = this.#shares.tryEnter({ key: scope.owner })
+      if (free === null || (pool && pool.numUsed() + pool.numPendingCreates() >= pool.max)) scope.onWait?.()
+      leaveShare = free ?? (await within(deadline, (late) => this.#shares.enter(late, { key: scope.owner }), noConnection))
+      const connection = await acquireUntil(deadline, pool)
+      this.#leaves.set(connection, () => {
+        leaveShare()
+        leaveLists()
+      })
+      return connection
+    } catch (error) {
+      leaveShare()
+      leaveLists()
+      throw error
+    }
+  }
+
+  release(connection: object): void {
+    this.#leaves.get(connection)?.()
+    this.#leaves.delete(connection)
+  }
+
+  async #enterLists(scope: LiveScope): Promise<Leave> {
+    const entry = { key: scope.owner }
+    const free = this.#lists.tryEnter(entry)
+    if (free) return free
+    scope.onWait?.()
+    const begun = performance.now()
+    const left = scope.signal()
+    const refuse = () => (left.aborted ? hasLeft() : waitedTooLong(this.#limits))
+    try {
+      return await within(
+        begun + this.#limits.waitMs - scope.waitedMs,
+        (late) => this.#lists.enter(AbortSignal.any([late, left]), entry),
+        refuse,
+      )
+    } finally {
+      scope.waitedMs += performance.now() - begun
+    }
+  }
+
+  /**
+   * Gives a connection the time limit of the scope in the database, unless it has it. Inside a transaction it keeps that of the BEGIN, because a rollback
+   * would undo another.
+   */
+  prepare(connection: Connection, scope: LiveScope | null, { sql, isInside }: About): Promise<unknown> | null {
+    if (isInside && !BEGIN.test(sql)) return null
+    const ms = scope === null ? this.#timeoutMs : this.#limitMs(sql, isInside)
+    if (ms === (this.#limitOf.get(connection) ?? this.#timeoutMs)) return null
+    this.#limitOf.set(connection, ms)
+    return connection.query(`SET statement_timeout = ${ms}`).catch((error: unknown) => {
+      this.#limitOf.set(connection, Number.NaN)
+      throw error
+    })
+  }
+
+  /**
+   * Runs a statement of a scope. It is canceled when its client disconnects; a connection on which it neither ends by its limit nor by that is closed.
+   * @throws unavailable, what the statement throws
+   */
+  async run<T>(connection: Connection, scope: LiveScope, { sql, isInside }: About, start: () => Promise<T>): Promise<T> {
+    const { cheapMs } = this.#limits
+    const limitMs = this.#limitMs(sql, isInside)
+    let isSevered = false
+    const sever = () => {
+      isSevered = true
+      connection.connection.stream.destroy()
+    }
+    let canceled: Promise<void> | null = null
+    let signal: AbortSignal | null = null
+    const onLeave = () => {
+      if (scope.isOver) return
+      clearTimeout(timer)
+      timer = setTimeout(sever, CANCEL_MS)
+      canceled = this.#canceler.cancel(connection.processID).catch(sever)
+    }
+    let timer = setTimeout(() => {
+      timer = setTimeout(sever, limitMs + CANCEL_MS - cheapMs)
+      if (scope.isOver || CONTROL.test(sql)) return
+      signal = scope.signal()
+      if (signal.aborted) onLeave()
+      else signal.addEventListener('abort', onLeave, { once: true })
+    }, cheapMs)
+    try {
+      return await start()
+    } catch (error) {
+      if (canceled !== null) throw hasLeft()
+      throw isSevered || isCanceled(error) ? tooLong(isReading(sql), limitMs) : error
+    } finally {
+      clearTimeout(timer)
+      ;(signal as AbortSignal | null)?.removeEventListener('abort', onLeave)
+      // The connection may be reused only when the cancel request can no longer hit another statement on it.
+      await canceled
+    }
+  }
+
+  #limitMs(sql: string, isInside: boolean): number {
+    const { readMs, requestMs } = this.#limits
+    return Math.min(this.#timeoutMs, isReading(sql) && !isInside ? readMs : requestMs)
   }
 }
+
+const isCanceled = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === CANCELED
+
+/** Waits until a time, by the clock of `performance.now()`. */
+async function within<T>(deadline: number, enter: (late: AbortSignal) => Promise<T>, refuse: () => AppError): Promise<T> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), Math.max(0, deadline - performance.now()))
+  try {
+    return await enter(late.signal)
+  } catch {
+    throw refuse()
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function acquireUntil(deadline: number, pool: Pool): Promise<object> {
+  if (!pool) throw new Error('Unable to acquire a connection')
+  const pending = pool.acquire()
+  let isLate = false
+  const abort = () => {
+    isLate = true
+    pending.abort()
+  }
+  const timer = setTimeout(abort, Math.max(1, deadline - performance.now()))
+  try {
+    return await pending.promise
+  } catch (error) {
+    throw isLate ? noConnection() : error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const hasLeft = () => new AppError('unavailable', 'The client has disconnected.')
 
 function tooLong(isRead: boolean, limitMs: number): AppError {
   const seconds = limitMs / 1000
@@ -148,18 +244,13 @@ function tooLong(isRead: boolean, limitMs: number): AppError {
   return new AppError('unavailable', message, { retryAfterSeconds: 10 })
 }
 
-/** @param limits.placesPerOwner is in the message, so that a client knows how many requests it may send at the same time */
-export function waitedTooLong({ placesPerOwner }: StatementLimits): NoShare {
-  const message = `Too many expensive lists and searches are running; a user may have ${placesPerOwner} at the same time. Wait until the others have ended, or narrow this one: name a library or a series, use fewer conditions, or look for longer words.`
+/** @param limits.listsPerOwner is in the message, so that a client knows how many requests it may send at the same time */
+function waitedTooLong({ listsPerOwner }: StatementLimits): NoShare {
+  const message = `Too many lists and searches are running; a user may have ${listsPerOwner} at the same time. Wait until the others have ended, or narrow this one: name a library or a series, use fewer conditions, or look for longer words.`
   return new NoShare('unavailable', message, { retryAfterSeconds: 5 })
 }
 
-export function noConnection(): NoShare {
-  return new NoShare(
-    'unavailable',
-    'All connections to the database are in use. Send fewer requests at the same time, or try again shortly.',
-    {
-      retryAfterSeconds: 5,
-    },
-  )
-}
+const noConnection = () =>
+  new NoShare('unavailable', 'All connections to the database are in use. Send fewer requests at the same time, or try again shortly.', {
+    retryAfterSeconds: 5,
+  })

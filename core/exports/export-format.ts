@@ -6,7 +6,7 @@ import {
   type ExportFormat,
   SERIES_ANCHOR,
   SERIES_EXPORT_FIELDS,
-} from '#core/exports/export-field.ts'
+} from '#core/exports/export-field-query.ts'
 
 /** A series or book from the database: by field; a field with several values is an array of texts or of small objects. */
 export type ExportRow = Readonly<Record<string, unknown>>

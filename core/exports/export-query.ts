@@ -1,7 +1,16 @@
 import type { Knex } from 'knex'
-import { visibleFilePathSql } from '#core/account/path-view.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import { BOOK_ANCHOR, type BookExportField, type ExportColumns, SERIES_ANCHOR, type SeriesExportField } from '#core/exports/export-field.ts'
+import {
+  BOOK_ANCHOR,
+  BOOK_EXPORT_FIELDS,
+  type BookExportField,
+  type ExportColumns,
+  type ExportField,
+  PRESENT_BOOKS,
+  SERIES_ANCHOR,
+  SERIES_EXPORT_FIELDS,
+  type SeriesExportField,
+} from '#core/exports/export-field-query.ts'
 import type { ExportRecord, ExportRow } from '#core/exports/export-format.ts'
 
 /** Rows per statement: with the largest records these are some megabytes, read in 50 ms of the main thread; usually about 20 KB. */
@@ -9,104 +18,14 @@ const SERIES_PAGE = 25
 const BOOK_PAGE = 50
 
 const SERIES_NAME = 'series.sort_key'
-/** As in lists: omits series without existing books, and books with a missing file. */
-const PRESENT_BOOKS = 'FROM books WHERE books.series_id = series.id AND books.deleted_at IS NULL'
-const READ = 'EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = :userId AND p.completed)'
-
-const namesOf = (kind: 'series' | 'book', taxonomy: 'genre' | 'tag', id: string) =>
-  `ARRAY(SELECT n.name FROM ${kind}_${taxonomy}s j JOIN ${taxonomy}s n ON n.id = j.${taxonomy}_id
-     WHERE j.${kind}_id = ${id} ORDER BY lower(n.name), n.name)`
-const entriesOf = (table: string, members: string) =>
-  `(SELECT coalesce(jsonb_agg(jsonb_build_object(${members}) ORDER BY f.created_at, f.id), '[]') FROM ${table} f WHERE f.series_id = series.id)`
-const myRating = (column: 'rating' | 'notes') =>
-  `(SELECT r.${column} FROM series_user_ratings r WHERE r.series_id = series.id AND r.user_id = :userId)`
-
-/** The query selects only the chosen ones. */
-const SERIES_COLUMNS: Record<SeriesExportField, string> = {
-  series_name: 'series.title',
-  series_id: 'series.id',
-  library_id: 'series.library_id',
-  library_name: 'libraries.name',
-  path: 'series.path',
-  created_at: 'series.created_at',
-  updated_at: 'series.updated_at',
-  title: 'series.title',
-  title_sort: 'series.title_sort',
-  summary: 'm.summary',
-  publisher: 'm.publisher',
-  imprint: 'm.imprint',
-  status: 'm.status',
-  year: 'm.year',
-  age_rating: 'm.age_rating',
-  language: 'm.language',
-  authors: `coalesce(m.authors, '[]')`,
-  genres: namesOf('series', 'genre', 'series.id'),
-  tags: namesOf('series', 'tag', 'series.id'),
-  alternate_titles: entriesOf('series_alternate_titles', `'label', f.label, 'title', f.title`),
-  external_ids: entriesOf('series_external_ids', `'source', f.source, 'externalId', f.external_id`),
-  expected_book_count: 'm.total_volume_count',
-  expected_chapter_count: 'm.total_chapter_count',
-  actual_book_count: `(SELECT count(*) ${PRESENT_BOOKS})`,
-  unread_book_count: `(SELECT count(*) ${PRESENT_BOOKS} AND NOT ${READ})`,
-  progress: `(SELECT round(100.0 * count(*) FILTER (WHERE ${READ}) / count(*)) ${PRESENT_BOOKS})`,
-  user_rating: myRating('rating'),
-  user_notes: myRating('notes'),
-  community_avg_rating: '(SELECT round(avg(r.rating), 2) FROM series_user_ratings r WHERE r.series_id = series.id)',
-  external_ratings: entriesOf('series_external_ratings', `'source', f.source, 'rating', f.rating, 'voteCount', f.vote_count`),
-}
-
-const BOOK_COLUMNS: Record<BookExportField, string> = {
-  book_name: 'books.title',
-  book_id: 'books.id',
-  series_id: 'books.series_id',
-  series_name: 'series.title',
-  library_id: 'books.library_id',
-  library_name: 'libraries.name',
-  path: visibleFilePathSql(false),
-  file_name: 'books.file_name',
-  file_format: 'books.file_format',
-  file_size: 'books.file_size',
-  file_hash: 'books.file_hash',
-  page_count: 'books.page_count',
-  created_at: 'books.created_at',
-  updated_at: 'books.updated_at',
-  number: 'books.number',
-  volume: 'books.volume',
-  chapter: 'books.chapter',
-  title: 'books.title',
-  title_sort: 'books.title_sort',
-  subtitle: 'm.subtitle',
-  original_title: 'm.original_title',
-  summary: 'm.summary',
-  authors: `coalesce(m.authors, '[]')`,
-  publisher: 'm.publisher',
-  imprint: 'm.imprint',
-  edition: 'm.edition',
-  language: 'm.language_iso',
-  // As precise as known: 2012, 2012-03, 2012-03-14.
-  release_date: `CASE WHEN m.year > 0 THEN concat_ws('-', lpad(m.year::text, 4, '0'), lpad(m.month::text, 2, '0'),
-    CASE WHEN m.month IS NOT NULL THEN lpad(m.day::text, 2, '0') END) END`,
-  isbns: `regexp_split_to_array(nullif(trim(m.isbns), ''), '\\s*,\\s*')`,
-  genres: namesOf('book', 'genre', 'books.id'),
-  tags: namesOf('book', 'tag', 'books.id'),
-  subjects: `coalesce(m.subjects, '{}')`,
-  current_page: 'p.current_page',
-  progress: `CASE WHEN p.completed THEN 100 WHEN p.percentage IS NOT NULL THEN round((100 * p.percentage)::numeric)
-    WHEN p.current_page IS NOT NULL AND books.page_count > 0 THEN least(100, round(100.0 * p.current_page / books.page_count)) END`,
-  completed: 'coalesce(p.completed, false)',
-  last_read_at: 'p.updated_at',
-}
-
-/** Replacements for those above, for users who may see the folders of the libraries. */
-const WHOLE_PATHS = { series: `rtrim(libraries.path || '/' || series.path, '/')`, books: visibleFilePathSql(true) }
-
-const columnsOf = (kind: 'series' | 'books', { wholePaths }: ExportView): Record<string, string> => {
-  const columns = kind === 'series' ? SERIES_COLUMNS : BOOK_COLUMNS
-  return wholePaths ? { ...columns, path: WHOLE_PATHS[kind] } : columns
-}
-
-const selected = (columns: Record<string, string>, keys: Iterable<string>) =>
-  [...new Set(keys)].map((key) => `${columns[key]} AS ${key}`).join(', ')
+/** The expressions of the chosen fields, each once. */
+const selected = (catalog: Record<string, ExportField>, names: readonly string[], { wholePaths }: ExportView): string =>
+  [...new Set(names)]
+    .map((name) => {
+      const { sql, whole } = catalog[name] as ExportField
+      return `${(wholePaths && whole) || sql} AS ${name}`
+    })
+    .join(', ')
 
 /** The user of an export, its libraries, and the form of its paths. */
 interface ExportView {
@@ -218,7 +137,7 @@ async function listSeriesPage(
   // In two steps: in one, the aggregates of all series might be computed for every page.
   const chosen: { id: string; key_name: string }[] = await choice
   const { rows } = await snapshot.raw(
-    `SELECT ${selected(columnsOf('series', view), [SERIES_ANCHOR, ...page.fields])}, series.id AS key_id
+    `SELECT ${selected(SERIES_EXPORT_FIELDS, [SERIES_ANCHOR, ...page.fields], view)}, series.id AS key_id
      FROM series JOIN libraries ON libraries.id = series.library_id LEFT JOIN series_metadata m ON m.series_id = series.id
      WHERE series.id = ANY(CAST(:ids AS uuid[]))`,
     { ids: chosen.map(({ id }) => id), userId: view.userId },
@@ -247,7 +166,7 @@ async function listBookPage(
   const { after } = page
   const behind = `AND (${BOOK_KEYS}) > (CAST(:series AS int), CAST(:unnumbered AS boolean), CAST(:number AS float8), :title, :plainTitle, :file, CAST(:id AS uuid))`
   const { rows } = await snapshot.raw(
-    `SELECT ${selected(columnsOf('books', view), [BOOK_ANCHOR, ...page.fields])},
+    `SELECT ${selected(BOOK_EXPORT_FIELDS, [BOOK_ANCHOR, ...page.fields], view)},
        array_position(CAST(:seriesIds AS uuid[]), books.series_id) AS key_series, (books.number IS NULL) AS key_unnumbered,
        coalesce(books.number, 0)::text AS key_number, books.sort_key AS key_title,
        books.title AS key_plain_title, books.file_name AS key_file, books.id AS key_id

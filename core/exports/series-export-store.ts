@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { visibleTo } from '#core/account/visibility.ts'
-import type { BookExportField, ExportFormat, ExportType, SeriesExportField } from '#core/exports/export-field.ts'
+import type { BookExportField, ExportFormat, ExportType, SeriesExportField } from '#core/exports/export-field-query.ts'
 import type { TaskStatus } from '#core/foundation/task-status.ts'
 
 interface ExportRequest {

@@ -13,7 +13,7 @@ import {
   SERIES_ANCHOR,
   SERIES_EXPORT_FIELDS,
   type SeriesExportField,
-} from '#core/exports/export-field.ts'
+} from '#core/exports/export-field-query.ts'
 import { exportPath, listOldFiles, removeExportFiles, removeHalfFiles } from '#core/exports/export-file.ts'
 import { EXPORT_MEDIA_TYPES } from '#core/exports/export-format.ts'
 import { listKnownLibraries } from '#core/exports/export-query.ts'

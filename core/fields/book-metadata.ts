@@ -182,7 +182,7 @@ export const BOOK_FIELDS = [
     name: 'customMetadata',
     about: 'Your own fields; names are stored as sent.',
     column: 'custom_metadata',
-    asSent: true,
+    ordered: true,
     exported: null,
     proposed: null,
     schema: CustomMetadata,

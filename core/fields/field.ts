@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
-import { AUTHORS_MAX, CUSTOM_BYTES_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
+import { AUTHORS_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
 import { AnyNumber, FreeObject, NameText } from '#core/foundation/schema.ts'
 
 export { AUTHORS_MAX, CUSTOM_BYTES_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
@@ -29,8 +29,8 @@ export interface Field {
   ofRecord?: true
   /** Stored as jsonb. */
   json?: true
-  /** Stored as json: the text as sent, with the order of members and all digits of numbers. */
-  asSent?: true
+  /** Stored as json, which keeps the order of members: another order is another value. */
+  ordered?: true
   /** Schema of a value, without null. */
   schema: TSchema
   /** For a people string: its role in `authors`. */
@@ -98,9 +98,12 @@ export type Award = Static<typeof Award>
 
 export const Authors = Type.Array(Author, { maxItems: AUTHORS_MAX })
 export const CustomMetadata = {
-  ...FreeObject({ description: 'Free-form JSON, stored as sent: names, order of members, digits of numbers.' }),
+  ...FreeObject({
+    description:
+      'Free-form JSON as JSON.parse of JavaScript reads it. A number with more digits than a double holds is refused: send it as a string.',
+  }),
   title: 'CustomMetadata',
-  'x-as-sent': CUSTOM_BYTES_MAX,
+  'x-exact-numbers': true,
 }
 
 /** Values, sources and locks of one record. Null values are left out. */

@@ -46,7 +46,7 @@ export const SERIES_FIELDS = [
     name: 'customMetadata',
     about: 'Your own fields; names are stored as sent.',
     column: 'custom_metadata',
-    asSent: true,
+    ordered: true,
     exported: null,
     proposed: null,
     schema: CustomMetadata,

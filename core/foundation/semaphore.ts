@@ -1,44 +1,68 @@
 import { Register } from '#core/foundation/register.ts'
 
-/** Releases a place; only the first call counts. */
-type Leave = () => void
+/** Leaves the semaphore; only the first call counts. */
+export type Leave = () => void
 
-/** Lets a fixed number of callers run at a time; the others wait in order of arrival. */
+/** What enters a semaphore. */
+interface Entry {
+  /** Whose entry it is, if each has a limit: a user, a file, a plugin. */
+  key?: string
+  /** How much of the total it takes, such as bytes; 1 by default. */
+  weight?: number
+}
+
+interface Waiting extends Required<Entry> {
+  admit: (leave: Leave) => void
+}
+
+/**
+ * Lets in as much work at a time as its total, and of each key no more than the limit of a key. The others wait in order of arrival: who waits for the
+ * total is overtaken by nobody, and who waits for their own key only by others.
+ */
 export class Semaphore {
-  readonly #places: number
-  #free: number
-  readonly #waiting = new Set<() => void>()
+  readonly #total: number
+  readonly #perKey: number
+  #used = 0
+  readonly #usedOf = new Register<number>()
+  readonly #waiting = new Set<Waiting>()
 
-  constructor(places: number) {
-    this.#places = places
-    this.#free = places
+  constructor(total: number, perKey = Number.POSITIVE_INFINITY) {
+    this.#total = total
+    this.#perKey = perKey
   }
 
-  /** How many callers have a place. */
+  /** The weight of all that are inside. */
   get running(): number {
-    return this.#places - this.#free
+    return this.#used
   }
 
-  /** How many callers wait for a place. */
+  /** How many callers wait. */
   get waiting(): number {
     return this.#waiting.size
   }
 
-  /** Waits for a place. Rejects with the signal's reason if the signal aborts in the meantime. */
-  async enter(signal?: AbortSignal): Promise<Leave> {
-    signal?.throwIfAborted()
-    if (this.#free > 0) this.#free--
-    else await this.#wait(signal)
-    let isInside = true
-    return () => {
-      if (isInside) this.#leave()
-      isInside = false
-    }
+  /** How many callers wait with this key. */
+  waitingOf(key: string): number {
+    let count = 0
+    for (const one of this.#waiting) if (one.key === key) count++
+    return count
   }
 
-  /** Runs `work` when there is a place; `work` may call `leave` to release its place before it ends. Rejects like {@link enter}. */
-  async run<Result>(work: (leave: Leave) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
-    const leave = await this.enter(signal)
+  /** Enters without waiting, or returns null. */
+  tryEnter({ key = '', weight = 1 }: Entry = {}): Leave | null {
+    for (const one of this.#waiting) if (one.key === key || this.#fitsKey(one)) return null
+    return this.#fitsKey({ key, weight }) && this.#fitsTotal(weight) ? this.#enter({ key, weight }) : null
+  }
+
+  /** Waits until it may enter. Rejects with the signal's reason if the signal aborts in the meantime. */
+  async enter(signal?: AbortSignal, { key = '', weight = 1 }: Entry = {}): Promise<Leave> {
+    signal?.throwIfAborted()
+    return this.tryEnter({ key, weight }) ?? (await this.#wait({ key, weight }, signal))
+  }
+
+  /** Runs `work` inside; `work` may call `leave` before it ends. Rejects like {@link enter}. */
+  async run<Result>(work: (leave: Leave) => Promise<Result>, signal?: AbortSignal, entry?: Entry): Promise<Result> {
+    const leave = await this.enter(signal, entry)
     try {
       return await work(leave)
     } finally {
@@ -46,78 +70,61 @@ export class Semaphore {
     }
   }
 
-  #wait(signal: AbortSignal | undefined): Promise<void> {
+  #wait(entry: Required<Entry>, signal: AbortSignal | undefined): Promise<Leave> {
     return new Promise((resolve, reject) => {
-      const enter = () => {
+      const admit = (leave: Leave) => {
         signal?.removeEventListener('abort', giveUp)
-        resolve()
+        resolve(leave)
       }
+      const waiting = { ...entry, admit }
       const giveUp = () => {
-        this.#waiting.delete(enter)
+        this.#waiting.delete(waiting)
         reject(signal?.reason)
+        // Those behind may have waited for this one alone.
+        this.#admit()
       }
       signal?.addEventListener('abort', giveUp, { once: true })
-      this.#waiting.add(enter)
+      this.#waiting.add(waiting)
     })
   }
 
-  /** Passes the place to the caller that has waited longest, so that no later caller can take it; releases it if none waits. */
-  #leave(): void {
-    const [next] = this.#waiting
-    if (next === undefined) {
-      this.#free++
-      return
-    }
-    this.#waiting.delete(next)
-    next()
-  }
-}
-
-/** A {@link Semaphore} for each key, such as a file or a plugin; kept as long as a caller runs or waits. */
-export class KeyedSemaphore {
-  readonly #places: number
-  readonly #byKey = new Register<{ semaphore: Semaphore; users: number }>()
-
-  /** @param places of each key */
-  constructor(places: number) {
-    this.#places = places
+  #fitsTotal(weight: number): boolean {
+    return this.#used + weight <= this.#total
   }
 
-  /** How many callers wait for a place of this key. */
-  waiting(key: string): number {
-    return this.#byKey.get(key)?.semaphore.waiting ?? 0
+  #fitsKey({ key, weight }: Required<Entry>): boolean {
+    return this.#perKey === Number.POSITIVE_INFINITY || (this.#usedOf.get(key) ?? 0) + weight <= this.#perKey
   }
 
-  /** Like {@link Semaphore.enter}, by key. */
-  async enter(key: string, signal?: AbortSignal): Promise<Leave> {
-    const one = this.#byKey.get(key) ?? { semaphore: new Semaphore(this.#places), users: 0 }
-    this.#byKey.set(key, one)
-    one.users++
-    const leave = await one.semaphore.enter(signal).catch((error: unknown) => {
-      this.#forget(key, one)
-      throw error
-    })
+  #enter({ key, weight }: Required<Entry>): Leave {
+    this.#use(key, weight)
     let isInside = true
     return () => {
       if (!isInside) return
       isInside = false
-      leave()
-      this.#forget(key, one)
+      this.#use(key, -weight)
+      this.#admit()
     }
   }
 
-  /** Like {@link Semaphore.run}, by key. */
-  async run<Result>(key: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
-    const leave = await this.enter(key, signal)
-    try {
-      return await work()
-    } finally {
-      leave()
-    }
+  #use(key: string, weight: number): void {
+    this.#used += weight
+    if (this.#perKey === Number.POSITIVE_INFINITY) return
+    const used = (this.#usedOf.get(key) ?? 0) + weight
+    if (used === 0) this.#usedOf.delete(key)
+    else this.#usedOf.set(key, used)
   }
 
-  #forget(key: string, one: { users: number }): void {
-    one.users--
-    if (one.users === 0) this.#byKey.delete(key)
+  #admit(): void {
+    const passedOver = new Set<string>()
+    for (const one of this.#waiting) {
+      if (passedOver.has(one.key)) continue
+      if (!this.#fitsKey(one)) passedOver.add(one.key)
+      else if (!this.#fitsTotal(one.weight)) return
+      else {
+        this.#waiting.delete(one)
+        one.admit(this.#enter(one))
+      }
+    }
   }
 }

@@ -5,7 +5,7 @@ import { COVER_OWNERS, type CoverOwner } from '#core/covers/cover.ts'
 import { UUID_PATTERN } from '#core/foundation/schema.ts'
 import { listKnownCovers, listKnownOwners } from '#core/maintenance/orphan-query.ts'
 import { deleteUnusedPeople } from '#core/metadata/people-store.ts'
-import type { TaskQueue, TaskRun } from '#core/tasks/task.ts'
+import type { TaskAdder, TaskQueue, TaskRun } from '#core/tasks/task.ts'
 
 /** Files per statement. */
 const STEP = 500
@@ -95,7 +95,7 @@ export function openOrphanCleanup({ database, dataFolder, tasks }: Dependencies 
 }
 
 /** Queues the task that removes orphaned files. */
-export async function requestOrphanCleanup({ tasks }: { tasks: TaskQueue }): Promise<{ taskId: string; message: string }> {
+export async function requestOrphanCleanup({ tasks }: { tasks: TaskAdder }): Promise<{ taskId: string; message: string }> {
   const { taskId, created } = await tasks.add({ type: TYPE, dedupeKey: TYPE })
   return { taskId, message: created ? 'A task will remove orphaned files.' : 'A task that removes orphaned files is already queued.' }
 }

@@ -11,8 +11,7 @@ import { requestPurge } from '#core/scan/purge-deleted.ts'
 import { renumberManySeries, renumberSeries } from '#core/scan/renumber.ts'
 import { reprocessTitle, reprocessTitles } from '#core/scan/reprocess-titles.ts'
 import type { Scans } from '#core/scan/scans.ts'
-import { DelegatingTaskQueue } from '#core/tasks/delegating-task-queue.ts'
-import type { NewTask, TaskQueue } from '#core/tasks/task.ts'
+import type { NewTask, TaskAdder } from '#core/tasks/task.ts'
 
 /** Users forget what they scheduled more than a month ahead. */
 const SCHEDULE_DAYS_MAX = 30
@@ -71,7 +70,7 @@ interface TaskRequest {
 
 interface Dependencies {
   database: Knex
-  tasks: TaskQueue
+  tasks: TaskAdder
   scans: Scans
 }
 
@@ -99,10 +98,15 @@ export async function startTask(
     if (scheduledFor) refuseValue('/scheduledFor', 'A scan starts immediately; it cannot be scheduled.')
     return await dependencies.scans.start(idOf(task, 'libraryId'), task.mode ?? 'normal', caller)
   }
-  const tasks = new AdjustedTaskQueue(dependencies.tasks, {
+  const given = (asked: NewTask): NewTask => ({
+    ...asked,
     ...(request.priority != null && { priority: request.priority }),
     ...(scheduledFor && { scheduledFor }),
   })
+  const tasks: TaskAdder = {
+    add: (asked) => dependencies.tasks.add(given(asked)),
+    addMany: (all) => dependencies.tasks.addMany(all.map(given)),
+  }
   const { taskId } = await begin({ ...dependencies, tasks }, caller, task as TaskRequest & { type: Startable })
   return { taskId }
 }
@@ -170,22 +174,4 @@ function readSchedule(text: string | null | undefined): Date | null {
     refuseValue('/scheduledFor', `A task can be scheduled at most ${SCHEDULE_DAYS_MAX} days ahead.`)
   }
   return at.getTime() > Date.now() ? at : null
-}
-
-/** The queue, with the user's priority and time for every added task. */
-class AdjustedTaskQueue extends DelegatingTaskQueue {
-  readonly #request: { priority?: number; scheduledFor?: Date }
-
-  constructor(tasks: TaskQueue, request: { priority?: number; scheduledFor?: Date }) {
-    super(tasks)
-    this.#request = request
-  }
-
-  override add(task: NewTask): ReturnType<TaskQueue['add']> {
-    return super.add({ ...task, ...this.#request })
-  }
-
-  override addMany(tasks: readonly NewTask[]): Promise<number> {
-    return super.addMany(tasks.map((task) => ({ ...task, ...this.#request })))
-  }
 }

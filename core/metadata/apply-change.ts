@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { changedNames, type Giver, type MetadataRecord, type Source } from '#core/fields/field.ts'
 import { fieldsOf, type Kind, type PatchOf } from '#core/fields/record-kind.ts'
 import { isPossibleDate } from '#core/fields/release-date.ts'
-import { isSameText } from '#core/foundation/exact-json.ts'
-import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
+import { applyPatch, isSameText, type Outcome } from '#core/metadata/apply-patch.ts'
 import { applySet, isSameEntry, type SetChange } from '#core/metadata/apply-set.ts'
 import { isNames, type MetadataSet, type MetadataSets, SET_RULES, SETS, type SetName } from '#core/metadata/metadata-set.ts'
 
@@ -116,10 +115,10 @@ function isUnchanged(name: SetName, { entries }: MetadataSet, { add = [], remove
   )
 }
 
-/** Whether values and sources are equal; values that are stored as sent are compared exactly. */
+/** Whether values and sources are equal; of values whose order is kept, the order counts. */
 export function isSameContent(kind: Kind, before: MetadataRecord, after: MetadataRecord): boolean {
   const isSame = isDeepStrictEqual([before.values, before.sources], [after.values, after.sources])
-  return isSame && fieldsOf(kind).every(({ name, asSent }) => !asSent || isSameText(before.values[name], after.values[name]))
+  return isSame && fieldsOf(kind).every(({ name, ordered }) => !ordered || isSameText(before.values[name], after.values[name]))
 }
 
 export const isSameLocks = (before: Pick<SetState, 'locks'>, after: Pick<SetState, 'locks'>): boolean =>

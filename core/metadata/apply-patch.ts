@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { AUTHOR_ROLES, type Author, type AuthorRole, type Field, type MetadataRecord, SOURCES, type Source } from '#core/fields/field.ts'
 import { fittingList, LIST_LENGTH_MAX, NAME_LENGTH_MAX } from '#core/fields/limits.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { isSameText } from '#core/foundation/exact-json.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 
 /** The result for one member of a patch. */
@@ -118,7 +117,7 @@ function changesOf(fields: readonly Field[], draft: Draft, patch: Readonly<Recor
   return Object.fromEntries(changed.map(({ name }) => [name, patch[name]]))
 }
 
-function isUnchanged(draft: Draft, { name, role, asSent }: Field, value: unknown): boolean {
+function isUnchanged(draft: Draft, { name, role, ordered }: Field, value: unknown): boolean {
   const existing = draft.values[name]
   if (role !== undefined) {
     const known = authorsOf(draft)
@@ -128,7 +127,7 @@ function isUnchanged(draft: Draft, { name, role, asSent }: Field, value: unknown
     )
   }
   if (isEmpty(value)) return isEmpty(existing)
-  if (asSent) return isSameText(existing, value)
+  if (ordered) return isSameText(existing, value)
   return isDeepStrictEqual(bare(existing), bare(name === 'authors' ? uniqueAuthors(value as Author[]) : value))
 }
 
@@ -141,6 +140,9 @@ function bare(value: unknown): unknown {
   )
 }
 
+/** Whether two values have the same text as JSON, including the order of members. */
+export const isSameText = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+
 /** Why a machine may not change a field; null if it may. */
 function objection(draft: Draft, name: string, source: Source, clears: boolean): 'locked' | 'outranked' | null {
   if (source === 'user') return null
@@ -150,7 +152,7 @@ function objection(draft: Draft, name: string, source: Source, clears: boolean):
   return clears && existing !== undefined && existing !== source ? 'outranked' : null
 }
 
-function setValue(draft: Draft, { name, asSent }: Field, value: unknown, source: Source): Outcome['result'] {
+function setValue(draft: Draft, { name, ordered }: Field, value: unknown, source: Source): Outcome['result'] {
   const clears = isEmpty(value)
   const refused = objection(draft, name, source, clears)
   if (refused) return refused
@@ -162,7 +164,7 @@ function setValue(draft: Draft, { name, asSent }: Field, value: unknown, source:
   }
   draft.values[name] = value
   draft.sources[name] = source
-  return (asSent ? isSameText(before, value) : isDeepStrictEqual(before, value)) ? 'unchanged' : 'set'
+  return (ordered ? isSameText(before, value) : isDeepStrictEqual(before, value)) ? 'unchanged' : 'set'
 }
 
 function authorsOf(draft: Draft): Author[] {

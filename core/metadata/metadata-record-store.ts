@@ -5,7 +5,6 @@ import { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
 import type { Field, MetadataRecord, Source } from '#core/fields/field.ts'
 import type { Kind, ValuesOf } from '#core/fields/record-kind.ts'
 import { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
-import { readExactJson } from '#core/foundation/exact-json.ts'
 
 export type { Kind } from '#core/fields/record-kind.ts'
 
@@ -63,7 +62,7 @@ export async function touchRecords(trx: Knex, kind: Kind, ids: readonly string[]
 function recordColumns(tables: Tables): string {
   const columns = [
     ...storedFields(tables, true).map(({ column }) => `r.${column}`),
-    ...storedFields(tables, false).map(({ column, asSent }) => (asSent ? `m.${column}::text AS ${column}` : `m.${column}`)),
+    ...storedFields(tables, false).map(({ column }) => `m.${column}`),
   ]
   return `m.sources, m.locks, coalesce(m.created_at, r.created_at) AS record_created, greatest(m.updated_at, r.updated_at) AS record_updated,
     ${columns.join(', ')}`
@@ -101,7 +100,7 @@ export function recordOf<One extends Kind>(kind: One, row: Record<string, unknow
   for (const field of tables.fields) {
     const value = field.column === null ? null : row[field.column]
     if (value === null || value === undefined) continue
-    values[field.name] = field.asSent ? readExactJson(value as string) : value
+    values[field.name] = value
     // A value without a source was written by the scan, from the name of the file.
     if (field.ofRecord) sources[field.name] ??= 'file_name'
   }

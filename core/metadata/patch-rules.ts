@@ -3,7 +3,6 @@ import { AUTHORS_MAX, CUSTOM_BYTES_MAX, type Field, NAME_LENGTH_MAX } from '#cor
 import { readIsbns } from '#core/fields/isbn.ts'
 import { isPossibleDate } from '#core/fields/release-date.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { isExactNumber } from '#core/foundation/exact-json.ts'
 import { splitNames } from '#core/metadata/apply-patch.ts'
 
 /** Deeper than any value that a user writes, and safe for recursive code. */
@@ -82,6 +81,6 @@ function checkNames(patch: Readonly<Record<string, unknown>>, at: string): void 
 }
 
 function depthOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null || isExactNumber(value)) return 0
+  if (typeof value !== 'object' || value === null) return 0
   return 1 + Object.values(value).reduce((deepest: number, member) => Math.max(deepest, depthOf(member)), 0)
 }

@@ -5,7 +5,7 @@ import { findReadableBook } from '#core/catalog/readable-book-query.ts'
 import { listBookFiles, listSeriesFiles, type SeriesFile } from '#core/catalog/series-file-query.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { Register } from '#core/foundation/register.ts'
+import { Semaphore } from '#core/foundation/semaphore.ts'
 import { safeFileName, uniqueFileNames } from '#core/reading/archive-names.ts'
 
 export const DOWNLOAD_LIMITS = {
@@ -68,32 +68,22 @@ export function openSeriesDownloads(options: SeriesDownloadsOptions): SeriesDown
 class LimitedSeriesDownloads implements SeriesDownloads {
   readonly #options: SeriesDownloadsOptions
   readonly #limits
-  readonly #running = new Register<number>()
+  readonly #running: Semaphore
 
   constructor(options: SeriesDownloadsOptions) {
     this.#options = options
     this.#limits = options.limits ?? DOWNLOAD_LIMITS
+    this.#running = new Semaphore(this.#limits.inAll, this.#limits.perUser)
   }
 
   #enter(userId: string): () => void {
-    const own = this.#running.get(userId) ?? 0
-    const all = [...this.#running.values()].reduce((sum, count) => sum + count, 0)
-    if (own >= this.#limits.perUser || all >= this.#limits.inAll) {
-      const why =
-        own >= this.#limits.perUser
-          ? `You are downloading ${own} series already, the most at the same time.`
-          : 'Too many series are being downloaded at the moment.'
-      refuse('unavailable', `${why} Try again when one is done.`, { retryAfterSeconds: RETRY_SECONDS })
-    }
-    this.#running.set(userId, own + 1)
-    let isDone = false
-    return () => {
-      if (isDone) return
-      isDone = true
-      const left = (this.#running.get(userId) ?? 1) - 1
-      if (left > 0) this.#running.set(userId, left)
-      else this.#running.delete(userId)
-    }
+    const leave = this.#running.tryEnter({ key: userId })
+    if (leave !== null) return leave
+    const why =
+      this.#running.running < this.#limits.inAll
+        ? `You are downloading ${this.#limits.perUser} series already, the most at the same time.`
+        : 'Too many series are being downloaded at the moment.'
+    return refuse('unavailable', `${why} Try again when one is done.`, { retryAfterSeconds: RETRY_SECONDS })
   }
 
   async open(caller: Caller, seriesId: string): Promise<SeriesDownload> {

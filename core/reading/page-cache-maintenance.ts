@@ -1,5 +1,5 @@
 import type { PageCache } from '#core/reading/page-cache.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
+import type { TaskAdder, TaskQueue } from '#core/tasks/task.ts'
 
 const TYPE = 'cleanup_pdf_cache'
 /** No user is reading a book whose pages were not requested for a month. Entries in use are limited only by bytes. */
@@ -12,7 +12,7 @@ export function openPageCacheMaintenance({ tasks, cache }: { tasks: TaskQueue; c
 }
 
 /** Queues a task that deletes cache entries that were not used for a long time. */
-export async function requestPageCacheCleanup({ tasks }: { tasks: TaskQueue }): Promise<{ taskId: string; message: string }> {
+export async function requestPageCacheCleanup({ tasks }: { tasks: TaskAdder }): Promise<{ taskId: string; message: string }> {
   const { taskId, created } = await tasks.add({ type: TYPE, dedupeKey: TYPE })
   const message = created
     ? `A task that deletes pages unused for ${UNUSED_DAYS_MAX} days is queued.`

@@ -6,7 +6,7 @@ import { openSingleFlight } from '#core/database/single-flight.ts'
 import type { Problem, ZipLocation } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
-import { openByteBudget } from '#core/reading/byte-budget.ts'
+import { Semaphore } from '#core/foundation/semaphore.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import { type OpenPublication, unpackPublication } from '#core/reading/packed-publication.ts'
 import {
@@ -95,14 +95,14 @@ class CachedPublications implements Publications {
   readonly #lookup
   readonly #flights = openSingleFlight()
   readonly #known = new BoundedCache<Loaded>({ bytesMax: MEMORY_BYTES_MAX, bytesOf: memoryOf })
-  readonly #inFlight
-  readonly #budget
+  /** Of the bytes in memory. */
+  readonly #budget: Semaphore
 
   constructor(dependencies: PublicationDependencies) {
     this.#dependencies = dependencies
     this.#lookup = openBookLookup(dependencies.database, { freshMs: dependencies.rightsFreshMs })
-    this.#inFlight = dependencies.inFlight ?? IN_FLIGHT_LIMITS
-    this.#budget = openByteBudget({ bytesMax: this.#inFlight.bytesMax, perOwnerMax: this.#inFlight.perUserMax })
+    const { bytesMax, perUserMax } = dependencies.inFlight ?? IN_FLIGHT_LIMITS
+    this.#budget = new Semaphore(bytesMax, perUserMax)
   }
 
   async #load(book: ReadableBook, signal: AbortSignal | undefined): Promise<Loaded> {
@@ -133,7 +133,7 @@ class CachedPublications implements Publications {
 
   async #open(book: ReadableBook, file: PublicationFile & { zip: ZipLocation }, { userId, asGzip }: { userId: string; asGzip: boolean }) {
     const { path: name, bytes, zip } = file
-    const release = this.#budget.take(userId, inFlightBytes({ bytes, zip }))
+    const release = this.#budget.tryEnter({ key: userId, weight: inFlightBytes({ bytes, zip }) })
     if (!release)
       refuse('unavailable', 'Too many files of books are being sent at the moment. Try again in a moment.', {
         retryAfterSeconds: RETRY_SECONDS,

@@ -1,6 +1,6 @@
 import type { LibraryFile, PageImage, PageOutcome, RenderPdfPage, ResizeImage } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
-import { KeyedSemaphore } from '#core/foundation/semaphore.ts'
+import { Semaphore } from '#core/foundation/semaphore.ts'
 import type { PageCache } from '#core/reading/page-cache.ts'
 import { renderedName } from '#core/reading/page-variant.ts'
 
@@ -41,7 +41,7 @@ interface RenderedPageOptions {
  */
 export function openRenderedPages({ cache, renderPdfPage, resizeImage }: RenderedPageOptions): MakeRenderedPage {
   // One size at a time, so that the second request knows what the first one took.
-  const lanes = new KeyedSemaphore(1)
+  const lanes = new Semaphore(Number.POSITIVE_INFINITY, 1)
   /** `alone`: its largest size cannot be drawn or stored, so each size is drawn on its own. */
   const slow = new BoundedCache<'slow' | 'alone'>({ bytesMax: SLOW_PAGES_BYTES_MAX })
 
@@ -84,6 +84,6 @@ export function openRenderedPages({ cache, renderPdfPage, resizeImage }: Rendere
 
   return (page, signal) => {
     const key = `${page.hash} ${page.index}`
-    return lanes.run(key, () => make(page, key, signal), signal)
+    return lanes.run(() => make(page, key, signal), signal, { key })
   }
 }

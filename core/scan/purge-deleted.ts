@@ -5,7 +5,7 @@ import { deleteMarkedBooks, findLibraryRow, type LongMissed } from '#core/catalo
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { checkSeries } from '#core/metadata/series-metadata-query.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
+import type { TaskAdder } from '#core/tasks/task.ts'
 
 interface Dependencies {
   database: Knex
@@ -30,7 +30,7 @@ export async function purgeDeleted(
 }
 
 /** Purges the deleted books of a library in a task. @throws not_found */
-export async function requestPurge(dependencies: { database: Knex; tasks: TaskQueue }, libraryId: string): Promise<{ taskId: string }> {
+export async function requestPurge(dependencies: { database: Knex; tasks: TaskAdder }, libraryId: string): Promise<{ taskId: string }> {
   await checkLibrary(dependencies.database, libraryId)
   const { taskId } = await dependencies.tasks.add({ type: 'purge_deleted', libraryId, dedupeKey: libraryId })
   return { taskId }

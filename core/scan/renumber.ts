@@ -8,7 +8,7 @@ import { readFileName } from '#core/fields/file-name.ts'
 import { applyChange, isSameContent, type MetadataState } from '#core/metadata/apply-change.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { listPlaces } from '#core/scan/title-store.ts'
-import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
+import type { TaskAdder, TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
 
 /** Books per transaction: short enough that nobody waits for their rows. */
 const STEP = 200
@@ -18,7 +18,7 @@ const FIRST = '00000000-0000-0000-0000-000000000000'
 
 interface Dependencies {
   database: Knex
-  tasks: TaskQueue
+  tasks: TaskAdder
 }
 
 /** The result of a task, in books. `skipped`: a lock, a user, a plugin or the file itself says otherwise. */
@@ -54,7 +54,7 @@ export async function renumberManySeries(
 }
 
 /** Registers the handlers with the queue; call before its start(). */
-export function openRenumbering({ database, tasks }: Dependencies): void {
+export function openRenumbering({ database, tasks }: Dependencies & { tasks: TaskQueue }): void {
   const renumber = (idsOf: (run: TaskRun) => string[]): TaskHandler => {
     return async (run) => {
       const tally: Tally = { processed: 0, changed: 0, skipped: 0 }

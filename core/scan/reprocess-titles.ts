@@ -13,7 +13,7 @@ import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 import { titleOfPlace } from '#core/scan/group-series.ts'
 import { listPlaces, listSeriesOfLibrary, listVisibleSeriesOfLibrary, type TitledPlace } from '#core/scan/title-store.ts'
-import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
+import type { TaskAdder, TaskHandler, TaskQueue } from '#core/tasks/task.ts'
 
 /** Series per transaction: nobody waits for their rows, and comparing as many of the largest records takes 50 ms of the main thread. */
 const STEP = 50
@@ -24,7 +24,7 @@ const RESULTS_MAX = 100
 
 interface Dependencies {
   database: Knex
-  tasks: TaskQueue
+  tasks: TaskAdder
 }
 
 /** `dryRun`: the task reports what it would change, and changes nothing. */
@@ -120,7 +120,7 @@ export async function reprocessTitles(
 }
 
 /** Registers the handlers with the queue; call before its start(). */
-export function openReprocessing({ database, tasks, rules }: Dependencies & { rules: Rules }): void {
+export function openReprocessing({ database, tasks, rules }: Dependencies & { tasks: TaskQueue; rules: Rules }): void {
   const reprocess = reprocessWith(database, rules)
   const one: TaskHandler = async (run) => {
     const tally = newTally(run.params)

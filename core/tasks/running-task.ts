@@ -30,7 +30,7 @@ export class RunningTask {
   }
 
   /** What the handler receives. */
-  describe(type: TaskType, task: BegunTask, report: (progress: Progress) => void, worked?: () => void): TaskRun {
+  describe(type: TaskType, task: BegunTask, report: (progress: Progress) => void): TaskRun {
     const { id, libraryId, seriesId, bookId, userId, parentId, params, waitedMs } = task
     return {
       ...{ id, type, waitedMs, params: params ?? {}, attempt: attemptOf(task), signal: this.#abort.signal },
@@ -39,7 +39,6 @@ export class RunningTask {
       ...(bookId && { bookId }),
       ...(userId && { userId }),
       ...(parentId && { parentId }),
-      ...(worked && { worked }),
       progress: (current, total, message) =>
         report({ id, current: Math.round(current), total: Math.round(total), message: escapedText(message ?? '') }),
     }

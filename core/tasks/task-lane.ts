@@ -27,8 +27,6 @@ export interface ClaimedJob {
   worker: string
   /** As graphile-worker counts them, including this one. */
   attempts: number
-  /** See `TaskRun.worked`. */
-  worked?: () => void
 }
 
 export interface LaneOptions {

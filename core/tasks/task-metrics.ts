@@ -4,17 +4,8 @@ import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
-import { DelegatingTaskQueue } from '#core/tasks/delegating-task-queue.ts'
 import { CLASSES, classOf } from '#core/tasks/duration.ts'
-import {
-  type Concurrency,
-  FinalFailure,
-  type TaskHandler,
-  type TaskQueue,
-  type TaskRun,
-  type TaskType,
-  taskErrorMessage,
-} from '#core/tasks/task.ts'
+import { FinalFailure, type TaskHandler, type TaskRun, type TaskType, taskErrorMessage } from '#core/tasks/task.ts'
 import { TRIES_MAX } from '#core/tasks/task-ending.ts'
 import { addTaskHours, deleteTaskHours, type TaskHour } from '#core/tasks/task-metric-store.ts'
 
@@ -26,8 +17,8 @@ const MESSAGE_LENGTH_MAX = 1_000
 
 /** Counts outcomes and durations of tasks, by hour and type. */
 export interface TaskMetrics {
-  /** The queue that measures its handlers; register them here. */
-  metered(tasks: TaskQueue): TaskQueue
+  /** A handler that measures another one. */
+  timed(handler: TaskHandler): TaskHandler
   /** Stores what was counted since the last time. */
   write(): Promise<void>
   /** Deletes all metrics; returns the number of rows (hours of types). */
@@ -85,7 +76,7 @@ class HourlyTaskMetrics implements TaskMetrics {
     sums.durations[place] = (sums.durations[place] as number) + 1
   }
 
-  #timed(handler: TaskHandler): TaskHandler {
+  timed(handler: TaskHandler): TaskHandler {
     return async (run) => {
       const startedAt = performance.now()
       let items = 1
@@ -115,10 +106,6 @@ class HourlyTaskMetrics implements TaskMetrics {
     if (counted.length > 0) await addTaskHours(this.#options.database, counted)
   }
 
-  metered(tasks: TaskQueue): TaskQueue {
-    return new MeteredTaskQueue(tasks, (handler) => this.#timed(handler))
-  }
-
   write(): Promise<void> {
     return this.#writing.now()
   }
@@ -132,19 +119,6 @@ class HourlyTaskMetrics implements TaskMetrics {
   async close(): Promise<void> {
     await this.#writing.now()
     await Promise.all([this.#writing.stop(), this.#cleaning.stop()])
-  }
-}
-
-class MeteredTaskQueue extends DelegatingTaskQueue {
-  readonly #timed: (handler: TaskHandler) => TaskHandler
-
-  constructor(tasks: TaskQueue, timed: (handler: TaskHandler) => TaskHandler) {
-    super(tasks)
-    this.#timed = timed
-  }
-
-  override handle(type: TaskType, options: Concurrency, handler: TaskHandler): void {
-    super.handle(type, options, this.#timed(handler))
   }
 }
 

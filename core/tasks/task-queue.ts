@@ -3,10 +3,11 @@ import { newNodeLock, openPresence, type Presence } from '#core/cluster/presence
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { REGULAR_JOBS, RegularJobs } from '#core/foundation/regular-jobs.ts'
-import { ElasticLane } from '#core/tasks/elastic-lane.ts'
 import { makeWorkerUtils, type WorkerUtils } from '#core/tasks/graphile-worker.ts'
-import type { Concurrency, NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
+import type { NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
 import { openTaskAnnouncer, type TaskAnnouncer } from '#core/tasks/task-announcer.ts'
+import { TaskLane } from '#core/tasks/task-lane.ts'
+import type { TaskMetrics } from '#core/tasks/task-metrics.ts'
 import { TaskRunner } from '#core/tasks/task-runner.ts'
 import {
   addMissingJobs,
@@ -44,6 +45,8 @@ interface QueueOptions {
   nodeId: string
   /** Without it nothing is announced. */
   announcer?: Announcer
+  /** Measures the handlers; without it nothing is measured. */
+  metrics?: Pick<TaskMetrics, 'timed'>
   /** Those of the server; only tests have none. */
   jobs?: RegularJobs
   /** Interval of checks for tasks of dead nodes. */
@@ -66,21 +69,23 @@ class DurableTaskQueue implements TaskQueue {
   readonly #database: Knex
   readonly #log: Log
   readonly #regular: RegularJobs
+  readonly #metrics: Pick<TaskMetrics, 'timed'> | undefined
   readonly #sweepMs: number
   readonly #node: { nodeId: string; nodeLock: number }
   readonly #worker: WorkerUtils
   readonly #announcer: TaskAnnouncer
   readonly #runner: TaskRunner
-  readonly #lanes = new Map<TaskType, ElasticLane>()
+  readonly #lanes = new Map<TaskType, TaskLane>()
   #jobs: ReturnType<RegularJobs['start']>[] = []
   #statistics = { added: 0, after: ANALYZED_AFTER, at: 0 }
   #presence: Presence | null = null
   #isStarted = false
   #stopped: Promise<void> | null = null
 
-  constructor({ database, log, nodeId, announcer, jobs, sweepMs }: QueueOptions, worker: WorkerUtils) {
+  constructor({ database, log, nodeId, announcer, metrics, jobs, sweepMs }: QueueOptions, worker: WorkerUtils) {
     this.#database = database
     this.#log = log
+    this.#metrics = metrics
     this.#regular = jobs ?? new RegularJobs(log)
     this.#sweepMs = sweepMs ?? REGULAR_JOBS['queue tasks of dead nodes again'].everyMs
     this.#node = { nodeId, nodeLock: newNodeLock() }
@@ -124,18 +129,16 @@ class DurableTaskQueue implements TaskQueue {
     return added
   }
 
-  handle(type: TaskType, { concurrency, burst = 0 }: Concurrency, handler: TaskHandler): void {
+  handle(type: TaskType, { concurrency }: { concurrency: number }, given: TaskHandler): void {
     if (this.#isStarted) throw new Error(`The handler of ${type} was registered after start()`)
     const { nodeId, nodeLock } = this.#node
+    const handler = this.#metrics?.timed(given) ?? given
     this.#lanes.set(
       type,
-      new ElasticLane(
-        {
-          ...{ type, concurrency, database: this.#database, log: this.#log, node: { nodeId, nodeLock } },
-          perform: (job) => this.#runner.perform(type, job, handler),
-        },
-        burst,
-      ),
+      new TaskLane({
+        ...{ type, concurrency, database: this.#database, log: this.#log, node: { nodeId, nodeLock } },
+        perform: (job) => this.#runner.perform(type, job, handler),
+      }),
     )
   }
 

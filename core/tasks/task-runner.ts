@@ -130,7 +130,7 @@ export class TaskRunner {
     const report = (progress: Progress) => {
       if (!running.isEnding) this.#progress.set(progress.id, progress)
     }
-    const taskRun = running.describe(type, task, report, job.worked)
+    const taskRun = running.describe(type, task, report)
     let ending: Ending
     try {
       ending = { result: await duringWork('task', `${type} ${task.id}`, () => handler(taskRun)) }

@@ -64,8 +64,6 @@ export interface TaskRun extends TaskReference {
   signal: AbortSignal
   /** Stored and shown to users; cheap to call often (written at most a few times a second). */
   progress(current: number, total: number, message?: string): void
-  /** Call when only the result is to be written, together with those of other tasks: waiting for that does not count as the duration of the work. */
-  worked?(): void
 }
 
 /** Thrown by a handler if retrying cannot help: the task fails at once. */
@@ -88,20 +86,17 @@ export type TaskHandler = (run: TaskRun) => Promise<unknown>
 /** Selects tasks of one type: those of a library, the parts of one task, or all. */
 export type TasksOf = { type: TaskType } & ({ libraryId: string } | { parentId: string } | { all: true })
 
-/** How many tasks of a type run at a time on one node. */
-export interface Concurrency {
-  concurrency: number
-  /** So many more while they are short and many. */
-  burst?: number
-}
-
-export interface TaskQueue {
+/** Adds tasks. */
+export interface TaskAdder {
   /** Adds a task; `created` is false if one with the same key is waiting, whose id is then returned. It begins earlier if the new one would. */
   add(task: NewTask): Promise<{ taskId: string; created: boolean }>
   /** Adds many tasks (one statement per five hundred); returns how many were new, or waited for a later time and now begin earlier. */
   addMany(tasks: readonly NewTask[]): Promise<number>
-  /** Registers the handler of a type. Call before start(). */
-  handle(type: TaskType, options: Concurrency, handler: TaskHandler): void
+}
+
+export interface TaskQueue extends TaskAdder {
+  /** Registers the handler of a type, of which `concurrency` tasks run at a time on this node. Call before start(). */
+  handle(type: TaskType, options: { concurrency: number }, handler: TaskHandler): void
   start(): Promise<void>
   /** Claims no new tasks, aborts running ones, returns them to the queue, and resolves when none is running. */
   stop(): Promise<void>

@@ -8,7 +8,7 @@ import { type EgressResponse, headersOf, readBody, retryAfterMs } from '#plugins
 import { cacheableSeconds, cacheKeyOf, isCacheable, openResponseCache } from '#plugins/network/cache.ts'
 import { describeConnectionProblem } from '#plugins/network/connection-problem.ts'
 import { bodyWithoutCredential, type Credential, isFor, withCredential, withoutCredential } from '#plugins/network/credential.ts'
-import { type HostRates, openCallerSemaphore, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
+import { CallerSemaphore, type HostRates, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
 import { checkAddress, type EgressRule, type EgressRules, type Hop, readRequest, redirectOf, refuse } from '#plugins/network/request.ts'
 import { isAllowedLocal, localRule } from '#plugins/network/rules.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
@@ -156,7 +156,7 @@ class HttpsEgress implements CachingEgress, Downloads {
   readonly local: LocalServices
   readonly #way: EgressNetwork
   readonly #limiter = openHostRateLimiter()
-  readonly #semaphore = openCallerSemaphore()
+  readonly #semaphore = new CallerSemaphore()
   readonly #cache = openResponseCache()
 
   constructor(way: EgressNetwork, local: LocalServices) {

@@ -1,5 +1,5 @@
 import { Register } from '#core/foundation/register.ts'
-import { KeyedSemaphore } from '#core/foundation/semaphore.ts'
+import { Semaphore } from '#core/foundation/semaphore.ts'
 import { type Pace, TokenBucket } from '#core/foundation/token-bucket.ts'
 import { covers } from '#plugins/network/request.ts'
 import { burstOf, HOST_RATE_MAX } from '#plugins/packages/budgets.ts'
@@ -222,20 +222,16 @@ function enter(host: Host): void {
   host.inFlight += 1
 }
 
-interface CallerSemaphore {
-  /** Waits until the plugin has fewer requests in flight. Returns a function to call at the end of the request. @throws GuestError rate_limited */
-  enter(caller: string, signal: AbortSignal): Promise<() => void>
-}
+/** Limits the requests in flight of each plugin. */
+export class CallerSemaphore {
+  readonly #permits = new Semaphore(Number.POSITIVE_INFINITY, PARALLEL_MAX)
 
-export function openCallerSemaphore(): CallerSemaphore {
-  const places = new KeyedSemaphore(PARALLEL_MAX)
-  return {
-    async enter(caller, signal) {
-      signal.throwIfAborted()
-      if (places.waiting(caller) >= WAITING_MAX) throw tooMany('at once')
-      return await places.enter(caller, signal).catch(() => {
-        throw tooMany('at once')
-      })
-    },
+  /** Waits until the plugin has fewer requests in flight. Returns a function to call at the end of the request. @throws GuestError rate_limited */
+  async enter(caller: string, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted()
+    if (this.#permits.waitingOf(caller) >= WAITING_MAX) throw tooMany('at once')
+    return await this.#permits.enter(signal, { key: caller }).catch(() => {
+      throw tooMany('at once')
+    })
   }
 }

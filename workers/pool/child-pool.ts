@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import type { Problem } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { KeyedSemaphore, Semaphore } from '#core/foundation/semaphore.ts'
+import { Semaphore } from '#core/foundation/semaphore.ts'
 import { DESCRIPTION_BYTES_MAX, type DrawingOutcome, type DrawingRequest, type FromChild } from '../drawing.ts'
 import { type Child, type ChildEnd, KEPT_BYTES_MAX, START_MS, startChild } from './child-process.ts'
 import { isLasting, lostPage, readAnswer } from './drawing-answer.ts'
@@ -85,7 +85,7 @@ export class ChildPool {
   readonly #options: Required<ChildPoolOptions>
   readonly #places: Record<DrawingRequest['purpose'], Semaphore>
   /** One book, however many of its pages take long, leaves room for others. */
-  readonly #lanes: KeyedSemaphore
+  readonly #lanes: Semaphore
   readonly #slots = new Set<Slot>()
   readonly #refused = new RefusedPages()
   #jobs = 0
@@ -105,7 +105,7 @@ export class ChildPool {
       ...options,
     }
     this.#places = { page: new Semaphore(options.places.pages), cover: new Semaphore(options.places.covers) }
-    this.#lanes = new KeyedSemaphore(Math.max(1, Math.floor(options.places.pages / 2)))
+    this.#lanes = new Semaphore(Number.POSITIVE_INFINITY, Math.max(1, Math.floor(options.places.pages / 2)))
   }
 
   /** @throws unavailable while no child can start and after close; rejects with the reason of `signal` */
@@ -115,7 +115,7 @@ export class ChildPool {
     if (known) return { problem: known }
     const places = this.#places[request.purpose]
     const drawing = () => places.run((leave) => this.#drawSurely(request, signal, leave), signal)
-    const work = this.#lanes.run(request.path, drawing, signal)
+    const work = this.#lanes.run(drawing, signal, { key: request.path })
     const outcome = await orAborted(work, signal)
     if (isLasting(outcome) && !isExtra) await this.#refused.add(request, outcome.problem)
     return outcome

@@ -11,7 +11,7 @@ import {
   type ExportField,
   SERIES_ANCHOR,
   SERIES_EXPORT_FIELDS,
-} from '#core/exports/export-field.ts'
+} from '#core/exports/export-field-query.ts'
 import { EXPORT_MEDIA_TYPES } from '#core/exports/export-format.ts'
 import { EXPORT_LIMITS } from '#core/exports/series-exports.ts'
 import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'

@@ -26,6 +26,7 @@ t.test('a body has a depth and a number of values', async (t) => {
   t.same(await read('['.repeat(60) + ']'.repeat(60)), JSON.parse('['.repeat(60) + ']'.repeat(60)))
   await t.rejects(read(`[${'1,'.repeat(100_000)}1]`), { code: 'invalid_request', message: /more than 100000 values/ })
   t.equal(((await read(`[${'1,'.repeat(90_000)}1]`)) as unknown[]).length, 90_001)
+  t.equal(await read(JSON.stringify('[{,'.repeat(90_000))), '[{,'.repeat(90_000), 'a text is one value')
 })
 
 t.test('a large body is read in turns of the event loop', onlyCost, async (t) => {

@@ -2,6 +2,7 @@ import http from 'node:http'
 import t from 'tap'
 import { routes } from '#api/routes.ts'
 import type { Permission } from '#core/account/permission.ts'
+import { currentScope } from '#core/database/statement-scope.ts'
 import { openProtocols } from '#test/support/composed-server.ts'
 import { enableKomga } from '#test/support/komga-switch.ts'
 import { someOf } from '#test/support/lane-size.ts'
@@ -166,4 +167,22 @@ t.test('a session that is signed out, and a key that is deleted or ends, change 
       .update({ expires_at: new Date(0) })
   t.equal(await send(kept.key, () => end().then(() => accounts.callers.forget(id))), 401)
   t.equal(await send(token, () => accounts.logout(caller)), 401)
+})
+
+t.test('the statements of lists and searches count as such, and no others do', async (t) => {
+  const { database, request, adminToken: token, adminId } = await openTestServer(t)
+  let statements: boolean[] = []
+  database.on('query', () => {
+    const scope = currentScope()
+    if (scope !== null) statements.push(scope.isList)
+  })
+  const ask = async (method: string, path: string) => {
+    statements = []
+    const { status } = await request(method, `/api/v1/${path}`, { token, ...(method === 'POST' && { body: {} }) })
+    return { status, isList: statements.some((one) => one) }
+  }
+  for (const path of ['books', 'series?page=2', 'users']) t.same(await ask('GET', path), { status: 200, isList: true }, path)
+  t.same(await ask('POST', 'books/list'), { status: 200, isList: true })
+  t.same(await ask('GET', `users/${adminId}`), { status: 200, isList: false })
+  t.same(await ask('GET', `books/${ID}`), { status: 404, isList: false })
 })

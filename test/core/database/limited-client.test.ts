@@ -5,12 +5,12 @@ import { closeDatabase, openDatabase } from '#core/database/database.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { openSingleFlight } from '#core/database/single-flight.ts'
 import type { StatementLimits } from '#core/database/statement-limits.ts'
-import { runInScope, SHARED_OWNER } from '#core/database/statement-scope.ts'
+import { becomeList, runBeside, runInScope, SHARED_OWNER } from '#core/database/statement-scope.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 /** Shorter than the defaults; the duration does not matter to the test. */
-const SHORT: StatementLimits = { readMs: 800, requestMs: 1_200, cheapMs: 100, waitMs: 800, acquireMs: 5_000, placesPerOwner: 3 }
+const SHORT: StatementLimits = { readMs: 800, requestMs: 1_200, cheapMs: 100, waitMs: 800, acquireMs: 5_000, listsPerOwner: 4 }
 /** Longer than every limit. */
 const ENDLESS = 'SELECT pg_sleep(60)'
 const REFUSED = { code: 'unavailable' }
@@ -26,6 +26,17 @@ function openLimited(t: Test, url: string, more: { poolMax?: number; limits?: Pa
 function asUser<T>(owner: string, work: () => Promise<T>, signal: AbortSignal = never): Promise<T> {
   return runInScope({ owner, signal: () => signal }, work)
 }
+
+/** A list or search of a user. */
+const asList = <T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> =>
+  asUser(
+    owner,
+    async () => {
+      becomeList()
+      return await work()
+    },
+    signal,
+  )
 
 /** How many statements that contain this text run in the database. */
 async function countRunning(watcher: Knex, text: string): Promise<number> {
@@ -70,16 +81,33 @@ t.test('statements of requests are limited in time and number', async (t) => {
     t.match(await asUser('ada', () => database.raw('SELECT 1 AS one')), { rows: [{ one: 1 }] }, 'the connections are good')
   })
 
-  await t.test('statements outside a request have no such limit, nor do those that continue after its end', async (t) => {
-    const database = openLimited(t, url)
-    t.ok(await database.raw('SELECT pg_sleep(1.5)'))
-    let left: Promise<unknown> | undefined
+  await t.test('statements outside a request have no such limit, nor do those that begin after its end', async (t) => {
+    const database = openLimited(t, url, { poolMax: 2 })
+    const longer = () => database.raw('SELECT pg_sleep(1.5)')
+    t.ok(await longer())
+    let later: Promise<unknown> | undefined
     await asUser('ada', async () => {
-      left = Promise.resolve(database.raw('SELECT pg_sleep(1.5)'))
-      // The statement runs when the request ends.
-      await sleep(300)
+      await database.raw('SELECT 1')
+      later = sleep(50).then(longer)
     })
-    t.ok(await left)
+    t.ok(await later)
+    t.ok(await asUser('ada', async () => await runBeside(longer)), 'nor does what runs beside it')
+    await asUser('ada', () => database.raw('SELECT 1'))
+    const raw = await database.client.acquireConnection()
+    t.ok(await raw.query('SELECT pg_sleep(1.5)'), 'nor does a connection that others use without this client')
+    await database.client.releaseConnection(raw)
+  })
+
+  await t.test('a transaction that is rolled back leaves no other limit behind', async (t) => {
+    const database = openLimited(t, url, { poolMax: 2 })
+    const fails = (sql: string) => () => database.transaction(async (trx) => await trx.raw(sql))
+    await t.rejects(asUser('ada', fails('SELECT no_such_column')))
+    await t.rejects(
+      asUser('ada', () => database.raw(ENDLESS)),
+      REFUSED,
+    )
+    await t.rejects(asUser('ada', fails(ENDLESS)), REFUSED)
+    t.ok(await database.raw('SELECT pg_sleep(1.5)'))
   })
 
   await t.test('a statement is stopped when its client disconnects; short ones are not', async (t) => {
@@ -99,49 +127,49 @@ t.test('statements of requests are limited in time and number', async (t) => {
     t.ok(await asUser('ada', () => database.raw('SELECT 1'), gone.signal))
   })
 
-  await t.test('a user has three places, and all users together half of the connections', async (t) => {
-    const database = openLimited(t, url, { limits: { readMs: 30_000, waitMs: 30_000 } })
+  await t.test('lists of a user run four at a time, and those of all users on half of the connections', async (t) => {
+    const database = openLimited(t, url, { poolMax: 12, limits: { readMs: 30_000, waitMs: 30_000 } })
     const gone = new AbortController()
-    const expensive = (owner: string) => asUser(owner, () => database.raw(ENDLESS), gone.signal).catch((error) => error.code)
-    const asked = ['ada', 'ada', 'ada', 'ada', 'ada'].map(expensive)
-    const settles = async (count: number) => {
-      // Before they turn out to be expensive, more of them run.
+    const list = (owner: string) => asList(owner, () => database.raw(ENDLESS), gone.signal).catch((error) => error.code)
+    const run = async (count: number) => {
+      t.ok(await until(async () => (await countRunning(watcher, 'pg_sleep')) === count))
       await sleep(400)
-      return await until(async () => (await countRunning(watcher, 'pg_sleep')) === count)
+      t.equal(await countRunning(watcher, 'pg_sleep'), count)
     }
-    t.ok(await settles(3), 'three of five')
-    asked.push(...['bob', 'bob', 'bob'].map(expensive))
-    t.ok(await settles(4), 'half of eight')
-    t.match(await asUser('cleo', () => database.raw('SELECT 1 AS one')), { rows: [{ one: 1 }] }, 'others are answered in the meantime')
+    const asked = ['ada', 'ada', 'ada', 'ada', 'ada', 'ada'].map(list)
+    await run(4)
+    asked.push(...['bob', 'bob', 'bob'].map(list))
+    await run(6)
+    const cheap = (owner: string) => asUser(owner, () => database.raw('SELECT 1 AS one'))
+    t.match(await Promise.all(['ada', 'bob', 'cleo'].map(cheap)), [{ rows: [{ one: 1 }] }, {}, {}], 'everything else has the other half')
     gone.abort()
-    t.same(new Set(await Promise.all(asked)), new Set(['unavailable']))
+    t.same(new Set(await Promise.all(asked)), new Set(['unavailable']), 'those that wait end with their clients too')
   })
 
-  await t.test('a statement that was stopped without a place runs again from the start when there is one', async (t) => {
-    const database = openLimited(t, url, { limits: { placesPerOwner: 1, readMs: 20_000, waitMs: 20_000, requestMs: 20_000 } })
-    const slow = () => asUser('ada', () => database.raw('SELECT pg_sleep(0.6), 7 AS seven'))
+  await t.test('a list that waits runs once, when there is a permit', async (t) => {
+    const database = openLimited(t, url, { limits: { listsPerOwner: 1, readMs: 20_000, waitMs: 20_000 } })
+    let began = 0
+    database.on('query', () => began++)
+    const slow = () => asList('ada', () => database.raw('SELECT pg_sleep(0.6), 7 AS seven'))
     const answers = await Promise.all([slow(), slow(), slow(), slow()])
     t.same(
       answers.map(({ rows }) => rows[0].seven),
       [7, 7, 7, 7],
     )
-    const change = () => asUser('ada', () => database.raw('UPDATE counted SET n = n + 1 WHERE pg_sleep(0.4) IS NOT NULL'))
-    await Promise.all([change(), change(), change()])
-    t.equal((await watcher('counted').first('n')).n, 3, 'a change that was stopped and run again happened once')
-    const built = await asUser('ada', () => Promise.all([1, 2].map(() => database('counted').whereRaw('pg_sleep(0.4) IS NOT NULL'))))
-    t.same(built, [[{ n: 3 }], [{ n: 3 }]])
+    t.equal(began, 4)
   })
 
-  await t.test('a statement that waits too long for a place is refused', async (t) => {
-    const database = openLimited(t, url, { limits: { placesPerOwner: 1, readMs: 30_000 } })
+  await t.test('a list that waits too long for a permit is refused', async (t) => {
+    const database = openLimited(t, url, { limits: { listsPerOwner: 1, readMs: 30_000 } })
     const gone = new AbortController()
-    const first = asUser('ada', () => database.raw(ENDLESS), gone.signal).catch((error) => error.code)
-    // It holds the only place by then.
+    const first = asList('ada', () => database.raw(ENDLESS), gone.signal).catch((error) => error.code)
+    // It holds the only permit by then.
     await sleep(300)
     await t.rejects(
-      asUser('ada', () => database.raw(ENDLESS)),
-      { ...REFUSED, message: /Too many expensive/, retryAfterSeconds: Number },
+      asList('ada', () => database.raw(ENDLESS)),
+      { ...REFUSED, message: /Too many lists/, retryAfterSeconds: Number },
     )
+    t.ok(await asList('bob', () => database.raw('SELECT 1')), 'of another user it is not')
     gone.abort()
     await first
   })
@@ -174,9 +202,13 @@ t.test('statements of requests are limited in time and number', async (t) => {
   })
 
   await t.test('a canceled statement never affects the next one on its connection', async (t) => {
-    const database = openLimited(t, url, { poolMax: 2, limits: { cheapMs: 5, placesPerOwner: 1 } })
-    // About as long as the limit, so that the statement often ends while it is being canceled.
-    const edge = () => asUser('ada', () => database.raw('SELECT pg_sleep(0.005)')).then(() => true)
+    const database = openLimited(t, url, { poolMax: 2, limits: { cheapMs: 5 } })
+    // The client leaves at about the time at which the statement ends.
+    const edge = async () => {
+      const gone = new AbortController()
+      setTimeout(() => gone.abort(), 8)
+      return await asUser('ada', () => database.raw('SELECT pg_sleep(0.008)'), gone.signal).then(() => true)
+    }
     const cheap = () => database.raw('SELECT 1').then(() => true)
     const all = await Promise.all(Array.from({ length: 150 }, () => [edge().catch((error) => error.code), cheap()]).flat())
     t.same(
@@ -230,6 +262,24 @@ t.test('one reader whose connections are in use holds nobody else up', async (t)
     t.equal(await own, 1)
   })
   t.equal((await ada).length, 4)
+})
+
+t.test('a total that a reader counts behind their own lists is counted by the next one who needs it', async (t) => {
+  const { database: watcher, url } = await openTestDatabase(t)
+  const database = openLimited(t, url, { poolMax: 16, limits: { cheapMs: 60_000, readMs: 60_000, waitMs: 60_000 } })
+  const gone = new AbortController()
+  const flood = Array.from({ length: 30 }, () => asList('ada', () => database.raw('SELECT pg_sleep(601)'), gone.signal).catch(() => {}))
+  t.ok(await until(async () => (await countRunning(watcher, 'pg_sleep(601)')) === 4))
+  const flights = openSingleFlight({ mayRepeat: true })
+  const count = (user: string, signal?: AbortSignal) =>
+    asList(user, () => flights.join('count', signal, async () => (await database.raw('SELECT 1 AS one')).rows[0].one as number), signal)
+  const own = count('ada', gone.signal).catch((error) => error.name)
+  t.same(await Promise.all(['bob', 'cleo', 'dora', 'eve', 'finn'].map((user) => count(user))), [1, 1, 1, 1, 1])
+  gone.abort()
+  await watcher.raw(`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_sleep(601)%'
+    AND pid <> pg_backend_pid()`)
+  t.equal(await own, 'AbortError')
+  await Promise.all(flood)
 })
 
 t.test('when the share of all is in use, each reads in their own, once', async (t) => {

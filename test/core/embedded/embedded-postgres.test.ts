@@ -6,7 +6,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import t from 'tap'
-import { openCanceler } from '#core/database/canceler.ts'
+import { Canceler } from '#core/database/canceler.ts'
 import { checkDatabase, closeDatabase, openDatabase } from '#core/database/database.ts'
 import { makeDataFolder } from '#core/embedded/data-folder.ts'
 import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres, socketUrl } from '#core/embedded/embedded-postgres.ts'
@@ -227,7 +227,7 @@ t.test('nothing comes from variables of the environment', async (t) => {
     [{ memory: '4MB', app: 'carrel', text: 'é' }],
   )
   t.equal(await findRunningUrl(shared), postgres.url)
-  const canceler = openCanceler(() => ({ connectionString: postgres.url }))
+  const canceler = new Canceler(() => ({ connectionString: postgres.url }))
   await canceler.cancel(2 ** 31 - 1)
   await canceler.close()
 })

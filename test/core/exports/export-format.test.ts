@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { ExportColumns, ExportFormat } from '#core/exports/export-field.ts'
+import type { ExportColumns, ExportFormat } from '#core/exports/export-field-query.ts'
 import { csvCell, type ExportRecord, escapeMarkdown, openExportWriter } from '#core/exports/export-format.ts'
 import { readCsv, unguarded } from '#test/support/csv-reader.ts'
 import { assertInTime } from '#test/support/timed-property.ts'

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import t from 'tap'
 import { Value } from 'typebox/value'
-import type { ExportField } from '#core/exports/export-field.ts'
+import type { ExportField } from '#core/exports/export-field-query.ts'
 import { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
 import type { ExportedBy, Field, MetadataRecord, ProposedBy } from '#core/fields/field.ts'
 import { fieldsOf, type Kind } from '#core/fields/record-kind.ts'
@@ -135,7 +135,7 @@ t.test('the compiler reports what a new field lacks', async (t) => {
       schema: (typeof SERIES_FIELDS)[0]['schema']
     },
   ]
-  const label: ExportField = { label: 'Title' }
+  const label: ExportField = { label: 'Title', sql: 'series.title' }
   // @ts-expect-error Property 'mood_of_series' is missing: exports have no such column
   const columns = { title: label } satisfies Record<ExportedBy<Fields>, ExportField>
   // @ts-expect-error Property 'mood' is missing: answers have no such member

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openEgress } from '#plugins/network/egress.ts'
-import { type HostRates, openCallerSemaphore, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
+import { CallerSemaphore, type HostRates, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
 import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(60_000)
@@ -80,7 +80,7 @@ t.test('queues are bounded and in order, and an aborted request leaves its queue
   // Five a second are refilled meanwhile; a forgotten host would have ten at once.
   t.ok(more < 10 && more <= 1 + (performance.now() - began) / 200, `many other hosts do not reset a host: ${more} more`)
 
-  const semaphore = openCallerSemaphore()
+  const semaphore = new CallerSemaphore()
   const inside = await Promise.all(Array.from({ length: 6 }, () => semaphore.enter('a', forever())))
   const gone = new AbortController()
   const first = refusal(semaphore.enter('a', gone.signal))

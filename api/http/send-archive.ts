@@ -12,17 +12,7 @@ import {
   type ZipEntryPlan,
   zipLength,
 } from '#core/foundation/zip-format.ts'
-import type { ArchivedFile } from '#core/reading/download-series.ts'
-
-/** A zip of files that is written while it is sent. */
-export interface ArchiveReply {
-  kind: 'archive'
-  attachmentName: string
-  cacheControl: string
-  files: readonly ArchivedFile[]
-  /** Whether the caller may still receive it, checked again and again while a long file is sent. */
-  isAllowed: () => Promise<boolean>
-}
+import type { ArchivedFile } from '#core/reading/archived-file.ts'
 
 /** Larger chunks gain little more, and every slow client holds one in memory. */
 const CHUNK_BYTES = 262_144

@@ -9,7 +9,7 @@ const ALL = new Set(['api/routes.ts', 'api/komga/routes.ts', 'api/server.ts', 'a
 /** A module that calls more than this does too much. */
 const NAMED_MAX = 6
 
-const AREA = String.raw`(?:Pick<\w+Services, [^>]+>|\b\w+Services\b)`
+const AREA = String.raw`(?:Pick<\w+Services, [^>]+>|\b\w+Services\b(?!\[))`
 const NEEDS = new RegExp(`${AREA}(?:\\s*&\\s*${AREA})*`, 'g')
 
 /** The members of each interface in api/areas. */

@@ -3,8 +3,8 @@ import type { Caller } from '#core/account/caller.ts'
 import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/library-content-store.ts'
 import { deleteMarkedBooks, findLibraryRow, type LongMissed } from '#core/catalog/library-store.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
-import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 interface Dependencies {

@@ -32,13 +32,28 @@ export function openPluginHost({ database, supervisor, egress, log, secrets, ena
   const revocationOf: Parameters<typeof openPluginLifecycle>[0]['revocationOf'] = async (version) =>
     (await findRevocation(database, version))?.reason ?? null
   const lifecycle: PluginLifecycle = openPluginLifecycle({
-    ...{ database, log, health, logs, calls: () => calls },
+    database,
+    log,
+    health,
+    logs,
+    calls: () => calls,
     revocationOf,
   })
   const calls: PluginCalls = openPluginCalls({
-    ...{ database, supervisor, egress, log, enabled, logs, health, secrets: credentials },
+    database,
+    supervisor,
+    egress,
+    log,
+    enabled,
+    logs,
+    health,
+    secrets: credentials,
     credentials: openRenewal({
-      ...{ database, egress, log, logs, credentials },
+      database,
+      egress,
+      log,
+      logs,
+      credentials,
       findPlugin: (id) => findPlugin(database, id),
       onRefused: async (reader) => void (await updateUserPlugin(database, reader, { authFailedAt: new Date() })),
     }),
@@ -46,7 +61,8 @@ export function openPluginHost({ database, supervisor, egress, log, secrets, ena
     onSuccess: (plugin) => lifecycle.onSuccess(plugin),
   })
   return Object.assign(openPluginAdministration({ database, log, egress, enabled, health, credentials, calls, revocationOf }), {
-    ...{ credentials, logs },
+    credentials,
+    logs,
     install: lifecycle.install.bind(lifecycle),
     consent: lifecycle.consent.bind(lifecycle),
     rollBack: lifecycle.rollBack.bind(lifecycle),

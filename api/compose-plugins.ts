@@ -77,7 +77,12 @@ export async function openPlugins(dependencies: PluginDependencies): Promise<Plu
   const userPlugins = openUserPlugins({ database, plugins, egress, tasks })
   const recommendations = openRecommendations({ database, providers, tasks, log })
   const repositories = openRepositories({
-    ...{ database, log, jobs, serverVersion: VERSION, install: (bytes, options) => plugins.install(bytes, options), local: egress.local },
+    database,
+    log,
+    jobs,
+    serverVersion: VERSION,
+    install: (bytes, options) => plugins.install(bytes, options),
+    local: egress.local,
     download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
     onRevoked: () => plugins.applyRevocations(),
   })

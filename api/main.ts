@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { commands, findCommand, isPath } from '#api/cli/commands.ts'
 import { renderCommandHelp, renderOverview } from '#api/cli/help.ts'
-import { openLogger } from '#api/cli/logger.ts'
-import { outageOf, type Place, quieten } from '#api/cli/quiet-log.ts'
-import { openTerminal } from '#api/cli/terminal.ts'
+import { newLogger } from '#api/cli/logger.ts'
+import { outageOf, quieten, type StoragePlace } from '#api/cli/quiet-log.ts'
+import { Terminal } from '#api/cli/terminal.ts'
 import { explainTaken, typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
@@ -20,7 +20,7 @@ import type { Settings } from '#core/settings/settings.ts'
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const stop = openStopSignal()
 /** Names places in error messages, once the settings are read. */
-let place: Place | null = null
+let place: StoragePlace | null = null
 
 // At this signal Node opens its inspector, unless it was started with the launcher's --disable-sigusr1.
 process.on('SIGUSR1', () => {})
@@ -57,7 +57,7 @@ function prepare(command: Command, argv: readonly string[]): { settings: Setting
 }
 
 async function run(argv: readonly string[]): Promise<number> {
-  const out = openTerminal(process.stdout)
+  const out = new Terminal(process.stdout)
   if (argv[0] === '--version' || argv[0] === 'version') {
     out.line(`${NAME} ${VERSION}`)
     return 0
@@ -73,7 +73,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const { settings, words, values } = prepare(command!, rest)
   // The log is the output of the server; a command prints its result and sends the log elsewhere.
   const serves = command!.name === 'serve'
-  const writeLog = openLogger(
+  const writeLog = newLogger(
     serves ? settings.log : { ...settings.log, level: settings.log.level === 'info' ? 'warn' : settings.log.level },
     (line) => (serves ? out.write(line) : process.stderr.write(line)),
   )

@@ -28,7 +28,6 @@ import { taskRoutes } from '#api/rest/admin/tasks.ts'
 import { templateRoutes } from '#api/rest/admin/templates.ts'
 import { analysisRoutes } from '#api/rest/catalog/analyses.ts'
 import { bookMetadataRoutes } from '#api/rest/catalog/book-metadata.ts'
-import { bookTaxonomyRoutes } from '#api/rest/catalog/book-taxonomy.ts'
 import { bookRoutes } from '#api/rest/catalog/books.ts'
 import { collectionRoutes } from '#api/rest/catalog/collections.ts'
 import { coverRoutes } from '#api/rest/catalog/covers.ts'
@@ -36,6 +35,7 @@ import { duplicateRoutes } from '#api/rest/catalog/duplicates.ts'
 import { exportRoutes } from '#api/rest/catalog/exports.ts'
 import { homeShelfRoutes } from '#api/rest/catalog/home-shelves.ts'
 import { libraryRoutes } from '#api/rest/catalog/libraries.ts'
+import { metadataRoutes } from '#api/rest/catalog/metadata.ts'
 import { metadataEntryRoutes } from '#api/rest/catalog/metadata-entries.ts'
 import { readListRoutes } from '#api/rest/catalog/read-lists.ts'
 import { scanPreviewRoutes } from '#api/rest/catalog/scan-preview.ts'
@@ -80,6 +80,7 @@ export const routes: readonly Route<Services>[] = [
   ...filesystemRoutes,
   ...scanPreviewRoutes,
   ...bookRoutes,
+  ...metadataRoutes,
   ...bookMetadataRoutes,
   ...bookContentRoutes,
   ...readingRoutes,
@@ -91,7 +92,6 @@ export const routes: readonly Route<Services>[] = [
   ...seriesMaintenanceRoutes,
   ...taxonomyRoutes,
   ...vocabularyRoutes,
-  ...bookTaxonomyRoutes,
   ...duplicateRoutes,
   ...progressRoutes,
   ...homeShelfRoutes,

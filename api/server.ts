@@ -2,21 +2,21 @@ import { type Server as HttpServer, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import restify, { type Handler, type Request, type Response, type Server as RestifyApp } from 'restify'
-import { openAuthentication } from '#api/http/authentication.ts'
+import { Authentication } from '#api/http/authentication.ts'
 import { BODY_RATE_MIN } from '#api/http/body.ts'
-import { type ClientAddress, openClientAddress } from '#api/http/client-address.ts'
-import { type Connections, watchConnections } from '#api/http/connections.ts'
-import { answerPreflight, type Cors, openCors } from '#api/http/cors.ts'
+import { ClientAddress } from '#api/http/client-address.ts'
+import { Connections } from '#api/http/connections.ts'
+import { answerPreflight, Cors } from '#api/http/cors.ts'
 import { isCrossSite } from '#api/http/cross-site.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { type Exchange, newExchange, requestId } from '#api/http/exchange.ts'
 import { answerFailure } from '#api/http/failure.ts'
-import { openHandlers } from '#api/http/handler.ts'
+import { Handlers } from '#api/http/handler.ts'
 import { findMount, type Mount, mountsOf } from '#api/http/mount.ts'
 import { watchOpenAnswers } from '#api/http/open-answers.ts'
-import { HOST, originOf } from '#api/http/origin.ts'
-import { openRateLimiter } from '#api/http/rate-limit.ts'
-import { openRequestGuard, type RequestGuard } from '#api/http/request-guard.ts'
+import { HOST_HEADER, originOf } from '#api/http/origin.ts'
+import { RateLimiter } from '#api/http/rate-limit.ts'
+import { RequestGuard } from '#api/http/request-guard.ts'
 import { SECURITY_HEADERS } from '#api/http/response.ts'
 import { routerPath } from '#api/http/route-path.ts'
 import type { Services } from '#api/http/services.ts'
@@ -63,19 +63,8 @@ export interface ServerOptions {
   connections?: { connectionsMax?: number; firstByteMs?: number; stalledMs?: number }
 }
 
-export interface Server {
-  /** Starts to listen. @param at.port 0 means any free port. @throws if the port is in use or not allowed */
-  listen(at: { host: string; port: number }): Promise<{ url: string }>
-  /** Accepts no more connections, waits for requests in progress up to the deadline, then closes all connections. */
-  close(options: { deadlineMs: number }): Promise<void>
-}
-
-/** Creates the HTTP server; `listen` starts it. */
-export function openServer(services: Services, options: ServerOptions = {}): Server {
-  return new RestifyServer(services, options)
-}
-
-class RestifyServer implements Server {
+/** The HTTP server; `listen` starts it. */
+export class Server {
   readonly #services: Services
   readonly #failing: Parameters<typeof answerFailure>[2]
   readonly #mounts: Mount<Services>[]
@@ -91,23 +80,23 @@ class RestifyServer implements Server {
   readonly #http: HttpServer
   readonly #connections: Connections
 
-  constructor(services: Services, options: ServerOptions) {
+  constructor(services: Services, options: ServerOptions = {}) {
     this.#services = services
     this.#failing = { log: services.log, readName: () => readFreshSetting(services.database, 'application.name') }
     const { settings, log, accounts } = services
     const routes = options.routes ?? ownRoutes
     this.#mounts = mountsOf(routes)
-    this.#addresses = openClientAddress(settings.trustedProxies)
-    this.#cors = openCors(settings.corsOrigins)
-    this.#guard = openRequestGuard({
-      limiter: settings.rateLimit.enabled ? openRateLimiter(settings.rateLimit) : null,
-      authentication: openAuthentication(accounts.callers),
+    this.#addresses = new ClientAddress(settings.trustedProxies)
+    this.#cors = new Cors(settings.corsOrigins)
+    this.#guard = new RequestGuard({
+      limiter: settings.rateLimit.enabled ? new RateLimiter(settings.rateLimit) : null,
+      authentication: new Authentication(accounts.callers),
       callers: accounts.callers,
     })
     this.#app = restify.createServer({ name: '', log: restifyLog(log), maxParamLength: PARAMETER_LENGTH_MAX, ignoreTrailingSlash: true })
     this.#http = this.#app.server
-    const { isProxy } = this.#addresses
-    this.#connections = watchConnections(this.#http, { perAddress: settings.connectionsPerAddress, isProxy, log, ...options.connections })
+    const isProxy = (address: string) => this.#addresses.isProxy(address)
+    this.#connections = new Connections(this.#http, { perAddress: settings.connectionsPerAddress, isProxy, log, ...options.connections })
     const list = () => [...this.#connections.answers()].map(({ req }) => this.#get(req as Request) as Exchange<never>)
     this.#http.once('close', watchOpenAnswers({ list, callers: accounts.callers, log }))
     // Sees every request before restify handles it. A hostile Host header is refused here, because it would throw outside of any handler
@@ -192,7 +181,7 @@ class RestifyServer implements Server {
         route.kind === 'endpoint' && route.method === 'GET' && route.params !== undefined ? [[route.path, route]] : [],
       ),
     )
-    const handlers = openHandlers(this.#services, {
+    const handlers = new Handlers(this.#services, {
       bodyDeadlineMs,
       // Older clients send parameters that only other servers have.
       onUnknownQuery: legacyNames
@@ -272,6 +261,7 @@ class RestifyServer implements Server {
     socket.end(socketRefusal(error.code, this.#guard.headersOfAddress(address)))
   }
 
+  /** Starts to listen; port 0 means any free one. @throws if the port is in use or not allowed */
   listen({ host, port }: { host: string; port: number }): Promise<{ url: string }> {
     return new Promise((resolve, reject) => {
       this.#http.once('error', reject)
@@ -284,6 +274,7 @@ class RestifyServer implements Server {
     })
   }
 
+  /** Accepts no more connections, waits for requests in progress up to the deadline, then closes all connections. */
   async close({ deadlineMs }: { deadlineMs: number }): Promise<void> {
     if (!this.#http.listening) return
     this.#draining.abort()
@@ -354,7 +345,7 @@ function readAddress(exchange: Exchange<Services>): boolean {
   const { request } = exchange
   const { host } = request.headers
   // Only HTTP/1.0 may omit it (RFC 9112, 3.2).
-  if (host === undefined ? request.httpVersion !== '1.0' : !HOST.test(host)) return false
+  if (host === undefined ? request.httpVersion !== '1.0' : !HOST_HEADER.test(host)) return false
   try {
     const url = request.getUrl()
     // A slash at the end changes nothing, as in the router; clients append it to addresses that users type in.

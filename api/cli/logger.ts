@@ -10,7 +10,7 @@ const STACK_LINES_MAX = 12
 const LABELS: Record<number, string> = { 20: 'debug ', 30: '', 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' }
 
 /** A pino logger that writes JSON lines, or lines for people made from them. */
-export function openLogger(settings: Settings['log'], write: (line: string) => void): Log {
+export function newLogger(settings: Settings['log'], write: (line: string) => void): Log {
   const options: pino.LoggerOptions = {
     level: settings.level,
     // Without pid and host name, which are the same in every line.

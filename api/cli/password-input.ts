@@ -12,7 +12,7 @@ const PASSWORD_BYTES_MAX = 4096
  * Reads a password from the given file, from a pipe, or from a hidden prompt with confirmation. There is no flag for it: all users of the
  * machine can see a command line, and shells store it in their history.
  */
-export async function readPassword(options: { file: string | undefined; cwd: string; stop: AbortSignal }): Promise<string> {
+export async function readPasswordInput(options: { file: string | undefined; cwd: string; stop: AbortSignal }): Promise<string> {
   if (options.file !== undefined) {
     const file = absolutePath(options.file, options.cwd)
     const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {

@@ -13,7 +13,10 @@ export const WOULD_ASK = 3
 export const CONSENT_FLAGS = [
   { name: 'yes', isSwitch: true, repeatable: false, about: 'Consents to what this call prints, unread.' },
   {
-    ...{ name: 'sha256', value: 'hash', isSwitch: false, repeatable: false },
+    name: 'sha256',
+    value: 'hash',
+    isSwitch: false,
+    repeatable: false,
     about: 'Consents to the package with this SHA-256, which you have reviewed, and to no other.',
   },
 ] as const

@@ -47,13 +47,11 @@ async function withRepositories(
       secrets: use === 'look' ? [UNUSED_KEY] : await credentialKeys(opened.settings),
     })
     const repositories = openRepositories({
-      ...{
-        database,
-        log,
-        download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
-        serverVersion: VERSION,
-        local: egress.local,
-      },
+      database,
+      log,
+      download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
+      serverVersion: VERSION,
+      local: egress.local,
       install: (bytes, options) => host.install(bytes, options),
       onRevoked: () => host.applyRevocations(),
     })

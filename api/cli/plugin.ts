@@ -79,11 +79,17 @@ export async function readGiven(word: string, cwd: string): Promise<Buffer> {
 /** What a person confirms when a package has another signer or comes from elsewhere. */
 export const ORIGIN_FLAGS = [
   {
-    ...{ name: 'trust-key', value: 'fingerprint', isSwitch: false, repeatable: false },
+    name: 'trust-key',
+    value: 'fingerprint',
+    isSwitch: false,
+    repeatable: false,
     about: 'Trusts another key for the plugin: SHA256: and its fingerprint, as its author states it elsewhere.',
   },
   {
-    ...{ name: 'move-from', value: 'place', isSwitch: false, repeatable: false },
+    name: 'move-from',
+    value: 'place',
+    isSwitch: false,
+    repeatable: false,
     about: 'Moves the plugin to where this package comes from, and names where it belongs now: the address of a repository, or files.',
   },
 ] as const

@@ -13,7 +13,7 @@ interface Outage {
 }
 
 /** Where the server stores its data, for messages. */
-export interface Place {
+export interface StoragePlace {
   dataFolder: string
   /** Null for the embedded PostgreSQL. */
   databaseUrl: string | null
@@ -29,7 +29,7 @@ const FULL_WORDS = /No space left on device|could not extend file/
 const WORDS_LENGTH = 300
 
 /** The outage that caused an error; null if the error has another cause. */
-export function outageOf(error: unknown, message: string, place: Place): Outage | null {
+export function outageOf(error: unknown, message: string, place: StoragePlace): Outage | null {
   const found = (typeof error === 'object' && error !== null ? error : {}) as NodeJS.ErrnoException
   const code = typeof found.code === 'string' ? found.code : ''
   // The pool reports the cause as text.
@@ -51,13 +51,13 @@ export function outageOf(error: unknown, message: string, place: Place): Outage 
 }
 
 /** The path in the error, else the data folder, where nearly everything is written. */
-function placeOf(error: NodeJS.ErrnoException, { dataFolder, databaseUrl }: Place): string {
+function placeOf(error: NodeJS.ErrnoException, { dataFolder, databaseUrl }: StoragePlace): string {
   if (error.code === '53100' && databaseUrl !== null) return `the database ${addressOf(databaseUrl)}`
   return typeof error.path === 'string' ? error.path : dataFolder
 }
 
 /** Plugins and sign-in use other servers, whose outages are not those of the database. */
-function isOfDatabase(error: unknown, place: Place): boolean {
+function isOfDatabase(error: unknown, place: StoragePlace): boolean {
   const { stack, address, port, errors } = error as { stack?: string; address?: unknown; port?: unknown; errors?: unknown }
   // An AggregateError, for a name with several addresses.
   if (Array.isArray(errors) && errors.length > 0) return errors.every((each) => isOfDatabase(each, place))
@@ -66,7 +66,7 @@ function isOfDatabase(error: unknown, place: Place): boolean {
   return Number(port) === Number(new URL(place.databaseUrl).port || 5432)
 }
 
-function describeAway({ databaseUrl }: Place): string {
+function describeAway({ databaseUrl }: StoragePlace): string {
   if (databaseUrl === null)
     return 'The embedded PostgreSQL does not answer. The server keeps trying; if PostgreSQL has ended, the server reports it and ends too.'
   return `The database ${addressOf(databaseUrl)} (DATABASE_URL) does not answer. Start it, or check the connection to it. The server keeps trying.`
@@ -79,7 +79,7 @@ export function addressOf(databaseUrl: string): string {
 }
 
 /** Merges all messages of one outage into one line, at most every 30 s; the original errors are logged at debug. */
-export function quieten(log: Log, place: Place, now: () => number = Date.now): Log {
+export function quieten(log: Log, place: StoragePlace, now: () => number = Date.now): Log {
   const reported = new Register<{ at: number; unsaid: number }>()
   const at = (level: 'warn' | 'error') => (fields: object, message: string) => {
     const { err, error } = fields as { err?: unknown; error?: unknown }

@@ -132,8 +132,8 @@ async function addFirst(services: Services, folders: readonly string[]): Promise
 
 /** Returns the address. @throws CommandProblem if the port is not available */
 async function listen({ settings, log }: CommandInput, services: Services, closers: Closers): Promise<string> {
-  const [, { openServer }] = await load()
-  const server = openServer(services)
+  const [, { Server }] = await load()
+  const server = new Server(services)
   // Tasks return to the queue while the last requests finish.
   closers.push({
     what: 'server',

@@ -1,6 +1,6 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { type DatabaseUse, type OpenedDatabase, withDatabase } from '#api/cli/open-database.ts'
-import { readPassword } from '#api/cli/password-input.ts'
+import { readPasswordInput } from '#api/cli/password-input.ts'
 import { typed } from '#api/cli/typed.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import { PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
@@ -88,7 +88,7 @@ export const userAdd: Command = {
     const username = input.words[0]!
     const role = readRole(input.flag('role') ?? 'reader')
     const email = input.flag('email') ?? `${username.replace(/[^A-Za-z0-9._-]+/g, '-')}@carrel.localhost`
-    const password = await readPassword({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
+    const password = await readPasswordInput({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
     const user = await withAccounts(input, 'make', (accounts) => accounts.createUser({ username, email, password, role }, null))
     input.out.line(`Created the user ${user.username} with the role ${user.role}.`)
     return 0
@@ -106,7 +106,7 @@ export const userResetPassword: Command = {
   wordsMax: 1,
   async run(input) {
     const login = input.words[0]!
-    const password = await readPassword({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
+    const password = await readPasswordInput({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
     await withAccounts(input, 'change', async (accounts) => {
       const user = await chooseUser(accounts, login)
       const revokeApiKeys = input.flag('revoke-api-keys') === 'true'

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { DOCS_PAGE, DOCS_POLICY, DOCS_START } from '#api/docs/page.ts'
 import { etagOf } from '#api/http/conditional.ts'
-import type { StreamReply } from '#api/http/endpoint.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 import { Register } from '#core/foundation/register.ts'
 
 const compress = promisify(gzip)

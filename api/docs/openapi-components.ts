@@ -2,20 +2,6 @@ import type { TSchema } from 'typebox'
 import { HEADERS, type HeaderName, type Json } from '#api/docs/openapi-headers.ts'
 import { FreeJson } from '#core/foundation/schema.ts'
 
-/** The components of the document: parts that are described once and referenced. */
-export interface Components {
-  /** Replaces titled schemas in the schema of an answer, a body or a parameter by references. @throws Error if two schemas have one title */
-  schema(schema: TSchema): Json
-  /** Adds a parameter; returns an object that becomes the parameter itself or, if others are equal, a reference. @param area distinguishes parameters of one name */
-  parameter(parameter: Json, area: string): Json
-  /** Returns a reference to a header. */
-  header(name: HeaderName): Json
-  /** Returns a reference to the response of this name; creates it on first use. */
-  response(name: string, make: () => Json): Json
-  /** Returns all components, after everything was added. */
-  finish(): Record<'schemas' | 'responses' | 'parameters' | 'headers', Record<string, Json>>
-}
-
 /** Keywords whose values are data, where a member `title` is not a title. */
 const DATA = new Set(['const', 'default', 'example', 'examples'])
 /** The syntax of component names. */
@@ -23,37 +9,48 @@ const NAME = /^[A-Z][A-Za-z0-9]*$/
 /** A parameter of at least this many routes becomes a component. */
 const PARAMETER_USES_MIN = 2
 
-export function openComponents(): Components {
-  const schemas = new Map<string, Json>()
-  const parameters: GivenParameter[] = []
-  const headers = new Map<string, Json>()
-  const responses = new Map<string, Json>()
+/** The components of the document: parts that are described once and referenced. */
+export class Components {
+  readonly #schemas = new Map<string, Json>()
+  readonly #parameters: GivenParameter[] = []
+  readonly #headers = new Map<string, Json>()
+  readonly #responses = new Map<string, Json>()
 
-  return {
-    schema: (schema) =>
-      walk(plain(schema), (title, found) => {
-        keep(schemas, title, untitled(found))
-        return referTo('schemas', title)
-      }),
-    parameter(given, area) {
-      const place = {}
-      parameters.push({ given, place, area })
-      return place
-    },
-    header(name) {
-      headers.set(name, HEADERS[name])
-      return referTo('headers', name)
-    },
-    response(name, make) {
-      if (!responses.has(name)) responses.set(name, make())
-      return referTo('responses', name)
-    },
-    finish: () => ({
-      schemas: sorted(schemas),
-      responses: sorted(responses),
-      parameters: sorted(shareParameters(parameters)),
-      headers: sorted(headers),
-    }),
+  /** Replaces titled schemas in the schema of an answer, a body or a parameter by references. @throws Error if two schemas have one title */
+  schema(schema: TSchema): Json {
+    return walk(plain(schema), (title, found) => {
+      keep(this.#schemas, title, untitled(found))
+      return referTo('schemas', title)
+    })
+  }
+
+  /** Adds a parameter; returns an object that becomes the parameter itself or, if others are equal, a reference. @param area distinguishes parameters of one name */
+  parameter(given: Json, area: string): Json {
+    const place = {}
+    this.#parameters.push({ given, place, area })
+    return place
+  }
+
+  /** Returns a reference to a header. */
+  header(name: HeaderName): Json {
+    this.#headers.set(name, HEADERS[name])
+    return referTo('headers', name)
+  }
+
+  /** Returns a reference to the response of this name; creates it on first use. */
+  response(name: string, make: () => Json): Json {
+    if (!this.#responses.has(name)) this.#responses.set(name, make())
+    return referTo('responses', name)
+  }
+
+  /** Returns all components, after everything was added. */
+  finish(): Record<'schemas' | 'responses' | 'parameters' | 'headers', Record<string, Json>> {
+    return {
+      schemas: sorted(this.#schemas),
+      responses: sorted(this.#responses),
+      parameters: sorted(shareParameters(this.#parameters)),
+      headers: sorted(this.#headers),
+    }
   }
 }
 

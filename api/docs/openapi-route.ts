@@ -3,7 +3,8 @@ import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import Type from 'typebox'
 import { etagOf } from '#api/http/conditional.ts'
-import { type StreamReply, streamOf } from '#api/http/endpoint.ts'
+import { streamOf } from '#api/http/endpoint.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 
 const compress = promisify(gzip)
 /** What `npm run openapi` writes. A test compares it with the routes; describing them takes half a second, without a pause. */
@@ -13,6 +14,7 @@ let reply: Promise<StreamReply> | undefined
 
 /** The route of the document, which also describes itself. */
 export const openApiRoute = streamOf<object>()({
+  name: 'getOpenApi',
   path: '/api/openapi.json',
   summary: 'Get this API as an OpenAPI 3.1 document',
   tag: 'info',

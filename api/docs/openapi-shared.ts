@@ -15,7 +15,7 @@ export interface Described {
 
 /** Names all shapes that a client meets, and turns repeated parts into components. Changes the document in place. */
 export function shareComponents(document: Described): void {
-  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods)) as unknown as Operation[]
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods)) as Operation[]
   for (const item of Object.values(document.paths)) shareParameters(item, document.parameters)
   for (const operation of operations) nameShapes(operation, document.schemas)
   for (const shape of shapesIn(document.schemas)) dropLockDescriptions(shape)
@@ -24,8 +24,8 @@ export function shareComponents(document: Described): void {
 }
 
 /** Moves the path parameters that all operations of a path share to the path. */
-function shareParameters(item: Record<string, Json>, components: Record<string, Json>): void {
-  const operations = Object.values(item) as unknown as Operation[]
+function shareParameters(item: Json, components: Record<string, Json>): void {
+  const operations = Object.values(item) as Operation[]
   const isInPath = (parameter: Json) => {
     const name = String(parameter['$ref'] ?? '').replace('#/components/parameters/', '')
     return (components[name] ?? parameter)['in'] === 'path'
@@ -37,15 +37,19 @@ function shareParameters(item: Record<string, Json>, components: Record<string, 
     operation.parameters = operation.parameters?.filter((parameter) => !common.has(textOf(parameter))) ?? []
     if (operation.parameters.length === 0) delete operation.parameters
   }
-  item['parameters'] = [...common].map((text) => JSON.parse(text ?? '')) as unknown as Json
+  item['parameters'] = [...common].map((text) => JSON.parse(text ?? ''))
 }
 
 type Content = Record<string, { schema?: Json }>
-interface Operation {
+interface Answer extends Json {
+  description?: string
+  content?: Content
+}
+interface Operation extends Json {
   operationId: string
   requestBody?: { content: Content }
   parameters?: Json[]
-  responses: Record<string, { description: string; content?: Content; headers?: Json }>
+  responses: Record<string, Answer>
 }
 
 /** Names a body or an answer without a title after its operation; equal shapes share one name. */
@@ -108,12 +112,12 @@ function shareAnswers(operations: readonly Operation[], components: Record<strin
     const [mediaType = ''] = Object.keys(answer.content ?? {})
     const reference = $ref ?? items?.$ref ?? mediaType
     if (reference === '' || reference === 'application/json' || (uses.get(JSON.stringify(answer)) ?? 0) < 2) continue
-    const word = status === '200' ? '' : answer.description.replaceAll(' ', '')
+    const word = status === '200' ? '' : answer.description?.replaceAll(' ', '')
     const [subject = ''] = reference.split('/').slice(-1)
     const name = `${subject.slice(0, 1).toUpperCase()}${subject.slice(1)}${items?.$ref ? 'List' : ''}${word}Response`
     if (name in components && textOf(components[name]) !== textOf(answer)) continue
-    components[name] = answer as unknown as Json
-    responses[status] = { $ref: `#/components/responses/${name}` } as never
+    components[name] = answer
+    responses[status] = { $ref: `#/components/responses/${name}` }
   }
 }
 

@@ -1,8 +1,7 @@
 import type { TSchema } from 'typebox'
-import { type Components, openComponents } from '#api/docs/openapi-components.ts'
+import { Components } from '#api/docs/openapi-components.ts'
 import { EXAMPLES, type Example } from '#api/docs/openapi-examples.ts'
 import type { Json } from '#api/docs/openapi-headers.ts'
-import { operationName } from '#api/docs/openapi-names.ts'
 import { meaningOf } from '#api/docs/openapi-parameters.ts'
 import { describeResponses, isTagged } from '#api/docs/openapi-responses.ts'
 import { shareComponents } from '#api/docs/openapi-shared.ts'
@@ -24,7 +23,7 @@ export const isDescribed = ({ mount, tag }: Pick<Route<never>, 'mount' | 'tag'>)
 /** Describes the routes of our own API as an OpenAPI document. Titled schemas become components. */
 export function describeRoutes(all: readonly Route<never>[]): OpenApi {
   const routes = all.filter(isDescribed)
-  const draft = openDraft()
+  const draft: Draft = { components: new Components(), paths: {} }
   const read = new Set(
     routes.flatMap(({ kind, method, path, params }) => (kind === 'endpoint' && method === 'GET' && params ? [path] : [])),
   )
@@ -36,8 +35,6 @@ interface Draft {
   components: Components
   paths: OpenApi['paths']
 }
-
-const openDraft = (): Draft => ({ components: openComponents(), paths: {} })
 
 /** @param read the paths whose record can be read, and compared with If-Match */
 function addRoute({ components, paths }: Draft, route: Route<never>, read: ReadonlySet<string>): void {
@@ -90,10 +87,16 @@ const IF_MATCH = requestHeader(
 )
 const RANGE = requestHeader('Range', 'The range of bytes to send (RFC 9110): the answer is 206 with this part.')
 
+/** @throws Error if the route has no name */
+function nameOf({ name, method, path }: Route<never>): string {
+  if (name === undefined) throw new Error(`${method} ${path} has no name: the document needs one as its operationId.`)
+  return name
+}
+
 function describeRoute(route: Route<never>, components: Components, conditions: readonly Json[]): Json {
   const { who, also = [] } = route.allow
   const needed = who === 'public' || who === 'user' ? [] : [who, ...also]
-  const operationId = operationName(route)
+  const operationId = nameOf(route)
   const example = EXAMPLES[operationId]
   return {
     operationId,

@@ -1,11 +1,11 @@
+import type { DataServices } from '#api/areas/data.ts'
 import { DOCS_FILES, findDocsFile } from '#api/docs/files.ts'
 import { startPage } from '#api/docs/start-page.ts'
 import { streamOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { readFreshSetting, readSetting } from '#core/settings/chosen-setting-store.ts'
 
-type Services = Needs<'database'>
+type Services = Pick<DataServices, 'database'>
 const stream = streamOf<Services>()
 
 /** The interactive documentation; its addresses exist only while the setting enables it. */

@@ -1,5 +1,5 @@
-import type { StreamReply } from '#api/http/endpoint.ts'
 import { HTML_STYLE, htmlText } from '#api/http/html.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 
 /** The page has no scripts and loads nothing. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -1,10 +1,11 @@
+import type { EventServices } from '#api/areas/events.ts'
 import type { Call } from '#api/http/endpoint.ts'
-import { type Blocks, blocksOf, type EventClient, type EventSource, type EventsReply } from '#api/http/event-stream.ts'
-import type { Needs } from '#api/http/services.ts'
+import { blocksOf } from '#api/http/event-stream.ts'
+import type { Blocks, EventClient, EventSource, EventsReply } from '#api/http/reply.ts'
 import type { EventType } from '#core/events/event.ts'
 import type { Delivery, Followed, FollowedStream, Sink } from '#core/events/follow.ts'
 
-type Services = Needs<'events'>
+type Services = EventServices
 
 /**
  * The wire format of events. Events that several streams get are encoded once. Events for one user are encoded separately, since they may

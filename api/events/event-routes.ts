@@ -1,10 +1,10 @@
+import type { EventServices } from '#api/areas/events.ts'
 import { EventForm, eventsFor } from '#api/events/event-reply.ts'
 import { streamOf } from '#api/http/endpoint.ts'
 import { formatBareEvent, formatEvent } from '#api/http/event-stream.ts'
-import type { Needs } from '#api/http/services.ts'
 import { EVENT_TYPES, type EventType, eventsSchema } from '#core/events/event.ts'
 
-type Services = Needs<'events'>
+type Services = EventServices
 const stream = streamOf<Services>()
 
 const tag = 'events'
@@ -26,6 +26,7 @@ const BARE = new EventForm(({ id, event }) => formatBareEvent({ id, data: event 
 /** Streams of changes, filtered by what the caller may see. */
 export const eventRoutes = [
   stream({
+    name: 'streamEvents',
     path: '/api/v1/events',
     summary: 'Stream changes in the libraries and my reading progress as server-sent events; Last-Event-ID resumes after an event',
     tag,
@@ -35,6 +36,7 @@ export const eventRoutes = [
     run: async (call) => eventsFor(call, { form: NAMED }),
   }),
   stream({
+    name: 'streamEventBlocks',
     path: '/api/v1/events/stream',
     summary:
       'Stream changes in the libraries; each event is one data line that includes its type, and its id follows in a block of its own',
@@ -45,6 +47,7 @@ export const eventRoutes = [
     run: async (call) => eventsFor(call, { form: BARE, types: ENTITIES }),
   }),
   stream({
+    name: 'streamTasks',
     path: '/api/v1/tasks/stream',
     summary: 'Stream the progress of tasks, in blocks as of /api/v1/events/stream',
     tag: 'tasks',
@@ -54,6 +57,7 @@ export const eventRoutes = [
     run: async (call) => eventsFor(call, { form: BARE, types: TASKS }),
   }),
   stream({
+    name: 'streamScans',
     path: '/api/v1/scans/stream',
     summary: 'Stream the progress of scans, in blocks as of /api/v1/events/stream',
     tag: 'scans',

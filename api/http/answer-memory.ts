@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '#core/account/caller.ts'
 import { permissionKey } from '#core/account/permission.ts'
-import type { ListState } from '#core/catalog/list-state-query.ts'
+import type { ListState } from '#core/catalog/list-state.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { shortKey } from '#core/foundation/register.ts'
 

@@ -28,93 +28,77 @@ export interface Accepts {
   userHeader: boolean
 }
 
-export interface Authentication {
-  /** Null if the request has no credential that this route accepts, or an invalid one. @throws the errors of checking a password */
-  findCaller(request: IncomingMessage, accepts: Accepts, address: string): Promise<Caller | null>
-}
-
-/** Checks bearer token or API key, X-API-Key, cookie and Basic, in this order, by passport strategies without sessions. */
-export function openAuthentication(callers: Accounts['callers']): Authentication {
-  return new HttpAuthentication(callers)
-}
-
-class HttpAuthentication implements Authentication {
+/** Checks the credentials of requests by passport strategies without sessions. */
+export class Authentication {
   readonly #strategies = new passport.Passport().framework(framework)
+  readonly #kinds: readonly CredentialKind[]
 
   constructor(callers: Accounts['callers']) {
-    this.#use(
-      'bearer',
-      new custom.Strategy((request, done) => {
-        const token = bearerOf(request)
-        if (token === null) done(null, false)
-        else settle(token.startsWith(KEY_START) ? callers.ofApiKey(token) : callers.ofToken(token, 'token'), done)
-      }),
-    )
-    this.#use(
-      'api-key',
-      new headerApiKey.HeaderAPIKeyStrategy({ header: 'X-API-Key', prefix: '' }, false, (key, done) => settle(callers.ofApiKey(key), done)),
-    )
-    this.#use(
-      'user-header',
-      new custom.Strategy((request, done) => {
-        const key = userHeaderOf(request)
-        if (key === null) done(null, false)
-        else settle(callers.ofApiKey(key), done)
-      }),
-    )
-    this.#use(
-      'cookie',
-      new custom.Strategy((request, done) => {
-        const token = cookieOf(request)
-        if (token === null) done(null, false)
-        else settle(callers.ofToken(token, 'cookie'), done)
-      }),
-    )
-    this.#use(
-      'session',
-      new custom.Strategy((request, done) => {
-        settle(firstSession(callers, appSessionsOf(request)), done)
-      }),
-    )
-    this.#use(
-      'basic',
-      new http.BasicStrategy({ realm: 'Carrel', passReqToCallback: true }, (request, username, _cut, done) => {
-        // The strategy cuts a password at its first colon, which RFC 7617 allows in passwords.
-        const password = basicPasswordOf(request) ?? ''
-        settle(
-          callers.ofBasic({
-            username,
-            password,
-            address: (request as Addressed)[ADDRESS] ?? '',
-            device: readCookie(request, DEVICE_COOKIE),
-          }),
-          done,
-        )
-      }),
-    )
+    this.#kinds = kindsOf(callers)
+    for (const { name, strategy } of this.#kinds) this.#strategies.use(name, reporting(strategy))
   }
 
-  #use(name: string, strategy: Strategy): void {
-    this.#strategies.use(name, reporting(strategy))
-  }
-
+  /** Null if the request has no credential that this route accepts, or an invalid one. @throws the errors of checking a password */
   async findCaller(request: IncomingMessage, accepts: Accepts, address: string): Promise<Caller | null> {
-    const names = [
-      ...['bearer', 'api-key', ...(accepts.userHeader ? ['user-header'] : [])],
-      ...[...(accepts.cookie ? ['cookie'] : []), ...(accepts.session ? ['session'] : []), ...(accepts.basic ? ['basic'] : [])],
-    ]
+    const accepted = this.#kinds.filter(({ only }) => only === null || accepts[only])
     // A header is deliberate: the cookie that a browser adds does not replace an invalid header.
-    const explicit = hasHeaderCredential(request) ? names.filter((name) => name !== 'cookie' && name !== 'session') : names
+    const isExplicit = hasHeaderCredential(request)
+    const checked = accepted.filter(({ only }) => !isExplicit || (only !== 'cookie' && only !== 'session'))
     ;(request as Addressed)[ADDRESS] = address
     return new Promise((resolve, reject) => {
       const done = (error: unknown, user: unknown) => {
         if (error) reject(error)
         else resolve((user || null) as Caller | null)
       }
-      this.#strategies.authenticate(explicit, { session: false }, done)(request)
+      const names = checked.map(({ name }) => name)
+      this.#strategies.authenticate(names, { session: false }, done)(request)
     })
   }
 }
+
+interface CredentialKind {
+  name: string
+  /** The kind is checked only for routes that accept it; null: for every route. */
+  only: keyof Accepts | null
+  strategy: Strategy
+}
+
+/** The kinds of credential in the order in which they are checked. */
+const kindsOf = (callers: Accounts['callers']): CredentialKind[] => [
+  {
+    name: 'bearer',
+    only: null,
+    strategy: found(bearerOf, (token) => (token.startsWith(KEY_START) ? callers.ofApiKey(token) : callers.ofToken(token, 'token'))),
+  },
+  {
+    name: 'api-key',
+    only: null,
+    strategy: new headerApiKey.HeaderAPIKeyStrategy({ header: 'X-API-Key', prefix: '' }, false, (key, done) =>
+      settle(callers.ofApiKey(key), done),
+    ),
+  },
+  { name: 'user-header', only: 'userHeader', strategy: found(userHeaderOf, (key) => callers.ofApiKey(key)) },
+  { name: 'cookie', only: 'cookie', strategy: found(cookieOf, (token) => callers.ofToken(token, 'cookie')) },
+  { name: 'session', only: 'session', strategy: found(appSessionsOf, (tokens) => firstSession(callers, tokens)) },
+  {
+    name: 'basic',
+    only: 'basic',
+    strategy: new http.BasicStrategy({ realm: 'Carrel', passReqToCallback: true }, (request, username, _cut, done) => {
+      // The strategy cuts a password at its first colon, which RFC 7617 allows in passwords.
+      const password = basicPasswordOf(request) ?? ''
+      const address = (request as Addressed)[ADDRESS] ?? ''
+      settle(callers.ofBasic({ username, password, address, device: readCookie(request, DEVICE_COOKIE) }), done)
+    }),
+  },
+]
+
+/** A strategy for a credential that is found by `read`; null means that the request has none. */
+const found = <Credential>(read: (request: IncomingMessage) => Credential | null, check: (given: Credential) => Promise<Caller | null>) =>
+  new custom.Strategy((request, done) => {
+    const given = read(request)
+    if (given === null) done(null, false)
+    else settle(check(given), done)
+  })
 
 /** The property of a request that holds the address of its client. Not a WeakMap, see `EXCHANGE` in api/server.ts. */
 const ADDRESS = Symbol('address')

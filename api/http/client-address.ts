@@ -8,48 +8,46 @@ const HOPS_MAX = 20
 const ADDRESSES_BYTES_MAX = 400 * 1024
 
 /** Finds the address of the client from the address of the socket and the X-Forwarded-For header. */
-export interface ClientAddress {
-  /** The right-most address that is not a trusted proxy. */
-  find(socketAddress: string, forwardedFor: string | undefined): string
+export class ClientAddress {
+  readonly #proxies = new BlockList()
+  /** Cached, because every request asks several times. */
+  readonly #known = new BoundedCache<boolean>({ bytesMax: ADDRESSES_BYTES_MAX })
+
+  /**
+   * @param trusted addresses or CIDR ranges
+   * @throws Error with the entry that is neither
+   */
+  constructor(trusted: readonly string[]) {
+    for (const entry of trusted) addRange(this.#proxies, entry)
+  }
+
   /** Whether the socket belongs to a trusted proxy. */
-  isProxy(socketAddress: string): boolean
-}
+  isProxy(socketAddress: string): boolean {
+    const before = this.#known.get(socketAddress)
+    if (before !== undefined) return before
+    const answer = this.#isTrusted(readAddress(socketAddress) ?? '0.0.0.0')
+    this.#known.set(socketAddress, answer)
+    return answer
+  }
 
-/**
- * @param trusted addresses or CIDR ranges
- * @throws Error with the entry that is neither
- */
-export function openClientAddress(trusted: readonly string[]): ClientAddress {
-  const proxies = new BlockList()
-  for (const entry of trusted) addRange(proxies, entry)
+  /** The right-most address that is not a trusted proxy. */
+  find(socketAddress: string, forwardedFor: string | undefined): string {
+    let address = readAddress(socketAddress)
+    if (address === null) return socketAddress
+    if (forwardedFor === undefined || !this.#isTrusted(address)) return address
+    const hops = forwardedFor.split(',').slice(-HOPS_MAX)
+    // Each proxy appends the address that it saw, so only the entries right of the first untrusted address can be trusted.
+    for (const hop of hops.reverse()) {
+      const before = readAddress(stripPort(hop.trim()))
+      if (before === null) return address
+      address = before
+      if (!this.#isTrusted(address)) return address
+    }
+    return address
+  }
 
-  const isProxy = (address: string) => proxies.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
-
-  /** Cached, because every request calls this several times. */
-  const known = new BoundedCache<boolean>({ bytesMax: ADDRESSES_BYTES_MAX })
-
-  return {
-    isProxy(socketAddress) {
-      const before = known.get(socketAddress)
-      if (before !== undefined) return before
-      const answer = isProxy(readAddress(socketAddress) ?? '0.0.0.0')
-      known.set(socketAddress, answer)
-      return answer
-    },
-    find(socketAddress, forwardedFor) {
-      let address = readAddress(socketAddress)
-      if (address === null) return socketAddress
-      if (forwardedFor === undefined || !isProxy(address)) return address
-      const hops = forwardedFor.split(',').slice(-HOPS_MAX)
-      // Each proxy appends the address that it saw, so only the entries right of the first untrusted address can be trusted.
-      for (const hop of hops.reverse()) {
-        const before = readAddress(stripPort(hop.trim()))
-        if (before === null) return address
-        address = before
-        if (!isProxy(address)) return address
-      }
-      return address
-    },
+  #isTrusted(address: string): boolean {
+    return this.#proxies.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
   }
 }
 

@@ -56,7 +56,7 @@ interface ByteRange {
  * Reads a Range header (RFC 9110, 14.2). Null means: send the whole content. That is so for other units, malformed headers and
  * several ranges at once; a server may ignore those, and they only cost memory and multipart responses.
  */
-export function readRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
+export function readByteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
   const match = /^bytes=\s*(?:(\d{1,15})\s*-(?:\s*(\d{1,15}))?|-\s*(\d{1,15}))\s*$/i.exec(header ?? '')
   if (!match) return null
   const [, first, last, suffix] = match

@@ -19,18 +19,6 @@ const STALLED_BYTES = 30_000
 /** The usual limit of a shell, for systems that report none. */
 const DESCRIPTORS_USUAL = 1_024
 
-/** Limits the connections so that an active client always gets one. */
-export interface Connections {
-  /** Records that a response is in progress; its connection is not closed before it ends. */
-  note(socket: Socket, answer: ServerResponse): void
-  /** The responses of this connection that are in progress; pipelining allows several. */
-  answersOf(socket: Socket): ReadonlySet<ServerResponse>
-  /** The responses of all connections that are in progress. */
-  answers(): Iterable<ServerResponse>
-  /** Closes connections that have never sent a request. */
-  endSilent(): void
-}
-
 interface Connection {
   group: string
   answers: Set<ServerResponse>
@@ -43,6 +31,7 @@ interface Connection {
 }
 
 interface ConnectionsOptions {
+  /** Limit of connections per address, or per /64 of IPv6; trusted proxies stand for many clients and have no limit. */
   perAddress: number
   isProxy: (address: string) => boolean
   log: Log
@@ -52,16 +41,11 @@ interface ConnectionsOptions {
 }
 
 /**
- * Watches the connections of a server. When there is no room for a new one, it closes the oldest that has sent no request, then the
- * one that has been idle longest between two requests. When all have a response in progress, it closes one that waits for its own client:
+ * Watches the connections of a server, so that an active client always gets one. When there is no room for a new one, it closes the oldest that has sent no
+ * request, then the one that has been idle longest between two requests. When all have a response in progress, it closes one that waits for its own client:
  * one of the address with the most connections, if that has more than the new one's, or one that is stalled. Otherwise the new one is refused.
- * @param options.perAddress limit of connections per address, or per /64 of IPv6; trusted proxies stand for many clients and have no limit
  */
-export function watchConnections(http: Server, options: ConnectionsOptions): Connections {
-  return new WatchedConnections(http, options)
-}
-
-class WatchedConnections implements Connections {
+export class Connections {
   readonly #options: ConnectionsOptions
   readonly #max: number
   // In the order in which they were opened.
@@ -172,6 +156,7 @@ class WatchedConnections implements Connections {
     socket.destroy()
   }
 
+  /** Records that a response is in progress; its connection is not closed before it ends. */
   note(socket: Socket, answer: ServerResponse): void {
     const connection = this.#all.get(socket)
     if (!connection) return
@@ -182,14 +167,17 @@ class WatchedConnections implements Connections {
     })
   }
 
+  /** The responses of this connection that are in progress; pipelining allows several. */
   answersOf(socket: Socket): ReadonlySet<ServerResponse> {
     return this.#all.get(socket)?.answers ?? new Set()
   }
 
+  /** The responses of all connections that are in progress. */
   *answers(): Iterable<ServerResponse> {
     for (const { answers } of this.#all.values()) yield* answers
   }
 
+  /** Closes connections that have never sent a request. */
   endSilent(): void {
     for (const socket of this.#all.keys()) if (socket.bytesRead === 0) socket.destroy()
   }

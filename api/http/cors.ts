@@ -12,33 +12,36 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const MAX_AGE_SECONDS = 600
 
 /** Cross-origin requests of browsers (Fetch standard, "CORS protocol"). */
-export interface Cors {
-  /** Sets the headers that let a page of the request's origin read the response; none for an origin that is not allowed. */
-  allow(request: IncomingMessage, response: ServerResponse): void
-  /** Whether the request is a preflight of an allowed origin, which {@link answerPreflight} completes. */
-  isPreflight(request: IncomingMessage): boolean
-}
+export class Cors {
+  readonly #named: ReadonlySet<string>
+  readonly #isOpen: boolean
 
-/** @param origins as browsers send them, or `*` for any origin, which then cannot use credentials */
-export function openCors(origins: readonly string[]): Cors {
-  const named = new Set(origins.filter((origin) => origin !== '*'))
-  const isOpen = origins.includes('*')
-  const isAllowed = (origin: string | undefined) => origin !== undefined && (isOpen || named.has(origin))
-  return {
-    allow(request, response) {
-      if (origins.length === 0) return
-      const { origin } = request.headers
-      // A cache must not serve one origin the response to another.
-      if (named.size > 0) appendVary(response, 'Origin')
-      if (!isAllowed(origin)) return
-      if (named.has(origin as string)) {
-        response.setHeader('Access-Control-Allow-Origin', origin as string)
-        response.setHeader('Access-Control-Allow-Credentials', 'true')
-      } else response.setHeader('Access-Control-Allow-Origin', '*')
-      response.setHeader('Access-Control-Expose-Headers', ANSWER_HEADERS)
-    },
-    isPreflight: ({ method, headers }) =>
-      method === 'OPTIONS' && headers['access-control-request-method'] !== undefined && isAllowed(headers.origin),
+  /** @param origins as browsers send them, or `*` for any origin, which then cannot use credentials */
+  constructor(origins: readonly string[]) {
+    this.#named = new Set(origins.filter((origin) => origin !== '*'))
+    this.#isOpen = origins.includes('*')
+  }
+
+  /** Sets the headers that let a page of the request's origin read the response; none for an origin that is not allowed. */
+  allow({ headers: { origin } }: IncomingMessage, response: ServerResponse): void {
+    // A cache must not serve one origin the response to another.
+    if (this.#named.size > 0) appendVary(response, 'Origin')
+    if (origin === undefined || !this.#isAllowed(origin)) return
+    if (this.#named.has(origin)) {
+      response.setHeader('Access-Control-Allow-Origin', origin)
+      response.setHeader('Access-Control-Allow-Credentials', 'true')
+    } else response.setHeader('Access-Control-Allow-Origin', '*')
+    response.setHeader('Access-Control-Expose-Headers', ANSWER_HEADERS)
+  }
+
+  /** Whether the request is a preflight of an allowed origin, which {@link answerPreflight} completes. */
+  isPreflight({ method, headers }: IncomingMessage): boolean {
+    const { origin } = headers
+    return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined && origin !== undefined && this.#isAllowed(origin)
+  }
+
+  #isAllowed(origin: string): boolean {
+    return this.#isOpen || this.#named.has(origin)
   }
 }
 

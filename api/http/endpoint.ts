@@ -1,12 +1,9 @@
 import type { Static, TSchema } from 'typebox'
-import type { EventsReply } from '#api/http/event-stream.ts'
 import type { Mount } from '#api/http/mount.ts'
-import type { ArchiveReply } from '#api/http/send-archive.ts'
-import type { ContentReply } from '#api/http/send-content.ts'
-import type { Upload } from '#api/http/upload.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Permission } from '#core/account/permission.ts'
-import type { ListState } from '#core/catalog/list-state-query.ts'
+import type { ListState } from '#core/catalog/list-state.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -34,7 +31,7 @@ export type CallerOf<W extends Who> = W extends 'public' ? Caller | null : Calle
 export interface Call<Services, C extends Caller | null = Caller> {
   /** Null only on public routes. */
   caller: C
-  /** Those that the route names, see api/http/services.ts. */
+  /** Those that the route names, see api/areas. */
   services: Services
   requestId: string
   /** Address of the client, through trusted proxies only. */
@@ -62,7 +59,20 @@ export interface Call<Services, C extends Caller | null = Caller> {
   changesWithTime(): void
 }
 
+/** One file of a form. The client chose the name; folders are removed. */
+export interface FormFile {
+  fileName: string
+  bytes: Buffer
+}
+
+/** The file of a form with the other fields. */
+export interface Upload extends FormFile {
+  fields: ReadonlyMap<string, string>
+}
+
 type Read<S> = S extends TSchema ? Static<S> : undefined
+/** What `run` returns: nothing if the route declares no reply. */
+type Reply<S> = S extends TSchema ? Promise<Static<S> | undefined> : Promise<void>
 
 /** A JSON route as a value. `run` makes one call into core and returns the body of the reply; errors are thrown with `refuse`. */
 export interface Endpoint<
@@ -74,6 +84,8 @@ export interface Endpoint<
   C extends Caller | null = Caller,
 > {
   kind: 'endpoint'
+  /** The operationId, such as `listBooks`: verb and noun. Routes of foreign protocols and pages for people, which the document omits, have none. */
+  name?: string
   method: Method
   /** Restify path, such as `/api/v1/books/:bookId`. A last part `:name*` matches the rest of the path, slashes included. */
   path: string
@@ -122,83 +134,19 @@ export interface Endpoint<
   setsCookie?: true
   /** Responds 204 when there is nothing to report. */
   mayBeEmpty?: true
-  run: (call: Call<Services, C>, input: { params: Read<P>; query: Read<Q>; body: Read<B>; upload: Upload }) => Promise<Read<R> | undefined>
+  run: (call: Call<Services, C>, input: { params: Read<P>; query: Read<Q>; body: Read<B>; upload: Upload }) => Reply<R>
 }
 
-/** The reply of a stream route. api/http/send.ts handles ranges, conditional requests and HEAD; events are sent as they occur. */
-export type StreamReply =
-  | EventsReply
-  | ArchiveReply
-  | ContentReply
-  | {
-      kind: 'bytes'
-      bytes: Uint8Array
-      /** The same bytes, compressed in advance, for clients that accept gzip. */
-      gzipped?: Uint8Array
-      /** Text made for this one response: compressed if the client accepts gzip and it is worth it. */
-      compress?: true
-      mediaType: string
-      /** Default 200; 400 for a page that shows a user in a browser what went wrong. */
-      status?: 200 | 206 | 400
-      /** Strong ETag without quotes. */
-      etag?: string
-      lastModified?: Date
-      cacheControl: string
-      headers?: Record<string, string>
-    }
-  | {
-      /** Bytes that are expensive to make: `make` is not called when the client's copy is current. */
-      kind: 'made'
-      make: () => Promise<{
-        bytes: Uint8Array
-        mediaType: string /** Called once, when nothing reads `bytes` any more. */
-        release?: () => void
-      }>
-      /** Strong ETag without quotes. */
-      etag: string
-      lastModified?: Date
-      cacheControl: string
-      headers?: Record<string, string>
-    }
-  | {
-      /** Text that is stored compressed. It is unpacked for the few clients that do not accept gzip. */
-      kind: 'packed'
-      /** Not called when the client's copy is current. */
-      gzipped: () => Promise<Uint8Array>
-      mediaType: string
-      /** Strong ETag without quotes. */
-      etag: string
-      cacheControl: string
-    }
-  | {
-      /** The content has another address. */
-      kind: 'redirect'
-      /** Path of this server. */
-      location: string
-    }
-  | {
-      kind: 'file'
-      /** Absolute path of a regular file; served with Range and conditional requests. */
-      path: string
-      /** The folder that must really contain the file, links resolved; default: the folder in the path. */
-      inside?: string
-      mediaType: string
-      etag: string
-      cacheControl: string
-      /** Whether the caller may still receive it, checked again and again while it is sent. */
-      isAllowed?: () => Promise<boolean>
-      /** If given: `Content-Disposition: attachment` with this name (RFC 6266). */
-      attachmentName?: string
-    }
-
 /** A route that answers with bytes instead of JSON. */
-export interface Stream<
+export interface StreamRoute<
   Services,
   P extends TSchema | undefined = undefined,
   Q extends TSchema | undefined = undefined,
   C extends Caller | null = Caller,
 > {
   kind: 'stream'
+  /** As in Endpoint. */
+  name?: string
   method: 'GET'
   path: string
   /** As in Endpoint. */
@@ -256,16 +204,16 @@ export function endpointOf<Services>() {
   ): Endpoint<Services, P, Q, B, R, CallerOf<W>> => ({ kind: 'endpoint', ...route })
 }
 
-/** Binds {@link Stream} to the services that `run` calls; infers the types of caller, params and query. */
+/** Binds {@link StreamRoute} to the services that `run` calls; infers the types of caller, params and query. */
 export function streamOf<Services>() {
   return <W extends Who, P extends Shape = undefined, Q extends Shape = undefined>(
-    route: Omit<Bindable<Stream<Services, P, Q, CallerOf<W>>, W>, 'method'>,
-  ): Stream<Services, P, Q, CallerOf<W>> => ({ kind: 'stream', method: 'GET', ...route })
+    route: Omit<Bindable<StreamRoute<Services, P, Q, CallerOf<W>>, W>, 'method'>,
+  ): StreamRoute<Services, P, Q, CallerOf<W>> => ({ kind: 'stream', method: 'GET', ...route })
 }
 
 /** Any route. Only public ones may receive no caller, see api/http/handler.ts. */
 // biome-ignore lint/suspicious/noExplicitAny: one array contains routes of every shape; endpointOf() or streamOf() checked each
-export type Route<Services> = Endpoint<Services, any, any, any, any> | Stream<Services, any, any>
+export type Route<Services> = Endpoint<Services, any, any, any, any> | StreamRoute<Services, any, any>
 
 /** Any route that answers with JSON. */
 export type AnyEndpoint<Services> = Extract<Route<Services>, { kind: 'endpoint' }>

@@ -1,3 +1,4 @@
+import type { ErrorAnswer } from '#api/http/reply.ts'
 import { SHARED_MEMORY_WORDS } from '#core/database/start-problem.ts'
 import { AppError, ERRORS, type ErrorCode, type ErrorKind } from '#core/foundation/errors.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
@@ -22,18 +23,11 @@ export const STATUS_OF_KIND: Record<ErrorKind, number> = {
   internal: 500,
 }
 
-/** An error response: status, body and, if known, how long to wait. */
-export interface ErrorAnswer {
-  status: number
-  body: { error: string; message: string; requestId: string; details?: unknown } | { error: string; message: string; retry_after: number }
-  retryAfterSeconds?: number
-}
-
 /**
  * Turns whatever was thrown into an error response. Outages (no database, no space) say when to try again; any other unexpected error is a 500
  * that reveals only the request id.
  */
-export function answerOf(error: unknown, requestId: string): ErrorAnswer {
+export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
   const { code, message: written, details: given, retryAfterSeconds } = readError(error)
   // They may repeat words of a package, an index, a file or a service.
   const message = escapedText(written)

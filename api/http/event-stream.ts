@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import type { Blocks, EventClient, EventSource, EventsReply } from '#api/http/reply.ts'
 
 /** One event of a stream. */
 export interface ServerEvent {
@@ -9,43 +10,6 @@ export interface ServerEvent {
   event?: string
   /** Sent as JSON; null only updates the last event id of the client. */
   data: unknown
-}
-
-/** The reply of a stream route that does not end by itself. */
-export interface EventsReply {
-  kind: 'events'
-  /**
-   * @param lastEventId the last event that the client has received; null at the first connection
-   * @throws errors to send before the stream begins
-   */
-  open: (lastEventId: string | null) => EventSource
-}
-
-/** The source of the events. It is called directly: for thousands of clients, signals and iterators would cost a kilobyte each. */
-export interface EventSource {
-  /** Called once and first, unless the client disconnects at once. */
-  start(client: EventClient): void
-  /** The client accepts more. */
-  resume(): void
-  /** The client disconnected, must reconnect to be authorized again, or the server closes. */
-  close(): void
-}
-
-/** The client of a stream, as its source sees it. */
-export interface EventClient {
-  /** False if the source should wait for {@link EventSource.resume}. */
-  write(blocks: Blocks): boolean
-  /** Ends the stream. */
-  end(): void
-  /** Closes the connection, so that the client knows that the stream is incomplete. */
-  fail(error: unknown): void
-}
-
-/** Encoded events, shared by all clients that get the same ones. */
-export interface Blocks {
-  plain: Buffer
-  /** As one chunk of a chunked response (RFC 9112, 7.1). */
-  chunk: Buffer
 }
 
 export function blocksOf(text: string): Blocks {

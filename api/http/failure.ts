@@ -1,8 +1,9 @@
 import { sendError } from '#api/http/answer.ts'
 import { discardBody } from '#api/http/body.ts'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
-import { answerOf, type ErrorAnswer, internalAnswer } from '#api/http/errors.ts'
+import { errorAnswer, internalAnswer } from '#api/http/errors.ts'
 import type { Exchange } from '#api/http/exchange.ts'
+import type { ErrorAnswer } from '#api/http/reply.ts'
 import { NAME } from '#api/http/version.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -22,7 +23,7 @@ export async function answerFailure(
   { log, readName }: { log: Log; readName: () => Promise<string> },
 ): Promise<void> {
   const { request, response, id, route, mount } = exchange
-  const answer = answerOf(error, id)
+  const answer = errorAnswer(error, id)
   writeLine(exchange, error, answer, log)
   try {
     if (response.headersSent || response.destroyed || request.socket.destroyed) {

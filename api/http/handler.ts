@@ -6,14 +6,16 @@ import { discardBody } from '#api/http/body.ts'
 import { changesOf } from '#api/http/changes.ts'
 import { expectsTag, isAnyTag } from '#api/http/conditional.ts'
 import type { Allow, AnyEndpoint, AnyStream, Call, Route } from '#api/http/endpoint.ts'
-import { type EventsReply, sendEvents } from '#api/http/event-stream.ts'
+import { sendEvents } from '#api/http/event-stream.ts'
 import type { Exchange } from '#api/http/exchange.ts'
 import { compileInput, type InputOptions, type ReadInput } from '#api/http/input.ts'
+import type { EventsReply } from '#api/http/reply.ts'
 import { appendVary, sendNothing } from '#api/http/response.ts'
 import { parameterReader } from '#api/http/route-path.ts'
 import { sendStream } from '#api/http/send.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { type ListState, readsAverages } from '#core/catalog/list-state-query.ts'
+import type { ListState } from '#core/catalog/list-state.ts'
+import { readsAverages } from '#core/catalog/list-state-query.ts'
 import { becomeList, runInScope } from '#core/database/statement-scope.ts'
 import { bufferOf } from '#core/foundation/byte-view.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
@@ -25,17 +27,10 @@ import { runExpecting } from '#core/metadata/expected-version-query.ts'
 const CREDENTIAL_HEADERS = ['Authorization', 'Cookie', 'X-API-Key']
 const SESSION_HEADER = 'X-Auth-Token'
 
-/** Turns routes, which are values, into functions that handle an exchange. */
-interface Handlers<Services> {
-  /**
-   * @param ends.draining aborts when the server begins to close; ends.closing aborts when it stops waiting for requests
-   * @throws Error at once if the route is inconsistent
-   */
-  compile(route: Route<Services>, ends: Ends): (exchange: Exchange<Services>) => Promise<void>
-}
-
 interface Ends {
+  /** Aborts when the server begins to close. */
   draining: AbortSignal
+  /** Aborts when it stops waiting for requests. */
   closing: AbortSignal
 }
 
@@ -48,16 +43,21 @@ interface HandlerOptions<Services> extends InputOptions {
   findReader: (route: Route<Services>) => AnyEndpoint<Services> | null
 }
 
-export function openHandlers<Services>(services: Services, options: HandlerOptions<Services>): Handlers<Services> {
-  const shared = { services, options, memory: new AnswerMemory(), edits: new Semaphore(Number.POSITIVE_INFINITY, 1) }
-  return {
-    compile(route, ends) {
-      // Other sites can make a browser send the cookie, so it is accepted only for reading.
-      if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
-      changesOf(route)
-      const handler = new RouteHandler(route, ends, shared)
-      return (exchange) => handler.handle(exchange)
-    },
+/** Turns routes, which are values, into functions that handle an exchange. */
+export class Handlers<Services> {
+  readonly #shared: Shared<Services>
+
+  constructor(services: Services, options: HandlerOptions<Services>) {
+    this.#shared = { services, options, memory: new AnswerMemory(), edits: new Semaphore(Number.POSITIVE_INFINITY, 1) }
+  }
+
+  /** @throws Error at once if the route is inconsistent */
+  compile(route: Route<Services>, ends: Ends): (exchange: Exchange<Services>) => Promise<void> {
+    // Other sites can make a browser send the cookie, so it is accepted only for reading.
+    if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
+    changesOf(route)
+    const handler = new RouteHandler(route, ends, this.#shared)
+    return (exchange) => handler.handle(exchange)
   }
 }
 
@@ -208,7 +208,7 @@ class RouteHandler<Services> {
       await sendEncoded(response, route.status ?? 200, encoded, mediaType)
       return null
     }
-    const etag = etagOfAnswer(encoded.whole, route.versionOf?.(value as never) ?? null)
+    const etag = etagOfAnswer(encoded.whole, route.versionOf?.(value) ?? null)
     const answer = { etag, bytes: encoded.whole, gzipped: null, mediaType, headers: call.setHeaders }
     await sendKnown(response, answer, this.#vary)
     return answer
@@ -246,8 +246,7 @@ class RouteHandler<Services> {
   }
 
   async #changeVersion(reader: AnyEndpoint<Services>, { call, input }: Asked<Services>, expected: string): Promise<unknown> {
-    const found = (await reader.run(call, { ...input, query: {} })) as never
-    const version = reader.versionOf?.(found) as string
+    const version = reader.versionOf?.(await reader.run(call, { ...input, query: {} })) as string
     if (!expectsTag(expected, (tag) => tag.startsWith(`${version}.`))) throw new AppError('precondition_failed')
     const run = () => (this.#route as AnyEndpoint<Services>).run(call, input)
     return await (isAnyTag(expected) ? run() : runExpecting(version, run))

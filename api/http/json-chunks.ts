@@ -31,6 +31,7 @@ export function streamedList<Key, Value>(keys: readonly Key[], size: number, rea
   async function* parts() {
     for (let start = 0; start < keys.length; start += size) yield await read(keys.slice(start, start + size))
   }
+  // It is not the list that it stands for in the type of an answer; `piecesOf` alone looks at it.
   return new StreamedList(parts) as unknown as Value[]
 }
 

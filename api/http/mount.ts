@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import type { ErrorAnswer } from '#api/http/errors.ts'
+import type { ErrorAnswer } from '#api/http/reply.ts'
 
 /** An error in the form of a foreign protocol; the body is sent as JSON. */
 export interface Refusal {

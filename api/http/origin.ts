@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 
 /** A valid host; other text could change which path the router sees. */
-export const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
+export const HOST_HEADER = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 
 /**
  * The origin of this server as the client sees it, such as `https://books.example.org`; null if unknown. Headers of proxies count only
@@ -16,8 +16,8 @@ export function originOf(request: Pick<IncomingMessage, 'headers'>, known: { isP
     return (Array.isArray(value) ? value[0] : value)?.split(',')[0]?.trim()
   }
   const forwarded = proxyHeader('x-forwarded-host')
-  const host = forwarded !== undefined && HOST.test(forwarded) ? forwarded : request.headers.host
-  if (host === undefined || !HOST.test(host)) return null
+  const host = forwarded !== undefined && HOST_HEADER.test(forwarded) ? forwarded : request.headers.host
+  if (host === undefined || !HOST_HEADER.test(host)) return null
   const scheme = known.isSecure || proxyHeader('x-forwarded-proto')?.toLowerCase() === 'https' ? 'https' : 'http'
   return readOrigin(`${scheme}://${host}`)
 }

@@ -28,7 +28,7 @@ interface PageWindow {
 }
 
 /** Converts the validated query to the window to read; applies the default and the maximum. */
-export function readPage(query: { page?: number; pageSize?: number }): PageWindow {
+export function readPageWindow(query: { page?: number; pageSize?: number }): PageWindow {
   const page = query.page ?? 1
   const pageSize = Math.min(query.pageSize ?? PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
   // OFFSET is a bigint in PostgreSQL; beyond 2^53 JSON cannot represent the number exactly either.
@@ -62,7 +62,7 @@ export const Paginated = <const T extends TSchema>(item: T) =>
   )
 
 /** One page of items with its links. */
-export interface Page<T> {
+export interface ListPage<T> {
   data: T[]
   links: Static<typeof Links>
   page: number
@@ -81,7 +81,7 @@ export function paginate<T>(list: {
   pageSize: number
   total: number
   data: T[]
-}): Page<T> {
+}): ListPage<T> {
   const { call, page, pageSize, total, data } = list
   const totalPages = Math.ceil(total / pageSize)
   const last = Math.max(totalPages, 1)

@@ -27,25 +27,35 @@ export interface Allowance {
 }
 
 /** Token buckets in memory. */
-export interface RateLimiter {
+export class RateLimiter {
+  readonly #buckets = new BoundedCache<TokenBucket>({ bytesMax: BUCKETS_BYTES_MAX })
+  readonly #rates: Settings['rateLimit']
+  readonly #now: () => number
+
+  /** @param now seconds of a monotonic clock */
+  constructor(rates: Settings['rateLimit'], now: () => number = () => performance.now() / 1000) {
+    this.#rates = rates
+    this.#now = now
+  }
+
   /** Takes one request from the bucket if it has one. */
-  take(client: Client): Allowance
+  take(client: Client): Allowance {
+    return this.#look(client, true)
+  }
+
   /** Reads the state without taking a request; `allowed` says whether there is one. */
-  peek(client: Client): Allowance
-}
+  peek(client: Client): Allowance {
+    return this.#look(client, false)
+  }
 
-/** @param now seconds of a monotonic clock */
-export function openRateLimiter(rates: Settings['rateLimit'], now: () => number = () => performance.now() / 1000): RateLimiter {
-  const buckets = new BoundedCache<TokenBucket>({ bytesMax: BUCKETS_BYTES_MAX })
-
-  function look(client: Client, take: boolean): Allowance {
-    const pace = rates[client.kind === 'guessing' ? 'anonymous' : client.kind]
+  #look(client: Client, take: boolean): Allowance {
+    const pace = this.#rates[client.kind === 'guessing' ? 'anonymous' : client.kind]
     const key = `${client.kind} ${client.id}`
-    const known = buckets.get(key)
-    const bucket = known ?? new TokenBucket(pace, now())
-    bucket.refill(pace, now())
+    const known = this.#buckets.get(key)
+    const bucket = known ?? new TokenBucket(pace, this.#now())
+    bucket.refill(pace, this.#now())
     const allowed = take ? bucket.take() : bucket.whole >= 1
-    if (take && known === undefined) buckets.set(key, bucket)
+    if (take && known === undefined) this.#buckets.set(key, bucket)
     const remaining = bucket.whole
     return {
       allowed,
@@ -54,8 +64,6 @@ export function openRateLimiter(rates: Settings['rateLimit'], now: () => number 
       resetSeconds: remaining > 0 ? 0 : Math.max(1, Math.ceil(bucket.secondsUntil(1, pace))),
     }
   }
-
-  return { take: (client) => look(client, true), peek: (client) => look(client, false) }
 }
 
 /** `/health` and the event stream are not limited. @param path of the request, without the query */

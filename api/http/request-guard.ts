@@ -5,28 +5,15 @@ import type { Accounts } from '#core/account/accounts.ts'
 import { addressGroup } from '#core/account/address.ts'
 import { AppError } from '#core/foundation/errors.ts'
 
-/** Authenticates every request and limits the request rate, before the route runs. */
-export interface RequestGuard {
-  /** Finds the caller and counts the request. @throws rate_limit_exceeded, the errors of checking a password */
-  enter(exchange: Exchange<never>): Promise<void>
-  /** Counts a request that is refused before authentication. Never throws. */
-  count(exchange: Exchange<never>): void
-  /** The three rate limit headers, for responses that have no exchange. */
-  headersOfAddress(address: string): [name: string, value: string][]
-}
-
 interface RequestGuardOptions {
+  /** Null: no limits and no headers. */
   limiter: RateLimiter | null
   authentication: Authentication
   callers: Accounts['callers']
 }
 
-/** @param options.limiter null: no limits and no headers */
-export function openRequestGuard(options: RequestGuardOptions): RequestGuard {
-  return new HttpRequestGuard(options)
-}
-
-class HttpRequestGuard implements RequestGuard {
+/** Authenticates every request and limits the request rate, before the route runs. */
+export class RequestGuard {
   readonly #options: RequestGuardOptions
 
   constructor(options: RequestGuardOptions) {
@@ -43,6 +30,7 @@ class HttpRequestGuard implements RequestGuard {
     return [...apiKeysOf(request), ...[password, name].filter((key) => key !== null)].some((key) => !this.#options.callers.knowsApiKey(key))
   }
 
+  /** Finds the caller and counts the request. @throws rate_limit_exceeded, the errors of checking a password */
   async enter(exchange: Exchange<never>): Promise<void> {
     const { request, route } = exchange
     const exempt = isExempt(exchange.path)
@@ -78,10 +66,12 @@ class HttpRequestGuard implements RequestGuard {
     setHeaders(exchange, allowance)
   }
 
+  /** Counts a request that is refused before authentication. Never throws. */
   count(exchange: Exchange<never>): void {
     if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.take(anonymous(exchange.address)))
   }
 
+  /** The three rate limit headers, for responses that have no exchange. */
   headersOfAddress(address: string): [name: string, value: string][] {
     return this.#options.limiter ? headersOf(this.#options.limiter.peek(anonymous(address))) : []
   }

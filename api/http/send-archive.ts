@@ -8,17 +8,7 @@ import { crc32 } from 'node:zlib'
 import { ZipFile } from 'yazl'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import { openInside } from '#core/foundation/open-inside.ts'
-import type { ArchivedFile } from '#core/reading/download-series.ts'
-
-/** A zip of files that is written while it is sent. */
-export interface ArchiveReply {
-  kind: 'archive'
-  attachmentName: string
-  cacheControl: string
-  files: readonly ArchivedFile[]
-  /** Whether the caller may still receive it, checked again and again while a long file is sent. */
-  isAllowed: () => Promise<boolean>
-}
+import type { ArchivedFile } from '#core/reading/archived-file.ts'
 
 /** yazl's own sum, in JavaScript, reads a tenth as many bytes a second as that of Node, and would keep this thread busy. */
 const yazlFile = createRequire(import.meta.url).resolve('yazl')

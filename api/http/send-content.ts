@@ -1,36 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
-import { allowsRange, checkConditions, readRange } from '#api/http/conditional.ts'
+import { allowsRange, checkConditions, readByteRange } from '#api/http/conditional.ts'
 import { drained } from '#api/http/drained.ts'
+import type { ContentReply, OpenedContent } from '#api/http/reply.ts'
 import { appendVary, sendNothing, takesGzip } from '#api/http/response.ts'
 import { AppError } from '#core/foundation/errors.ts'
-
-/** Bytes whose length is known before they are read; may also have a gzip form. */
-export interface ContentReply {
-  kind: 'content'
-  mediaType: string
-  /** Strong ETag without quotes. */
-  etag: string
-  cacheControl: string
-  headers: Record<string, string>
-  /** Declared length: HEAD sends it without reading anything. */
-  bytes: number
-  /** Length of the gzip form; null if there is none. */
-  gzipBytes: number | null
-  /** Not called when the client's copy is current. */
-  open(options: { asGzip: boolean }): Promise<OpenedContent>
-}
-
-interface OpenedContent {
-  /** False if no gzip form could be made. */
-  isGzip: boolean
-  bytes: number
-  /** The whole content, if it is in memory. */
-  whole: Uint8Array | null
-  /** From `start` to `end`; the gzip form only as a whole. */
-  read(part: { start: number; end: number }): AsyncIterable<Uint8Array>
-  close(): void
-}
 
 /**
  * Sends the whole content, as gzip if the client accepts it, or a range of it. Resolves when everything is sent or the client has disconnected.
@@ -78,7 +52,7 @@ async function sendOpened(
   { reply, content, wantsPart }: { reply: ContentReply; content: OpenedContent; wantsPart: boolean },
 ): Promise<void> {
   const { headers } = response.req
-  const part = wantsPart && allowsRange(headers, { etag: reply.etag }) ? readRange(headers.range, content.bytes) : null
+  const part = wantsPart && allowsRange(headers, { etag: reply.etag }) ? readByteRange(headers.range, content.bytes) : null
   setHeaders(response, reply, content.isGzip)
   if (part === 'unsatisfiable') {
     response.setHeader('Content-Range', `bytes */${content.bytes}`)

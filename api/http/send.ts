@@ -4,10 +4,9 @@ import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
-import { allowsRange, checkConditions, readRange, type Validators } from '#api/http/conditional.ts'
+import { allowsRange, checkConditions, readByteRange, type Validators } from '#api/http/conditional.ts'
 import { drained } from '#api/http/drained.ts'
-import type { StreamReply } from '#api/http/endpoint.ts'
-import type { EventsReply } from '#api/http/event-stream.ts'
+import type { EventsReply, StreamReply } from '#api/http/reply.ts'
 import { appendVary, compress, GZIP_BYTES_MIN, sendNothing, takesGzip } from '#api/http/response.ts'
 import { sendArchive } from '#api/http/send-archive.ts'
 import { sendContent } from '#api/http/send-content.ts'
@@ -101,7 +100,7 @@ async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { 
     setValidators(response, reply.cacheControl, validators)
     if (endsByCondition(response, validators)) return
     // Only GET has ranges (RFC 9110, 14.2).
-    const range = method === 'GET' && allowsRange(headers, validators) ? readRange(headers.range, facts.size) : null
+    const range = method === 'GET' && allowsRange(headers, validators) ? readByteRange(headers.range, facts.size) : null
     response.setHeader('Accept-Ranges', 'bytes')
     if (range === 'unsatisfiable') {
       response.setHeader('Content-Range', `bytes */${facts.size}`)

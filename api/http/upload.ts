@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import busboy from 'busboy'
+import type { FormFile, Upload } from '#api/http/endpoint.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 /** A form has one file and perhaps some fields; more parts are an attack. */
@@ -14,17 +15,6 @@ const PIECE_BYTES = 2 * 1024 * 1024
 /** Fields beside a file are flags and short names. */
 const FIELD_BYTES_MAX = 1_000
 
-/** One file of a form. The client chose the name; folders are removed. */
-interface FormFile {
-  fileName: string
-  bytes: Buffer
-}
-
-/** The file of a form with the other fields. */
-export interface Upload extends FormFile {
-  fields: ReadonlyMap<string, string>
-}
-
 /**
  * Reads the one file of a `multipart/form-data` body (RFC 7578), and its other fields; of equal names the first counts.
  * @param otherwise the error if the body is not a form
@@ -36,14 +26,14 @@ export async function readUpload(
   otherwise = 'Send the file as a form: Content-Type multipart/form-data with one file in it.',
 ): Promise<Upload> {
   if (contentType === undefined || !/^multipart\/form-data\s*(;|$)/i.test(contentType)) refuse('unsupported_media_type', otherwise)
-  const { files, fields } = await readParts(openParser(contentType), body)
+  const { files, fields } = await readParts(newParser(contentType), body)
   const [file] = files
   if (!file) refuse('invalid_request', 'The form has no file.')
   if (files.length > 1) refuse('invalid_request', `The form has ${files.length} files; send one.`)
   return { ...file, fields }
 }
 
-function openParser(contentType: string): busboy.Busboy {
+function newParser(contentType: string): busboy.Busboy {
   if (LONG_BOUNDARY.test(contentType)) refuse('invalid_request', 'The boundary in the Content-Type is longer than 70 characters.')
   try {
     // The parser reports the limit only at the end of that part.

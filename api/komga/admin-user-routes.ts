@@ -1,6 +1,7 @@
 import Type from 'typebox'
-import type { Needs } from '#api/http/services.ts'
-import { type Call, LISTED_AT_ONCE } from '#api/komga/lists.ts'
+import type { AccountServices } from '#api/areas/account.ts'
+import type { DataServices } from '#api/areas/data.ts'
+import { type KomgaCall, LISTED_AT_ONCE } from '#api/komga/lists.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
 import { getLabelIds } from '#api/komga/sharing-labels.ts'
 import { KomgaUserEdit, NEW_USER, NewKomgaUser, readUserEdit, type UserChange, usernameOf } from '#api/komga/user-change.ts'
@@ -11,20 +12,20 @@ import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { readNames } from '#core/metadata/name.ts'
 
-type Services = Needs<'accounts' | 'database'>
+type Services = AccountServices & Pick<DataServices, 'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
 /** This list is not paginated. A household or a club has fewer users. */
 const USERS_MAX = 1_000
 const params = Type.Object({ userId: Uuid })
 
-async function shownUser(call: Call<Services>, userId: string): Promise<KomgaUser> {
+async function shownUser(call: KomgaCall<Services>, userId: string): Promise<KomgaUser> {
   const user = await call.services.accounts.getUser(userId)
   return komgaUser(user, rolesOf(user), user.sharingTags)
 }
 
 /** The labels of a change, by access mode. Only administrators decide who sees which series. @throws forbidden, invalid_value */
-function readLabels(call: Call<Services>, { labelsAllow, labelsExclude }: UserChange) {
+function readLabels(call: KomgaCall<Services>, { labelsAllow, labelsExclude }: UserChange) {
   const modes = [
     { accessMode: 'deny', given: labelsExclude, path: '/labelsExclude' },
     { accessMode: 'allow', given: labelsAllow, path: '/labelsAllow' },
@@ -35,7 +36,7 @@ function readLabels(call: Call<Services>, { labelsAllow, labelsExclude }: UserCh
   return read
 }
 
-async function setLabels(call: Call<Services>, userId: string, labels: ReturnType<typeof readLabels>): Promise<void> {
+async function setLabels(call: KomgaCall<Services>, userId: string, labels: ReturnType<typeof readLabels>): Promise<void> {
   if (labels.length === 0) return
   const caller = call.caller
   // In one transaction: with only some of the labels the user could see series that they should not.
@@ -51,7 +52,7 @@ async function setLabels(call: Call<Services>, userId: string, labels: ReturnTyp
 }
 
 /** The password in the Basic credentials of this request; null without them. */
-function passwordShown(call: Call & { header(name: string): string | null }): string | null {
+function passwordShown(call: KomgaCall & { header(name: string): string | null }): string | null {
   const [scheme = '', credentials = ''] = (call.header('authorization') ?? '').split(' ')
   if (scheme.toLowerCase() !== 'basic') return null
   const text = Buffer.from(credentials, 'base64').toString()
@@ -113,7 +114,6 @@ export const komgaAdminUserRoutes = [
       // The role first, because that change may be refused (the last administrator keeps the role), and then the labels stay too.
       if (change.role) await call.services.accounts.editUser(params.userId, { role: change.role }, call.caller)
       await setLabels(call, params.userId, labels)
-      return undefined
     },
   }),
   komgaEndpoint({
@@ -125,7 +125,6 @@ export const komgaAdminUserRoutes = [
     status: 204,
     run: async (call, { params }) => {
       await call.services.accounts.removeUser(params.userId, call.caller)
-      return undefined
     },
   }),
   komgaEndpoint({
@@ -140,7 +139,6 @@ export const komgaAdminUserRoutes = [
       const currentPassword = passwordShown(call) ?? refuse('forbidden', 'Send your current password with the request, by HTTP Basic.')
       const change = { currentPassword, newPassword: body.password }
       await call.services.accounts.changePassword(call.caller, change, { address: call.address, device: null })
-      return undefined
     },
   }),
   komgaEndpoint({
@@ -153,7 +151,6 @@ export const komgaAdminUserRoutes = [
     body: PasswordBody,
     run: async (call, { params, body }) => {
       await call.services.accounts.editUser(params.userId, { password: body.password }, call.caller)
-      return undefined
     },
   }),
 ]

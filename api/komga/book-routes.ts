@@ -1,9 +1,9 @@
 import Type from 'typebox'
-import type { Needs } from '#api/http/services.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { KomgaBook } from '#api/komga/book-view.ts'
 import { readKomgaCondition } from '#api/komga/condition.ts'
 import { answerBookIds, answerBooks, getKomgaBook, readBooks } from '#api/komga/lists.ts'
-import { PageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
+import { komgaPageQuery, PageOf, readWindow } from '#api/komga/page-object.ts'
 import { bookFilterQuery, readBookFilter } from '#api/komga/query-filter.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { SearchBody } from '#api/komga/series-routes.ts'
@@ -17,12 +17,12 @@ import { BOOK_MEDIA_TYPES } from '#core/fields/book-format.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'database' | 'settings'>
+type Services = Pick<DataServices, 'database' | 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 const komgaStream = komgaStreamOf<Services>()
 
 const params = Type.Object({ bookId: Uuid })
-const query = Type.Object({ ...pageQuery, ...bookFilterQuery })
+const query = Type.Object({ ...komgaPageQuery, ...bookFilterQuery })
 const Page = PageOf(KomgaBook)
 
 export const komgaBookRoutes = [
@@ -43,7 +43,7 @@ export const komgaBookRoutes = [
     dependsOn: 'catalog',
     summary: 'List books by a condition',
     who: 'books-read',
-    query: Type.Object(pageQuery),
+    query: Type.Object(komgaPageQuery),
     bodyOptional: true,
     body: SearchBody,
     reply: Page,
@@ -76,7 +76,7 @@ export const komgaBookRoutes = [
     dependsOn: 'catalog',
     summary: 'On deck: the next book of every series of which I have completed a book and am reading none',
     who: 'books-read',
-    query: Type.Object({ ...pageQuery, library_id: bookFilterQuery.library_id, deleted: bookFilterQuery.deleted }),
+    query: Type.Object({ ...komgaPageQuery, library_id: bookFilterQuery.library_id, deleted: bookFilterQuery.deleted }),
     reply: Page,
     run: async (call, { query }) => {
       const window = readWindow(query)
@@ -93,7 +93,7 @@ export const komgaBookRoutes = [
     path: '/api/v1/books/duplicates',
     summary: 'Books with the same file, next to each other, as of the last search for duplicates',
     who: 'books-read',
-    query: Type.Object(pageQuery),
+    query: Type.Object(komgaPageQuery),
     reply: Page,
     run: async (call, { query }) => {
       const window = readWindow(query)

@@ -1,10 +1,10 @@
+import type { EventServices } from '#api/areas/events.ts'
 import { EventForm, eventsFor } from '#api/events/event-reply.ts'
 import { formatEvent } from '#api/http/event-stream.ts'
-import type { Needs } from '#api/http/services.ts'
 import { komgaStreamOf } from '#api/komga/route.ts'
 import { type CarrelEvent, EVENT_TYPES, type EventType } from '#core/events/event.ts'
 
-type Services = Needs<'events'>
+type Services = EventServices
 const komgaStream = komgaStreamOf<Services>()
 
 /** An event with Komga's names; null if Komga has no such event. */

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Needs } from '#api/http/services.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { KomgaLibrary, komgaLibrary } from '#api/komga/library-view.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
@@ -8,7 +8,7 @@ import { listIdsOfSeries } from '#core/catalog/series-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'database' | 'settings'>
+type Services = Pick<DataServices, 'database' | 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 const komgaStream = komgaStreamOf<Services>()
 

@@ -1,22 +1,22 @@
+import type { DataServices } from '#api/areas/data.ts'
 import { streamedList } from '#api/http/json-chunks.ts'
-import type { Needs } from '#api/http/services.ts'
 import { type KomgaBook, komgaBook } from '#api/komga/book-view.ts'
-import { type PageRequest, pageOf, readWindow, type Window } from '#api/komga/page-object.ts'
+import { type KomgaPageRequest, komgaPage, readWindow, type Window } from '#api/komga/page-object.ts'
 import { type KomgaSeries, komgaSeries } from '#api/komga/series-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { listBookDetails } from '#core/catalog/book-detail-query.ts'
 import { type BookFilter, getBook, listBooksByIds, listIdsOfBooks } from '#core/catalog/book-query.ts'
 import type { BookSort } from '#core/catalog/book-sort-query.ts'
-import type { ListState } from '#core/catalog/list-state-query.ts'
+import type { ListState } from '#core/catalog/list-state.ts'
 import { listSeriesDetails } from '#core/catalog/series-detail-query.ts'
 import { getSeries, listIdsOfSeries, readSeriesRecords, type SeriesFilter } from '#core/catalog/series-query.ts'
 import type { SeriesSort } from '#core/catalog/series-sort-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-type Services = Needs<'database'>
+type Services = Pick<DataServices, 'database'>
 
 /** The part of a call that reads need. */
-export interface Call<Named = Services> {
+export interface KomgaCall<Named = Services> {
   services: Named
   caller: Caller
   listState?: ListState | undefined
@@ -29,7 +29,7 @@ const RECORDS_AT_ONCE = 50
 export const LISTED_AT_ONCE = 5
 
 /** Books in the order of the ids, without those that were removed meanwhile. Reads records and details in parallel. */
-export async function readBooks(call: Call, ids: readonly string[]): Promise<KomgaBook[]> {
+export async function readBooks(call: KomgaCall, ids: readonly string[]): Promise<KomgaBook[]> {
   const { database } = call.services
   const [books, details] = await Promise.all([listBooksByIds(database, call.caller, ids), listBookDetails(database, ids)])
   return ids.flatMap((id) => {
@@ -39,7 +39,7 @@ export async function readBooks(call: Call, ids: readonly string[]): Promise<Kom
 }
 
 /** As {@link readBooks}. */
-export async function readSeries(call: Call, ids: readonly string[]): Promise<KomgaSeries[]> {
+export async function readSeries(call: KomgaCall, ids: readonly string[]): Promise<KomgaSeries[]> {
   const { database } = call.services
   const { caller } = call
   const [series, details] = await Promise.all([readSeriesRecords(database, caller, ids), listSeriesDetails(database, caller, ids)])
@@ -56,17 +56,17 @@ async function answer<T>(
   read: (part: readonly string[]) => Promise<T[]>,
 ) {
   const content = ids.length <= RECORDS_AT_ONCE ? await read(ids) : streamedList(ids, RECORDS_AT_ONCE, read)
-  return pageOf(window, { content, count: ids.length, total })
+  return komgaPage(window, { content, count: ids.length, total })
 }
 
-export const answerBookIds = (call: Call, window: Window, found: { ids: readonly string[]; total: number }) =>
+export const answerBookIds = (call: KomgaCall, window: Window, found: { ids: readonly string[]; total: number }) =>
   answer(window, found, (part) => readBooks(call, part))
 
-export const answerSeriesIds = (call: Call, window: Window, found: { ids: readonly string[]; total: number }) =>
+export const answerSeriesIds = (call: KomgaCall, window: Window, found: { ids: readonly string[]; total: number }) =>
   answer(window, found, (part) => readSeries(call, part))
 
 /** A list of books by the query that our own lists use. */
-export async function answerBooks(call: Call, request: PageRequest, list: { filter: BookFilter; sort: BookSort | null }) {
+export async function answerBooks(call: KomgaCall, request: KomgaPageRequest, list: { filter: BookFilter; sort: BookSort | null }) {
   const window = readWindow(request)
   const { offset, limit } = window
   if (list.sort?.field === 'shuffled') call.changesWithTime()
@@ -75,7 +75,7 @@ export async function answerBooks(call: Call, request: PageRequest, list: { filt
 }
 
 /** A list of series by the query that our own lists use. */
-export async function answerSeries(call: Call, request: PageRequest, list: { filter: SeriesFilter; sort: SeriesSort | null }) {
+export async function answerSeries(call: KomgaCall, request: KomgaPageRequest, list: { filter: SeriesFilter; sort: SeriesSort | null }) {
   const window = readWindow(request)
   const { offset, limit } = window
   if (list.sort?.field === 'shuffled') call.changesWithTime()
@@ -84,14 +84,14 @@ export async function answerSeries(call: Call, request: PageRequest, list: { fil
 }
 
 /** One book. @throws not_found when there is none or the caller may not see it */
-export async function getKomgaBook(call: Call, bookId: string): Promise<KomgaBook> {
+export async function getKomgaBook(call: KomgaCall, bookId: string): Promise<KomgaBook> {
   const book = await getBook(call.services.database, call.caller, bookId)
   const detail = (await listBookDetails(call.services.database, [book.id])).get(book.id)
   return komgaBook(book, detail ?? refuse('not_found'))
 }
 
 /** One series. @throws not_found when there is none or the caller may not see it */
-export async function getKomgaSeries(call: Call, seriesId: string): Promise<KomgaSeries> {
+export async function getKomgaSeries(call: KomgaCall, seriesId: string): Promise<KomgaSeries> {
   const caller = call.caller
   const series = await getSeries(call.services.database, caller, seriesId)
   const detail = (await listSeriesDetails(call.services.database, caller, [series.id])).get(series.id)

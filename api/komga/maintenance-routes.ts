@@ -1,5 +1,6 @@
 import Type from 'typebox'
-import type { Needs } from '#api/http/services.ts'
+import type { DataServices } from '#api/areas/data.ts'
+import type { WorkServices } from '#api/areas/work.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
 import { requestAnalysesOfSeries, requestBookAnalysis, requestLibraryAnalysis } from '#core/analysis/request-analyses.ts'
 import { requestThumbnails } from '#core/analysis/request-thumbnails.ts'
@@ -7,7 +8,7 @@ import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { removeAllTasks } from '#core/maintenance/administer-tasks.ts'
 import { requestPurge } from '#core/scan/purge-deleted.ts'
 
-type Services = Needs<'database' | 'log' | 'scans' | 'tasks'>
+type Services = Pick<DataServices, 'database' | 'log'> & Pick<WorkServices, 'scans' | 'tasks'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
 const LibraryId = Type.Object({ libraryId: Uuid })

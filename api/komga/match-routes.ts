@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { streamedList } from '#api/http/json-chunks.ts'
-import type { Needs } from '#api/http/services.ts'
-import { type Call, readBooks, readSeries } from '#api/komga/lists.ts'
+import { type KomgaCall, readBooks, readSeries } from '#api/komga/lists.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { Nullable } from '#core/foundation/schema.ts'
@@ -9,7 +10,7 @@ import type { EntryMatch } from '#core/shelves/entry-match-query.ts'
 import { matchReadingList, READING_LIST_BYTES_MAX } from '#core/shelves/import-reading-list.ts'
 import type { ReadingListEntry } from '#core/shelves/reading-list.ts'
 
-type Services = Needs<'database' | 'readReadingList'>
+type Services = Pick<ContentServices, 'readReadingList'> & Pick<DataServices, 'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
 const Matches = Type.Object({
@@ -42,7 +43,7 @@ const titlesOf = ({ series, volume }: ReadingListEntry): string[] =>
   volume === '' || volume === '1' ? [series] : [`${series} (${volume})`, series]
 
 async function showRequests(
-  call: Call,
+  call: KomgaCall,
   part: readonly { entry: ReadingListEntry; found: readonly EntryMatch[] }[],
 ): Promise<Static<typeof Request>[]> {
   const all = part.flatMap(({ found }) => found)

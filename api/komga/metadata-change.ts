@@ -31,11 +31,24 @@ const links = optional(Type.Array(Type.Object({ label: Given, url: Given }, open
 /** The metadata of a book that apps send: all members of a form, or only the changed ones. */
 export const BookEdit = Type.Object(
   {
-    ...{ title: optional(Name), titleLock: lock, summary: optional(Summary), summaryLock: lock },
-    ...{ number: optional(Word), numberLock: lock, numberSort: optional(AnyNumber()), numberSortLock: lock },
-    ...{ releaseDate: optional(Type.String({ maxLength: 40 })), releaseDateLock: lock },
-    ...{ authors: optional(Type.Array(GivenPerson, { maxItems: AUTHORS_MAX })), authorsLock: lock, tags: names, tagsLock: lock },
-    ...{ isbn: optional(Type.String({ maxLength: 100 })), isbnLock: lock, links, linksLock: lock },
+    title: optional(Name),
+    titleLock: lock,
+    summary: optional(Summary),
+    summaryLock: lock,
+    number: optional(Word),
+    numberLock: lock,
+    numberSort: optional(AnyNumber()),
+    numberSortLock: lock,
+    releaseDate: optional(Type.String({ maxLength: 40 })),
+    releaseDateLock: lock,
+    authors: optional(Type.Array(GivenPerson, { maxItems: AUTHORS_MAX })),
+    authorsLock: lock,
+    tags: names,
+    tagsLock: lock,
+    isbn: optional(Type.String({ maxLength: 100 })),
+    isbnLock: lock,
+    links,
+    linksLock: lock,
   },
   { ...open, title: 'KomgaBookEdit' },
 )
@@ -44,38 +57,32 @@ export type BookEdit = Static<typeof BookEdit>
 /** As {@link BookEdit}, for a series. */
 export const SeriesEdit = Type.Object(
   {
-    ...{
-      title: optional(Name),
-      titleLock: lock,
-      titleSort: optional(Name),
-      titleSortLock: lock,
-      summary: optional(Summary),
-      summaryLock: lock,
-    },
-    ...{ status: optional(Word), statusLock: lock },
-    ...{ readingDirection: optional(Type.String({ maxLength: 100 })), readingDirectionLock: lock },
-    ...{
-      publisher: optional(Text),
-      publisherLock: lock,
-      ageRating: optional(Type.Integer({ minimum: 0, maximum: 99 })),
-      ageRatingLock: lock,
-    },
-    ...{
-      language: optional(Type.String({ minLength: 1, maxLength: 35 })),
-      languageLock: lock,
-      genres: names,
-      genresLock: lock,
-      tags: names,
-      tagsLock: lock,
-    },
-    ...{
-      totalBookCount: optional(Type.Integer({ minimum: 1, maximum: INT32_MAX })),
-      totalBookCountLock: lock,
-      sharingLabels: names,
-      sharingLabelsLock: lock,
-      links,
-      linksLock: lock,
-    },
+    title: optional(Name),
+    titleLock: lock,
+    titleSort: optional(Name),
+    titleSortLock: lock,
+    summary: optional(Summary),
+    summaryLock: lock,
+    status: optional(Word),
+    statusLock: lock,
+    readingDirection: optional(Type.String({ maxLength: 100 })),
+    readingDirectionLock: lock,
+    publisher: optional(Text),
+    publisherLock: lock,
+    ageRating: optional(Type.Integer({ minimum: 0, maximum: 99 })),
+    ageRatingLock: lock,
+    language: optional(Type.String({ minLength: 1, maxLength: 35 })),
+    languageLock: lock,
+    genres: names,
+    genresLock: lock,
+    tags: names,
+    tagsLock: lock,
+    totalBookCount: optional(Type.Integer({ minimum: 1, maximum: INT32_MAX })),
+    totalBookCountLock: lock,
+    sharingLabels: names,
+    sharingLabelsLock: lock,
+    links,
+    linksLock: lock,
     alternateTitles: optional(Type.Array(GivenTitle, { maxItems: ALTERNATE_TITLES_MAX })),
     alternateTitlesLock: lock,
   },
@@ -84,7 +91,7 @@ export const SeriesEdit = Type.Object(
 export type SeriesEdit = Static<typeof SeriesEdit>
 
 /** The changes of an edit, with our names. Absent members stay as they are. */
-export interface MetadataChange {
+export interface KomgaChange {
   /** By the fields of our own metadata patches. */
   patch: Record<string, unknown>
   /** By the names of our own locks. */
@@ -201,7 +208,7 @@ const BOOK_LOCK_NAMES: Readonly<Record<string, readonly string[]>> = {
 export function readBookEdit(
   edit: BookEdit,
   of: { shown: KomgaBook['metadata']; authors: readonly Author[]; isbns: string | null },
-): MetadataChange {
+): KomgaChange {
   const changed = changedMembers(edit, of.shown)
   const patch: Record<string, unknown> = {}
   if (changed.title) patch['title'] = changed.title
@@ -245,7 +252,7 @@ const SERIES_LOCK_NAMES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** As {@link readBookEdit}. */
-export function readSeriesEdit(edit: SeriesEdit, shown: KomgaSeries['metadata']): MetadataChange {
+export function readSeriesEdit(edit: SeriesEdit, shown: KomgaSeries['metadata']): KomgaChange {
   const changed = changedMembers(edit, shown)
   const patch: Record<string, unknown> = {}
   if (changed.title) patch['title'] = changed.title

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { WorkServices } from '#api/areas/work.ts'
 import type { Call } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
 import { readInventory } from '#core/catalog/inventory-query.ts'
 import { readKeptTotal } from '#core/catalog/kept-total-query.ts'
@@ -9,7 +10,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { listShelves } from '#core/shelves/shelf-query.ts'
 import { readTaskReport } from '#core/tasks/task-report.ts'
 
-type Services = Needs<'database' | 'taskMetrics'>
+type Services = Pick<DataServices, 'database'> & Pick<WorkServices, 'taskMetrics'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
 const Metric = Type.Object(

@@ -12,7 +12,7 @@ const SORTS_MAX = 20
 const PAGE_MAX = 2_147_483_647
 
 /** The query of every list. Invalid pages and sizes become what Spring makes of them. */
-export const pageQuery = {
+export const komgaPageQuery = {
   page: Type.Optional(Type.Integer({ minimum: -PAGE_MAX, maximum: PAGE_MAX, description: 'From 0; default 0.' })),
   size: Type.Optional(
     Type.Integer({ minimum: -PAGE_MAX, maximum: PAGE_MAX, description: `Default ${SIZE_DEFAULT}, at most ${SIZE_MAX}.` }),
@@ -26,7 +26,7 @@ export const pageQuery = {
   ),
 }
 
-export interface PageRequest {
+export interface KomgaPageRequest {
   page?: number
   size?: number
   unpaged?: boolean
@@ -44,7 +44,7 @@ export interface Window {
   sorted: boolean
 }
 
-export function readWindow({ page = 0, size = SIZE_DEFAULT, unpaged = false, sort = [] }: PageRequest): Window {
+export function readWindow({ page = 0, size = SIZE_DEFAULT, unpaged = false, sort = [] }: KomgaPageRequest): Window {
   const sorted = sort.some((one) => one !== '')
   if (unpaged) return { page: 0, size: UNPAGED_MAX, unpaged, offset: 0, limit: UNPAGED_MAX, sorted }
   const from = Math.max(0, page)
@@ -80,7 +80,7 @@ export const PageOf = <const T extends TSchema>(item: T) =>
   )
 
 /** @param list.count the length of `content`, which may be read only while it is written */
-export function pageOf<T>({ page, size, unpaged, offset, sorted }: Window, list: { content: T[]; count: number; total: number }) {
+export function komgaPage<T>({ page, size, unpaged, offset, sorted }: Window, list: { content: T[]; count: number; total: number }) {
   const { content, count, total } = list
   const pageSize = unpaged ? Math.max(total, SIZE_DEFAULT) : size
   const totalPages = Math.ceil(total / pageSize)

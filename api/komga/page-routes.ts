@@ -1,8 +1,9 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import type { Call, StreamReply } from '#api/http/endpoint.ts'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { Call } from '#api/http/endpoint.ts'
 import { streamedList } from '#api/http/json-chunks.ts'
-import type { Needs } from '#api/http/services.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { sizeText } from '#api/komga/values.ts'
 import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
@@ -12,7 +13,7 @@ import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { type PageFormat, readPageFormat } from '#core/reading/page-variant.ts'
 import { NoSuchPage } from '#core/reading/read-page.ts'
 
-type Services = Needs<'pageReader' | 'publications'>
+type Services = Pick<ContentServices, 'pageReader' | 'publications'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 const komgaStream = komgaStreamOf<Services>()
 
@@ -50,7 +51,7 @@ const shownPage = (page: BookPage): Static<typeof KomgaPage> => ({
   size: page.fileSize ? sizeText(page.fileSize) : '',
 })
 
-type PageServices = Needs<'pageReader'>
+type PageServices = Pick<ContentServices, 'pageReader'>
 
 /** The picture of a page; a number that the book does not have is a bad request in this API. */
 async function pictureOf(call: Call<PageServices>, request: Parameters<typeof pagePicture>[1]): Promise<StreamReply> {

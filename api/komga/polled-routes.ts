@@ -1,8 +1,9 @@
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
-import type { Needs } from '#api/http/services.ts'
+import type { AccountServices } from '#api/areas/account.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
-import { PageOf, pageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
+import { komgaPage, komgaPageQuery, PageOf, readWindow } from '#api/komga/page-object.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
 import { secondsOf } from '#api/komga/values.ts'
 import type { UserDetail } from '#core/account/user.ts'
@@ -10,14 +11,23 @@ import { refuse } from '#core/foundation/errors.ts'
 import { FreeJson, FreeObject, Nullable, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
 import { browseFolder, listRootFolders } from '#core/scan/browse-folders.ts'
 
-type Services = Needs<'accounts' | 'database' | 'settings'>
+type Services = AccountServices & Pick<DataServices, 'database' | 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
 const Text = Type.String()
 const Activity = Type.Object(
   {
-    ...{ id: Text, userId: Text, email: Text, apiKeyId: Type.Null(), apiKeyComment: Type.Null(), ip: Type.Null(), userAgent: Type.Null() },
-    ...{ success: Type.Boolean(), error: Type.Null(), dateTime: Text, source: Text },
+    id: Text,
+    userId: Text,
+    email: Text,
+    apiKeyId: Type.Null(),
+    apiKeyComment: Type.Null(),
+    ip: Type.Null(),
+    userAgent: Type.Null(),
+    success: Type.Boolean(),
+    error: Type.Null(),
+    dateTime: Text,
+    source: Text,
   },
   { title: 'KomgaAuthenticationActivity' },
 )
@@ -73,13 +83,13 @@ export const komgaPolledRoutes = [
     path: '/api/v1/users/me/authentication-activity',
     summary: 'My last sign-in with a password',
     who: 'user',
-    query: Type.Object(pageQuery),
+    query: Type.Object(komgaPageQuery),
     reply: PageOf(Activity),
     run: async (call, { query }) => {
       const window = readWindow(query)
       const all = activityOf(await call.services.accounts.getUser(call.caller.userId))
       const content = all.slice(window.offset, window.offset + window.limit)
-      return pageOf(window, { content, count: content.length, total: all.length })
+      return komgaPage(window, { content, count: content.length, total: all.length })
     },
   }),
   komgaEndpoint({
@@ -87,9 +97,9 @@ export const komgaPolledRoutes = [
     path: '/api/v1/users/authentication-activity',
     summary: 'Sign-ins of all users: always empty, because the server keeps no list',
     who: 'users-read',
-    query: Type.Object(pageQuery),
+    query: Type.Object(komgaPageQuery),
     reply: PageOf(Activity),
-    run: async (_call, { query }) => pageOf(readWindow(query), { content: [], count: 0, total: 0 }),
+    run: async (_call, { query }) => komgaPage(readWindow(query), { content: [], count: 0, total: 0 }),
   }),
   komgaEndpoint({
     method: 'GET',
@@ -110,16 +120,16 @@ export const komgaPolledRoutes = [
     who: 'system-admin',
     reply: Settings,
     run: async ({ services: { settings }, path }) => ({
-      ...{
-        deleteEmptyCollections: false,
-        deleteEmptyReadLists: false,
-        rememberMeDurationDays: settings.refreshTokenDays,
-        thumbnailSize: 'DEFAULT',
-      },
+      deleteEmptyCollections: false,
+      deleteEmptyReadLists: false,
+      rememberMeDurationDays: settings.refreshTokenDays,
+      thumbnailSize: 'DEFAULT',
       taskPoolSize: 1,
       serverPort: everywhere(settings.port),
       serverContextPath: everywhere(`/${path.split('/', 2)[1]}`),
-      ...{ koboProxy: false, koboPort: null, kepubifyPath: everywhere('') },
+      koboProxy: false,
+      koboPort: null,
+      kepubifyPath: everywhere(''),
     }),
   }),
   komgaEndpoint({
@@ -173,9 +183,9 @@ export const komgaPolledRoutes = [
       path: `/api/v1/${path}`,
       summary,
       who: 'system-admin',
-      query: Type.Object(pageQuery),
+      query: Type.Object(komgaPageQuery),
       reply: PageOf(Nothing),
-      run: async (_call, { query }) => pageOf(readWindow(query), { content: [], count: 0, total: 0 }),
+      run: async (_call, { query }) => komgaPage(readWindow(query), { content: [], count: 0, total: 0 }),
     }),
   ),
   komgaEndpoint({

@@ -1,6 +1,6 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import type { Call } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
 import { type Extent, type Place, placeOf } from '#core/catalog/progress.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -8,7 +8,7 @@ import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { getReading, listBookIds } from '#core/reading/progress-query.ts'
 import { completeBooks, forgetProgress, saveProgress } from '#core/reading/progress-store.ts'
 
-type Services = Needs<'database'>
+type Services = Pick<DataServices, 'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
@@ -36,11 +36,10 @@ async function recordVisible(
   call: Call<Services>,
   record: typeof completeBooks | typeof forgetProgress,
   books: Parameters<typeof listBookIds>[2],
-): Promise<undefined> {
+): Promise<void> {
   const { database } = call.services
   const caller = call.caller
   await record(database, caller.userId, await listBookIds(database, caller, books))
-  return undefined
 }
 
 export const komgaProgressRoutes = [
@@ -63,7 +62,6 @@ export const komgaProgressRoutes = [
       const { userId } = call.caller
       const { bookId, extent } = await getReading(database, call.caller, params.bookId)
       await saveProgress(database, { userId, bookId, place: placeGiven(extent, body), pageCount: extent.pageCount })
-      return undefined
     },
   }),
   komgaEndpoint({

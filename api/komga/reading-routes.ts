@@ -1,5 +1,6 @@
 import Type from 'typebox'
-import type { Needs } from '#api/http/services.ts'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { getKomgaProgression, recordKomgaProgression } from '#api/komga/locators.ts'
 import { KomgaPublication, komgaAddresses, komgaPublication, LOCATOR_ADDRESSES } from '#api/komga/publication-view.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
@@ -10,7 +11,7 @@ import { getManifest } from '#core/reading/manifest.ts'
 import { Progression } from '#core/reading/progression.ts'
 import { DIVINA_TYPE, POSITIONS_TYPE, PositionList, PROGRESSION_TYPE, WEBPUB_TYPE } from '#core/reading/web-publication.ts'
 
-type Services = Needs<'database' | 'pageReader' | 'positionLists' | 'publications'>
+type Services = Pick<ContentServices, 'pageReader' | 'positionLists' | 'publications'> & Pick<DataServices, 'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 const komgaStream = komgaStreamOf<Services>()
 
@@ -83,7 +84,6 @@ export const komgaReadingRoutes = [
     body: Type.Object(Progression.properties, { additionalProperties: true, maxProperties: 100 }),
     run: async (call, { params, body: { modified, device, locator } }) => {
       await recordKomgaProgression(call.services, { caller: call.caller, ...params }, { modified, device, locator })
-      return undefined
     },
   }),
 ]

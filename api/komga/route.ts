@@ -1,12 +1,13 @@
 import type { TSchema } from 'typebox'
+import type { AccountServices } from '#api/areas/account.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { startAppSession } from '#api/http/app-session.ts'
-import { type Allow, type CallerOf, type Endpoint, endpointOf, type Stream, streamOf, type Who } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
+import { type Allow, type CallerOf, type Endpoint, endpointOf, type StreamRoute, streamOf, type Who } from '#api/http/endpoint.ts'
 import { komgaMount } from '#api/komga/mount.ts'
 
 type Shape = TSchema | undefined
 /** The services that every route of this API needs, to give apps a session. */
-type SessionServices = Needs<'accounts' | 'database' | 'settings'>
+type SessionServices = AccountServices & Pick<DataServices, 'database' | 'settings'>
 
 /** The options of a route of this API. A path that begins with `/api/v1` is also available under `/api/v2`, unless `thisVersionOnly` is set. */
 type Given<Route, W extends Who> = Omit<Route, 'kind' | 'tag' | 'mount' | 'allow' | 'alsoAt'> & {
@@ -60,11 +61,11 @@ export function komgaEndpointOf<Services>() {
 /** Binds routes of Komga's API that answer with bytes to the services that their `run` calls. */
 export function komgaStreamOf<Services>() {
   return <W extends Who, P extends Shape = undefined, Q extends Shape = undefined>(
-    given: Given<Omit<Stream<Services, P, Q, CallerOf<W>>, 'method'>, W>,
-  ): Stream<Services & SessionServices, P, Q, CallerOf<W>> => {
+    given: Given<Omit<StreamRoute<Services, P, Q, CallerOf<W>>, 'method'>, W>,
+  ): StreamRoute<Services & SessionServices, P, Q, CallerOf<W>> => {
     const { who: _who, also: _also, thisVersionOnly: _only, keepsSession: _keeps, run, ...route } = given
     return streamOf<Services & SessionServices>()<W, P, Q>({
-      ...(route as Omit<Stream<Services & SessionServices, P, Q, CallerOf<W>>, 'kind' | 'method' | 'tag' | 'allow' | 'run'>),
+      ...(route as Omit<StreamRoute<Services & SessionServices, P, Q, CallerOf<W>>, 'kind' | 'method' | 'tag' | 'allow' | 'run'>),
       ...common(given),
       before: startAppSession,
       run,

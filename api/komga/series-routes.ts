@@ -1,10 +1,11 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import type { Needs } from '#api/http/services.ts'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { KomgaBook } from '#api/komga/book-view.ts'
 import { readKomgaCondition } from '#api/komga/condition.ts'
-import { answerBooks, answerSeries, type Call, getKomgaSeries } from '#api/komga/lists.ts'
-import { PageOf, pageQuery } from '#api/komga/page-object.ts'
+import { answerBooks, answerSeries, getKomgaSeries, type KomgaCall } from '#api/komga/lists.ts'
+import { komgaPageQuery, PageOf } from '#api/komga/page-object.ts'
 import { bookFilterQuery, readBookFilter, readSeriesFilter, seriesFilterQuery } from '#api/komga/query-filter.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { KomgaSeries } from '#api/komga/series-view.ts'
@@ -16,12 +17,12 @@ import { getSeries, listAlphabeticalGroups, type SeriesFilter } from '#core/cata
 import type { SeriesSort } from '#core/catalog/series-sort-query.ts'
 import { FreeJson, Nullable, Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'database' | 'seriesDownloads' | 'settings'>
+type Services = Pick<ContentServices, 'seriesDownloads'> & Pick<DataServices, 'database' | 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 const komgaStream = komgaStreamOf<Services>()
 
 const params = Type.Object({ seriesId: Uuid })
-const query = Type.Object({ ...pageQuery, ...seriesFilterQuery })
+const query = Type.Object({ ...komgaPageQuery, ...seriesFilterQuery })
 /** Ignores unknown members, as Komga does: apps send more than they use. */
 export const SearchBody = Type.Object(
   {
@@ -33,7 +34,7 @@ export const SearchBody = Type.Object(
 const Page = PageOf(KomgaSeries)
 
 /** The filter in the body of a list request. */
-function readBody(call: Call, { condition, fullTextSearch }: Static<typeof SearchBody>): SeriesFilter {
+function readBody(call: KomgaCall, { condition, fullTextSearch }: Static<typeof SearchBody>): SeriesFilter {
   const seen = { deleted: false, now: false }
   const own = condition != null ? readKomgaCondition(condition, 'series', seen) : undefined
   if (seen.now) call.changesWithTime()
@@ -70,7 +71,7 @@ export const komgaSeriesRoutes = [
     dependsOn: 'catalog',
     summary: 'List series by a condition',
     who: 'series-read',
-    query: Type.Object(pageQuery),
+    query: Type.Object(komgaPageQuery),
     bodyOptional: true,
     body: SearchBody,
     reply: Page,
@@ -126,7 +127,7 @@ export const komgaSeriesRoutes = [
     summary: 'The books of a series, in reading order',
     who: 'books-read',
     params,
-    query: Type.Object({ ...pageQuery, ...bookFilterQuery }),
+    query: Type.Object({ ...komgaPageQuery, ...bookFilterQuery }),
     reply: PageOf(KomgaBook),
     run: async (call, { params, query }) => {
       const { id } = await getSeries(call.services.database, call.caller, params.seriesId)
@@ -145,7 +146,7 @@ export const komgaSeriesRoutes = [
 ]
 
 /** Komga writes the letters in lower case. */
-async function groupsOf(call: Call, filter: SeriesFilter) {
+async function groupsOf(call: KomgaCall, filter: SeriesFilter) {
   const groups = await listAlphabeticalGroups(call.services.database, call.caller, filter)
   return groups.map(({ group, count }) => ({ group: group.toLowerCase(), count }))
 }

@@ -1,21 +1,22 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox'
-import type { StreamReply } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 import { KomgaBook } from '#api/komga/book-view.ts'
-import { answerBookIds, answerBooks, answerSeries, answerSeriesIds, type Call } from '#api/komga/lists.ts'
-import { type PageRequest, pageQuery, readWindow, type Window } from '#api/komga/page-object.ts'
+import { answerBookIds, answerBooks, answerSeries, answerSeriesIds, type KomgaCall } from '#api/komga/lists.ts'
+import { type KomgaPageRequest, type komgaPage, komgaPageQuery, readWindow, type Window } from '#api/komga/page-object.ts'
 import { bookFilterQuery, readBookFilter, readSeriesFilter, seriesFilterQuery } from '#api/komga/query-filter.ts'
 import { KomgaSeries } from '#api/komga/series-view.ts'
 import { KomgaCollection, KomgaReadList, listVisibleMembers } from '#api/komga/shelf-view.ts'
 import { readKomgaBookSort, readKomgaSeriesSort } from '#api/komga/sort.ts'
 import { bookThumbnail, seriesThumbnail } from '#api/views/thumbnail.ts'
-import { getBook, listIdsOfBooks } from '#core/catalog/book-query.ts'
-import { getSeries, listIdsOfSeries } from '#core/catalog/series-query.ts'
+import { listIdsOfBooks } from '#core/catalog/book-query.ts'
+import { listIdsOfSeries } from '#core/catalog/series-query.ts'
 import { NameText, Nullable, Uuid } from '#core/foundation/schema.ts'
 import { SHELF_MEMBERS_MAX, type Shelf, type ShelfKind } from '#core/shelves/shelf.ts'
 
-export type ShelfServices = Needs<'database' | 'seriesDownloads' | 'settings'>
-type ShelfCall = Call<ShelfServices>
+export type ShelfServices = Pick<ContentServices, 'seriesDownloads'> & Pick<DataServices, 'database' | 'settings'>
+type ShelfCall = KomgaCall<ShelfServices>
 
 const open = { additionalProperties: true, maxProperties: 100 } as const
 const optional = <const T extends Parameters<typeof Type.Optional>[0]>(schema: T) => Type.Optional(Nullable(schema))
@@ -25,8 +26,8 @@ const MemberIds = Type.Array(Uuid, { minItems: 1, maxItems: SHELF_MEMBERS_MAX, u
 const Summary = optional(Type.String({ maxLength: 10_000 }))
 const ordered = optional(Type.Boolean())
 
-const seriesQuery = Type.Object({ ...pageQuery, ...seriesFilterQuery })
-const bookQuery = Type.Object({ ...pageQuery, ...bookFilterQuery })
+const seriesQuery = Type.Object({ ...komgaPageQuery, ...seriesFilterQuery })
+const bookQuery = Type.Object({ ...komgaPageQuery, ...bookFilterQuery })
 
 /** How collections and read lists differ. */
 export interface KomgaShelfKind {
@@ -49,17 +50,15 @@ export interface KomgaShelfKind {
   orderedByDefault: boolean
   membersQuery: TObject
   Member: TSchema
-  /** @throws not_found for a member that the caller may not see */
-  getMember(call: Call, id: string): Promise<{ id: string }>
-  listMembers(call: Call, shelf: Shelf, query: object): Promise<object>
+  listMembers(call: KomgaCall, shelf: Shelf, query: object): Promise<ReturnType<typeof komgaPage<unknown>>>
   thumbnail(call: ShelfCall, memberId: string, query: { placeholder?: boolean }): Promise<StreamReply>
 }
 
 /** A page of those members of a shelf that match, in the order of the shelf. */
 async function answerInOrder<Page>(
-  call: Call,
-  { kind, shelf, request, matching }: { kind: ShelfKind; shelf: Shelf; request: PageRequest; matching: readonly string[] },
-  answer: (call: Call, window: Window, found: { ids: readonly string[]; total: number }) => Promise<Page>,
+  call: KomgaCall,
+  { kind, shelf, request, matching }: { kind: ShelfKind; shelf: Shelf; request: KomgaPageRequest; matching: readonly string[] },
+  answer: (call: KomgaCall, window: Window, found: { ids: readonly string[]; total: number }) => Promise<Page>,
 ): Promise<Page> {
   const window = readWindow(request)
   const matchingIds = new Set(matching)
@@ -70,15 +69,22 @@ async function answerInOrder<Page>(
 const allMembers = { offset: 0, limit: SHELF_MEMBERS_MAX }
 
 export const COLLECTION: KomgaShelfKind = {
-  ...{ kind: 'collection', noun: 'collection', path: 'collections', idName: 'collectionId', read: 'series-read', write: 'series-write' },
-  ...{ members: 'series', member: 'series', memberIdName: 'seriesId', memberIdsName: 'seriesIds' },
+  kind: 'collection',
+  noun: 'collection',
+  path: 'collections',
+  idName: 'collectionId',
+  read: 'series-read',
+  write: 'series-write',
+  members: 'series',
+  member: 'series',
+  memberIdName: 'seriesId',
+  memberIdsName: 'seriesIds',
   Reply: KomgaCollection,
   New: Type.Object({ name: Name, ordered, seriesIds: MemberIds }, open),
   Edit: Type.Object({ name: optional(Name), ordered, seriesIds: optional(MemberIds) }, open),
   orderedByDefault: false,
   membersQuery: seriesQuery,
   Member: KomgaSeries,
-  getMember: ({ services, caller }, id) => getSeries(services.database, caller, id),
   async listMembers(call, shelf, query: Static<typeof seriesQuery>) {
     const filter = readSeriesFilter(query, call.caller, [{ collectionId: { operator: 'is', value: shelf.id } }])
     const sort = readKomgaSeriesSort(query.sort)
@@ -90,15 +96,22 @@ export const COLLECTION: KomgaShelfKind = {
 }
 
 export const READ_LIST: KomgaShelfKind = {
-  ...{ kind: 'read_list', noun: 'read list', path: 'readlists', idName: 'readListId', read: 'books-read', write: 'books-write' },
-  ...{ members: 'books', member: 'book', memberIdName: 'bookId', memberIdsName: 'bookIds' },
+  kind: 'read_list',
+  noun: 'read list',
+  path: 'readlists',
+  idName: 'readListId',
+  read: 'books-read',
+  write: 'books-write',
+  members: 'books',
+  member: 'book',
+  memberIdName: 'bookId',
+  memberIdsName: 'bookIds',
   Reply: KomgaReadList,
   New: Type.Object({ name: Name, summary: Summary, ordered, bookIds: MemberIds }, open),
   Edit: Type.Object({ name: optional(Name), summary: Summary, ordered, bookIds: optional(MemberIds) }, open),
   orderedByDefault: true,
   membersQuery: bookQuery,
   Member: KomgaBook,
-  getMember: ({ services, caller }, id) => getBook(services.database, caller, id),
   async listMembers(call, shelf, query: Static<typeof bookQuery>) {
     const filter = readBookFilter(query, call.caller, [{ readListId: { operator: 'is', value: shelf.id } }])
     const sort = readKomgaBookSort(query.sort) ?? (shelf.ordered ? null : ({ field: 'released', direction: 'asc' } as const))
@@ -111,7 +124,7 @@ export const READ_LIST: KomgaShelfKind = {
 }
 
 /** The visible books of a read list in its order: an unordered one is read by the dates of release. */
-export async function readingOrderOf(call: Call, shelf: Shelf): Promise<string[]> {
+export async function readingOrderOf(call: KomgaCall, shelf: Shelf): Promise<string[]> {
   if (shelf.ordered) return await listVisibleMembers(call, 'read_list', shelf.id)
   const filter = readBookFilter({}, call.caller, [{ readListId: { operator: 'is', value: shelf.id } }])
   const sort = { field: 'released', direction: 'asc' } as const

@@ -1,8 +1,8 @@
 import Type from 'typebox'
 import { streamedList } from '#api/http/json-chunks.ts'
 import { KomgaBook } from '#api/komga/book-view.ts'
-import { type Call, readBooks } from '#api/komga/lists.ts'
-import { PageOf, pageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
+import { type KomgaCall, readBooks } from '#api/komga/lists.ts'
+import { komgaPage, komgaPageQuery, PageOf, readWindow } from '#api/komga/page-object.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { COLLECTION, type KomgaShelfKind, READ_LIST, readingOrderOf, type ShelfServices } from '#api/komga/shelf-kind.ts'
 import { komgaShelves, listVisibleMembers } from '#api/komga/shelf-view.ts'
@@ -12,6 +12,7 @@ import { findChosenCover } from '#core/catalog/choose-cover.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { isUuid, Uuid } from '#core/foundation/schema.ts'
+import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import type { Shelf } from '#core/shelves/shelf.ts'
 import { findShelf, listShelves } from '#core/shelves/shelf-query.ts'
 import { addShelf, editShelf, removeShelf } from '#core/shelves/shelf-store.ts'
@@ -20,7 +21,7 @@ const komgaEndpoint = komgaEndpointOf<ShelfServices>()
 const komgaStream = komgaStreamOf<ShelfServices>()
 
 const listQuery = Type.Object({
-  ...pageQuery,
+  ...komgaPageQuery,
   search: Type.Optional(Type.String({ maxLength: SEARCH_LENGTH_MAX })),
   library_id: Type.Optional(Type.Array(Type.String({ maxLength: 4_000 }), { maxItems: 100 })),
 })
@@ -40,7 +41,11 @@ interface ShelfBody {
 function reachOf(of: KomgaShelfKind) {
   const list = `/api/v1/${of.path}`
   return {
-    ...{ list, one: `${list}/:${of.idName}`, params: Type.Object({ [of.idName]: Uuid }), read: of.read, write: of.write },
+    list,
+    one: `${list}/:${of.idName}`,
+    params: Type.Object({ [of.idName]: Uuid }),
+    read: of.read,
+    write: of.write,
     idOf: (params: unknown) => (params as Record<string, string>)[of.idName] as string,
     split(body: unknown) {
       const { [of.memberIdsName]: memberIds, ...rest } = body as Record<string, unknown>
@@ -49,10 +54,11 @@ function reachOf(of: KomgaShelfKind) {
       const checked = { name, ordered, ...('summary' in of.Edit.properties && { summary }) }
       return { memberIds: memberIds as string[] | null | undefined, checked }
     },
-    show: async (call: Call, shelf: Shelf) => (await komgaShelves(call, of.kind, [shelf]))[0] ?? refuse('not_found'),
-    showAll: (call: Call, shelves: readonly Shelf[]) => streamedList(shelves, SHELVES_AT_ONCE, (part) => komgaShelves(call, of.kind, part)),
+    show: async (call: KomgaCall, shelf: Shelf) => (await komgaShelves(call, of.kind, [shelf]))[0] ?? refuse('not_found'),
+    showAll: (call: KomgaCall, shelves: readonly Shelf[]) =>
+      streamedList(shelves, SHELVES_AT_ONCE, (part) => komgaShelves(call, of.kind, part)),
     /** @throws not_found also for one that the caller may not see */
-    async get({ services, caller }: Call, id: string): Promise<Shelf> {
+    async get({ services, caller }: KomgaCall, id: string): Promise<Shelf> {
       const found = await findShelf(services.database, caller, of.kind, id)
       return found ?? refuse('not_found', `There is no ${of.noun} ${id}, or you may not see it.`)
     },
@@ -64,18 +70,28 @@ function listRoutes(of: KomgaShelfKind) {
   const { list, read, write, split, show, showAll } = reachOf(of)
   return [
     komgaEndpoint({
-      ...{ method: 'GET', path: list, summary: `List ${of.noun}s by name`, who: read, query: listQuery, reply: PageOf(of.Reply) },
+      method: 'GET',
+      path: list,
+      summary: `List ${of.noun}s by name`,
+      who: read,
+      query: listQuery,
+      reply: PageOf(of.Reply),
       run: async (call, { query }) => {
         const window = readWindow(query)
         const libraryIds = query.library_id?.flatMap((ids) => ids.split(',')).filter((one) => isUuid(one))
         const limit = Math.min(window.limit, SHELVES_MAX)
         const wanted = { offset: window.offset, limit, search: query.search?.trim() ?? null, libraryIds }
         const { items, total } = await listShelves(call.services.database, call.caller, of.kind, wanted)
-        return pageOf(window, { content: showAll(call, items), count: items.length, total })
+        return komgaPage(window, { content: showAll(call, items), count: items.length, total })
       },
     }),
     komgaEndpoint({
-      ...{ method: 'POST', path: list, summary: `Create a ${of.noun}`, who: write, body: of.New, reply: of.Reply },
+      method: 'POST',
+      path: list,
+      summary: `Create a ${of.noun}`,
+      who: write,
+      body: of.New,
+      reply: of.Reply,
       run: async (call, { body }) => {
         const { memberIds, checked } = split(body)
         const added = {
@@ -88,11 +104,15 @@ function listRoutes(of: KomgaShelfKind) {
       },
     }),
     komgaEndpoint({
-      ...{ method: 'GET', path: `/api/v1/${of.members}/:${of.memberIdName}/${of.path}`, who: read, reply: Type.Array(of.Reply) },
+      method: 'GET',
+      path: `/api/v1/${of.members}/:${of.memberIdName}/${of.path}`,
+      who: read,
+      reply: Type.Array(of.Reply),
       summary: `The ${of.noun}s that contain a ${of.member}`,
       params: Type.Object({ [of.memberIdName]: Uuid }),
       run: async (call, { params }) => {
-        const { id: memberId } = await of.getMember(call, (params as Record<string, string>)[of.memberIdName] as string)
+        const given = (params as Record<string, string>)[of.memberIdName] as string
+        const memberId = await checkVisible(call.services.database, call.caller, of.member, given)
         const wanted = { offset: 0, limit: SHELVES_MAX, memberId }
         return showAll(call, (await listShelves(call.services.database, call.caller, of.kind, wanted)).items)
       },
@@ -105,11 +125,22 @@ function recordRoutes(of: KomgaShelfKind) {
   const { one, params, read, write, idOf, split, show, get } = reachOf(of)
   return [
     komgaEndpoint({
-      ...{ method: 'GET', path: one, summary: `One ${of.noun}`, who: read, params, reply: of.Reply },
+      method: 'GET',
+      path: one,
+      summary: `One ${of.noun}`,
+      who: read,
+      params,
+      reply: of.Reply,
       run: async (call, { params }) => await show(call, await get(call, idOf(params))),
     }),
     komgaEndpoint({
-      ...{ method: 'PATCH', path: one, summary: `Change a ${of.noun}`, who: write, params, status: 204, body: of.Edit },
+      method: 'PATCH',
+      path: one,
+      summary: `Change a ${of.noun}`,
+      who: write,
+      params,
+      status: 204,
+      body: of.Edit,
       run: async (call, { params, body }) => {
         const { memberIds, checked } = split(body)
         const { name, ordered, summary } = checked
@@ -120,20 +151,28 @@ function recordRoutes(of: KomgaShelfKind) {
         }
         const change = { id: idOf(params), edit, ...(memberIds != null && { memberIds }) }
         await editShelf(call.services.database, call.caller, of.kind, change)
-        return undefined
       },
     }),
     komgaEndpoint({
-      ...{ method: 'DELETE', path: one, summary: `Delete a ${of.noun}; its members stay`, who: write, params, status: 204 },
+      method: 'DELETE',
+      path: one,
+      summary: `Delete a ${of.noun}; its members stay`,
+      who: write,
+      params,
+      status: 204,
       run: async (call, { params }) => {
         await removeShelf(call.services.database, call.caller, of.kind, idOf(params))
-        return undefined
       },
     }),
     komgaEndpoint({
-      ...{ method: 'GET', path: `${one}/${of.members}`, summary: `The ${of.members} of a ${of.noun}, in its order`, who: read, params },
-      ...{ query: of.membersQuery, reply: PageOf(of.Member) },
-      run: async (call, { params, query }) => (await of.listMembers(call, await get(call, idOf(params)), query)) as never,
+      method: 'GET',
+      path: `${one}/${of.members}`,
+      summary: `The ${of.members} of a ${of.noun}, in its order`,
+      who: read,
+      params,
+      query: of.membersQuery,
+      reply: PageOf(of.Member),
+      run: async (call, { params, query }) => await of.listMembers(call, await get(call, idOf(params)), query),
     }),
   ]
 }
@@ -142,7 +181,10 @@ function recordRoutes(of: KomgaShelfKind) {
 function thumbnailRoute(of: KomgaShelfKind) {
   const { one, params, read, idOf, get } = reachOf(of)
   return komgaStream({
-    ...{ path: `${one}/thumbnail`, summary: `The chosen cover of a ${of.noun}, or that of its first ${of.member}`, who: read, params },
+    path: `${one}/thumbnail`,
+    summary: `The chosen cover of a ${of.noun}, or that of its first ${of.member}`,
+    who: read,
+    params,
     query: Type.Object(thumbnailQuery),
     mediaTypes: ['image/jpeg'],
     run: async (call, { params, query }) => {

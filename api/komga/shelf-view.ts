@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import type { Call } from '#api/komga/lists.ts'
+import type { KomgaCall } from '#api/komga/lists.ts'
 import { secondsOf } from '#api/komga/values.ts'
 import type { Shelf, ShelfKind } from '#core/shelves/shelf.ts'
 import { listMemberIds } from '#core/shelves/shelf-query.ts'
@@ -21,12 +21,12 @@ export const KomgaReadList = Type.Object(
 type KomgaShelf = Static<typeof KomgaCollection> | Static<typeof KomgaReadList>
 
 /** The ids of the members that the caller may see, in the order of the shelf. */
-export async function listVisibleMembers(call: Call, kind: ShelfKind, shelfId: string): Promise<string[]> {
+export async function listVisibleMembers(call: KomgaCall, kind: ShelfKind, shelfId: string): Promise<string[]> {
   return (await listMemberIds(call.services.database, call.caller, kind, [shelfId])).get(shelfId) ?? []
 }
 
 /** Collections or read lists as Komga shows them, with the members that the caller may see. */
-export async function komgaShelves(call: Call, kind: ShelfKind, shelves: readonly Shelf[]): Promise<KomgaShelf[]> {
+export async function komgaShelves(call: KomgaCall, kind: ShelfKind, shelves: readonly Shelf[]): Promise<KomgaShelf[]> {
   const shelfIds = shelves.map(({ id }) => id)
   const memberIds = await listMemberIds(call.services.database, call.caller, kind, shelfIds)
   return shelves.map((shelf) => {

@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import type { Needs } from '#api/http/services.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { sortNumberOf } from '#api/komga/book-view.ts'
-import type { Call } from '#api/komga/lists.ts'
+import type { KomgaCall } from '#api/komga/lists.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
 import { readingOrderOf } from '#api/komga/shelf-kind.ts'
 import { listBookDetails } from '#core/catalog/book-detail-query.ts'
@@ -13,7 +13,7 @@ import { listCompletion } from '#core/reading/progress-query.ts'
 import { completeBooks } from '#core/reading/progress-store.ts'
 import { findShelf } from '#core/shelves/shelf-query.ts'
 
-type Services = Needs<'database'>
+type Services = Pick<DataServices, 'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
 /** More than the longest read list or series has. */
@@ -26,14 +26,14 @@ const counts = {
   booksInProgressCount: Type.Integer(),
 }
 
-async function idsOfSeries(call: Call, seriesId: string): Promise<string[]> {
+async function idsOfSeries(call: KomgaCall, seriesId: string): Promise<string[]> {
   const { database } = call.services
   const { id } = await getSeries(database, call.caller, seriesId)
   const list = { filter: { seriesId: id }, sort: { field: 'series', direction: 'asc' }, offset: 0, limit: BOOKS_MAX } as const
   return (await listIdsOfBooks(database, call.caller, list)).ids
 }
 
-async function idsOfReadList(call: Call, readListId: string): Promise<string[]> {
+async function idsOfReadList(call: KomgaCall, readListId: string): Promise<string[]> {
   const { database } = call.services
   const shelf = await findShelf(database, call.caller, 'read_list', readListId)
   if (!shelf) refuse('not_found', `There is no read list ${readListId}, or you may not see it.`)
@@ -41,7 +41,7 @@ async function idsOfReadList(call: Call, readListId: string): Promise<string[]> 
 }
 
 /** How many of the books, in their order, are read. `continuous`: how many from the first on, without a gap. */
-async function progressOf(call: Call, ids: readonly string[]) {
+async function progressOf(call: KomgaCall, ids: readonly string[]) {
   const completion = await listCompletion(call.services.database, call.caller, ids)
   const isRead = (id: string) => completion.get(id) === true
   const booksReadCount = ids.filter(isRead).length
@@ -88,7 +88,6 @@ export const komgaTachiyomiRoutes = [
       const details = await listBookDetails(database, ids)
       const read = ids.filter((id) => sortNumberOf(details.get(id) ?? { number: null, position: null }) <= body.lastBookNumberSortRead)
       await completeBooks(database, call.caller.userId, read)
-      return undefined
     },
   }),
   komgaEndpoint({
@@ -115,7 +114,6 @@ export const komgaTachiyomiRoutes = [
     run: async (call, { params, body }) => {
       const ids = await idsOfReadList(call, params.readListId)
       await completeBooks(call.services.database, call.caller.userId, ids.slice(0, body.lastBookRead))
-      return undefined
     },
   }),
 ]

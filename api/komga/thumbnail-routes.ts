@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
-import type { Static } from 'typebox'
-import Type from 'typebox'
-import type { StreamReply } from '#api/http/endpoint.ts'
+import Type, { type Static, type TSchema } from 'typebox'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { readFlag } from '#api/http/query.ts'
-import type { Needs } from '#api/http/services.ts'
-import type { Call } from '#api/komga/lists.ts'
+import type { StreamReply } from '#api/http/reply.ts'
+import type { KomgaCall } from '#api/komga/lists.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { bookThumbnail, CHECKED_COVER, seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { findCover } from '#core/catalog/book-file.ts'
@@ -16,7 +16,7 @@ import { Uuid } from '#core/foundation/schema.ts'
 import type { ShelfKind } from '#core/shelves/shelf.ts'
 import { chooseShelfCover, deleteShelfCover, getShelfCoverFile, listShelfCovers, uploadShelfCover } from '#core/shelves/shelf-cover.ts'
 
-type Services = Needs<'database' | 'drawCover' | 'settings'>
+type Services = Pick<ContentServices, 'drawCover'> & Pick<DataServices, 'database' | 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 const komgaStream = komgaStreamOf<Services>()
 
@@ -42,12 +42,12 @@ const UNKNOWN_SIZE = 0
 
 /** The functions for the covers of records of one kind, which check who sees a record. */
 interface CoversOf {
-  list(call: Call<Services>, id: string): Promise<CoverRow[]>
-  upload(call: Call<Services>, id: string, bytes: Uint8Array): Promise<CoverRow>
+  list(call: KomgaCall<Services>, id: string): Promise<CoverRow[]>
+  upload(call: KomgaCall<Services>, id: string, bytes: Uint8Array): Promise<CoverRow>
   /** With null the cover that is shown when none is chosen. */
-  choose(call: Call<Services>, id: string, coverId: string | null): Promise<unknown>
-  remove(call: Call<Services>, id: string, coverId: string): Promise<void>
-  file(call: Call<Services>, id: string, coverId: string): Promise<CoverFile>
+  choose(call: KomgaCall<Services>, id: string, coverId: string | null): Promise<unknown>
+  remove(call: KomgaCall<Services>, id: string, coverId: string): Promise<void>
+  file(call: KomgaCall<Services>, id: string, coverId: string): Promise<CoverFile>
 }
 
 const coversOfRecord = (kind: 'book' | 'series'): CoversOf => ({
@@ -71,24 +71,32 @@ const ofBooks = { read: 'books-read', write: 'books-write' } as const
 const ofSeries = { read: 'series-read', write: 'series-write' } as const
 /** How the kinds of records differ. */
 const KINDS = {
-  book: { ...{ path: 'books', id: 'bookId', noun: 'book', Reply: BookThumbnail, covers: coversOfRecord('book') }, ...ofBooks },
-  series: { ...{ path: 'series', id: 'seriesId', noun: 'series', Reply: SeriesThumbnail, covers: coversOfRecord('series') }, ...ofSeries },
+  book: { path: 'books', id: 'bookId', noun: 'book', Reply: BookThumbnail, covers: coversOfRecord('book'), ...ofBooks },
+  series: { path: 'series', id: 'seriesId', noun: 'series', Reply: SeriesThumbnail, covers: coversOfRecord('series'), ...ofSeries },
   collection: {
-    ...{ path: 'collections', id: 'collectionId', noun: 'collection', Reply: CollectionThumbnail, covers: coversOfShelf('collection') },
+    path: 'collections',
+    id: 'collectionId',
+    noun: 'collection',
+    Reply: CollectionThumbnail,
+    covers: coversOfShelf('collection'),
     ...ofSeries,
   },
   read_list: {
-    ...{ path: 'readlists', id: 'readListId', noun: 'read list', Reply: ReadListThumbnail, covers: coversOfShelf('read_list') },
+    path: 'readlists',
+    id: 'readListId',
+    noun: 'read list',
+    Reply: ReadListThumbnail,
+    covers: coversOfShelf('read_list'),
     ...ofBooks,
   },
 } as const
 type Kind = keyof typeof KINDS
-type Shown = Static<typeof BookThumbnail>
+type Shown = Omit<Static<typeof BookThumbnail>, 'bookId'>
 
 const sourceType = (source: string): string => (source === 'custom' ? 'USER_UPLOADED' : 'SIDECAR')
 const sizeOf = async (file: CoverFile): Promise<number> => (await stat(file.path).catch(() => null))?.size ?? 0
 
-async function shownCover(call: Call<Services>, owner: CoverOwner, row: CoverRow): Promise<Shown> {
+async function shownCover(call: KomgaCall<Services>, owner: CoverOwner, row: CoverRow): Promise<Shown> {
   const file = await KINDS[owner.kind].covers.file(call, owner.id, row.id).catch(() => null)
   return {
     id: row.id,
@@ -99,29 +107,34 @@ async function shownCover(call: Call<Services>, owner: CoverOwner, row: CoverRow
     fileSize: file === null ? 0 : await sizeOf(file),
     width: row.width,
     height: row.height,
-  } as unknown as Shown
+  }
 }
 
 /** The cover from the file of a book, under the id of the book. Null if the file has none. */
-async function findGenerated(call: Call<Services>, { kind, id: bookId }: CoverOwner): Promise<CoverFile | null> {
+async function findGenerated(call: KomgaCall<Services>, { kind, id: bookId }: CoverOwner): Promise<CoverFile | null> {
   if (kind !== 'book') return null
   const { database, settings } = call.services
   const cover = await findCover(database, call.caller, { bookId, dataFolder: settings.dataFolder })
   return 'missing' in cover ? null : cover
 }
 
-async function listShown(call: Call<Services>, owner: CoverOwner): Promise<Shown[]> {
+async function listShown(call: KomgaCall<Services>, owner: CoverOwner): Promise<Shown[]> {
   const rows = await KINDS[owner.kind].covers.list(call, owner.id)
   const generated = await findGenerated(call, owner)
   const own = {
-    ...{ id: owner.id, bookId: owner.id, type: 'GENERATED', selected: !rows.some(({ is_selected }) => is_selected) },
-    ...{ mediaType: MEDIA_TYPE, width: UNKNOWN_SIZE, height: UNKNOWN_SIZE },
+    id: owner.id,
+    bookId: owner.id,
+    type: 'GENERATED',
+    selected: !rows.some(({ is_selected }) => is_selected),
+    mediaType: MEDIA_TYPE,
+    width: UNKNOWN_SIZE,
+    height: UNKNOWN_SIZE,
   }
   const shown = await Promise.all(rows.map((row) => shownCover(call, owner, row)))
-  return generated === null ? shown : [{ ...own, fileSize: await sizeOf(generated) } as unknown as Shown, ...shown]
+  return generated === null ? shown : [{ ...own, fileSize: await sizeOf(generated) }, ...shown]
 }
 
-async function pictureOf(call: Call<Services>, owner: CoverOwner, coverId: string): Promise<StreamReply> {
+async function pictureOf(call: KomgaCall<Services>, owner: CoverOwner, coverId: string): Promise<StreamReply> {
   const file =
     owner.kind === 'book' && coverId === owner.id
       ? ((await findGenerated(call, owner)) ?? refuse('not_found', 'The file of this book has no cover.'))
@@ -130,7 +143,7 @@ async function pictureOf(call: Call<Services>, owner: CoverOwner, coverId: strin
 }
 
 async function upload(
-  call: Call<Services>,
+  call: KomgaCall<Services>,
   owner: CoverOwner,
   { bytes, selected }: { bytes: Uint8Array; selected: boolean },
 ): Promise<Shown> {
@@ -180,7 +193,8 @@ function shownRoute(kind: 'book' | 'series') {
 }
 
 function readRoutes(kind: Kind) {
-  const { read, Reply, noun } = KINDS[kind]
+  const { read, noun } = KINDS[kind]
+  const Reply: TSchema = KINDS[kind].Reply
   const { base, params, oneParams, ownerOf } = sharedBy(kind)
   return [
     komgaEndpoint({
@@ -190,7 +204,7 @@ function readRoutes(kind: Kind) {
       who: read,
       params,
       reply: Type.Array(Reply),
-      run: async (call, { params }) => (await listShown(call, ownerOf(params))) as never,
+      run: (call, { params }) => listShown(call, ownerOf(params)),
     }),
     komgaStream({
       path: `${base}/:coverId`,
@@ -204,7 +218,8 @@ function readRoutes(kind: Kind) {
 }
 
 function writeRoutes(kind: Kind) {
-  const { write, Reply, noun, covers } = KINDS[kind]
+  const { write, noun, covers } = KINDS[kind]
+  const Reply: TSchema = KINDS[kind].Reply
   const { base, params, oneParams, ownerOf } = sharedBy(kind)
   return [
     komgaEndpoint({
@@ -217,8 +232,8 @@ function writeRoutes(kind: Kind) {
       upload: { description: 'JPEG, PNG, WebP, AVIF or GIF, 20 MB at most; a field `selected` beside it counts as the parameter.' },
       bodyBytesMax,
       reply: Reply,
-      run: async (call, { params, query, upload: { bytes, fields } }) =>
-        (await upload(call, ownerOf(params), { bytes, selected: query.selected ?? readSelected(fields) })) as never,
+      run: (call, { params, query, upload: { bytes, fields } }) =>
+        upload(call, ownerOf(params), { bytes, selected: query.selected ?? readSelected(fields) }),
     }),
     komgaEndpoint({
       method: 'PUT',
@@ -230,7 +245,6 @@ function writeRoutes(kind: Kind) {
       run: async (call, { params }) => {
         const [owner, coverId] = [ownerOf(params), coverOf(params)]
         await covers.choose(call, owner.id, kind === 'book' && coverId === owner.id ? null : coverId)
-        return undefined
       },
     }),
     komgaEndpoint({
@@ -247,7 +261,6 @@ function writeRoutes(kind: Kind) {
           refuse('invalid_value', 'This cover comes from the file of the book and cannot be deleted; select another one instead.')
         }
         await covers.remove(call, owner.id, coverId)
-        return undefined
       },
     }),
   ]
@@ -255,7 +268,4 @@ function writeRoutes(kind: Kind) {
 
 const thumbnailRoutes = (kind: Kind) => [...readRoutes(kind), ...writeRoutes(kind)]
 
-export const komgaThumbnailRoutes = [
-  ...[shownRoute('book'), shownRoute('series')],
-  ...(Object.keys(KINDS) as Kind[]).flatMap(thumbnailRoutes),
-]
+export const komgaThumbnailRoutes = [shownRoute('book'), shownRoute('series'), ...(Object.keys(KINDS) as Kind[]).flatMap(thumbnailRoutes)]

@@ -1,9 +1,10 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import type { AccountServices } from '#api/areas/account.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { endAppSession, keepSessionAsCookie } from '#api/http/app-session.ts'
 import { APP_SESSION_COOKIES } from '#api/http/authentication.ts'
 import type { Call } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
 import { KomgaUser, komgaUser, rolesOf } from '#api/komga/user-view.ts'
 import { secondsOf } from '#api/komga/values.ts'
@@ -12,7 +13,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { NameText, Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'accounts' | 'settings'>
+type Services = AccountServices & Pick<DataServices, 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
 const KomgaApiKey = Type.Object(
@@ -44,7 +45,7 @@ const shownKey = (key: ApiKey, text = `${key.keyPrefix}…`): Static<typeof Komg
   lastModifiedDate: secondsOf(key.updatedAt),
 })
 
-async function logout(call: Call<Services, Caller | null>): Promise<undefined> {
+async function logout(call: Call<Services, Caller | null>): Promise<void> {
   const { accounts } = call.services
   if (call.caller !== null) await accounts.logout(call.caller)
   for (const name of Object.values(APP_SESSION_COOKIES)) {
@@ -53,7 +54,6 @@ async function logout(call: Call<Services, Caller | null>): Promise<undefined> {
     if (caller !== null) await accounts.logout(caller)
   }
   endAppSession(call)
-  return undefined
 }
 
 export const komgaUserRoutes = [
@@ -74,7 +74,6 @@ export const komgaUserRoutes = [
     status: 204,
     run: async (call) => {
       keepSessionAsCookie(call)
-      return undefined
     },
   }),
   ...['/api/logout', '/api/v1/logout'].map((path) =>
@@ -124,7 +123,6 @@ export const komgaUserRoutes = [
       const key = await call.services.accounts.getApiKey(params.apiKeyId, call.caller)
       if (key.userId !== call.caller.userId) refuse('not_found', 'You have no such API key.')
       await call.services.accounts.removeApiKey(key.id, call.caller)
-      return undefined
     },
   }),
   komgaEndpoint({

@@ -11,14 +11,14 @@ export function sizeText(bytes: number): string {
 }
 
 /** Komga's names of roles; it calls the author of an EPUB a writer. */
-export const ROLES: Readonly<Record<string, string>> = { author: 'writer', co_author: 'writer', cover_artist: 'cover' }
+export const KOMGA_ROLES: Readonly<Record<string, string>> = { author: 'writer', co_author: 'writer', cover_artist: 'cover' }
 
-export const roleOf = (role: string): string => ROLES[role] ?? role
+export const roleOf = (role: string): string => KOMGA_ROLES[role] ?? role
 
 /** Our roles that have this name in Komga. */
 export const rolesBehind = (role: string): string[] => {
-  const known = Object.keys(ROLES).filter((ours) => ROLES[ours] === role)
-  return role in ROLES ? known : [role, ...known]
+  const known = Object.keys(KOMGA_ROLES).filter((ours) => KOMGA_ROLES[ours] === role)
+  return role in KOMGA_ROLES ? known : [role, ...known]
 }
 
 /** People with Komga's roles, each once. */

@@ -1,16 +1,16 @@
 import Type from 'typebox'
-import type { Needs } from '#api/http/services.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { KomgaAuthor } from '#api/komga/book-view.ts'
-import type { Call } from '#api/komga/lists.ts'
-import { PageOf, pageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
+import type { KomgaCall } from '#api/komga/lists.ts'
+import { komgaPage, komgaPageQuery, PageOf, readWindow } from '#api/komga/page-object.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
-import { ROLES } from '#api/komga/values.ts'
+import { KOMGA_ROLES } from '#api/komga/values.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { isUuid, Uuid } from '#core/foundation/schema.ts'
 import { listPeople } from '#core/metadata/people-query.ts'
 import { listVocabulary, type VocabularyKind, type VocabularyPlace, WORDS_MAX } from '#core/metadata/vocabulary-query.ts'
 
-type Services = Needs<'database'>
+type Services = Pick<DataServices, 'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
 /** More than there are. */
@@ -55,12 +55,12 @@ const peopleQuery = {
   ...placeQuery,
 }
 
-const peopleOf = (call: Call, query: PlaceQuery & { search?: string; role?: string }, window: { offset: number; limit: number }) =>
+const peopleOf = (call: KomgaCall, query: PlaceQuery & { search?: string; role?: string }, window: { offset: number; limit: number }) =>
   listPeople(call.services.database, call.caller, {
     ...placeOf(query),
     search: query.search,
     role: query.role,
-    renamed: ROLES,
+    renamed: KOMGA_ROLES,
     ...window,
   })
 
@@ -96,12 +96,12 @@ export const komgaVocabularyRoutes = [
     path: '/api/v2/authors',
     summary: 'People, paginated',
     who: 'series-read',
-    query: Type.Object({ ...pageQuery, ...peopleQuery }),
+    query: Type.Object({ ...komgaPageQuery, ...peopleQuery }),
     reply: PageOf(KomgaAuthor),
     run: async (call, { query }) => {
       const window = readWindow(query)
       const { items, total } = await peopleOf(call, query, window)
-      return pageOf(window, { content: items, count: items.length, total })
+      return komgaPage(window, { content: items, count: items.length, total })
     },
   }),
   komgaEndpoint({

@@ -1,6 +1,6 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import type { Mount } from '#api/http/mount.ts'
-import type { Needs } from '#api/http/services.ts'
 import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
 /** The form of errors that KOReader reads: it shows the message, and distinguishes errors by the number. */
@@ -11,7 +11,7 @@ const CODES: Record<number, number> = { 400: 2003, 401: 2001, 403: 2005, 404: 20
 const OTHER = 2000
 
 /** All addresses of KOReader are below /koreader; they exist only while an administrator has enabled them. */
-export const koreaderMount: Mount<Needs<'database'>> = {
+export const koreaderMount: Mount<Pick<DataServices, 'database'>> = {
   dialect: {
     challenge: 'Bearer realm="Carrel"',
     refusalOf: ({ status, body }) => {

@@ -1,12 +1,13 @@
 import Type from 'typebox'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { koreaderMount as mount } from '#api/koreader/mount.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { AnyNumber } from '#core/foundation/schema.ts'
 import { getDocumentPlace, recordDocumentPlace } from '#core/reading/sync.ts'
 
-type Services = Needs<'database' | 'publications'>
+type Services = Pick<ContentServices, 'publications'> & Pick<DataServices, 'database'>
 const endpoint = endpointOf<Services>()
 
 /** An MD5 in hexadecimal digits; a longer text cannot identify a file. */

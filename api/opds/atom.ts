@@ -2,15 +2,15 @@ import { ATOM_ROOT, bookCoverHref, fileHref, pageTemplate, SEARCH_DESCRIPTION_PA
 import {
   type FacetGroup,
   type Feed,
+  type FeedAddress,
   type FeedKind,
+  type FeedPublication,
   hrefOf,
   type NavigationEntry,
-  type Place,
-  type Publication,
   pagesOf,
   type Relation,
 } from '#api/opds/feed-model.ts'
-import { documentOf, element, type Markup, type XmlNode } from '#api/opds/xml.ts'
+import { element, type Markup, type XmlNode, xmlDocument } from '#api/opds/xml.ts'
 import type { AuthorRole } from '#core/fields/field.ts'
 
 /** Writes feeds as OPDS 1.2: Atom with the elements of OPDS, Dublin Core, OpenSearch and page streaming (OPDS-PSE 1.2). */
@@ -32,7 +32,7 @@ const RELATIONS: Record<Relation, string> = { new: 'http://opds-spec.org/sort/ne
 const AUTHORS: readonly AuthorRole[] = ['author', 'co_author', 'writer']
 
 /** A feed and its media type. @param name of the library: the author of the feed */
-export function writeFeed(feed: Feed, name: string): { bytes: Buffer; mediaType: string } {
+export function writeAtomFeed(feed: Feed, name: string): { bytes: Buffer; mediaType: string } {
   const { self, ...pages } = pagesOf(feed)
   const links = [
     linkTo(self, 'self'),
@@ -61,16 +61,16 @@ export function writeFeed(feed: Feed, name: string): { bytes: Buffer; mediaType:
     ...feed.navigation.map(navigationEntry),
     ...feed.publications.map((publication) => element('entry', {}, membersOf(publication, feed.namesSeries))),
   ])
-  return { bytes: documentOf(root), mediaType: `${atomType(feed.place.kind)};charset=utf-8` }
+  return { bytes: xmlDocument(root), mediaType: `${atomType(feed.place.kind)};charset=utf-8` }
 }
 
 /** The full record of a book as a document of its own. */
-export function writeEntry(publication: Publication): { bytes: Buffer; mediaType: string } {
+export function writeEntry(publication: FeedPublication): { bytes: Buffer; mediaType: string } {
   const root = element('entry', NAMESPACES, membersOf(publication, false))
-  return { bytes: documentOf(root), mediaType: `${ENTRY_TYPE};charset=utf-8` }
+  return { bytes: xmlDocument(root), mediaType: `${ENTRY_TYPE};charset=utf-8` }
 }
 
-function linkTo(place: Place, rel: string, title?: string): Markup {
+function linkTo(place: FeedAddress, rel: string, title?: string): Markup {
   return element('link', { rel, type: atomType(place.kind), href: hrefOf(ATOM_ROOT, place), title })
 }
 
@@ -102,7 +102,7 @@ function navigationEntry({ id, title, summary, updated, place, count, coverOfSer
   ])
 }
 
-function membersOf(publication: Publication, namesSeries: boolean): XmlNode[] {
+function membersOf(publication: FeedPublication, namesSeries: boolean): XmlNode[] {
   const { id, updated, summary, isComplete, contributors, language, publisher, issued, isbns, subjects } = publication
   const ofRole = (name: 'author' | 'contributor') =>
     contributors
@@ -139,7 +139,7 @@ function publicationLinks({
   pageType,
   pageCount,
   lastRead,
-}: Publication): XmlNode[] {
+}: FeedPublication): XmlNode[] {
   const image = { type: 'image/jpeg' }
   return [
     element('link', { rel: isComplete ? 'self' : 'alternate', type: ENTRY_TYPE, href: `${ATOM_ROOT}/books/${id}` }),
@@ -161,6 +161,6 @@ function publicationLinks({
 }
 
 /** In a list with books of several series, a title such as "Chapter 3" needs its series. */
-function titleWithSeries({ title, series }: Publication): string {
+function titleWithSeries({ title, series }: FeedPublication): string {
   return title.toLowerCase().startsWith(series.name.toLowerCase()) ? title : `${series.name} – ${title}`
 }

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { ERROR } from '#api/docs/openapi-responses.ts'
 import { BASIC } from '#api/http/failure.ts'
 import type { Mount } from '#api/http/mount.ts'
-import type { Needs } from '#api/http/services.ts'
 import { ATOM_ROOT, AUTHENTICATION_PATH, OPDS_ROOT, OPDS2_ROOT } from '#api/opds/addresses.ts'
 import { atomType } from '#api/opds/atom.ts'
 import { FEED_TYPE } from '#api/opds/opds2.ts'
@@ -42,7 +42,7 @@ export function authenticationDocument(name: string, origin: string | null): Sta
 }
 
 /** The mount of the feeds: a 401 carries the OPDS authentication document; all other errors are as everywhere. */
-export const opdsMount: Mount<Needs<'database'>> = {
+export const opdsMount: Mount<Pick<DataServices, 'database'>> = {
   covers: (path) => path === OPDS_ROOT || path.startsWith(`${OPDS_ROOT}/`),
   dialect: {
     challenge: BASIC,

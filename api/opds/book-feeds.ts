@@ -8,7 +8,7 @@ import {
   sizeQuery,
   windowOf,
 } from '#api/opds/catalog.ts'
-import { type FacetGroup, type Feed, latestOf, type Place, placeWith } from '#api/opds/feed-model.ts'
+import { type FacetGroup, type Feed, type FeedAddress, latestOf, placeWith } from '#api/opds/feed-model.ts'
 import { publicationsOf } from '#api/opds/publication.ts'
 import { seriesEntry } from '#api/opds/series-feeds.ts'
 import { progressUserId } from '#core/account/caller.ts'
@@ -48,8 +48,8 @@ interface BookList {
   title: string
   path: string
   /** Query members of the list itself. */
-  query?: Place['query']
-  up?: Place
+  query?: FeedAddress['query']
+  up?: FeedAddress
   list(window: Window): Promise<{ items: Book[]; total: number }>
   byLibrary?: true
   byReadStatus?: true
@@ -62,7 +62,7 @@ interface BookList {
 async function bookFeed({ services, caller }: CatalogCall, request: BookFeedQuery, about: BookList): Promise<Feed> {
   const { page, pageSize, ...window } = windowOf(request)
   const { libraryId, readStatus, sort } = request
-  const place: Place = {
+  const place: FeedAddress = {
     path: about.path,
     query: { ...about.query, libraryId, readStatus, sort, ...sizeQuery(request) },
     kind: 'acquisition',
@@ -73,7 +73,12 @@ async function bookFeed({ services, caller }: CatalogCall, request: BookFeedQuer
   ])
   const publications = await publicationsOf(services, items)
   return feedOf({
-    ...{ id: about.id, title: about.title, place, up: about.up ?? ROOT, publications, namesSeries: !about.isSeries },
+    id: about.id,
+    title: about.title,
+    place,
+    up: about.up ?? ROOT,
+    publications,
+    namesSeries: !about.isSeries,
     updated: latestOf(publications),
     facets: facetsOf(about, { caller, place, request: request, libraries, total }),
     paging: { page, pageSize, total },
@@ -90,7 +95,7 @@ function facetsOf(
     libraries,
     total,
   }: Pick<CatalogCall, 'caller'> & {
-    place: Place
+    place: FeedAddress
     request: BookFeedQuery
     libraries: readonly LibraryName[]
     total: number
@@ -134,7 +139,11 @@ const sortOf = ({ sort }: BookFeedQuery, standard: SortName): BookSort => SORTS[
 
 export async function allBooksFeed(call: CatalogCall, request: BookFeedQuery): Promise<Feed> {
   return await bookFeed(call, request, {
-    ...{ id: 'urn:carrel:books', title: 'Books', path: '/books', byLibrary: true, byReadStatus: true },
+    id: 'urn:carrel:books',
+    title: 'Books',
+    path: '/books',
+    byLibrary: true,
+    byReadStatus: true,
     defaultSort: { name: 'title', title: SORTS.title.title },
     list: (window) =>
       listBooks(call.services.database, call.caller, {
@@ -151,7 +160,11 @@ export async function seriesBooksFeed(call: CatalogCall, request: BookFeedQuery,
   const series = await getSeries(call.services.database, call.caller, seriesId)
   const filter = { ...filterOf(call, request), seriesId: series.id }
   return await bookFeed(call, request, {
-    ...{ id: `urn:uuid:${series.id}`, title: series.title, path: `/series/${series.id}`, byReadStatus: true, isSeries: true },
+    id: `urn:uuid:${series.id}`,
+    title: series.title,
+    path: `/series/${series.id}`,
+    byReadStatus: true,
+    isSeries: true,
     up: { path: '/series', kind: 'navigation' },
     defaultSort: { name: 'series', title: 'Reading order' },
     list: (window) =>
@@ -165,7 +178,9 @@ export async function readListFeed(call: CatalogCall, request: PagingQuery, read
   const shelf = await findShelf(database, call.caller, 'read_list', readListId)
   if (!shelf) refuse('not_found', `There is no read list ${readListId}, or you may not see it.`)
   return await bookFeed(call, request, {
-    ...{ id: `urn:uuid:${shelf.id}`, title: shelf.name, path: `/read-lists/${shelf.id}` },
+    id: `urn:uuid:${shelf.id}`,
+    title: shelf.name,
+    path: `/read-lists/${shelf.id}`,
     up: { path: '/read-lists', kind: 'navigation' },
     list: (window) => listReadListBooks(database, call.caller, { shelf, sort: null, ...window }),
   })
@@ -174,7 +189,10 @@ export async function readListFeed(call: CatalogCall, request: PagingQuery, read
 export async function onDeckFeed(call: CatalogCall, request: BookFeedQuery): Promise<Feed> {
   const { libraryId } = request
   return await bookFeed(call, request, {
-    ...{ id: 'urn:carrel:on-deck', title: 'On deck', path: '/on-deck', byLibrary: true },
+    id: 'urn:carrel:on-deck',
+    title: 'On deck',
+    path: '/on-deck',
+    byLibrary: true,
     list: (window) => listOnDeck(call.services.database, call.caller, { filter: { libraryId }, sort: null, ...window }),
   })
 }
@@ -182,7 +200,10 @@ export async function onDeckFeed(call: CatalogCall, request: BookFeedQuery): Pro
 export async function inProgressFeed(call: CatalogCall, request: BookFeedQuery): Promise<Feed> {
   const filter: BookFilter = { libraryId: request.libraryId, reading: 'unfinished' }
   return await bookFeed(call, request, {
-    ...{ id: 'urn:carrel:in-progress', title: 'In progress', path: '/in-progress', byLibrary: true },
+    id: 'urn:carrel:in-progress',
+    title: 'In progress',
+    path: '/in-progress',
+    byLibrary: true,
     list: (window) =>
       listBooks(call.services.database, call.caller, {
         filter,
@@ -195,7 +216,11 @@ export async function inProgressFeed(call: CatalogCall, request: BookFeedQuery):
 
 export async function recentlyAddedFeed(call: CatalogCall, request: BookFeedQuery): Promise<Feed> {
   return await bookFeed(call, request, {
-    ...{ id: 'urn:carrel:recently-added', title: 'Recently added', path: '/recently-added', byLibrary: true, byReadStatus: true },
+    id: 'urn:carrel:recently-added',
+    title: 'Recently added',
+    path: '/recently-added',
+    byLibrary: true,
+    byReadStatus: true,
     list: (window) =>
       listBooks(call.services.database, call.caller, {
         filter: filterOf(call, request),
@@ -221,7 +246,7 @@ export async function searchFeed(call: CatalogCall, request: PagingQuery & { que
     bookFeed(call, paging, { id: 'urn:carrel:search', title: 'Search', path: '/search', query, list }),
     isShown ? listSeries(database, call.caller, { filter: { search }, sort: null, offset: 0, limit: SERIES_FOUND }) : null,
   ])
-  const place: Place = { path: '/search/series', query, kind: 'navigation' }
+  const place: FeedAddress = { path: '/search/series', query, kind: 'navigation' }
   return {
     ...feed,
     groups: [

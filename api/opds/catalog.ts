@@ -1,13 +1,14 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { pageQuery, readPage } from '#api/http/pagination.ts'
-import type { Needs } from '#api/http/services.ts'
-import type { Feed, Place } from '#api/opds/feed-model.ts'
+import type { DataServices } from '#api/areas/data.ts'
+import type { PluginServices } from '#api/areas/plugins.ts'
+import { pageQuery, readPageWindow } from '#api/http/pagination.ts'
+import type { Feed, FeedAddress } from '#api/opds/feed-model.ts'
 import type { Caller } from '#core/account/caller.ts'
-import type { ListState } from '#core/catalog/list-state-query.ts'
+import type { ListState } from '#core/catalog/list-state.ts'
 import { OneOf, Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'database' | 'recommendations' | 'settings'>
+type Services = Pick<DataServices, 'database' | 'settings'> & Pick<PluginServices, 'recommendations'>
 
 /** What every feed is built from. */
 export interface CatalogCall {
@@ -54,13 +55,13 @@ export type BookFeedQuery = Static<typeof BookFeedQuery>
 
 /** The window of a list that one page of a feed shows. */
 export function windowOf({ page, pageSize }: PagingQuery): { page: number; pageSize: number; offset: number; limit: number } {
-  return readPage({ ...(page !== undefined && { page }), pageSize: Math.min(pageSize ?? PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX) })
+  return readPageWindow({ ...(page !== undefined && { page }), pageSize: Math.min(pageSize ?? PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX) })
 }
 
 /** The paging members that links to other pages keep. */
 export const sizeQuery = ({ pageSize }: PagingQuery): { pageSize: number | undefined } => ({ pageSize })
 
-export const ROOT: Place = { path: '', kind: 'navigation' }
+export const ROOT: FeedAddress = { path: '', kind: 'navigation' }
 
 /** A feed with defaults for everything that is not given. */
 export const feedOf = (feed: Pick<Feed, 'id' | 'title' | 'updated' | 'place'> & Partial<Feed>): Feed => ({

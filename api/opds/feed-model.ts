@@ -9,7 +9,7 @@ import type { AuthorRole } from '#core/fields/field.ts'
 export type FeedKind = 'navigation' | 'acquisition'
 
 /** An address of the catalog below the root of a version of the protocol. */
-export interface Place {
+export interface FeedAddress {
   /** Begins with a slash; empty for the root. */
   path: string
   /** Undefined members are left out. */
@@ -27,7 +27,7 @@ export interface NavigationEntry {
   title: string
   summary: string | null
   updated: string
-  place: Place
+  place: FeedAddress
   /** Number of entries in the target; null if unknown. */
   count: number | null
   relation?: Relation
@@ -42,7 +42,7 @@ export interface Contributor {
 }
 
 /** A book that can be acquired. */
-export interface Publication {
+export interface FeedPublication {
   /** Id of the book. */
   id: string
   title: string
@@ -80,10 +80,10 @@ export interface Publication {
 /** The first entries of another feed. */
 export interface Group {
   title: string
-  place: Place
+  place: FeedAddress
   count: number | null
   navigation: readonly NavigationEntry[]
-  publications: readonly Publication[]
+  publications: readonly FeedPublication[]
 }
 
 /** Filters or orders of a feed; exactly one is active. */
@@ -91,7 +91,7 @@ export interface FacetGroup {
   title: string
   facets: readonly {
     title: string
-    place: Place
+    place: FeedAddress
     isActive: boolean /** Null if counting would cost more than the feed itself. */
     count: number | null
   }[]
@@ -110,11 +110,11 @@ export interface Feed {
   title: string
   updated: string
   /** Its address, without the page. */
-  place: Place
+  place: FeedAddress
   /** The parent feed; null for the root. */
-  up: Place | null
+  up: FeedAddress | null
   navigation: readonly NavigationEntry[]
-  publications: readonly Publication[]
+  publications: readonly FeedPublication[]
   groups: readonly Group[]
   facets: readonly FacetGroup[]
   /** Null if it has one page only. */
@@ -124,19 +124,22 @@ export interface Feed {
 }
 
 /** The address of a place. @param root of the version of the protocol, such as `/opds/v2` */
-export function hrefOf(root: string, { path, query = {} }: Place): string {
+export function hrefOf(root: string, { path, query = {} }: FeedAddress): string {
   const given = Object.entries(query).flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, String(value)]]))
   return given.length === 0 ? root + path : `${root}${path}?${new URLSearchParams(given)}`
 }
 
 /** The same place with changed query members. */
-export const placeWith = (place: Place, query: NonNullable<Place['query']>): Place => ({ ...place, query: { ...place.query, ...query } })
+export const placeWith = (place: FeedAddress, query: NonNullable<FeedAddress['query']>): FeedAddress => ({
+  ...place,
+  query: { ...place.query, ...query },
+})
 
 /** The feed itself and its other pages, by relations of RFC 5005. */
 export function pagesOf({
   place,
   paging,
-}: Pick<Feed, 'place' | 'paging'>): { self: Place } & Partial<Record<'first' | 'previous' | 'next' | 'last', Place>> {
+}: Pick<Feed, 'place' | 'paging'>): { self: FeedAddress } & Partial<Record<'first' | 'previous' | 'next' | 'last', FeedAddress>> {
   if (paging === null) return { self: place }
   const { page, pageSize, total } = paging
   const last = Math.max(Math.ceil(total / pageSize), 1)

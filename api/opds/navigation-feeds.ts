@@ -27,17 +27,19 @@ const SECTIONS: readonly Section[] = [
   { path: '/in-progress', title: 'In progress', summary: 'Books that you are reading', kind: 'acquisition', who: 'books-read' },
   { path: '/on-deck', title: 'On deck', summary: 'The next book of each series that you read', kind: 'acquisition', who: 'books-read' },
   {
-    ...{ path: '/recently-added', title: 'Recently added', summary: 'New books, newest first', kind: 'acquisition', who: 'books-read' },
+    path: '/recently-added',
+    title: 'Recently added',
+    summary: 'New books, newest first',
+    kind: 'acquisition',
+    who: 'books-read',
     relation: 'new',
   },
   {
-    ...{
-      path: '/recommended',
-      title: 'Recommended',
-      summary: 'Series that your plugin recommends',
-      kind: 'navigation',
-      who: 'series-read',
-    },
+    path: '/recommended',
+    title: 'Recommended',
+    summary: 'Series that your plugin recommends',
+    kind: 'navigation',
+    who: 'series-read',
     relation: 'recommended',
   },
   { path: '/libraries', title: 'Libraries', summary: 'Series by library', kind: 'navigation', who: 'libraries-read' },
@@ -54,7 +56,12 @@ export async function rootFeed(call: CatalogCall): Promise<Feed> {
   const updated = latestOf([])
   const navigation = SECTIONS.filter(({ who }) => call.caller.permissions.has(who)).map(
     ({ path, kind, title, summary, relation }): NavigationEntry => ({
-      ...{ id: `urn:carrel:section:${path.slice(1)}`, title, summary, updated, place: { path, kind }, count: null },
+      id: `urn:carrel:section:${path.slice(1)}`,
+      title,
+      summary,
+      updated,
+      place: { path, kind },
+      count: null,
       ...(relation && { relation }),
     }),
   )
@@ -63,7 +70,11 @@ export async function rootFeed(call: CatalogCall): Promise<Feed> {
     : []
   const groups = lists.map(
     ({ title, place, paging, publications }): Group => ({
-      ...{ title, place: { path: place.path, kind: place.kind }, count: paging?.total ?? null, navigation: [], publications },
+      title,
+      place: { path: place.path, kind: place.kind },
+      count: paging?.total ?? null,
+      navigation: [],
+      publications,
     }),
   )
   return feedOf({ id: 'urn:carrel:root', title: call.name, updated, place: ROOT, up: null, navigation, groups })
@@ -88,17 +99,26 @@ async function listFeed<Item>(
     return { ...entry, updated: entry.updated ?? never }
   })
   return feedOf({
-    ...{ id: about.id, title: about.title, navigation, updated: latestOf(navigation), paging: { page, pageSize, total } },
+    id: about.id,
+    title: about.title,
+    navigation,
+    updated: latestOf(navigation),
+    paging: { page, pageSize, total },
     place: { path: about.path, query: sizeQuery(request), kind: 'navigation' },
   })
 }
 
 export function librariesFeed({ services, caller }: CatalogCall, request: PagingQuery): Promise<Feed> {
   return listFeed(request, {
-    ...{ id: 'urn:carrel:libraries', title: 'Libraries', path: '/libraries' },
+    id: 'urn:carrel:libraries',
+    title: 'Libraries',
+    path: '/libraries',
     list: (window) => listLibraries(services.database, caller, window),
     entry: ({ id, name, description, updatedAt, seriesCount }) => ({
-      ...{ id: `urn:uuid:${id}`, title: name, updated: updatedAt, count: seriesCount },
+      id: `urn:uuid:${id}`,
+      title: name,
+      updated: updatedAt,
+      count: seriesCount,
       summary: description ? cutText(description, SUMMARY_LENGTH_MAX) : null,
       place: { path: `/libraries/${id}`, kind: 'navigation' },
     }),
@@ -117,7 +137,10 @@ export function shelvesFeed({ services, caller }: CatalogCall, request: PagingQu
     ...about,
     list: (window) => listShelves(services.database, caller, shelf, window),
     entry: ({ id, name, summary, updatedAt, count }) => ({
-      ...{ id: `urn:uuid:${id}`, title: name, updated: updatedAt, count },
+      id: `urn:uuid:${id}`,
+      title: name,
+      updated: updatedAt,
+      count,
       summary: summary ? cutText(summary, SUMMARY_LENGTH_MAX) : null,
       place: { path: `${about.path}/${id}`, kind },
     }),
@@ -126,10 +149,16 @@ export function shelvesFeed({ services, caller }: CatalogCall, request: PagingQu
 
 export function genresFeed({ services, caller }: CatalogCall, request: PagingQuery): Promise<Feed> {
   return listFeed(request, {
-    ...{ id: 'urn:carrel:genres', title: 'Genres', path: '/genres' },
+    id: 'urn:carrel:genres',
+    title: 'Genres',
+    path: '/genres',
     list: (window) => listNames(services.database, caller, { taxonomy: 'genre', ...window }),
     entry: ({ id, name, createdAt, seriesCount }) => ({
-      ...{ id: `urn:uuid:${id}`, title: name, summary: null, updated: createdAt, count: seriesCount },
+      id: `urn:uuid:${id}`,
+      title: name,
+      summary: null,
+      updated: createdAt,
+      count: seriesCount,
       place: { path: '/series', query: { genre: name }, kind: 'navigation' },
     }),
   })
@@ -137,10 +166,16 @@ export function genresFeed({ services, caller }: CatalogCall, request: PagingQue
 
 export function publishersFeed({ services, caller }: CatalogCall, request: PagingQuery): Promise<Feed> {
   return listFeed(request, {
-    ...{ id: 'urn:carrel:publishers', title: 'Publishers', path: '/publishers' },
+    id: 'urn:carrel:publishers',
+    title: 'Publishers',
+    path: '/publishers',
     list: (window) => listSeriesWords(services.database, caller, 'publisher', window),
     entry: ({ name, seriesCount }) => ({
-      ...{ id: `urn:carrel:publisher?${new URLSearchParams({ name })}`, title: name, summary: null, updated: null, count: seriesCount },
+      id: `urn:carrel:publisher?${new URLSearchParams({ name })}`,
+      title: name,
+      summary: null,
+      updated: null,
+      count: seriesCount,
       place: { path: '/series', query: { publisher: name }, kind: 'navigation' },
     }),
   })

@@ -3,12 +3,12 @@ import {
   type Contributor,
   type FacetGroup,
   type Feed,
+  type FeedAddress,
+  type FeedPublication,
   type Group,
   hrefOf,
   type NavigationEntry,
   type Paging,
-  type Place,
-  type Publication,
   pagesOf,
   type Relation,
 } from '#api/opds/feed-model.ts'
@@ -34,7 +34,7 @@ interface Link {
 const written = (value: object, mediaType: string) => ({ bytes: Buffer.from(JSON.stringify(value)), mediaType })
 
 /** A feed and its media type. */
-export function writeFeed(feed: Feed): { bytes: Buffer; mediaType: string } {
+export function writeJsonFeed(feed: Feed): { bytes: Buffer; mediaType: string } {
   const { self, ...pages } = pagesOf(feed)
   const groups = feed.groups.filter(({ navigation, publications }) => navigation.length + publications.length > 0)
   const isEmpty = feed.navigation.length + feed.publications.length + groups.length === 0
@@ -58,14 +58,14 @@ export function writeFeed(feed: Feed): { bytes: Buffer; mediaType: string } {
 }
 
 /** The full record of a book as a document of its own. */
-export function writePublication(publication: Publication): { bytes: Buffer; mediaType: string } {
+export function writePublication(publication: FeedPublication): { bytes: Buffer; mediaType: string } {
   return written(publicationOf(publication), PUBLICATION_TYPE)
 }
 
 /** A feed must have a link, so an empty one links back to the root. */
 const NOTHING: Link = { href: OPDS2_ROOT, title: 'This list is empty. Back to the start', type: FEED_TYPE, rel: 'start' }
 
-const linkTo = (place: Place, rel: string, title?: string): Link => ({
+const linkTo = (place: FeedAddress, rel: string, title?: string): Link => ({
   rel,
   href: hrefOf(OPDS2_ROOT, place),
   type: FEED_TYPE,
@@ -102,7 +102,7 @@ function groupOf({ title, place, count, navigation, publications }: Group) {
   }
 }
 
-function publicationOf(publication: Publication) {
+function publicationOf(publication: FeedPublication) {
   const { id, title, subtitle, updated, issued, summary, publisher, subjects, series, pageCount, readingDirection, isbns } = publication
   const language = languageTag(publication.language)
   const published = issued === null ? null : dayOf(issued)
@@ -136,7 +136,7 @@ function publicationOf(publication: Publication) {
   }
 }
 
-function publicationLinks({ id, mediaType, fileBytes, hasManifest, isStreamed }: Publication): (Link & { size?: number })[] {
+function publicationLinks({ id, mediaType, fileBytes, hasManifest, isStreamed }: FeedPublication): (Link & { size?: number })[] {
   const manifestType = isStreamed && mediaType !== 'application/pdf' ? DIVINA_TYPE : WEBPUB_TYPE
   return [
     { rel: 'self', href: `${OPDS2_ROOT}/books/${id}`, type: PUBLICATION_TYPE },

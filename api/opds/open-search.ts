@@ -1,6 +1,6 @@
 import { ATOM_ROOT } from '#api/opds/addresses.ts'
 import { atomType } from '#api/opds/atom.ts'
-import { documentOf, element } from '#api/opds/xml.ts'
+import { element, xmlDocument } from '#api/opds/xml.ts'
 import { cutText } from '#core/foundation/text.ts'
 
 /** Lengths that OpenSearch 1.1 allows. */
@@ -15,7 +15,7 @@ const LONG_NAME_MAX = 48
 export function writeSearchDescription(name: string, origin: string | null): Buffer {
   const address = (kind: 'acquisition' | 'navigation', path: string) =>
     element('Url', { type: atomType(kind), template: `${origin ?? ''}${ATOM_ROOT}${path}?query={searchTerms}` })
-  return documentOf(
+  return xmlDocument(
     element('OpenSearchDescription', { xmlns: 'http://a9.com/-/spec/opensearch/1.1/' }, [
       element('ShortName', {}, [cutText(name, SHORT_NAME_MAX)]),
       element('Description', {}, ['Finds books by words in their titles, people and series.']),

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import type { Call, StreamReply } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
+import type { Call } from '#api/http/endpoint.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 import type { CoverSize } from '#api/opds/addresses.ts'
 import { pagePicture } from '#api/views/page-picture.ts'
 import { bookThumbnail } from '#api/views/thumbnail.ts'
@@ -9,7 +11,7 @@ import { checkOwner } from '#core/covers/chosen-cover-store.ts'
 import { AppError, type ErrorCode } from '#core/foundation/errors.ts'
 import { PAGE_WIDTHS } from '#core/reading/page-variant.ts'
 
-type Services = Needs<'database' | 'pageReader' | 'settings'>
+type Services = Pick<ContentServices, 'pageReader'> & Pick<DataServices, 'database' | 'settings'>
 
 /** Never `public`: a shared cache does not know who may see what. Revalidated by ETag after ten minutes. */
 const CHECKED = 'private, max-age=600'

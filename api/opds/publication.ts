@@ -1,5 +1,5 @@
-import type { Needs } from '#api/http/services.ts'
-import type { Publication } from '#api/opds/feed-model.ts'
+import type { DataServices } from '#api/areas/data.ts'
+import type { FeedPublication } from '#api/opds/feed-model.ts'
 import { FEED_PICTURES } from '#api/opds/pictures.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Book } from '#core/catalog/book.ts'
@@ -11,7 +11,7 @@ import { listNamesOf } from '#core/metadata/taxonomy-query.ts'
 import { IN_LIST, listPublicationMetadata, type PublicationMetadata, WHOLE } from '#core/reading/publication-query.ts'
 
 /** Books of a list as publications, with one more statement than the list. The caller has checked that they are visible. */
-export async function publicationsOf({ database }: Needs<'database'>, books: readonly Book[]): Promise<Publication[]> {
+export async function publicationsOf({ database }: Pick<DataServices, 'database'>, books: readonly Book[]): Promise<FeedPublication[]> {
   const known = await listPublicationMetadata(
     database,
     books.map(({ id }) => id),
@@ -21,7 +21,11 @@ export async function publicationsOf({ database }: Needs<'database'>, books: rea
 }
 
 /** The full publication of a book. @throws not_found */
-export async function getPublication({ database }: Needs<'database'>, caller: Caller, bookId: string): Promise<Publication> {
+export async function getPublication(
+  { database }: Pick<DataServices, 'database'>,
+  caller: Caller,
+  bookId: string,
+): Promise<FeedPublication> {
   const book = await getBook(database, caller, bookId)
   const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, kind: 'book', ids: [book.id] })
   const [known, genres, tags] = await Promise.all([listPublicationMetadata(database, [book.id], WHOLE), names('genre'), names('tag')])
@@ -30,7 +34,7 @@ export async function getPublication({ database }: Needs<'database'>, caller: Ca
 }
 
 /** @param known null for a book that was deleted meanwhile */
-function publicationOf(book: Book, known: PublicationMetadata | null): Publication {
+function publicationOf(book: Book, known: PublicationMetadata | null): FeedPublication {
   const { id, title, updatedAt, seriesId, seriesName, readProgress, pageCount } = book
   return {
     id,

@@ -1,12 +1,13 @@
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import type { Route } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { OPDS2_ROOT } from '#api/opds/addresses.ts'
 import { opdsMount } from '#api/opds/authentication-document.ts'
 import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
 
-type Services = Needs<'database' | 'pageReader' | 'positionLists' | 'publications' | 'settings'>
+type Services = Pick<ContentServices, 'pageReader' | 'positionLists' | 'publications'> & Pick<DataServices, 'database' | 'settings'>
 
 const REST_BOOKS = '/api/v1/books/'
 const OPDS2_BOOKS = `${OPDS2_ROOT}/books/`

@@ -1,6 +1,7 @@
 import Type from 'typebox'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { type Route, streamOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { ATOM_ROOT, AUTHENTICATION_PATH, COVER_SIZES, OPDS_ROOT, SEARCH_DESCRIPTION_PATH } from '#api/opds/addresses.ts'
 import { OPENSEARCH_TYPE } from '#api/opds/atom.ts'
 import { AUTHENTICATION_TYPE, authenticationDocument, opdsMount } from '#api/opds/authentication-document.ts'
@@ -13,7 +14,7 @@ import { BOOK_MEDIA_TYPES } from '#core/fields/book-format.ts'
 import { AnyInteger, OneOf, Uuid } from '#core/foundation/schema.ts'
 import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
-type Services = Needs<'database' | 'pageReader' | 'settings'>
+type Services = Pick<ContentServices, 'pageReader'> & Pick<DataServices, 'database' | 'settings'>
 const stream = streamOf<Services>()
 
 const tag = 'opds'
@@ -24,7 +25,7 @@ const WIDTH_MAX = 100_000
 /** What a client sends that does not expand this part of a template. */
 const WIDTH_UNKNOWN = '{maxWidth}'
 
-const readName = ({ database }: Needs<'database'>) => readFreshSetting(database, 'application.name')
+const readName = ({ database }: Pick<DataServices, 'database'>) => readFreshSetting(database, 'application.name')
 
 /** Resources that both versions of the catalog link to. They accept HTTP Basic, which the same resources of REST do not. */
 export const resourceRoutes: readonly Route<Services>[] = [

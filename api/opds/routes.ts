@@ -1,9 +1,12 @@
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
-import { type Call, type Route, type StreamReply, streamOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
+import type { PluginServices } from '#api/areas/plugins.ts'
+import { type Call, type Route, streamOf } from '#api/http/endpoint.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 import { ATOM_ROOT, OPDS2_ROOT } from '#api/opds/addresses.ts'
-import { atomType, ENTRY_TYPE, writeFeed as writeAtom, writeEntry } from '#api/opds/atom.ts'
+import { atomType, ENTRY_TYPE, writeAtomFeed, writeEntry } from '#api/opds/atom.ts'
 import { opdsMount } from '#api/opds/authentication-document.ts'
 import {
   allBooksFeed,
@@ -17,7 +20,7 @@ import {
 import { BookFeedQuery, type CatalogCall, PagingQuery, pagingQuery } from '#api/opds/catalog.ts'
 import type { Feed } from '#api/opds/feed-model.ts'
 import { genresFeed, librariesFeed, publishersFeed, rootFeed, shelvesFeed } from '#api/opds/navigation-feeds.ts'
-import { FEED_TYPE, PUBLICATION_TYPE, writeFeed as writeJson, writePublication } from '#api/opds/opds2.ts'
+import { FEED_TYPE, PUBLICATION_TYPE, writeJsonFeed, writePublication } from '#api/opds/opds2.ts'
 import { getPublication } from '#api/opds/publication.ts'
 import { readingHereRoutes } from '#api/opds/reading-routes.ts'
 import { resourceRoutes } from '#api/opds/resource-routes.ts'
@@ -29,18 +32,32 @@ import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { readSetting } from '#core/settings/chosen-setting-store.ts'
 
-type Services = Needs<'database' | 'pageReader' | 'positionLists' | 'publications' | 'recommendations' | 'settings'>
+type Services = Pick<ContentServices, 'pageReader' | 'positionLists' | 'publications'> &
+  Pick<DataServices, 'database' | 'settings'> &
+  Pick<PluginServices, 'recommendations'>
 const stream = streamOf<Services>()
 
 /** Every feed exists once per version of the protocol. */
 const VERSIONS = [
   {
-    ...{ name: 'OPDS 1.2', tag: 'opds', root: ATOM_ROOT, hasGroups: false, write: writeAtom, writeOne: writeEntry },
-    ...{ feedTypes: [atomType('navigation'), atomType('acquisition')], entryTypes: [ENTRY_TYPE] },
+    name: 'OPDS 1.2',
+    tag: 'opds',
+    root: ATOM_ROOT,
+    hasGroups: false,
+    write: writeAtomFeed,
+    writeOne: writeEntry,
+    feedTypes: [atomType('navigation'), atomType('acquisition')],
+    entryTypes: [ENTRY_TYPE],
   },
   {
-    ...{ name: 'OPDS 2.0', tag: 'opds2', root: OPDS2_ROOT, hasGroups: true, write: writeJson, writeOne: writePublication },
-    ...{ feedTypes: [FEED_TYPE], entryTypes: [PUBLICATION_TYPE] },
+    name: 'OPDS 2.0',
+    tag: 'opds2',
+    root: OPDS2_ROOT,
+    hasGroups: true,
+    write: writeJsonFeed,
+    writeOne: writePublication,
+    feedTypes: [FEED_TYPE],
+    entryTypes: [PUBLICATION_TYPE],
   },
 ] as const
 
@@ -114,59 +131,88 @@ export const opdsRoutes: readonly Route<Services>[] = [
   }),
   ...feed({ path: '/libraries', summary: 'List libraries by name', who: 'libraries-read', query: PagingQuery, build: librariesFeed }),
   ...feed({
-    ...{ path: '/libraries/:libraryId', summary: 'List the series of a library by name', who: 'series-read', query: PagingQuery },
+    path: '/libraries/:libraryId',
+    summary: 'List the series of a library by name',
+    who: 'series-read',
+    query: PagingQuery,
     params: Type.Object({ libraryId: Uuid }),
     build: (call, query, { libraryId }) => librarySeriesFeed(call, query, libraryId),
   }),
   ...feed({
-    ...{ path: '/series', summary: 'List series by name, all or those of a genre or publisher', who: 'series-read' },
-    ...{ query: SeriesFeedQuery, build: allSeriesFeed },
+    path: '/series',
+    summary: 'List series by name, all or those of a genre or publisher',
+    who: 'series-read',
+    query: SeriesFeedQuery,
+    build: allSeriesFeed,
   }),
   ...feed({
-    ...{ path: '/series/:seriesId', summary: 'List the books of a series in reading order', who: 'books-read', query: BookFeedQuery },
+    path: '/series/:seriesId',
+    summary: 'List the books of a series in reading order',
+    who: 'books-read',
+    query: BookFeedQuery,
     params: Type.Object({ seriesId: Uuid }),
     build: (call, query, { seriesId }) => seriesBooksFeed(call, query, seriesId),
   }),
   ...feed({ path: '/books', summary: 'List books by title', who: 'books-read', query: BookFeedQuery, build: allBooksFeed }),
   ...oneBook,
   ...feed({
-    ...{ path: '/collections', summary: 'List collections by name', who: 'series-read', query: PagingQuery },
+    path: '/collections',
+    summary: 'List collections by name',
+    who: 'series-read',
+    query: PagingQuery,
     build: (call, query) => shelvesFeed(call, query, 'collection'),
   }),
   ...feed({
-    ...{
-      path: '/collections/:collectionId',
-      summary: 'List the series of a collection in its order',
-      who: 'series-read',
-      query: PagingQuery,
-    },
+    path: '/collections/:collectionId',
+    summary: 'List the series of a collection in its order',
+    who: 'series-read',
+    query: PagingQuery,
     params: Type.Object({ collectionId: Uuid }),
     build: (call, query, { collectionId }) => collectionFeed(call, query, collectionId),
   }),
   ...feed({
-    ...{ path: '/read-lists', summary: 'List read lists by name', who: 'books-read', query: PagingQuery },
+    path: '/read-lists',
+    summary: 'List read lists by name',
+    who: 'books-read',
+    query: PagingQuery,
     build: (call, query) => shelvesFeed(call, query, 'read_list'),
   }),
   ...feed({
-    ...{ path: '/read-lists/:readListId', summary: 'List the books of a read list in its order', who: 'books-read', query: PagingQuery },
+    path: '/read-lists/:readListId',
+    summary: 'List the books of a read list in its order',
+    who: 'books-read',
+    query: PagingQuery,
     params: Type.Object({ readListId: Uuid }),
     build: (call, query, { readListId }) => readListFeed(call, query, readListId),
   }),
   ...feed({
-    ...{ path: '/on-deck', summary: 'List my next book of each series that I am reading', who: 'books-read' },
-    ...{ query: BookFeedQuery, build: onDeckFeed },
+    path: '/on-deck',
+    summary: 'List my next book of each series that I am reading',
+    who: 'books-read',
+    query: BookFeedQuery,
+    build: onDeckFeed,
   }),
   ...feed({
-    ...{ path: '/in-progress', summary: 'List the books that I am reading, latest first', who: 'books-read' },
-    ...{ query: BookFeedQuery, build: inProgressFeed },
+    path: '/in-progress',
+    summary: 'List the books that I am reading, latest first',
+    who: 'books-read',
+    query: BookFeedQuery,
+    build: inProgressFeed,
   }),
   ...feed({
-    ...{ path: '/recently-added', summary: 'List recently added books, newest first', who: 'books-read' },
-    ...{ query: BookFeedQuery, build: recentlyAddedFeed },
+    path: '/recently-added',
+    summary: 'List recently added books, newest first',
+    who: 'books-read',
+    query: BookFeedQuery,
+    build: recentlyAddedFeed,
   }),
   ...feed({
-    ...{ path: '/recommended', summary: 'List series of this library that a plugin recommends to me', who: 'series-read' },
-    ...{ query: PagingQuery, dependsOnMore: true, build: recommendedFeed },
+    path: '/recommended',
+    summary: 'List series of this library that a plugin recommends to me',
+    who: 'series-read',
+    query: PagingQuery,
+    dependsOnMore: true,
+    build: recommendedFeed,
   }),
   ...feed({ path: '/genres', summary: 'List genres by name', who: 'series-read', query: PagingQuery, build: genresFeed }),
   ...feed({ path: '/publishers', summary: 'List publishers by name', who: 'series-read', query: PagingQuery, build: publishersFeed }),
@@ -178,7 +224,10 @@ export const opdsRoutes: readonly Route<Services>[] = [
     build: searchFeed,
   }),
   ...feed({
-    ...{ path: '/search/series', summary: 'Search series by words, best match first', who: 'series-read' },
-    ...{ query: SearchQuery, build: seriesSearchFeed },
+    path: '/search/series',
+    summary: 'Search series by words, best match first',
+    who: 'series-read',
+    query: SearchQuery,
+    build: seriesSearchFeed,
   }),
 ]

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { StreamReply } from '#api/http/endpoint.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 
 /** 128 bits are enough to distinguish contents. */
 const ETAG_DIGITS = 22

@@ -1,5 +1,5 @@
 import { type CatalogCall, feedOf, type PagingQuery, ROOT, sizeQuery, windowOf } from '#api/opds/catalog.ts'
-import { type Feed, latestOf, type NavigationEntry, type Place } from '#api/opds/feed-model.ts'
+import { type Feed, type FeedAddress, latestOf, type NavigationEntry } from '#api/opds/feed-model.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { getLibraryName } from '#core/catalog/library-name-query.ts'
 import { readSearch } from '#core/catalog/search-query.ts'
@@ -28,8 +28,8 @@ interface SeriesList {
   title: string
   path: string
   /** Query members of the list itself. */
-  query?: Place['query']
-  up?: Place
+  query?: FeedAddress['query']
+  up?: FeedAddress
   list(window: { offset: number; limit: number }): Promise<{ items: Series[]; total: number }>
 }
 
@@ -37,7 +37,7 @@ async function seriesFeed(request: PagingQuery, { id, title, path, query, up = R
   const { page, pageSize, ...window } = windowOf(request)
   const { items, total } = await list(window)
   const navigation = items.map(seriesEntry)
-  const place: Place = { path, query: { ...query, ...sizeQuery(request) }, kind: 'navigation' }
+  const place: FeedAddress = { path, query: { ...query, ...sizeQuery(request) }, kind: 'navigation' }
   return feedOf({ id, title, place, up, updated: latestOf(navigation), navigation, paging: { page, pageSize, total } })
 }
 
@@ -55,7 +55,7 @@ export async function allSeriesFeed(call: CatalogCall, request: PagingQuery & { 
     condition: condition && compileFilter(condition, 'series', call.caller),
   }
   const title = [genre, publisher].filter((name) => name !== undefined).join(', ') || 'Series'
-  const up: Place =
+  const up: FeedAddress =
     genre !== undefined
       ? { path: '/genres', kind: 'navigation' }
       : publisher !== undefined
@@ -74,7 +74,7 @@ const namesOf = (query: Record<string, string | undefined>): [string, string][] 
 /** @throws not_found */
 export async function librarySeriesFeed(call: CatalogCall, request: PagingQuery, libraryId: string): Promise<Feed> {
   const { id, name } = await getLibraryName(call.services.database, call.caller, libraryId)
-  const up: Place = { path: '/libraries', kind: 'navigation' }
+  const up: FeedAddress = { path: '/libraries', kind: 'navigation' }
   return await seriesFeed(request, {
     id: `urn:uuid:${id}`,
     title: name,
@@ -90,12 +90,10 @@ export async function collectionFeed(call: CatalogCall, request: PagingQuery, co
   const shelf = await findShelf(database, call.caller, 'collection', collectionId)
   if (!shelf) refuse('not_found', `There is no collection ${collectionId}, or you may not see it.`)
   return await seriesFeed(request, {
-    ...{
-      id: `urn:uuid:${shelf.id}`,
-      title: shelf.name,
-      path: `/collections/${shelf.id}`,
-      up: { path: '/collections', kind: 'navigation' },
-    },
+    id: `urn:uuid:${shelf.id}`,
+    title: shelf.name,
+    path: `/collections/${shelf.id}`,
+    up: { path: '/collections', kind: 'navigation' },
     list: (window) => listCollectionSeries(database, call.caller, { shelf, sort: null, ...window }),
   })
 }
@@ -124,7 +122,9 @@ export async function recommendedFeed(call: CatalogCall, request: PagingQuery): 
   const ids = [...new Set(list?.items.flatMap(({ serviceSeriesId }) => serviceSeriesId ?? []))]
   const series = await listSeriesByIds(database, call.caller, ids)
   return await seriesFeed(request, {
-    ...{ id: 'urn:carrel:recommended', title: 'Recommended', path: '/recommended' },
+    id: 'urn:carrel:recommended',
+    title: 'Recommended',
+    path: '/recommended',
     list: async ({ offset, limit }) => ({ items: series.slice(offset, offset + limit), total: series.length }),
   })
 }

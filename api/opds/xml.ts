@@ -33,7 +33,7 @@ const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
 const ATTRIBUTE_ESCAPES: Readonly<Record<string, string>> = { ...ESCAPES, '\t': '&#9;', '\n': '&#10;' }
 
 /** Removes what XML cannot contain. */
-export function cleanText(text: string): string {
+export function xmlText(text: string): string {
   return SUSPECT.test(text) ? text.replace(FORBIDDEN, '') : text
 }
 
@@ -52,15 +52,15 @@ export function element(name: string, attributes: Attributes = {}, children: rea
 }
 
 /** A complete document in UTF-8. */
-export function documentOf(root: Markup): Buffer {
+export function xmlDocument(root: Markup): Buffer {
   return Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n${root.text}\n`)
 }
 
 function escapeText(text: string): string {
-  return PLAIN.test(text) ? text : cleanText(text).replace(/[&<>"\r]/g, (character) => ESCAPES[character] as string)
+  return PLAIN.test(text) ? text : xmlText(text).replace(/[&<>"\r]/g, (character) => ESCAPES[character] as string)
 }
 
 function escapeAttribute(text: string): string {
   if (PLAIN.test(text)) return text
-  return cleanText(text).replace(/[&<>"\r\t\n]/g, (character) => ATTRIBUTE_ESCAPES[character] as string)
+  return xmlText(text).replace(/[&<>"\r\t\n]/g, (character) => ATTRIBUTE_ESCAPES[character] as string)
 }

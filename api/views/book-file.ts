@@ -1,11 +1,11 @@
-import type { StreamReply } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
+import type { DataServices } from '#api/areas/data.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { findBookFile } from '#core/catalog/book-file.ts'
 import { findReadableBook } from '#core/catalog/readable-book-query.ts'
 
 /** The reply with the file of a book. @throws not_found, also if the file is missing */
-export async function bookFile({ database }: Needs<'database'>, caller: Caller, bookId: string): Promise<StreamReply> {
+export async function bookFile({ database }: Pick<DataServices, 'database'>, caller: Caller, bookId: string): Promise<StreamReply> {
   const file = await findBookFile(database, caller, bookId)
   return {
     kind: 'file',

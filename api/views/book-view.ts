@@ -1,6 +1,6 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { streamedList } from '#api/http/json-chunks.ts'
-import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { Book } from '#core/catalog/book.ts'
 import { fullBooks } from '#core/catalog/book-query.ts'
@@ -10,7 +10,7 @@ import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { sortParameter } from '#core/foundation/sort.ts'
 import { BookDetailMetadata, FullBookMetadata } from '#core/metadata/book-metadata-record.ts'
 
-type Services = Needs<'database' | 'settings'>
+type Services = Pick<DataServices, 'database' | 'settings'>
 
 /** A genre or a tag. */
 export const NamedShape = Noun('GenreOrTag')({
@@ -21,7 +21,7 @@ export const NamedShape = Noun('GenreOrTag')({
 })
 
 /** A book with its metadata, genres and tags. */
-export const FullBook = Noun('FullBook')({
+export const FullBookView = Noun('FullBook')({
   ...Book.properties,
   genres: Type.Array(NamedShape),
   tags: Type.Array(NamedShape),
@@ -29,10 +29,10 @@ export const FullBook = Noun('FullBook')({
 })
 
 /** A book in a list: short, or full with `full=true`. */
-export const ListedBook = Type.Union([FullBook, Book], { title: 'ListedBook' })
+export const ListedBook = Type.Union([FullBookView, Book], { title: 'ListedBook' })
 
 /** A book beside its metadata, with the people of each role as a text and as a list. */
-export const BookDetail = Noun('BookDetail')({ book: Book, metadata: BookDetailMetadata })
+export const BookDetailView = Noun('BookDetail')({ book: Book, metadata: BookDetailMetadata })
 
 /** Whether books include their metadata. */
 export const FULL = Type.Optional(Type.Boolean({ description: 'Include metadata, genres and tags.' }))

@@ -26,7 +26,10 @@ export interface ConfigSchemaShape {
 /** The fields of a configuration, in the order of its JSON Schema. */
 export function configFields({ properties = {}, required = [] }: ConfigSchemaShape): ConfigField[] {
   return Object.entries(properties).map(([key, member]) => ({
-    ...{ key, label: member.title ?? key, type: member.type ?? 'string', required: required.includes(key) },
+    key,
+    label: member.title ?? key,
+    type: member.type ?? 'string',
+    required: required.includes(key),
     description: member.description ?? null,
     ...(member.default !== undefined && { default: member.default }),
   }))

@@ -1,8 +1,8 @@
-import type { StreamReply } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 import type { Caller } from '#core/account/caller.ts'
 
-type Services = Needs<'publications'>
+type Services = Pick<ContentServices, 'publications'>
 
 export const RESOURCE_MEDIA_TYPES = [
   'application/xhtml+xml',

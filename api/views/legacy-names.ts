@@ -1,6 +1,6 @@
-import type { Needs } from '#api/http/services.ts'
+import type { DataServices } from '#api/areas/data.ts'
 
-type Deployment = Needs<'settings'>
+type Deployment = Pick<DataServices, 'settings'>
 /** Members of a full series with entries from services. */
 const NAMED_BY_SERVICE = ['externalIds', 'externalLinks', 'externalRatings'] as const
 

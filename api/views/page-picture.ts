@@ -1,11 +1,12 @@
+import type { ContentServices } from '#api/areas/content.ts'
 import { chooseType } from '#api/http/accept.ts'
-import type { Call, StreamReply } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
+import type { Call } from '#api/http/endpoint.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { PageFormat, PreferFormat } from '#core/reading/page-variant.ts'
 import type { BookPageRequest, FoundPage } from '#core/reading/read-page.ts'
 
-type Services = Needs<'pageReader'>
+type Services = Pick<ContentServices, 'pageReader'>
 
 /** The media types of pages in every interface. Pages are sent in their own format unless another is requested. */
 export const PAGE_MEDIA_TYPES = [

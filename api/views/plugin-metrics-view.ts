@@ -141,7 +141,7 @@ export function pluginMetricsView(
 }
 
 /** Totals of all plugins. */
-export function summaryOf(plugins: readonly ReturnType<typeof pluginMetricsView>[]) {
+export function pluginsSummary(plugins: readonly ReturnType<typeof pluginMetricsView>[]) {
   const count = (...statuses: HealthStatus[]) => plugins.filter(({ healthStatus }) => statuses.includes(healthStatus)).length
   const sum = (of: (plugin: ReturnType<typeof pluginMetricsView>) => number) => plugins.reduce((total, plugin) => total + of(plugin), 0)
   return {

@@ -1,10 +1,10 @@
-import type { Needs } from '#api/http/services.ts'
+import type { PluginServices } from '#api/areas/plugins.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { COVER, type FieldPreview } from '#core/matching/proposal.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 
 interface Call {
-  services: Needs<'pluginPictures'>
+  services: Pick<PluginServices, 'pluginPictures'>
   caller: Caller
 }
 
@@ -25,7 +25,7 @@ export const withPictureAddresses = <Answer>({ services, caller }: Call, plugin:
 
 /** The fields of a proposal, with the address of its cover for the caller; the server finds its own again when it applies the proposal. */
 export async function withPictures(
-  call: Call & { services: Needs<'plugins'> },
+  call: Call & { services: Pick<PluginServices, 'plugins'> },
   pluginId: string,
   fields: readonly FieldPreview[],
 ): Promise<FieldPreview[]> {

@@ -59,9 +59,19 @@ export function pluginReviewView(
   stored: { id: string; rolledBackAt: Date | null; revoked: string | null },
 ) {
   return {
-    ...{ pluginId: id, name: key, version, sha256, running: stored.id === runningVersionId, waitsFor, record, recordHash, differences },
+    pluginId: id,
+    name: key,
+    version,
+    sha256,
+    running: stored.id === runningVersionId,
+    waitsFor,
+    record,
+    recordHash,
+    differences,
     agreed: agreed && {
-      ...{ sha256: agreed.sha256, recordHash: agreed.recordHash, userId: agreed.userId },
+      sha256: agreed.sha256,
+      recordHash: agreed.recordHash,
+      userId: agreed.userId,
       consentedAt: agreed.consentedAt?.toISOString() ?? null,
       beforeRecords: agreed.consentedAt === null,
     },

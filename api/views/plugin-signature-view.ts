@@ -23,7 +23,7 @@ export const CONFIRMED_ORIGIN = {
   ),
 }
 
-export const PluginSignature = Noun('PluginSignature')({
+export const PluginSignatureView = Noun('PluginSignature')({
   signedBy: Type.Array(Fingerprint, { description: 'The keys that signed the package; empty if it is not signed.' }),
   signedBefore: Type.Array(Fingerprint, { description: 'The keys that could sign it until now; empty for a first version.' }),
   mayFollow: Type.Array(Fingerprint, { description: 'The keys that may sign the next version.' }),

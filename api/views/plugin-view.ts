@@ -1,5 +1,6 @@
 import Type from 'typebox'
-import type { Needs } from '#api/http/services.ts'
+import type { DataServices } from '#api/areas/data.ts'
+import type { PluginServices } from '#api/areas/plugins.ts'
 import { withConfigFields } from '#api/views/config-fields.ts'
 import { GivenCondition } from '#core/conditions/condition-schema.ts'
 import { TitleRules } from '#core/conditions/title-rules.ts'
@@ -12,13 +13,13 @@ import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { withoutSecrets } from '#plugins/packages/plugin-config.ts'
 
-type Services = Needs<'database' | 'plugins'>
+type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins'>
 
 const Count = Type.Integer({ minimum: 0 })
 const Text = Nullable(Type.String())
 
 /** The permissions that a version requests or has. */
-export const Granted = Type.Object(
+export const GrantedView = Type.Object(
   {
     network: Type.Array(Type.Object({ host: Type.String(), methods: Type.Array(Type.String()), reason: Type.String() })),
     networkFromConfig: Type.Array(Type.String(), { description: 'Configuration members with addresses of further hosts.' }),
@@ -161,8 +162,8 @@ export const Plugin = Type.Object(
     lastFailureAt: Nullable(Timestamp),
     lastSuccessAt: Nullable(Timestamp),
     methods: Type.Array(Type.String(), { description: 'Functions of the plugin, such as metadata.series.search.' }),
-    asksFor: Granted,
-    granted: Nullable(Granted),
+    asksFor: GrantedView,
+    granted: Nullable(GrantedView),
     permissions: Type.Array(Type.String(), { description: 'The granted library scopes.' }),
     scopes: Type.Array(Type.String(), { description: 'Pages that offer its actions, as in /plugins/actions.' }),
     config: Type.Record(Type.String(), Type.Unknown()),

@@ -1,5 +1,6 @@
-import type { Call, StreamReply } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { Call } from '#api/http/endpoint.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 import { POSITIONS_TYPE, type PublicationAddresses } from '#core/reading/web-publication.ts'
 
 /** The list changes only with the file, but whether the caller may see the book is checked every time. */
@@ -10,7 +11,7 @@ const CHECKED = 'private, no-cache'
  * @throws the errors of `getPositions`
  */
 export async function positionsReply(
-  { services, caller, signal }: Pick<Call<Needs<'positionLists'>>, 'services' | 'caller' | 'signal'>,
+  { services, caller, signal }: Pick<Call<Pick<ContentServices, 'positionLists'>>, 'services' | 'caller' | 'signal'>,
   bookId: string,
   addresses: PublicationAddresses,
 ): Promise<StreamReply> {

@@ -1,9 +1,9 @@
+import type { ContentServices } from '#api/areas/content.ts'
 import type { Call } from '#api/http/endpoint.ts'
-import type { ArchiveReply } from '#api/http/send-archive.ts'
-import type { Needs } from '#api/http/services.ts'
+import type { ArchiveReply } from '#api/http/reply.ts'
 import type { SeriesDownloads } from '#core/reading/download-series.ts'
 
-type Services = Needs<'seriesDownloads'>
+type Services = Pick<ContentServices, 'seriesDownloads'>
 
 /** The reply with all files of a series. @throws the errors of `SeriesDownloads.open` */
 export async function seriesArchive(call: Call<Services>, seriesId: string): Promise<ArchiveReply> {

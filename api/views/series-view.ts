@@ -1,6 +1,6 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { streamedList } from '#api/http/json-chunks.ts'
-import type { Needs } from '#api/http/services.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { FullSeries } from '#core/catalog/full-series.ts'
@@ -11,7 +11,7 @@ import { FULL_AT_ONCE } from '#core/fields/limits.ts'
 import { described, Uuid } from '#core/foundation/schema.ts'
 import { sortParameter } from '#core/foundation/sort.ts'
 
-type Services = Needs<'database' | 'settings'>
+type Services = Pick<DataServices, 'database' | 'settings'>
 
 /** A series in a list: short, or full with `full=true`. */
 export const ListedSeries = Type.Union([FullSeries, Series], { title: 'ListedSeries' })

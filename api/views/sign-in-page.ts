@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { StreamReply } from '#api/http/endpoint.ts'
 import { HTML_STYLE, htmlText } from '#api/http/html.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 
 /** Notifies the page that opened the window, if it has our origin, and closes the window. */
 const SCRIPT = `if(window.opener)window.opener.postMessage({type:'carrel-sign-in',connected:true},location.origin);window.close()`

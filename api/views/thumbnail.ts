@@ -1,13 +1,13 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { etagOf } from '#api/http/conditional.ts'
-import type { StreamReply } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
+import type { StreamReply } from '#api/http/reply.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { type FoundCover, findBookThumbnail, findSeriesThumbnail } from '#core/catalog/cover-choice.ts'
 import { PLACEHOLDER_COVER } from '#core/covers/placeholder.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-type Services = Needs<'database' | 'settings'>
+type Services = Pick<DataServices, 'database' | 'settings'>
 
 /** Query members of every thumbnail; spread them into the query schema of the route. */
 export const thumbnailQuery = {

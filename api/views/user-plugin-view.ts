@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Needs } from '#api/http/services.ts'
+import type { PluginServices } from '#api/areas/plugins.ts'
 import { ConfigField, type ConfigSchemaShape, configFields } from '#api/views/config-fields.ts'
 import { RecordDifference } from '#api/views/plugin-review-view.ts'
 import { capabilitiesView } from '#api/views/plugin-view.ts'
@@ -10,8 +10,6 @@ import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import type { OfferedPlugin, OwnPlugin } from '#plugins/host/user-plugins.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { withoutSecrets } from '#plugins/packages/plugin-config.ts'
-
-type Services = Needs<'plugins'>
 
 const Text = Nullable(Type.String())
 
@@ -46,7 +44,7 @@ const Agreed = Type.Object(
   },
   { title: 'UserPluginAgreement' },
 )
-export const UserPlugin = Type.Object(
+export const UserPluginView = Type.Object(
   {
     id: Uuid,
     pluginId: Uuid,
@@ -85,7 +83,7 @@ export const UserPlugin = Type.Object(
   },
   { title: 'UserPlugin' },
 )
-export const AvailablePlugin = Type.Object(
+export const AvailablePluginView = Type.Object(
   {
     pluginId: Uuid,
     name: Type.String(),
@@ -120,7 +118,7 @@ const consentView = ({ sha256, record }: OfferedPlugin['consent']) => ({
 })
 
 export function userPluginView(
-  plugins: Services['plugins'],
+  plugins: PluginServices['plugins'],
   { own, plugin, authStatus, signInReady, secretsSet, consent, pause }: OwnPlugin,
 ) {
   const { manifest } = plugin

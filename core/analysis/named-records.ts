@@ -2,8 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { findLibraryRow } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
-import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
+import { listVisibleIds } from '#core/metadata/visible-records-query.ts'
 
 /** Checks the ids in a request for tasks: if one is unknown or hidden, no task is added. */
 
@@ -14,7 +13,7 @@ export async function getVisible(
   { kind, ids }: { kind: 'book' | 'series'; ids: readonly string[] },
 ): Promise<string[]> {
   const given = [...new Set(ids.map((id) => id.toLowerCase()))].sort()
-  const visible = await (kind === 'book' ? listVisibleBookIds : listVisibleSeriesIds)(database, caller, given)
+  const visible = await listVisibleIds(database, caller, kind, given)
   const missing = given.find((id) => !visible.has(id))
   if (missing) refuse('not_found', `There is no ${kind} ${missing}, or you may not see it. Nothing was queued.`)
   return given

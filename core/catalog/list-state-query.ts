@@ -1,22 +1,11 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { NO_USER } from '#core/account/visibility.ts'
+import type { ListState } from '#core/catalog/list-state.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { currentScope, runBeside } from '#core/database/statement-scope.ts'
 import { addUpKeptNumbers } from '#core/paging/kept-number-store.ts'
-
-/** What lists of a caller depend on, all of one moment. See migrations/baseline/numbers.ts. */
-export interface ListState {
-  /** How often the catalog was changed: while it is the same, so are all lists, except for what belongs to the caller. */
-  catalog: string
-  /** How often what belongs to the caller was changed: progress, wanted series and ratings. */
-  own: string
-  /** How often ratings of any user were changed, on which averages depend. */
-  averages: string
-  /** The caller's grants in one text, equal for callers who see the same series; empty for those who see all, `NO_USER` for those who are not active users. */
-  grants: string
-}
 
 /** To add up more of them costs each request more than their removal costs once. */
 const DIFFERENCES_MAX = 200

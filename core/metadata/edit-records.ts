@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
 import { announceRecords } from '#core/events/event-store.ts'
 import type { Kind } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -10,6 +11,7 @@ import { lockRecords, readLocks, storeLocks, touchRecords } from '#core/metadata
 import type { SetName } from '#core/metadata/metadata-set.ts'
 import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
 import { readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
+import { listVisibleIds } from '#core/metadata/visible-records-query.ts'
 
 /** The result of a call for one record. */
 export interface RecordOutcome {
@@ -22,15 +24,15 @@ const EDITED_AT_ONCE = 20
 
 export const isChanged = ({ result }: Outcome): boolean => result === 'set' || result === 'cleared'
 
+/** The records of a change; only those that the caller may see count. */
 interface Edit {
+  caller: Caller
   kind: Kind
   ids: readonly string[]
-  listVisible: (trx: Knex, ids: readonly string[]) => Promise<Set<string>>
 }
 
 /**
  * Changes the metadata of many records in one transaction: of all of them or, if one is unknown or hidden, of none.
- * @param edit.listVisible returns those of the ids that the caller may see
  * @param edit.sets the sets to read for the change
  * @throws not_found with the first missing id
  */
@@ -115,8 +117,8 @@ async function inSlices(
 }
 
 /** Locks the records for the transaction, all before the first change and always in the same order. @throws not_found */
-async function lockVisible(trx: Knex, { kind, listVisible }: Pick<Edit, 'kind' | 'listVisible'>, ids: readonly string[]): Promise<void> {
-  const visible = await listVisible(trx, ids)
+async function lockVisible(trx: Knex, { caller, kind }: Edit, ids: readonly string[]): Promise<void> {
+  const visible = await listVisibleIds(trx, caller, kind, ids)
   for (const id of ids) if (!visible.has(id)) refuseMissing(kind, id)
   await lockRecords(trx, kind, ids)
   await checkExpectedVersion(trx, kind, ids)
@@ -149,30 +151,6 @@ export async function editLocks(
     )
     return given.map((id) => ({ id, outcomes: [] }))
   })
-}
-
-/** Every name that clients use for a lock: for `summary` also `summaryLock`, for a list of objects (`authors`) also `authorsJson` and `authorsJsonLock`. */
-const lockSpellings = (name: string): string[] => [`${name}Lock`, name, `${name}JsonLock`, `${name}Json`]
-
-/**
- * Applies changes to locks; returns the new ones.
- * @param changes by the names that `lockName` returns, or by other spellings, which count if that name is absent. Locks that are absent or null stay; members
- * that are not locks are ignored
- */
-export function changedLocks(
-  locks: ReadonlySet<string>,
-  names: readonly string[],
-  lockName: (name: string) => string,
-  changes: Readonly<Record<string, unknown>>,
-): Set<string> {
-  const kept = new Set(locks)
-  for (const name of names) {
-    const spellings = [lockName(name), ...lockSpellings(name)]
-    const locked = spellings.map((spelling) => changes[spelling]).find((change) => typeof change === 'boolean')
-    if (locked === true) kept.add(name)
-    else if (locked === false) kept.delete(name)
-  }
-  return kept
 }
 
 const refuseMissing = (kind: Kind, id: string): never =>

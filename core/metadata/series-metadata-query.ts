@@ -1,33 +1,9 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { visibleTo } from '#core/account/visibility.ts'
-import type { ValuesOf } from '#core/fields/record-kind.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { type EntryTable, listEntries } from '#core/metadata/entry-query.ts'
-import { readRecords, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
+import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { type SeriesFields, type SeriesSets, seriesFieldsOf, seriesLocksOf } from '#core/metadata/series-metadata-record.ts'
 import { listNamesOf } from '#core/metadata/taxonomy-query.ts'
-
-/** Those of the ids that belong to series which the caller may see. */
-export async function listVisibleSeriesIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Set<string>> {
-  const rows = await database('series')
-    .whereRaw('series.id = ANY(CAST(? AS uuid[]))', [[...ids]])
-    .modify(visibleTo(caller, 'series.id'))
-    .pluck('series.id')
-  return new Set(rows)
-}
-
-/** The id in the spelling of the database. @throws not_found for a hidden or unknown series */
-export async function checkSeries(database: Knex, caller: Caller, seriesId: string): Promise<string> {
-  const [id] = await listVisibleSeriesIds(database, caller, [seriesId])
-  return id ?? refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
-}
-
-/** The metadata of one series. @throws not_found */
-export async function getSeriesRecord(database: Knex, caller: Caller, seriesId: string): Promise<StoredRecord<ValuesOf['series']>> {
-  const id = await checkSeries(database, caller, seriesId)
-  return (await readRecords(database, 'series', [id])).get(id) ?? refuse('not_found', `There is no series ${seriesId}.`)
-}
 
 /**
  * The fields and sets of series, with seven statements. The caller must have checked that they are visible.

@@ -7,6 +7,7 @@ import { fileTime } from '#core/foundation/column-number.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
 import { safeFileName, uniqueFileNames } from '#core/reading/archive-names.ts'
+import type { ArchivedFile } from '#core/reading/archived-file.ts'
 
 export const DOWNLOAD_LIMITS = {
   /** Weekly magazines of forty years; larger series are copied by other means. */
@@ -22,20 +23,6 @@ export const DOWNLOAD_LIMITS = {
 const LOOK_STEP = 50
 /** The pause before a retry. */
 const RETRY_SECONDS = 30
-
-/** A file that goes into an archive, as its record describes it. */
-export interface ArchivedFile {
-  /** In the archive: safe, and unlike all others. */
-  name: string
-  /** Absolute; after links are resolved, the file must be inside `inside`. */
-  path: string
-  inside: string
-  bytes: number
-  /** Nanoseconds since the epoch, decimal. */
-  mtimeNs: string
-  /** Whether the file may still be sent, checked immediately before: a download takes hours, and permissions may change meanwhile. */
-  isAllowed: () => Promise<boolean>
-}
 
 /** The files of a series for an archive. */
 interface SeriesDownload {

@@ -4,7 +4,7 @@ import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/l
 import { deleteMarkedBooks, findLibraryRow, type LongMissed } from '#core/catalog/library-store.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { checkSeries } from '#core/metadata/series-metadata-query.ts'
+import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import type { TaskAdder } from '#core/tasks/task.ts'
 
 interface Dependencies {
@@ -48,7 +48,7 @@ async function checkLibrary(database: Knex, libraryId: string): Promise<void> {
 
 /** The same for one series, at a user's request; returns how many books were purged. @throws not_found */
 export async function purgeDeletedOfSeries({ database, dataFolder }: Dependencies, caller: Caller, seriesId: string): Promise<number> {
-  const id = await checkSeries(database, caller, seriesId)
+  const id = await checkVisible(database, caller, 'series', seriesId)
   const purged = await deleteAll(database, { seriesId: id }, {})
   if (purged > 0) await deleteSeriesWhenEmpty(database, id)
   await clearCoverOrphans({ database, dataFolder })

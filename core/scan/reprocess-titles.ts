@@ -10,7 +10,7 @@ import { applyChange, isSameContent, type MetadataState } from '#core/metadata/a
 import { lockRecords } from '#core/metadata/metadata-record-store.ts'
 import { loadStates, readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
-import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
+import { listVisibleIds } from '#core/metadata/visible-records-query.ts'
 import { titleOfPlace } from '#core/scan/group-series.ts'
 import { listPlaces, listSeriesOfLibrary, listVisibleSeriesOfLibrary, type TitledPlace } from '#core/scan/title-store.ts'
 import type { TaskAdder, TaskHandler, TaskQueue } from '#core/tasks/task.ts'
@@ -178,7 +178,7 @@ export async function refreshFolderTitles(
   caller: Caller,
   seriesIds: readonly string[],
 ): Promise<void> {
-  const visible = await listVisibleSeriesIds(database, caller, seriesIds)
+  const visible = await listVisibleIds(database, caller, 'series', seriesIds)
   // One of the series is hidden or unknown, so the change that follows is refused completely.
   if (visible.size < new Set(seriesIds).size) return
   const titles = await titlesOf(rules, await listPlaces(database, [...visible]))

@@ -9,7 +9,7 @@ import type { Route } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
 import { komgaRefusedRoutes } from '#api/komga/refused-routes.ts'
 import { routes } from '#api/routes.ts'
-import { openServer } from '#api/server.ts'
+import { Server } from '#api/server.ts'
 import { coverPath } from '#core/covers/cover.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openEgress } from '#plugins/network/egress.ts'
@@ -229,7 +229,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   const egress = openEgress((await openRepositoryServer(t, index)).way)
   const settings = testSettings({ dataFolder: folder })
   const { services, close } = await openComposition({ settings, log: silentLog, database, passwordCost: TEST_PASSWORD_COST, egress })
-  const server = openServer(services)
+  const server = new Server(services)
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {
     await server.close({ deadlineMs: 500 })

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { STATUS_OF_KIND } from '#api/http/errors.ts'
-import { openServer } from '#api/server.ts'
+import { Server } from '#api/server.ts'
 import { ERRORS } from '#core/foundation/errors.ts'
 import { endpoint, stream, waitRoute } from '#test/support/route.ts'
 import { get, openTestServer } from '#test/support/server.ts'
@@ -58,7 +58,7 @@ t.test('a request that never ends is cut at the deadline, and told so by its sig
 
 t.test('building, listening and a port that is taken', async (t) => {
   const { services, port } = await openTestServer(t, { routes, admin: false })
-  const second = openServer(services, { routes })
+  const second = new Server(services, { routes })
   await t.rejects(second.listen({ host: '127.0.0.1', port }), { code: 'EADDRINUSE' })
   const six = await second.listen({ host: '::1', port: 0 }).catch((error: NodeJS.ErrnoException) => error.code)
   if (typeof six === 'object') {
@@ -69,7 +69,7 @@ t.test('building, listening and a port that is taken', async (t) => {
   const cookieOnPost = [
     endpoint({ method: 'POST', path: '/x', summary: '', tag: '', allow: { who: 'user', cookie: true }, run: async () => undefined }),
   ]
-  t.throws(() => openServer(services, { routes: cookieOnPost }), /cookie is only for GET/)
+  t.throws(() => new Server(services, { routes: cookieOnPost }), /cookie is only for GET/)
 })
 
 t.test('a connection may be silent for as long as the slowest page may take', async (t) => {

@@ -37,7 +37,7 @@ export const ORDER: Record<string, readonly string[]> = {
   workers: ['', 'images', 'metadata', 'formats', 'pool'],
   plugins: ['logs', 'packages', 'consent', 'runtime', 'network', 'credentials', 'repositories', 'templates', 'host', 'devkit', 'bundled'],
   // The folder itself has the list of routes, the server and the composition root. The command line starts the server, and `main.ts` the command line.
-  api: ['http', 'views', 'docs', 'rest', 'events', 'opds', 'komga', 'koreader', '', 'cli', 'main'],
+  api: ['areas', 'http', 'views', 'docs', 'rest', 'events', 'opds', 'komga', 'koreader', '', 'cli', 'main'],
 }
 /** Programs that a person or a script starts. */
 const PROGRAMS = /^api\/(main|openapi-write|readme-write)\.ts$/
@@ -209,6 +209,19 @@ export function findCycles(files: readonly SourceFile[]): string[][] {
   }
   for (const path of targets.keys()) visit(path, [])
   return cycles
+}
+
+/** A file and all that it imports, directly or not, types included. */
+export function reachable(files: readonly SourceFile[], from: string): string[] {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const reached = new Set([from])
+  for (const path of reached) {
+    for (const imported of importsOf(byPath.get(path) as SourceFile)) {
+      const target = targetOf(imported)
+      if (target !== null && byPath.has(target)) reached.add(target)
+    }
+  }
+  return [...reached]
 }
 
 /** Every violation of the rules on layout, names and the direction of imports, as a sentence. */

@@ -1,6 +1,6 @@
 import { CommandProblem } from '#api/cli/command.ts'
 import { findCommand } from '#api/cli/commands.ts'
-import { openTerminal } from '#api/cli/terminal.ts'
+import { Terminal } from '#api/cli/terminal.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
 import { FolderInUse } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
@@ -21,7 +21,7 @@ export async function runInProcess(
   { env = {}, cwd = '/' }: { env?: Record<string, string>; cwd?: string } = {},
 ): Promise<{ code: number; output: string }> {
   let output = ''
-  const out = openTerminal({ write: (text: string) => (output += text) })
+  const out = new Terminal({ write: (text: string) => (output += text) })
   try {
     const { command, rest } = findCommand(args)
     if (command === null || !('run' in command)) throw new CommandProblem(`${args.join(' ')} is a request for help.`)

@@ -5,7 +5,7 @@ import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import { openComposition } from '#api/compose.ts'
 import type { Services } from '#api/http/services.ts'
-import { openServer } from '#api/server.ts'
+import { Server } from '#api/server.ts'
 import type { Role } from '#core/account/permission.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
@@ -39,7 +39,7 @@ export async function openNode(t: Test, { database, folder, jobs }: { database: 
     database,
     passwordCost: TEST_PASSWORD_COST,
   })
-  const server = openServer(services)
+  const server = new Server(services)
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {
     await server.close({ deadlineMs: 500 })

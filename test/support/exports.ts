@@ -20,6 +20,9 @@ function targetOf(from: string, specifier: string): string {
   return specifier.startsWith('.') ? posix.normalize(posix.join(dirname(from), specifier)) : specifier
 }
 
+/** What a file itself exports. */
+export const declaredNames = ({ text }: SourceFile): string[] => [...text.matchAll(DECLARED)].map(([, name = '']) => name)
+
 /** Exports that no other file imports, as `file: name`. Needs no parser, because in formatted code imports and exports begin a line. */
 export function findUnusedExports(files: readonly SourceFile[]): string[] {
   const used = new Set<string>()
@@ -29,11 +32,11 @@ export function findUnusedExports(files: readonly SourceFile[]): string[] {
       for (const name of namesIn(list, 0)) used.add(`${targetOf(path, specifier)}: ${name}`)
     for (const [, static_, dynamic] of text.matchAll(WHOLE)) wholes.push({ target: targetOf(path, static_ ?? dynamic ?? ''), text })
   }
-  return files.flatMap(({ path, text }) => {
-    const declared = [...text.matchAll(DECLARED)].map(([, name = '']) => name)
+  return files.flatMap((file) => {
+    const { path, text } = file
     const listed = [...text.matchAll(LISTED)].flatMap(([, list = '']) => namesIn(list, -1))
     const readers = wholes.filter(({ target }) => target === path)
     const isUsed = (name: string) => used.has(`${path}: ${name}`) || readers.some((reader) => new RegExp(`\\b${name}\\b`).test(reader.text))
-    return [...declared, ...listed].filter((name) => !isUsed(name)).map((name) => `${path}: ${name}`)
+    return [...declaredNames(file), ...listed].filter((name) => !isUsed(name)).map((name) => `${path}: ${name}`)
   })
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
 import { openComposition } from '#api/compose.ts'
-import { openServer } from '#api/server.ts'
+import { Server } from '#api/server.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
@@ -74,7 +74,7 @@ async function openHere(t: Test, { dataFolder, library }: { dataFolder: string; 
     database,
     passwordCost: TEST_PASSWORD_COST,
   })
-  const server = openServer(services)
+  const server = new Server(services)
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {
     await server.close({ deadlineMs: 500 })

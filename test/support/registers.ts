@@ -7,7 +7,7 @@ const ALLOWED = new Set([
   ...['core/tasks/task-lane.ts: #workers', 'core/tasks/task-runner.ts: #handedBack'],
   ...['core/tasks/task-announcer.ts: tasks', 'core/tasks/task-announcer.ts: analyses'],
   // They end with the document, comparison or package that is being read or made.
-  ...['schemas', 'headers', 'responses'].map((name) => `api/docs/openapi-components.ts: ${name}`),
+  ...['#schemas', '#headers', '#responses'].map((name) => `api/docs/openapi-components.ts: ${name}`),
   ...['core/matching/title-likeness.ts: numbers', 'plugins/packages/bundled-plugins.ts: files'],
   ...['workers/metadata/opf-metadata.ts: byName', 'workers/metadata/opf-metadata.ts: refining'],
 ])

@@ -5,7 +5,7 @@ import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import type { Route } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
-import { openServer, type Server, type ServerOptions } from '#api/server.ts'
+import { Server, type ServerOptions } from '#api/server.ts'
 import { type Accounts, openAccounts } from '#core/account/accounts.ts'
 import type { PasswordCost } from '#core/account/password.ts'
 import { type Log, silentLog } from '#core/foundation/log.ts'
@@ -119,7 +119,7 @@ export async function openTestServer(
     },
   }) as Services
   const admin = options.admin === false ? null : await accounts.initialize(ADMIN)
-  const server = openServer(services, { ...options.server, ...(options.routes && { routes: options.routes }) })
+  const server = new Server(services, { ...options.server, ...(options.routes && { routes: options.routes }) })
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   const port = Number(new URL(url).port)
   t.teardown(async () => {

@@ -1,17 +1,18 @@
 import Type from 'typebox'
+import type { AccountServices } from '#api/areas/account.ts'
 import { endpointOf, madeAt, type Route } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import type { Needs } from '#api/http/services.ts'
+import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import { ApiKey, ApiKeyEdit, NewApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'accounts'>
+type Services = AccountServices
 const endpoint = endpointOf<Services>()
 
 const params = Type.Object({ apiKeyId: Uuid })
 
 export const apiKeyRoutes: Route<Services>[] = [
   endpoint({
+    name: 'listApiKeys',
     method: 'GET',
     path: '/api/v1/api-keys',
     summary: 'List my API keys, oldest first',
@@ -20,12 +21,13 @@ export const apiKeyRoutes: Route<Services>[] = [
     query: Type.Object(pageQuery),
     reply: Paginated(ApiKey),
     run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPage(query)
+      const { page, pageSize, offset, limit } = readPageWindow(query)
       const { total, keys } = await call.services.accounts.listApiKeys(call.caller, { offset, limit })
       return paginate({ call, page, pageSize, total, data: keys })
     },
   }),
   endpoint({
+    name: 'createApiKey',
     method: 'POST',
     path: '/api/v1/api-keys',
     summary: 'Create an API key; at most 50 per user. Only this answer shows the key itself',
@@ -37,6 +39,7 @@ export const apiKeyRoutes: Route<Services>[] = [
     run: async (call, { body }) => madeAt(call, '/api/v1/api-keys', await call.services.accounts.createApiKey(body, call.caller)),
   }),
   endpoint({
+    name: 'getApiKey',
     method: 'GET',
     path: '/api/v1/api-keys/:apiKeyId',
     summary: 'Get an API key: mine or, with users-read, that of any user',
@@ -47,6 +50,7 @@ export const apiKeyRoutes: Route<Services>[] = [
     run: (call, { params }) => call.services.accounts.getApiKey(params.apiKeyId, call.caller),
   }),
   endpoint({
+    name: 'patchApiKey',
     method: 'PATCH',
     path: '/api/v1/api-keys/:apiKeyId',
     summary: 'Change an API key: mine or, with users-write, that of a user with no more permissions than me',
@@ -58,6 +62,7 @@ export const apiKeyRoutes: Route<Services>[] = [
     run: (call, { params, body }) => call.services.accounts.editApiKey(params.apiKeyId, body, call.caller),
   }),
   endpoint({
+    name: 'deleteApiKey',
     method: 'DELETE',
     path: '/api/v1/api-keys/:apiKeyId',
     summary: 'Delete an API key: mine or, with users-delete, that of a user with no more permissions than me. It stops working at once',
@@ -67,7 +72,6 @@ export const apiKeyRoutes: Route<Services>[] = [
     params,
     run: async (call, { params }) => {
       await call.services.accounts.removeApiKey(params.apiKeyId, call.caller)
-      return undefined
     },
   }),
 ]

@@ -1,19 +1,20 @@
 import Type from 'typebox'
+import type { AccountServices } from '#api/areas/account.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { authCookie, DEVICE_COOKIE, deviceCookie } from '#api/http/authentication.ts'
 import { type Call, endpointOf, type Route } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
 import { SignedIn } from '#core/account/sign-in.ts'
 import { UserDetail, UserInfo, userInfo } from '#core/account/user.ts'
 import { Noun, Secret } from '#core/foundation/schema.ts'
 
-type Services = Needs<'accounts' | 'settings'>
+type Services = AccountServices & Pick<DataServices, 'settings'>
 const endpoint = endpointOf<Services>()
 
 const Message = Noun('Message')({ message: Type.String() })
 
 /** Sets the cookie of a signed-in client, and returns its tokens. */
-export function withCookie<T extends SignedIn>(call: Pick<Call<Needs<'settings'>>, 'services' | 'setHeader'>, signedIn: T): T {
+export function withCookie<T extends SignedIn>(call: Pick<Call<Pick<DataServices, 'settings'>>, 'services' | 'setHeader'>, signedIn: T): T {
   const { cookieSecure } = call.services.settings
   call.setHeader('Set-Cookie', authCookie(signedIn.accessToken, { maxAgeSeconds: signedIn.expiresIn, secure: cookieSecure }))
   return signedIn
@@ -21,6 +22,7 @@ export function withCookie<T extends SignedIn>(call: Pick<Call<Needs<'settings'>
 
 export const authRoutes: Route<Services>[] = [
   endpoint({
+    name: 'login',
     method: 'POST',
     path: '/api/v1/auth/login',
     changes: 'sessions',
@@ -43,6 +45,7 @@ export const authRoutes: Route<Services>[] = [
     },
   }),
   endpoint({
+    name: 'refreshTokens',
     method: 'POST',
     path: '/api/v1/auth/refresh',
     changes: 'sessions',
@@ -55,6 +58,7 @@ export const authRoutes: Route<Services>[] = [
     run: async (call, { body }) => withCookie(call, await call.services.accounts.refresh(body.refreshToken)),
   }),
   endpoint({
+    name: 'logout',
     method: 'POST',
     path: '/api/v1/auth/logout',
     changes: 'sessions',
@@ -70,6 +74,7 @@ export const authRoutes: Route<Services>[] = [
     },
   }),
   endpoint({
+    name: 'getMe',
     method: 'GET',
     path: '/api/v1/auth/me',
     summary: 'Get the signed-in user and the permissions of this credential',
@@ -83,6 +88,7 @@ export const authRoutes: Route<Services>[] = [
     },
   }),
   endpoint({
+    name: 'getMyUser',
     method: 'GET',
     path: '/api/v1/user',
     summary: 'Get the signed-in user with their sharing tags',

@@ -1,13 +1,14 @@
 import type { Static } from 'typebox'
+import type { AccountServices } from '#api/areas/account.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { DEVICE_COOKIE } from '#api/http/authentication.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
 import { EditedUser, Password, UserEdit } from '#core/account/user.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Secret } from '#core/foundation/schema.ts'
 
-type Services = Needs<'accounts' | 'settings'>
+type Services = AccountServices & Pick<DataServices, 'settings'>
 const endpoint = endpointOf<Services>()
 
 const body = Noun('PasswordChange')({
@@ -25,6 +26,7 @@ const changePassword = (call: Call<Services>, given: Static<typeof body>) =>
 
 export const ownPasswordRoutes = [
   endpoint({
+    name: 'putMyPassword',
     method: 'PUT',
     path: '/api/v1/user/password',
     changes: 'the password, which the request must contain',
@@ -36,6 +38,7 @@ export const ownPasswordRoutes = [
     run: (call, { body }) => changePassword(call, body),
   }),
   endpoint({
+    name: 'createChangePassword',
     method: 'POST',
     path: '/api/v1/auth/change-password',
     changes: 'the password, which the request must contain',

@@ -1,10 +1,8 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<never>
-const endpoint = endpointOf<Services>()
+const endpoint = endpointOf<object>()
 
 /**
  * Clients of this API poll these routes on every server: whether release tracking exists, and which external sign-in providers there are.
@@ -12,6 +10,7 @@ const endpoint = endpointOf<Services>()
  */
 export const polledListRoutes = [
   endpoint({
+    name: 'getReleaseSourceApplicability',
     method: 'GET',
     path: '/api/v1/release-sources/applicability',
     summary: 'Get the state of release tracking; this server has none',
@@ -22,6 +21,7 @@ export const polledListRoutes = [
     run: async () => ({ applicable: false, pluginDisplayNames: [] }),
   }),
   endpoint({
+    name: 'listOidcProviders',
     method: 'GET',
     path: '/api/v1/auth/oidc/providers',
     summary: 'List external sign-in providers; this server has none',

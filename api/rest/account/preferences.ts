@@ -1,13 +1,13 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { PREFERENCE_BYTES_MAX, PREFERENCES_MAX, Preference, PreferenceKey } from '#core/account/preference.ts'
 import { deletePreference, getPreference, listPreferences, savePreferences } from '#core/account/preference-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { FreeJson } from '#core/foundation/schema.ts'
 
-type Services = Needs<'database'>
+type Services = Pick<DataServices, 'database'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'preferences'
@@ -21,6 +21,7 @@ const BODY_BYTES_MAX = 2 * PREFERENCE_BYTES_MAX
 
 export const preferenceRoutes = [
   endpoint({
+    name: 'listMyPreferences',
     method: 'GET',
     path: '/api/v1/user/preferences',
     summary: 'List my preferences by key',
@@ -30,6 +31,7 @@ export const preferenceRoutes = [
     run: async (call) => ({ preferences: await listPreferences(call.services.database, call.caller.userId) }),
   }),
   endpoint({
+    name: 'putMyPreferences',
     method: 'PUT',
     path: '/api/v1/user/preferences',
     summary: `Set several preferences, all or none: 64 KB each, at most ${PREFERENCES_MAX} and 1 MB per user; others stay`,
@@ -44,6 +46,7 @@ export const preferenceRoutes = [
     },
   }),
   endpoint({
+    name: 'getMyPreference',
     method: 'GET',
     path: '/api/v1/user/preferences/:key',
     summary: 'Get one of my preferences',
@@ -54,6 +57,7 @@ export const preferenceRoutes = [
     run: (call, { params }) => getPreference(call.services.database, call.caller.userId, params.key),
   }),
   endpoint({
+    name: 'putMyPreference',
     method: 'PUT',
     path: '/api/v1/user/preferences/:key',
     summary: 'Set one of my preferences, of at most 64 KB',
@@ -72,6 +76,7 @@ export const preferenceRoutes = [
     },
   }),
   endpoint({
+    name: 'deleteMyPreference',
     method: 'DELETE',
     path: '/api/v1/user/preferences/:key',
     summary: 'Delete one of my preferences',

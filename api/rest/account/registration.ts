@@ -1,15 +1,17 @@
 import Type from 'typebox'
+import type { AccountServices } from '#api/areas/account.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { withCookie } from '#api/rest/account/auth.ts'
 import { FirstSignIn } from '#core/account/sign-in.ts'
 import { Email, Password, Username } from '#core/account/user.ts'
 
-type Services = Needs<'accounts' | 'settings'>
+type Services = AccountServices & Pick<DataServices, 'settings'>
 const endpoint = endpointOf<Services>()
 
 export const registrationRoutes = [
   endpoint({
+    name: 'register',
     method: 'POST',
     path: '/api/v1/auth/register',
     changes: 'users',

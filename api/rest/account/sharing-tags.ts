@@ -1,7 +1,7 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf, madeAt } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import type { Needs } from '#api/http/services.ts'
+import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import {
   NewGrant,
   NewSharingTag,
@@ -28,7 +28,7 @@ import {
 import { SharingGrant } from '#core/account/user.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'database'>
+type Services = Pick<DataServices, 'database'>
 const endpoint = endpointOf<Services>()
 
 const TagId = Type.Object({ tagId: Uuid })
@@ -39,6 +39,7 @@ const allow = { who: 'system-admin' } as const
 
 export const sharingTagRoutes = [
   endpoint({
+    name: 'listSharingTags',
     method: 'GET',
     path: '/api/v1/admin/sharing-tags',
     summary: 'List sharing tags by name',
@@ -47,12 +48,13 @@ export const sharingTagRoutes = [
     query: Type.Object(pageQuery),
     reply: Paginated(SharingTag),
     run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPage(query)
+      const { page, pageSize, offset, limit } = readPageWindow(query)
       const { items, total } = await listSharingTags(call.services.database, call.caller, { offset, limit })
       return paginate({ call, page, pageSize, total, data: items })
     },
   }),
   endpoint({
+    name: 'createSharingTag',
     method: 'POST',
     path: '/api/v1/admin/sharing-tags',
     summary: 'Create a sharing tag',
@@ -65,6 +67,7 @@ export const sharingTagRoutes = [
       madeAt(call, '/api/v1/admin/sharing-tags', await addSharingTag(call.services.database, call.caller, body)),
   }),
   endpoint({
+    name: 'getSharingTag',
     method: 'GET',
     path: '/api/v1/admin/sharing-tags/:tagId',
     summary: 'Get a sharing tag',
@@ -75,6 +78,7 @@ export const sharingTagRoutes = [
     run: (call, { params }) => getSharingTag(call.services.database, call.caller, params.tagId),
   }),
   endpoint({
+    name: 'patchSharingTag',
     method: 'PATCH',
     path: '/api/v1/admin/sharing-tags/:tagId',
     summary: 'Change the name or description of a sharing tag',
@@ -86,6 +90,7 @@ export const sharingTagRoutes = [
     run: (call, { params, body }) => editSharingTag(call.services.database, call.caller, params.tagId, body),
   }),
   endpoint({
+    name: 'deleteSharingTag',
     method: 'DELETE',
     path: '/api/v1/admin/sharing-tags/:tagId',
     summary: 'Delete a sharing tag; removes it from every series and user',
@@ -100,10 +105,10 @@ export const sharingTagRoutes = [
     }),
     run: async (call, { params, query }) => {
       await removeSharingTag(call.services.database, params.tagId, { isConfirmed: query.confirm === true })
-      return undefined
     },
   }),
   endpoint({
+    name: 'listSeriesSharingTags',
     method: 'GET',
     path: '/api/v1/series/:seriesId/sharing-tags',
     summary: 'List the sharing tags of a series',
@@ -114,6 +119,7 @@ export const sharingTagRoutes = [
     run: (call, { params }) => listSeriesTags(call.services.database, call.caller, params.seriesId),
   }),
   endpoint({
+    name: 'putSeriesSharingTags',
     method: 'PUT',
     path: '/api/v1/series/:seriesId/sharing-tags',
     summary: 'Set the sharing tags of a series',
@@ -125,6 +131,7 @@ export const sharingTagRoutes = [
     run: (call, { params, body }) => setSeriesTags(call.services.database, call.caller, { ...params, tagIds: body.sharingTagIds }),
   }),
   endpoint({
+    name: 'addSeriesSharingTag',
     method: 'POST',
     path: '/api/v1/series/:seriesId/sharing-tags',
     summary: 'Add a sharing tag to a series',
@@ -136,6 +143,7 @@ export const sharingTagRoutes = [
     run: (call, { params, body }) => addSeriesTag(call.services.database, call.caller, { ...params, tagId: body.sharingTagId }),
   }),
   endpoint({
+    name: 'removeSeriesSharingTag',
     method: 'DELETE',
     path: '/api/v1/series/:seriesId/sharing-tags/:tagId',
     summary: 'Remove a sharing tag from a series',
@@ -145,10 +153,10 @@ export const sharingTagRoutes = [
     params: Type.Object({ seriesId: Uuid, tagId: Uuid }),
     run: async (call, { params }) => {
       await removeSeriesTag(call.services.database, call.caller, params)
-      return undefined
     },
   }),
   endpoint({
+    name: 'listMySharingTags',
     method: 'GET',
     path: '/api/v1/user/sharing-tags',
     summary: 'List my sharing tag grants',
@@ -161,6 +169,7 @@ export const sharingTagRoutes = [
     },
   }),
   endpoint({
+    name: 'listUserSharingTags',
     method: 'GET',
     path: '/api/v1/users/:userId/sharing-tags',
     summary: 'List the sharing tag grants of a user',
@@ -171,6 +180,7 @@ export const sharingTagRoutes = [
     run: async (call, { params }) => ({ ...params, grants: await listGrants(call.services.database, params.userId) }),
   }),
   endpoint({
+    name: 'putUserSharingTags',
     method: 'PUT',
     path: '/api/v1/users/:userId/sharing-tags',
     summary: 'Allow or deny a user the series with a sharing tag',
@@ -182,6 +192,7 @@ export const sharingTagRoutes = [
     run: (call, { params, body }) => setGrant(call.services.database, call.caller, params.userId, body),
   }),
   endpoint({
+    name: 'removeUserSharingTag',
     method: 'DELETE',
     path: '/api/v1/users/:userId/sharing-tags/:tagId',
     summary: 'Remove a grant from a user',
@@ -191,7 +202,6 @@ export const sharingTagRoutes = [
     params: Type.Object({ userId: Uuid, tagId: Uuid }),
     run: async (call, { params }) => {
       await removeGrant(call.services.database, call.caller, params.userId, params.tagId)
-      return undefined
     },
   }),
 ]

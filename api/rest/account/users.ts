@@ -1,7 +1,8 @@
 import Type from 'typebox'
+import type { AccountServices } from '#api/areas/account.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf, madeAt, type Route } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import type { Needs } from '#api/http/services.ts'
+import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import { ROLES } from '#core/account/permission.ts'
 import { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { ReadProgress } from '#core/catalog/book.ts'
@@ -9,13 +10,14 @@ import { progressOf } from '#core/catalog/progress.ts'
 import { OneOf, Uuid } from '#core/foundation/schema.ts'
 import { listProgressOfUser } from '#core/reading/progress-query.ts'
 
-type Services = Needs<'accounts' | 'database'>
+type Services = AccountServices & Pick<DataServices, 'database'>
 const endpoint = endpointOf<Services>()
 
 const params = Type.Object({ userId: Uuid })
 
 export const userRoutes: Route<Services>[] = [
   endpoint({
+    name: 'listUsers',
     method: 'GET',
     path: '/api/v1/users',
     summary: 'List users by name',
@@ -29,12 +31,13 @@ export const userRoutes: Route<Services>[] = [
     }),
     reply: Paginated(User),
     run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPage(query)
+      const { page, pageSize, offset, limit } = readPageWindow(query)
       const { total, users } = await call.services.accounts.listUsers({ filter: query, offset, limit })
       return paginate({ call, page, pageSize, total, data: users })
     },
   }),
   endpoint({
+    name: 'createUser',
     method: 'POST',
     path: '/api/v1/users',
     summary: 'Create a user; the default role is reader',
@@ -46,6 +49,7 @@ export const userRoutes: Route<Services>[] = [
     run: async (call, { body }) => madeAt(call, '/api/v1/users', await call.services.accounts.createUser(body, call.caller)),
   }),
   endpoint({
+    name: 'getUser',
     method: 'GET',
     path: '/api/v1/users/:userId',
     summary: 'Get a user with their sharing tags',
@@ -56,6 +60,7 @@ export const userRoutes: Route<Services>[] = [
     run: (call, { params }) => call.services.accounts.getUser(params.userId),
   }),
   endpoint({
+    name: 'getUserProgress',
     method: 'GET',
     path: '/api/v1/users/:userId/progress',
     summary:
@@ -68,12 +73,13 @@ export const userRoutes: Route<Services>[] = [
     run: async (call, { params: { userId }, query }) => {
       const { accounts, database } = call.services
       await accounts.getUser(userId)
-      const { page, pageSize, offset, limit } = readPage(query)
+      const { page, pageSize, offset, limit } = readPageWindow(query)
       const { items, total } = await listProgressOfUser(database, call.caller, { userId, offset, limit })
       return paginate({ call, page, pageSize, total, data: items.map(progressOf) })
     },
   }),
   endpoint({
+    name: 'patchUser',
     method: 'PATCH',
     path: '/api/v1/users/:userId',
     summary: 'Change a user. A new password or disabling the account ends all their sessions; revokeApiKeys also revokes their API keys',
@@ -85,6 +91,7 @@ export const userRoutes: Route<Services>[] = [
     run: (call, { params, body }) => call.services.accounts.editUser(params.userId, body, call.caller),
   }),
   endpoint({
+    name: 'deleteUser',
     method: 'DELETE',
     path: '/api/v1/users/:userId',
     summary: 'Delete a user with all their data',
@@ -94,7 +101,6 @@ export const userRoutes: Route<Services>[] = [
     params,
     run: async (call, { params }) => {
       await call.services.accounts.removeUser(params.userId, call.caller)
-      return undefined
     },
   }),
 ]

@@ -1,10 +1,10 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { UNTRIMMED } from '#core/foundation/schema.ts'
 import { BrowsedFolder, browseFolder, FileSystemEntry, listRootFolders } from '#core/scan/browse-folders.ts'
 
-type Services = Needs<'database' | 'settings'>
+type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'filesystem'
@@ -12,6 +12,7 @@ const allow = { who: 'system-admin' } as const
 
 export const filesystemRoutes = [
   endpoint({
+    name: 'listFilesystemDrives',
     method: 'GET',
     path: '/api/v1/filesystem/drives',
     summary: 'List the folders in which libraries may be (setting filesystem.roots)',
@@ -21,6 +22,7 @@ export const filesystemRoutes = [
     run: ({ services }) => listRootFolders(services),
   }),
   endpoint({
+    name: 'browseFilesystem',
     method: 'GET',
     path: '/api/v1/filesystem/browse',
     summary: 'List a folder of the server, at or below the folders of filesystem.roots',

@@ -1,9 +1,9 @@
 import Type from 'typebox'
+import type { HealthServices } from '#api/areas/health.ts'
 import { endpointOf, type Route } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-type Services = Needs<'dataFolderProblem' | 'databaseState' | 'diskState' | 'poolHealthy'>
+type Services = Pick<HealthServices, 'dataFolderProblem' | 'databaseState' | 'diskState' | 'poolHealthy'>
 const endpoint = endpointOf<Services>()
 
 const Ok = Type.Literal('ok')
@@ -16,6 +16,7 @@ const POOL = 'the worker pool has failed'
 
 export const healthRoutes: Route<Services>[] = [
   endpoint({
+    name: 'getHealth',
     method: 'GET',
     path: '/health',
     summary: 'Check the health of the server: 200, or 503 with details of what does not work',

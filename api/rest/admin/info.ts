@@ -1,13 +1,12 @@
 import Type from 'typebox'
 import { endpointOf, type Route } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
 
-type Services = Needs<never>
-const endpoint = endpointOf<Services>()
+const endpoint = endpointOf<object>()
 
-export const infoRoutes: Route<Services>[] = [
+export const infoRoutes: Route<object>[] = [
   endpoint({
+    name: 'getInfo',
     method: 'GET',
     path: '/api/v1/info',
     summary: 'Get the name and version of this server',

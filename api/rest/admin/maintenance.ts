@@ -1,13 +1,15 @@
 import { relative } from 'node:path'
 import Type from 'typebox'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
+import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { describeBytes } from '#api/rest/byte-text.ts'
 import { Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 import { countOrphans, removeOrphans, requestOrphanCleanup } from '#core/maintenance/orphans.ts'
 import { requestPageCacheCleanup, UNUSED_DAYS_MAX } from '#core/reading/page-cache-maintenance.ts'
 
-type Services = Needs<'database' | 'log' | 'pageReader' | 'settings' | 'tasks'>
+type Services = Pick<ContentServices, 'pageReader'> & DataServices & Pick<WorkServices, 'tasks'>
 const endpoint = endpointOf<Services>()
 
 const Count = Type.Integer({ minimum: 0 })
@@ -18,6 +20,7 @@ const orphansOf = ({ database, settings }: Services) => ({ database, dataFolder:
 
 export const maintenanceRoutes = [
   endpoint({
+    name: 'getOrphanStats',
     method: 'GET',
     path: '/api/v1/admin/cleanup-orphans/stats',
     summary: 'Get statistics of orphaned thumbnails and covers in the data folder',
@@ -52,6 +55,7 @@ export const maintenanceRoutes = [
     },
   }),
   endpoint({
+    name: 'cleanUpOrphans',
     method: 'POST',
     path: '/api/v1/admin/cleanup-orphans',
     summary: 'Start a task that removes orphaned thumbnails and covers',
@@ -62,6 +66,7 @@ export const maintenanceRoutes = [
     run: async ({ services }) => await requestOrphanCleanup(services),
   }),
   endpoint({
+    name: 'cleanUpOrphansNow',
     method: 'DELETE',
     path: '/api/v1/admin/cleanup-orphans',
     summary: 'Remove orphaned thumbnails and covers, and wait until done',
@@ -82,6 +87,7 @@ export const maintenanceRoutes = [
     },
   }),
   endpoint({
+    name: 'getPdfCacheStats',
     method: 'GET',
     path: '/api/v1/admin/pdf-cache/stats',
     summary: 'Get statistics of the cache of rendered, resized and extracted pages',
@@ -113,6 +119,7 @@ export const maintenanceRoutes = [
     },
   }),
   endpoint({
+    name: 'cleanUpPdfCache',
     method: 'POST',
     path: '/api/v1/admin/pdf-cache/cleanup',
     summary: `Remove pages from the cache that were not used for ${UNUSED_DAYS_MAX} days`,
@@ -123,6 +130,7 @@ export const maintenanceRoutes = [
     run: async ({ services }) => ({ ...(await requestPageCacheCleanup(services)), maxAgeDays: UNUSED_DAYS_MAX }),
   }),
   endpoint({
+    name: 'emptyPdfCache',
     method: 'DELETE',
     path: '/api/v1/admin/pdf-cache',
     summary: 'Clear the page cache; pages are generated again when they are read',

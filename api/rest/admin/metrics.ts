@@ -1,6 +1,7 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { readInventory } from '#core/catalog/inventory-query.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { findFirstHour } from '#core/tasks/task-metric-query.ts'
@@ -8,7 +9,7 @@ import { deleteTaskHours } from '#core/tasks/task-metric-store.ts'
 import { METRICS_KEPT_DAYS } from '#core/tasks/task-metrics.ts'
 import { readTaskHistory, readTaskReport } from '#core/tasks/task-report.ts'
 
-type Services = Needs<'database' | 'taskMetrics'>
+type Services = Pick<DataServices, 'database'> & Pick<WorkServices, 'taskMetrics'>
 const endpoint = endpointOf<Services>()
 
 const DAYS_DEFAULT = 7
@@ -104,6 +105,7 @@ const TaskHistory = Type.Object(
 
 export const metricsRoutes = [
   endpoint({
+    name: 'getInventory',
     method: 'GET',
     path: '/api/v1/metrics/inventory',
     summary: 'Get counts of the inventory',
@@ -113,6 +115,7 @@ export const metricsRoutes = [
     run: async (call) => await readInventory(call.services.database, call.caller),
   }),
   endpoint({
+    name: 'getTaskMetrics',
     method: 'GET',
     path: '/api/v1/metrics/tasks',
     summary: 'Get metrics of tasks by type, and of the queue',
@@ -126,6 +129,7 @@ export const metricsRoutes = [
     },
   }),
   endpoint({
+    name: 'getTaskMetricsHistory',
     method: 'GET',
     path: '/api/v1/metrics/tasks/history',
     summary: 'Get metrics of tasks by hour or day (UTC)',
@@ -146,6 +150,7 @@ export const metricsRoutes = [
     },
   }),
   endpoint({
+    name: 'deleteTaskMetrics',
     method: 'DELETE',
     path: '/api/v1/metrics/tasks',
     summary: 'Delete all metrics of tasks',
@@ -155,6 +160,7 @@ export const metricsRoutes = [
     run: async ({ services }) => ({ deletedCount: await services.taskMetrics.clear() }),
   }),
   endpoint({
+    name: 'cleanUpTaskMetrics',
     method: 'POST',
     path: '/api/v1/metrics/tasks/cleanup',
     summary: `Delete metrics of tasks that are older than ${METRICS_KEPT_DAYS} days; also happens every hour automatically`,

@@ -1,14 +1,15 @@
 import Type from 'typebox'
+import type { HealthServices } from '#api/areas/health.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { Nullable, Timestamp } from '#core/foundation/schema.ts'
 
-type Services = Needs<'stalls'>
+type Services = Pick<HealthServices, 'stalls'>
 const endpoint = endpointOf<Services>()
 
 /** Metrics of the server process. */
 export const serverMetricsRoutes = [
   endpoint({
+    name: 'getServerMetrics',
     method: 'GET',
     path: '/api/v1/metrics/server',
     summary: 'Get how often the server was blocked since its start',

@@ -1,6 +1,7 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { TemplateServices } from '#api/areas/templates.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { listUnknownTags, REGISTRATION_TAGS } from '#core/account/registration-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -8,7 +9,7 @@ import { AnyNumber, Nullable, UNTRIMMED } from '#core/foundation/schema.ts'
 import { CHOSEN_SETTINGS, getChosenSetting, SettingChange, SettingRecord, VALUE_LENGTH_MAX } from '#core/settings/chosen-setting.ts'
 import { type Change, changeSettings, listSettingChanges, listSettings, readSetting } from '#core/settings/chosen-setting-store.ts'
 
-type Services = Needs<'database' | 'templates'>
+type Services = Pick<DataServices, 'database'> & Pick<TemplateServices, 'templates'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'settings'
@@ -74,6 +75,7 @@ const only = ([record]: SettingRecord[]): SettingRecord => record ?? refuse('not
 
 export const settingRoutes = [
   endpoint({
+    name: 'listSettings',
     method: 'GET',
     path: '/api/v1/admin/settings',
     summary: 'List the runtime settings',
@@ -87,6 +89,7 @@ export const settingRoutes = [
     },
   }),
   endpoint({
+    name: 'bulkPutSettings',
     method: 'POST',
     path: '/api/v1/admin/settings/bulk',
     summary: 'Change several runtime settings, all or none',
@@ -105,6 +108,7 @@ export const settingRoutes = [
       ),
   }),
   endpoint({
+    name: 'getSetting',
     method: 'GET',
     path: '/api/v1/admin/settings/:key',
     summary: 'Get a runtime setting',
@@ -118,6 +122,7 @@ export const settingRoutes = [
     },
   }),
   endpoint({
+    name: 'putSetting',
     method: 'PUT',
     path: '/api/v1/admin/settings/:key',
     summary: 'Change a runtime setting',
@@ -130,6 +135,7 @@ export const settingRoutes = [
       only(await change(call, [{ key: params.key, value: String(body.value), path: '/value' }], body.changeReason)),
   }),
   endpoint({
+    name: 'resetSetting',
     method: 'POST',
     path: '/api/v1/admin/settings/:key/reset',
     summary: 'Reset a runtime setting to its default',
@@ -140,6 +146,7 @@ export const settingRoutes = [
     run: async (call, { params }) => only(await change(call, [{ key: params.key, value: null, path: '/value' }], null)),
   }),
   endpoint({
+    name: 'getSettingHistory',
     method: 'GET',
     path: '/api/v1/admin/settings/:key/history',
     summary: 'List the changes of a runtime setting, latest first',
@@ -151,6 +158,7 @@ export const settingRoutes = [
     run: (call, { params, query }) => listSettingChanges(call.services.database, params.key, query.limit ?? 50),
   }),
   endpoint({
+    name: 'listPublicSettings',
     method: 'GET',
     path: '/api/v1/settings/public',
     summary: 'List the settings that all users may see, by key',
@@ -164,6 +172,7 @@ export const settingRoutes = [
     },
   }),
   endpoint({
+    name: 'getBranding',
     method: 'GET',
     path: '/api/v1/settings/branding',
     summary: 'Get the name of the server',

@@ -1,11 +1,12 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { TemplateServices } from '#api/areas/templates.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { changeChosen, SettingValue } from '#api/rest/admin/settings.ts'
 import { CHOSEN_SETTINGS, VALUE_LENGTH_MAX } from '#core/settings/chosen-setting.ts'
 import { listSettings } from '#core/settings/chosen-setting-store.ts'
 
-type Services = Needs<'database' | 'templates'>
+type Services = Pick<DataServices, 'database'> & Pick<TemplateServices, 'templates'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'setup'
@@ -17,6 +18,7 @@ const BODY_BYTES_MAX = (CHOSEN_SETTINGS.length + 1) * 2 * VALUE_LENGTH_MAX
 
 export const setupSettingRoutes = [
   endpoint({
+    name: 'listSetupSettings',
     method: 'GET',
     path: '/api/v1/setup/settings',
     summary: 'List the settings of the first setup with their values',
@@ -28,6 +30,7 @@ export const setupSettingRoutes = [
     }),
   }),
   endpoint({
+    name: 'patchSetupSettings',
     method: 'PATCH',
     path: '/api/v1/setup/settings',
     summary: 'Change settings during the first setup, all or none; or skip this step',
@@ -44,11 +47,7 @@ export const setupSettingRoutes = [
       const { userId } = call.caller
       if (body.skipConfiguration) return { message: 'The settings are unchanged.', settingsConfigured: 0 }
       const changes = Object.entries(body.settings).map(([key, value]) => ({ key, value: String(value), path: `/settings/${key}` }))
-      const { length } = await changeChosen(
-        { ...{ database: services.database, templates: services.templates }, userId, address },
-        changes,
-        null,
-      )
+      const { length } = await changeChosen({ database: services.database, templates: services.templates, userId, address }, changes, null)
       return { message: `Changed ${length} settings.`, settingsConfigured: length }
     },
   }),

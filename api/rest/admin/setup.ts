@@ -1,15 +1,17 @@
 import Type from 'typebox'
+import type { AccountServices } from '#api/areas/account.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf, type Route } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { withCookie } from '#api/rest/account/auth.ts'
 import { FirstSignIn } from '#core/account/sign-in.ts'
 import { Email, Password, Username } from '#core/account/user.ts'
 
-type Services = Needs<'accounts' | 'settings'>
+type Services = AccountServices & Pick<DataServices, 'settings'>
 const endpoint = endpointOf<Services>()
 
 export const setupRoutes: Route<Services>[] = [
   endpoint({
+    name: 'getSetupStatus',
     method: 'GET',
     path: '/api/v1/setup/status',
     summary: 'Get whether the first administrator is missing, and whether users may register',
@@ -23,6 +25,7 @@ export const setupRoutes: Route<Services>[] = [
     },
   }),
   endpoint({
+    name: 'initializeSetup',
     method: 'POST',
     path: '/api/v1/setup/initialize',
     changes: 'users',

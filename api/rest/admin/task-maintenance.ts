@@ -1,12 +1,13 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/analysis/request-analyses.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { forgetEndedTasks, removeAllTasks, unlockTask } from '#core/maintenance/administer-tasks.ts'
 import { STARTABLE, startTask } from '#core/maintenance/start-task.ts'
 
-type Services = Needs<'database' | 'log' | 'scans' | 'tasks'>
+type Services = Pick<DataServices, 'database' | 'log'> & Pick<WorkServices, 'scans' | 'tasks'>
 const endpoint = endpointOf<Services>()
 
 /** Far above the priorities of all types. */
@@ -47,6 +48,7 @@ const TaskRequest = Type.Object(
 
 export const taskAdminRoutes = [
   endpoint({
+    name: 'createTask',
     method: 'POST',
     path: '/api/v1/tasks',
     summary: 'Start a task by its type, as its own operation does',
@@ -69,6 +71,7 @@ export const taskAdminRoutes = [
     },
   }),
   endpoint({
+    name: 'purgeTasks',
     method: 'DELETE',
     path: '/api/v1/tasks/purge',
     summary: 'Delete ended tasks that the caller may see',
@@ -83,6 +86,7 @@ export const taskAdminRoutes = [
     run: async (call, { query }) => ({ deleted: await forgetEndedTasks(call.services, call.caller, query.days ?? 0) }),
   }),
   endpoint({
+    name: 'cancelAllTasks',
     method: 'DELETE',
     path: '/api/v1/tasks/nuke',
     summary: 'Cancel every task and delete all ended ones',
@@ -96,6 +100,7 @@ export const taskAdminRoutes = [
     },
   }),
   endpoint({
+    name: 'unlockTask',
     method: 'POST',
     path: '/api/v1/tasks/:taskId/unlock',
     summary: 'Queue a running task again if its node is gone',

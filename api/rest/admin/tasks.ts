@@ -1,12 +1,13 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { WorkServices } from '#api/areas/work.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { cancelTask, retryTask } from '#core/maintenance/change-task.ts'
 import { countTasks, getTask, listTasks, TaskRecord, TaskStats } from '#core/tasks/task-query.ts'
 
-type Services = Needs<'database' | 'scans' | 'tasks'>
+type Services = Pick<DataServices, 'database'> & Pick<WorkServices, 'scans' | 'tasks'>
 const endpoint = endpointOf<Services>()
 
 /** Analyses end by the thousand; one answer lists no more than this. */
@@ -18,6 +19,7 @@ const tag = 'tasks'
 
 export const taskRoutes = [
   endpoint({
+    name: 'listTasks',
     method: 'GET',
     path: '/api/v1/tasks',
     summary: 'List tasks, newest first',
@@ -39,6 +41,7 @@ export const taskRoutes = [
       await listTasks(call.services.database, { ...query, limit: Math.min(query.limit ?? LIMIT_DEFAULT, LIMIT_MAX) }, call.caller),
   }),
   endpoint({
+    name: 'getTaskStats',
     method: 'GET',
     path: '/api/v1/tasks/stats',
     summary: 'Count tasks by status and type',
@@ -48,6 +51,7 @@ export const taskRoutes = [
     run: async ({ services, caller }) => await countTasks(services.database, caller),
   }),
   endpoint({
+    name: 'getTask',
     method: 'GET',
     path: '/api/v1/tasks/:taskId',
     summary: 'Get a task',
@@ -58,6 +62,7 @@ export const taskRoutes = [
     run: async (call, { params }) => await getTask(call.services.database, params.taskId, call.caller),
   }),
   endpoint({
+    name: 'cancelTask',
     method: 'POST',
     path: '/api/v1/tasks/:taskId/cancel',
     summary: 'Cancel a waiting or running task',
@@ -71,6 +76,7 @@ export const taskRoutes = [
     },
   }),
   endpoint({
+    name: 'retryTask',
     method: 'POST',
     path: '/api/v1/tasks/:taskId/retry',
     summary: 'Queue a failed or cancelled task again',

@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { TemplateServices } from '#api/areas/templates.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { RuleCondition } from '#core/conditions/condition-schema.ts'
 import { BookContext, type Context, SeriesContext } from '#core/conditions/context.ts'
@@ -13,7 +14,7 @@ import { listIdNames, listUsedKeys } from '#core/metadata/id-name-query.ts'
 import { getBookContext, getSeriesContext } from '#core/templates/context-query.ts'
 import { type Outline, TEMPLATE_LENGTH_MAX } from '#plugins/templates/templates.ts'
 
-type Services = Needs<'database' | 'rules' | 'templates'>
+type Services = Pick<DataServices, 'database'> & TemplateServices
 const endpoint = endpointOf<Services>()
 
 const tag = 'templates'
@@ -45,6 +46,7 @@ async function contextOf({ caller, services: { database } }: Call, { bookId, ser
     refuse('invalid_request', 'Give exactly one of bookId, seriesId and context.')
   if (bookId !== undefined) return await getBookContext(database, caller, bookId)
   if (seriesId !== undefined) return await getSeriesContext(database, caller, seriesId)
+  // It has the members that the caller gives: templates and conditions read any JSON object.
   return context as unknown as Context
 }
 
@@ -53,6 +55,7 @@ const Kind = OneOf(['book', 'series'])
 
 export const templateRoutes = [
   endpoint({
+    name: 'getBookContext',
     method: 'GET',
     path: '/api/v1/books/:bookId/context',
     summary: 'Get the template context of a book',
@@ -63,6 +66,7 @@ export const templateRoutes = [
     run: (call, { params }) => getBookContext(call.services.database, call.caller, params.bookId),
   }),
   endpoint({
+    name: 'getSeriesContext',
     method: 'GET',
     path: '/api/v1/series/:seriesId/context',
     summary: 'Get the template context of a series',
@@ -73,6 +77,7 @@ export const templateRoutes = [
     run: (call, { params }) => getSeriesContext(call.services.database, call.caller, params.seriesId),
   }),
   endpoint({
+    name: 'renderTemplate',
     method: 'POST',
     path: '/api/v1/templates/render',
     changes: null,
@@ -94,6 +99,7 @@ export const templateRoutes = [
     },
   }),
   endpoint({
+    name: 'validateTemplate',
     method: 'POST',
     path: '/api/v1/templates/validate',
     changes: null,
@@ -135,6 +141,7 @@ export const templateRoutes = [
     },
   }),
   endpoint({
+    name: 'evaluateCondition',
     method: 'POST',
     path: '/api/v1/conditions/evaluate',
     changes: null,
@@ -157,6 +164,7 @@ export const templateRoutes = [
       await call.services.rules.explain(condition, await contextOf(call, rest), '/condition'),
   }),
   endpoint({
+    name: 'listTemplateFields',
     method: 'GET',
     path: '/api/v1/templates/fields',
     summary: 'List all fields and helpers of templates and conditions',

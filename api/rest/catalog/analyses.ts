@@ -1,7 +1,8 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { pageQuery, readPage } from '#api/http/pagination.ts'
-import type { Needs } from '#api/http/services.ts'
+import { pageQuery, readPageWindow } from '#api/http/pagination.ts'
 import { bookView } from '#api/views/book-view.ts'
 import {
   BULK_BOOKS_MAX,
@@ -17,7 +18,7 @@ import { listBooksWithErrors } from '#core/catalog/book-error-query.ts'
 import { BOOK_ERROR_TYPES } from '#core/fields/analysis.ts'
 import { Noun, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'database' | 'settings' | 'tasks'>
+type Services = Pick<DataServices, 'database' | 'settings'> & Pick<WorkServices, 'tasks'>
 const endpoint = endpointOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
@@ -32,6 +33,7 @@ const force = Type.Optional(Type.Boolean({ description: 'Also analyze books that
 
 export const analysisRoutes = [
   endpoint({
+    name: 'listBookErrors',
     method: 'GET',
     path: '/api/v1/books/errors',
     summary: 'List the books with errors, grouped by error type',
@@ -48,7 +50,7 @@ export const analysisRoutes = [
     }),
     reply: BooksWithErrors,
     run: async (call, { query }) => {
-      const { pageSize } = readPage({ pageSize: query.pageSize })
+      const { pageSize } = readPageWindow({ pageSize: query.pageSize })
       const found = await listBooksWithErrors(call.services.database, call.caller, {
         filter: { libraryId: query.libraryId, seriesId: query.seriesId, errorType: query.errorType },
         page: query.page ?? 0,
@@ -59,6 +61,7 @@ export const analysisRoutes = [
     },
   }),
   endpoint({
+    name: 'bulkAnalyzeBooks',
     method: 'POST',
     path: '/api/v1/books/bulk/analyze',
     summary: 'Analyze many books; an unknown id refuses the whole request',
@@ -71,6 +74,7 @@ export const analysisRoutes = [
       requestAnalysesOfBooks(call.services, call.caller, { bookIds: body.bookIds, choice: body.force ? 'all' : 'unanalyzed' }),
   }),
   endpoint({
+    name: 'bulkAnalyzeSeries',
     method: 'POST',
     path: '/api/v1/series/bulk/analyze',
     summary: 'Analyze the books of many series; an unknown id refuses the whole request',
@@ -86,6 +90,7 @@ export const analysisRoutes = [
       }),
   }),
   endpoint({
+    name: 'retryAllErrorsOfBooks',
     method: 'POST',
     path: '/api/v1/books/retry-all-errors',
     summary: 'Analyze all books with errors again',
@@ -98,6 +103,7 @@ export const analysisRoutes = [
     run: (call, { body }) => retryBooks(call.services, call.caller, body),
   }),
   endpoint({
+    name: 'retryBook',
     method: 'POST',
     path: '/api/v1/books/:bookId/retry',
     summary: 'Analyze a book with errors again',
@@ -111,6 +117,7 @@ export const analysisRoutes = [
     run: (call, { params, body }) => retryBook(call.services, call.caller, { ...params, ...body }),
   }),
   endpoint({
+    name: 'analyzeBook',
     method: 'POST',
     path: '/api/v1/books/:bookId/analyze',
     summary: 'Analyze a book again',
@@ -122,6 +129,7 @@ export const analysisRoutes = [
     run: (call, { params }) => requestBookAnalysis(call.services, call.caller, { ...params, choice: 'all' }),
   }),
   endpoint({
+    name: 'analyzeUnanalyzedBook',
     method: 'POST',
     path: '/api/v1/books/:bookId/analyze-unanalyzed',
     summary: 'Analyze a book if it has no successful analysis',
@@ -133,6 +141,7 @@ export const analysisRoutes = [
     run: (call, { params }) => requestBookAnalysis(call.services, call.caller, { ...params, choice: 'unanalyzed' }),
   }),
   endpoint({
+    name: 'analyzeSeries',
     method: 'POST',
     path: '/api/v1/series/:seriesId/analyze',
     summary: 'Analyze all books of a series again',
@@ -144,6 +153,7 @@ export const analysisRoutes = [
     run: (call, { params }) => requestAnalysesOfSeries(call.services, call.caller, { seriesIds: [params.seriesId], choice: 'all' }),
   }),
   endpoint({
+    name: 'analyzeUnanalyzedBooksOfSeries',
     method: 'POST',
     path: '/api/v1/series/:seriesId/analyze-unanalyzed',
     summary: 'Analyze the books of a series that have no successful analysis',

@@ -1,47 +1,20 @@
 import Type from 'typebox'
-import { type Call, endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
-import { metadataRoutes } from '#api/rest/catalog/metadata-kind.ts'
+import type { DataServices } from '#api/areas/data.ts'
+import type { WorkServices } from '#api/areas/work.ts'
+import { endpointOf } from '#api/http/endpoint.ts'
 import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import { getBook } from '#core/catalog/book-query.ts'
 import { Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
-import {
-  BookLocks,
-  BookLocksPatch,
-  BookMetadata,
-  BookMetadataPatch,
-  BookPatch,
-  bookLocksOf,
-  bookMetadataOf,
-} from '#core/metadata/book-metadata-record.ts'
-import { listUnknownTitles, lockBooks, patchBooks, replaceBook } from '#core/metadata/edit-book-metadata.ts'
+import { BookPatch } from '#core/metadata/book-metadata-record.ts'
+import { listUnknownTitles, patchBooks } from '#core/metadata/edit-book-metadata.ts'
+import { getRecord } from '#core/metadata/visible-records-query.ts'
 
-type Services = Needs<'database' | 'tasks'>
+type Services = Pick<DataServices, 'database'> & Pick<WorkServices, 'tasks'>
 const endpoint = endpointOf<Services>()
 
-/** One page of a large list; each book is a row that stays locked until all are written. */
-const BULK_BOOKS_MAX = 500
-
-type Patch = Parameters<typeof patchBooks>[2]['patch']
-type Locks = Parameters<typeof lockBooks>[2]['locks']
-type Metadata = Parameters<typeof replaceBook>[2]['metadata']
-type ServiceCall = Pick<Call<Services>, 'services' | 'caller'>
-
-const recordOf = ({ services, caller }: ServiceCall, bookId: string) => getBookRecord(services.database, caller, bookId)
-
 export const bookMetadataRoutes = [
-  ...metadataRoutes<Services>({
-    ...{ many: 'books', one: 'book', bulkMax: BULK_BOOKS_MAX, readSummary: 'Get the metadata of a book' },
-    ...{ Patch: BookMetadataPatch, LocksPatch: BookLocksPatch, Locks: BookLocks, Read: BookMetadata, Changed: BookMetadata },
-    patch: ({ services, caller }, bookIds, patch: Patch) => patchBooks(services.database, caller, { bookIds, patch }),
-    replace: ({ services, caller }, bookId, metadata: Metadata) => replaceBook(services.database, caller, { bookId, metadata }),
-    lock: ({ services, caller }, bookIds, locks: Locks) => lockBooks(services.database, caller, { bookIds, locks }),
-    read: async (call, bookId, sources) => bookMetadataOf(bookId, await recordOf(call, bookId), sources),
-    readChanged: async (call, bookId) => bookMetadataOf(bookId, await recordOf(call, bookId), false),
-    readLocks: async (call, bookId) => bookLocksOf(await recordOf(call, bookId)),
-  }),
   endpoint({
+    name: 'patchBook',
     method: 'PATCH',
     path: '/api/v1/books/:bookId',
     summary: 'Change title, sort title or number of a book',
@@ -61,7 +34,7 @@ export const bookMetadataRoutes = [
       }
       const { title, updatedAt } = await getBook(database, caller, params.bookId)
       // The record only has whole numbers; the answer shows the number that was entered, such as 2.5.
-      const { values } = await getBookRecord(database, caller, params.bookId)
+      const { values } = await getRecord(database, caller, 'book', params.bookId)
       return { id: params.bookId, title, number: values.number === undefined ? null : Number(values.number), updatedAt }
     },
   }),

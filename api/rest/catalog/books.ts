@@ -1,13 +1,13 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import type { Needs } from '#api/http/services.ts'
-import { BOOK_SORT, BookDetail, bookView, FULL, FullBook, ListedBook, listedBooks } from '#api/views/book-view.ts'
+import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { BOOK_SORT, BookDetailView, bookView, FULL, FullBookView, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { AdjacentBooks } from '#core/catalog/book.ts'
 import {
   type BookFilter,
   checkLibrary,
-  type FullBook as FullBookValue,
+  type FullBook,
   findAdjacentBooks,
   fullBooks,
   getBook,
@@ -21,7 +21,7 @@ import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { bookDetailMetadataOf } from '#core/metadata/book-metadata-record.ts'
 
-type Services = Needs<'database' | 'settings'>
+type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 
 const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Include books whose file is missing.' }))
@@ -36,7 +36,7 @@ interface ListRequest {
 
 async function answerBooks({ call, query, filter }: ListRequest) {
   const { services } = call
-  const { page, pageSize, offset, limit } = readPage(query)
+  const { page, pageSize, offset, limit } = readPageWindow(query)
   const list = { filter, sort: readBookSort(query.sort), offset, limit, state: call.listState }
   const { items, total } = await listBooks(services.database, call.caller, list)
   return paginate({ call, page, pageSize, total, data: listedBooks(call, items, query) })
@@ -44,6 +44,7 @@ async function answerBooks({ call, query, filter }: ListRequest) {
 
 export const bookRoutes = [
   endpoint({
+    name: 'listBooks',
     method: 'GET',
     path: '/api/v1/books',
     dependsOn: 'catalog',
@@ -55,6 +56,7 @@ export const bookRoutes = [
     run: (call, { query }) => answerBooks({ call, query, filter: query }),
   }),
   endpoint({
+    name: 'filterBooks',
     method: 'POST',
     path: '/api/v1/books/list',
     changes: null,
@@ -80,6 +82,7 @@ export const bookRoutes = [
     },
   }),
   endpoint({
+    name: 'listLibraryBooks',
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/books',
     dependsOn: 'catalog',
@@ -95,6 +98,7 @@ export const bookRoutes = [
     },
   }),
   endpoint({
+    name: 'getBook',
     method: 'GET',
     path: '/api/v1/books/:bookId',
     summary: 'Get a book',
@@ -102,20 +106,21 @@ export const bookRoutes = [
     allow: { who: 'books-read' },
     params: Type.Object({ bookId: Uuid }),
     query: Type.Object({ full: FULL }),
-    reply: Type.Union([BookDetail, FullBook]),
+    reply: Type.Union([BookDetailView, FullBookView]),
     versionOf: ({ metadata }) => metadata.updatedAt,
     run: async (call, { params, query }) => {
       const { services } = call
       const caller = call.caller
       if (query.full) {
         const found = await getBook(services.database, caller, params.bookId)
-        return bookView(services, (await fullBooks(services.database, caller, [found]))[0] as FullBookValue)
+        return bookView(services, (await fullBooks(services.database, caller, [found]))[0] as FullBook)
       }
       const { book, record } = await getBookWithRecord(services.database, caller, params.bookId)
       return { book: bookView(services, book), metadata: bookDetailMetadataOf(book, record) }
     },
   }),
   endpoint({
+    name: 'getAdjacentBooks',
     method: 'GET',
     path: '/api/v1/books/:bookId/adjacent',
     dependsOn: 'catalog',

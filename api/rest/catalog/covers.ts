@@ -1,6 +1,7 @@
 import Type from 'typebox'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import {
   bookCoverOf,
   chooseCover,
@@ -15,7 +16,7 @@ import {
 import { BookCover, COVER_BYTES_MAX, type RecordOwner, SeriesCover } from '#core/covers/cover.ts'
 import { Noun, Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'database' | 'drawCover' | 'settings'>
+type Services = Pick<ContentServices, 'drawCover'> & Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
@@ -42,6 +43,7 @@ async function seriesCovers(call: Call<Services>, seriesId: string) {
 
 export const coverRoutes = [
   endpoint({
+    name: 'uploadBookCover',
     method: 'POST',
     path: '/api/v1/books/:bookId/cover',
     summary: 'Upload and select a cover for a book; only users can change the selection',
@@ -55,6 +57,7 @@ export const coverRoutes = [
       bookCoverOf(bookId, await uploadCover(call.services, call.caller, { owner: book(bookId), bytes })),
   }),
   endpoint({
+    name: 'listBookCovers',
     method: 'GET',
     path: '/api/v1/books/:bookId/covers',
     summary: 'List the covers of a book, without the one from its file',
@@ -68,6 +71,7 @@ export const coverRoutes = [
     },
   }),
   endpoint({
+    name: 'unselectBookCover',
     method: 'DELETE',
     path: '/api/v1/books/:bookId/covers/selected',
     summary: 'Select the cover from the file of a book',
@@ -77,10 +81,10 @@ export const coverRoutes = [
     params: BookId,
     run: async (call, { params }) => {
       await dropChoice(call.services, call.caller, book(params.bookId))
-      return undefined
     },
   }),
   endpoint({
+    name: 'deleteBookCover',
     method: 'DELETE',
     path: '/api/v1/books/:bookId/covers/:coverId',
     summary: 'Delete a cover of a book',
@@ -90,10 +94,10 @@ export const coverRoutes = [
     params: BookCoverId,
     run: async (call, { params: { bookId, coverId } }) => {
       await deleteCover(call.services, call.caller, { owner: book(bookId), coverId })
-      return undefined
     },
   }),
   stream({
+    name: 'getBookCoverImage',
     path: '/api/v1/books/:bookId/covers/:coverId/image',
     summary: 'Get the picture of a cover of a book',
     tag,
@@ -107,6 +111,7 @@ export const coverRoutes = [
     },
   }),
   endpoint({
+    name: 'selectBookCover',
     method: 'PUT',
     path: '/api/v1/books/:bookId/covers/:coverId/select',
     summary: 'Select a cover of a book',
@@ -118,6 +123,7 @@ export const coverRoutes = [
       bookCoverOf(bookId, await chooseCover(call.services, call.caller, { owner: book(bookId), coverId })),
   }),
   endpoint({
+    name: 'uploadSeriesCover',
     method: 'POST',
     path: '/api/v1/series/:seriesId/cover',
     summary: 'Upload and select a cover for a series; only users can change the selection',
@@ -131,6 +137,7 @@ export const coverRoutes = [
       seriesCoverOf(seriesId, await uploadCover(call.services, call.caller, { owner: series(seriesId), bytes })),
   }),
   endpoint({
+    name: 'patchSeriesCoverSource',
     method: 'PATCH',
     path: '/api/v1/series/:seriesId/cover/source',
     summary: 'Set the source of the cover of a series: default, custom, book:<id> or plugin:<name>; only users can change it',
@@ -150,6 +157,7 @@ export const coverRoutes = [
     },
   }),
   endpoint({
+    name: 'listSeriesCovers',
     method: 'GET',
     path: '/api/v1/series/:seriesId/covers',
     summary: 'List the covers of a series, without that of its first book',
@@ -160,6 +168,7 @@ export const coverRoutes = [
     run: (call, { params }) => seriesCovers(call, params.seriesId),
   }),
   endpoint({
+    name: 'unselectSeriesCover',
     method: 'DELETE',
     path: '/api/v1/series/:seriesId/covers/selected',
     summary: 'Select the cover of the first book of a series',
@@ -169,10 +178,10 @@ export const coverRoutes = [
     params: SeriesId,
     run: async (call, { params }) => {
       await dropChoice(call.services, call.caller, series(params.seriesId))
-      return undefined
     },
   }),
   endpoint({
+    name: 'deleteSeriesCover',
     method: 'DELETE',
     path: '/api/v1/series/:seriesId/covers/:coverId',
     summary: 'Delete a cover of a series',
@@ -182,10 +191,10 @@ export const coverRoutes = [
     params: SeriesCoverId,
     run: async (call, { params: { seriesId, coverId } }) => {
       await deleteCover(call.services, call.caller, { owner: series(seriesId), coverId })
-      return undefined
     },
   }),
   stream({
+    name: 'getSeriesCoverImage',
     path: '/api/v1/series/:seriesId/covers/:coverId/image',
     summary: 'Get the picture of a cover of a series',
     tag,
@@ -199,6 +208,7 @@ export const coverRoutes = [
     },
   }),
   endpoint({
+    name: 'selectSeriesCover',
     method: 'PUT',
     path: '/api/v1/series/:seriesId/covers/:coverId/select',
     summary: 'Select a cover of a series',

@@ -1,11 +1,12 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { listDuplicates } from '#core/catalog/duplicate-query.ts'
 import { dismissDuplicates, scanDuplicates } from '#core/catalog/duplicates.ts'
 import { Timestamp, Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'database' | 'tasks'>
+type Services = Pick<DataServices, 'database'> & Pick<WorkServices, 'tasks'>
 const endpoint = endpointOf<Services>()
 
 /** The answer has a few hundred kilobytes; further groups appear when these are dismissed or deleted. */
@@ -27,6 +28,7 @@ const DuplicateGroup = Type.Object(
 
 export const duplicateRoutes = [
   endpoint({
+    name: 'listDuplicates',
     method: 'GET',
     path: '/api/v1/duplicates',
     summary: 'List books with identical files as of the last search, largest groups first',
@@ -44,6 +46,7 @@ export const duplicateRoutes = [
     },
   }),
   endpoint({
+    name: 'scanDuplicates',
     method: 'POST',
     path: '/api/v1/duplicates/scan',
     summary: 'Search for books with identical files',
@@ -54,6 +57,7 @@ export const duplicateRoutes = [
     run: async ({ services }) => await scanDuplicates(services),
   }),
   endpoint({
+    name: 'deleteDuplicate',
     method: 'DELETE',
     path: '/api/v1/duplicates/:duplicateId',
     summary: 'Dismiss a group until it gets another book; does not change the books',
@@ -63,7 +67,6 @@ export const duplicateRoutes = [
     params: Type.Object({ duplicateId: Uuid }),
     run: async (call, { params }) => {
       await dismissDuplicates(call.services.database, call.caller, params.duplicateId)
-      return undefined
     },
   }),
 ]

@@ -1,6 +1,6 @@
 import Type from 'typebox'
+import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf, streamOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import {
   BOOK_ANCHOR,
   BOOK_EXPORT_FIELDS,
@@ -17,7 +17,7 @@ import { EXPORT_LIMITS } from '#core/exports/series-exports.ts'
 import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 
-type Services = Needs<'exports'>
+type Services = Pick<WorkServices, 'exports'>
 const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
@@ -82,6 +82,7 @@ const CATALOGUE = {
 
 export const exportRoutes = [
   endpoint({
+    name: 'listMySeriesExports',
     method: 'GET',
     path: '/api/v1/user/exports/series',
     summary: 'List my exports, latest first',
@@ -91,6 +92,7 @@ export const exportRoutes = [
     run: async (call) => ({ exports: await call.services.exports.list(call.caller) }),
   }),
   endpoint({
+    name: 'createMySeriesExport',
     method: 'POST',
     path: '/api/v1/user/exports/series',
     summary: 'Export the series, books or both of libraries that I may see, as a file',
@@ -111,6 +113,7 @@ export const exportRoutes = [
     run: async (call, { body }) => await call.services.exports.create(call.caller, body),
   }),
   endpoint({
+    name: 'listMySeriesExportFields',
     method: 'GET',
     path: '/api/v1/user/exports/series/fields',
     summary: 'List the fields of exports, and presets of them',
@@ -127,6 +130,7 @@ export const exportRoutes = [
     run: async () => CATALOGUE,
   }),
   endpoint({
+    name: 'getMySeriesExport',
     method: 'GET',
     path: '/api/v1/user/exports/series/:exportId',
     summary: 'Get one of my exports',
@@ -137,6 +141,7 @@ export const exportRoutes = [
     run: async (call, { params }) => await call.services.exports.get(call.caller, params.exportId),
   }),
   endpoint({
+    name: 'deleteMySeriesExport',
     method: 'DELETE',
     path: '/api/v1/user/exports/series/:exportId',
     summary: 'Delete one of my exports, even while it is running',
@@ -146,10 +151,10 @@ export const exportRoutes = [
     params: ExportId,
     run: async (call, { params }) => {
       await call.services.exports.remove(call.caller, params.exportId)
-      return undefined
     },
   }),
   stream({
+    name: 'downloadMySeriesExport',
     path: '/api/v1/user/exports/series/:exportId/download',
     summary: `Download the file of one of my exports; it is stored for ${EXPORT_LIMITS.keptDays} days, and sent while I may see all that it shows`,
     tag,

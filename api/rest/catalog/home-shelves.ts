@@ -1,7 +1,7 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import type { Needs } from '#api/http/services.ts'
+import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
 import { type BookFilter, checkLibrary, listBooks, listOnDeck } from '#core/catalog/book-query.ts'
@@ -10,7 +10,7 @@ import { listSeries, type SeriesFilter } from '#core/catalog/series-query.ts'
 import { readSeriesSort, type SeriesSort } from '#core/catalog/series-sort-query.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'database' | 'settings'>
+type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 
 /** A shelf of a start page; the full list has pages. */
@@ -45,17 +45,23 @@ async function placeOf(request: ListRequest): Promise<Pick<BookFilter, 'libraryI
 }
 
 const BOOK_SHELVES = {
-  'recently-added': { summary: 'List recently added books, newest first', filter: {}, sort: { field: 'created', direction: 'desc' } },
+  'recently-added': {
+    name: 'RecentlyAdded',
+    summary: 'List recently added books, newest first',
+    filter: {},
+    sort: { field: 'created', direction: 'desc' },
+  },
   'in-progress': {
+    name: 'InProgress',
     summary: 'List the books that I am reading, latest first',
     filter: { reading: 'unfinished' },
     sort: { field: 'read', direction: 'desc' },
   },
-} as const satisfies Record<string, { summary: string; filter: BookFilter; sort: BookSort }>
+} as const satisfies Record<string, { name: string; summary: string; filter: BookFilter; sort: BookSort }>
 
 async function answerBookShelf(shelf: keyof typeof BOOK_SHELVES, request: ListRequest) {
   const { services } = request.call
-  const { page, pageSize, offset, limit } = readPage(request.query)
+  const { page, pageSize, offset, limit } = readPageWindow(request.query)
   const { filter, sort } = BOOK_SHELVES[shelf]
   const list = {
     filter: { ...(await placeOf(request)), ...filter },
@@ -70,7 +76,7 @@ async function answerBookShelf(shelf: keyof typeof BOOK_SHELVES, request: ListRe
 
 async function answerOnDeck(request: ListRequest) {
   const { services } = request.call
-  const { page, pageSize, offset, limit } = readPage(request.query)
+  const { page, pageSize, offset, limit } = readPageWindow(request.query)
   const list = { filter: await placeOf(request), sort: readBookSort(request.query.sort), offset, limit }
   const { items, total } = await listOnDeck(services.database, request.call.caller, list)
   return paginate({ call: request.call, page, pageSize, total, data: listedBooks(request.call, items, request.query) })
@@ -89,10 +95,20 @@ async function answerRecentlyRead(request: ListRequest) {
 }
 
 const SERIES_SHELVES = {
-  'in-progress': { summary: 'List the series that I am reading, latest first', filter: { inProgress: true }, field: 'read' },
-  'recently-added': { summary: 'List recently added series, newest first', filter: {}, field: 'created' },
-  'recently-updated': { summary: 'List recently changed series, latest first', filter: {}, field: 'updated' },
-} as const satisfies Record<string, { summary: string; filter: SeriesFilter; field: SeriesSort['field'] }>
+  'in-progress': {
+    name: 'InProgress',
+    summary: 'List the series that I am reading, latest first',
+    filter: { inProgress: true },
+    field: 'read',
+  },
+  'recently-added': { name: 'RecentlyAdded', summary: 'List recently added series, newest first', filter: {}, field: 'created' },
+  'recently-updated': {
+    name: 'RecentlyUpdated',
+    summary: 'List recently changed series, latest first',
+    filter: {},
+    field: 'updated',
+  },
+} as const satisfies Record<string, { name: string; summary: string; filter: SeriesFilter; field: SeriesSort['field'] }>
 
 async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, request: ListRequest) {
   const { filter, field } = SERIES_SHELVES[shelf]
@@ -111,6 +127,7 @@ async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, request: Li
 export const homeShelfRoutes = [
   ...(Object.keys(BOOK_SHELVES) as (keyof typeof BOOK_SHELVES)[]).flatMap((shelf) => [
     endpoint({
+      name: `list${BOOK_SHELVES[shelf].name}Books`,
       method: 'GET',
       path: `/api/v1/books/${shelf}`,
       dependsOn: 'catalog',
@@ -122,6 +139,7 @@ export const homeShelfRoutes = [
       run: (call, { query }) => answerBookShelf(shelf, { call, query }),
     }),
     endpoint({
+      name: `list${BOOK_SHELVES[shelf].name}LibraryBooks`,
       method: 'GET',
       path: `/api/v1/libraries/:libraryId/books/${shelf}`,
       dependsOn: 'catalog',
@@ -135,6 +153,7 @@ export const homeShelfRoutes = [
     }),
   ]),
   endpoint({
+    name: 'listOnDeckBooks',
     method: 'GET',
     path: '/api/v1/books/on-deck',
     dependsOn: 'catalog',
@@ -146,6 +165,7 @@ export const homeShelfRoutes = [
     run: (call, { query }) => answerOnDeck({ call, query }),
   }),
   endpoint({
+    name: 'listOnDeckLibraryBooks',
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/books/on-deck',
     dependsOn: 'catalog',
@@ -158,6 +178,7 @@ export const homeShelfRoutes = [
     run: (call, { params, query }) => answerOnDeck({ call, query, libraryId: params.libraryId }),
   }),
   endpoint({
+    name: 'listRecentlyReadBooks',
     method: 'GET',
     path: '/api/v1/books/recently-read',
     dependsOn: 'catalog',
@@ -169,6 +190,7 @@ export const homeShelfRoutes = [
     run: (call, { query }) => answerRecentlyRead({ call, query }),
   }),
   endpoint({
+    name: 'listRecentlyReadLibraryBooks',
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/books/recently-read',
     dependsOn: 'catalog',
@@ -182,6 +204,7 @@ export const homeShelfRoutes = [
   }),
   ...(Object.keys(SERIES_SHELVES) as (keyof typeof SERIES_SHELVES)[]).flatMap((shelf) => [
     endpoint({
+      name: `list${SERIES_SHELVES[shelf].name}Series`,
       method: 'GET',
       path: `/api/v1/series/${shelf}`,
       dependsOn: 'catalog',
@@ -193,6 +216,7 @@ export const homeShelfRoutes = [
       run: (call, { query }) => answerSeriesShelf(shelf, { call, query }),
     }),
     endpoint({
+      name: `list${SERIES_SHELVES[shelf].name}LibrarySeries`,
       method: 'GET',
       path: `/api/v1/libraries/:libraryId/series/${shelf}`,
       dependsOn: 'catalog',
@@ -206,6 +230,7 @@ export const homeShelfRoutes = [
     }),
   ]),
   endpoint({
+    name: 'listMyWantToRead',
     method: 'GET',
     path: '/api/v1/user/want-to-read',
     dependsOn: 'catalog',
@@ -215,7 +240,7 @@ export const homeShelfRoutes = [
     query: Type.Object({ ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }),
     reply: Paginated(ListedSeries),
     run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPage(query)
+      const { page, pageSize, offset, limit } = readPageWindow(query)
       const { items, total } = await listSeries(call.services.database, call.caller, {
         filter: { wanted: true },
         sort: readSeriesSort(query.sort),

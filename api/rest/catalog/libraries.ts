@@ -1,7 +1,9 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { TemplateServices } from '#api/areas/templates.ts'
+import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf, madeAt } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import type { Needs } from '#api/http/services.ts'
+import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import { requestLibraryAnalysis } from '#core/analysis/request-analyses.ts'
 import { CreateLibraryRequest, Library, UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { getLibrary, listLibraries } from '#core/catalog/library-query.ts'
@@ -10,7 +12,7 @@ import { createLibrary, editLibrary, removeLibrary } from '#core/scan/edit-libra
 import { purgeDeletedOf } from '#core/scan/purge-deleted.ts'
 import { ScanStatus } from '#core/scan/scans.ts'
 
-type Services = Needs<'database' | 'rules' | 'scans' | 'settings' | 'tasks'>
+type Services = Pick<DataServices, 'database' | 'settings'> & Pick<TemplateServices, 'rules'> & Pick<WorkServices, 'scans' | 'tasks'>
 const endpoint = endpointOf<Services>()
 
 const params = Type.Object({ libraryId: Uuid })
@@ -19,6 +21,7 @@ const tag = 'libraries'
 
 export const libraryRoutes = [
   endpoint({
+    name: 'listLibraries',
     method: 'GET',
     path: '/api/v1/libraries',
     summary: 'List libraries',
@@ -27,12 +30,13 @@ export const libraryRoutes = [
     query: Type.Object(pageQuery),
     reply: Paginated(Library),
     run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPage(query)
+      const { page, pageSize, offset, limit } = readPageWindow(query)
       const { items, total } = await listLibraries(call.services.database, call.caller, { offset, limit })
       return paginate({ call, page, pageSize, total, data: items })
     },
   }),
   endpoint({
+    name: 'createLibrary',
     method: 'POST',
     path: '/api/v1/libraries',
     summary: 'Create a library from a folder',
@@ -48,6 +52,7 @@ export const libraryRoutes = [
     },
   }),
   endpoint({
+    name: 'getLibrary',
     method: 'GET',
     path: '/api/v1/libraries/:libraryId',
     summary: 'Get a library',
@@ -58,6 +63,7 @@ export const libraryRoutes = [
     run: async ({ services, caller }, { params }) => await getLibrary(services.database, caller, params.libraryId),
   }),
   endpoint({
+    name: 'patchLibrary',
     method: 'PATCH',
     path: '/api/v1/libraries/:libraryId',
     summary: 'Change a library',
@@ -72,6 +78,7 @@ export const libraryRoutes = [
     },
   }),
   endpoint({
+    name: 'deleteLibrary',
     method: 'DELETE',
     path: '/api/v1/libraries/:libraryId',
     summary: 'Delete a library; its files stay',
@@ -81,10 +88,10 @@ export const libraryRoutes = [
     params,
     run: async ({ services }, { params }) => {
       await removeLibrary({ ...services, dataFolder: services.settings.dataFolder }, params.libraryId)
-      return undefined
     },
   }),
   endpoint({
+    name: 'scanLibrary',
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/scan',
     summary: 'Scan a library',
@@ -106,6 +113,7 @@ export const libraryRoutes = [
       await call.services.scans.start(params.libraryId, query.mode, call.caller, { confirm: query.confirm }),
   }),
   endpoint({
+    name: 'getLibraryScanStatus',
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/scan-status',
     summary: 'Get the state of the latest scan of a library',
@@ -116,6 +124,7 @@ export const libraryRoutes = [
     run: async (call, { params }) => await call.services.scans.getStatus(params.libraryId, call.caller),
   }),
   endpoint({
+    name: 'cancelLibraryScan',
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/scan/cancel',
     summary: 'Stop the scan and the analyses of a library; keeps finished results',
@@ -125,10 +134,10 @@ export const libraryRoutes = [
     params,
     run: async ({ services }, { params }) => {
       await services.scans.cancel(params.libraryId)
-      return undefined
     },
   }),
   endpoint({
+    name: 'purgeDeletedBooksOfLibrary',
     method: 'DELETE',
     path: '/api/v1/libraries/:libraryId/purge-deleted',
     summary: 'Delete books whose files are missing; returns their number',
@@ -140,6 +149,7 @@ export const libraryRoutes = [
       await purgeDeletedOf({ database: services.database, dataFolder: services.settings.dataFolder }, params.libraryId),
   }),
   endpoint({
+    name: 'analyzeLibrary',
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/analyze',
     summary: 'Analyze all books of a library again',
@@ -151,6 +161,7 @@ export const libraryRoutes = [
     run: async ({ services }, { params }) => await requestLibraryAnalysis(services, params.libraryId, 'all'),
   }),
   endpoint({
+    name: 'analyzeUnanalyzedBooksOfLibrary',
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/analyze-unanalyzed',
     summary: 'Analyze the books of a library that have no successful analysis',
@@ -162,6 +173,7 @@ export const libraryRoutes = [
     run: async ({ services }, { params }) => await requestLibraryAnalysis(services, params.libraryId, 'unanalyzed'),
   }),
   endpoint({
+    name: 'listActiveScans',
     method: 'GET',
     path: '/api/v1/scans/active',
     summary: 'List waiting and running scans',

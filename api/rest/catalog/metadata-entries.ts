@@ -1,18 +1,17 @@
 import type { Knex } from 'knex'
-import type { TSchema } from 'typebox'
-import Type from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
+import { idIn, KINDS } from '#api/rest/catalog/metadata-kind.ts'
 import { withSourceName } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
+import type { Kind } from '#core/fields/record-kind.ts'
 import { sourceKey } from '#core/fields/source-key.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { addEntry, type EntrySet, editEntry, removeEntry } from '#core/metadata/edit-entries.ts'
 import { type EntryTable, listEntries } from '#core/metadata/entry-query.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
-import { checkSeries, listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 import {
   AlternateTitle,
   BookExternalId,
@@ -29,15 +28,19 @@ import {
   NOT_RATED,
   saveUserRating,
 } from '#core/metadata/user-rating-store.ts'
+import { checkVisible, listVisibleIds } from '#core/metadata/visible-records-query.ts'
 
-type Services = Needs<'database' | 'settings'>
+type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 
 /** Names of services are short, with `plugin:` or `api:` in front. */
 const Source = Type.String({ minLength: 1, maxLength: 107, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', description: 'Name of the service.' })
 /** Identifiers and ratings have keys, which contexts use too. */
 const KeySource = Type.String({
-  ...{ minLength: 1, maxLength: 107, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', title: 'ServiceKey' },
+  minLength: 1,
+  maxLength: 107,
+  pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$',
+  title: 'ServiceKey',
   description:
     'Key of the service: `plugin:` and the `idSource` of a plugin (or its id), or any other name. If an installed plugin uses the name, the server adds `plugin:` to it.',
 })
@@ -47,7 +50,6 @@ const Url = Type.String({ maxLength: 2_000, pattern: '^https?://[^\\s]+$' })
 const ALIASES = { sourceName: 'source', source_name: 'source', external_id: 'externalId' }
 
 const SeriesId = Type.Object({ seriesId: Uuid })
-const BookId = Type.Object({ bookId: Uuid })
 const Rating = Noun('SeriesRating')({
   id: Uuid,
   userId: Uuid,
@@ -60,16 +62,9 @@ const Rating = Noun('SeriesRating')({
 
 type Call = { caller: Caller; services: Services }
 
-/** The id of the owner as the database writes it. @throws not_found if the caller may not see it */
-async function checkOwner(call: Call, owner: 'series' | 'books', id: string): Promise<string> {
-  const caller = call.caller
-  if (owner === 'series') return await checkSeries(call.services.database, caller, id)
-  await getBookRecord(call.services.database, caller, id)
-  return id.toLowerCase()
-}
-
-interface Kind {
-  owner: 'series' | 'books'
+interface EntryKind {
+  /** What the entries belong to. */
+  of: Kind
   path: string
   /** Member of the list's answer. */
   list: string
@@ -108,9 +103,9 @@ const links = {
   by: 'source' as const,
 }
 
-const KINDS: Kind[] = [
+const ENTRIES: readonly EntryKind[] = [
   {
-    owner: 'series',
+    of: 'series',
     path: 'alternate-titles',
     list: 'titles',
     table: 'series_alternate_titles',
@@ -121,12 +116,12 @@ const KINDS: Kind[] = [
     set: 'alternateTitles',
     by: 'id',
   },
-  { owner: 'series', table: 'series_external_ids', ...ids },
-  { owner: 'books', table: 'book_external_ids', ...ids, shape: BookExternalId },
-  { owner: 'series', table: 'series_external_links', ...links },
-  { owner: 'books', table: 'book_external_links', ...links, shape: BookExternalLink },
+  { of: 'series', table: 'series_external_ids', ...ids },
+  { of: 'book', table: 'book_external_ids', ...ids, shape: BookExternalId },
+  { of: 'series', table: 'series_external_links', ...links },
+  { of: 'book', table: 'book_external_links', ...links, shape: BookExternalLink },
   {
-    owner: 'series',
+    of: 'series',
     path: 'external-ratings',
     list: 'ratings',
     table: 'series_external_ratings',
@@ -145,56 +140,62 @@ const KINDS: Kind[] = [
 ]
 
 /** Addresses, names and permissions of a kind. */
-function reachOf({ owner, path, by }: Kind) {
-  const isSeries = owner === 'series'
-  const idName = isSeries ? 'seriesId' : 'bookId'
+function reachOf({ of, path, by }: EntryKind) {
+  const { many, noun, idName } = KINDS[of]
+  const oneName = by === 'source' ? 'source' : path === 'alternate-titles' ? 'titleId' : 'externalIdId'
   return {
-    idName,
-    base: `/api/v1/${owner}/:${idName}/${path}`,
-    ownerParams: isSeries ? SeriesId : BookId,
-    oneName: by === 'source' ? 'source' : path === 'alternate-titles' ? 'titleId' : 'externalIdId',
-    record: isSeries ? ('series' as const) : ('book' as const),
-    read: isSeries ? ('series-read' as const) : ('books-read' as const),
-    write: isSeries ? ('series-write' as const) : ('books-write' as const),
-    ownerOf: (call: Call, params: Record<string, unknown>) => checkOwner(call, owner, params[idName] as string),
+    base: `/api/v1/${many}/:${idName}/${path}`,
+    // In names of operations, such as `SeriesAlternateTitle`.
+    noun: noun + path.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase()).replace(/s$/, ''),
+    tag: many,
+    params: Type.Object({ [idName]: Uuid }),
+    oneName,
+    read: { who: `${many}-read` as const },
+    write: { who: `${many}-write` as const },
   }
 }
 
+/** The id of the owner in a path as the database writes it. @throws not_found if the caller may not see it */
+const checkOwner = ({ services, caller }: Call, of: Kind, params: unknown): Promise<string> =>
+  checkVisible(services.database, caller, of, idIn(of, params))
+
 /** A source in the form in which it is stored. */
-const keptAs = async (kind: Kind, database: Knex, source: string) =>
+const keptAs = async (kind: EntryKind, database: Knex, source: string) =>
   kind.hasKeys ? sourceKey(source, await listIdNames(database)) : source
 
-function listRoute(kind: Kind) {
-  const { owner, table, shape } = kind
-  const { base, ownerParams, read, ownerOf } = reachOf(kind)
+function listRoute(kind: EntryKind) {
+  const { of, table, shape } = kind
+  const { base, noun, tag, params, read } = reachOf(kind)
   const entryView = (services: Services, { ownerId: _, ...fact }: Record<string, unknown>) => withSourceName(services, fact)
   return endpoint({
+    name: `list${noun}s`,
     method: 'GET',
     path: base,
-    summary: `List the ${kind.what} of a ${owner === 'series' ? 'series' : 'book'}`,
-    tag: owner,
-    allow: { who: read },
-    params: ownerParams,
+    summary: `List the ${kind.what} of a ${of}`,
+    tag,
+    allow: read,
+    params,
     reply: Type.Object({ [kind.list]: Type.Array(shape) }),
     run: async (call, { params }) => {
-      const id = await ownerOf(call, params)
+      const id = await checkOwner(call, of, params)
       const entries = await listEntries<Record<string, unknown>>(call.services.database, table, [id])
       return { [kind.list]: entries.map((entry) => entryView(call.services, entry)) }
     },
   })
 }
 
-function addRoute(kind: Kind) {
-  const { owner, shape } = kind
-  const { base, ownerParams, write, ownerOf } = reachOf(kind)
+function addRoute(kind: EntryKind) {
+  const { of, shape } = kind
+  const { base, noun, tag, params, write } = reachOf(kind)
   const isOfService = 'source' in kind.body
   return endpoint({
+    name: `create${noun}`,
     method: 'POST',
     path: base,
-    summary: `Add ${kind.one} to a ${reachOf(kind).record}${kind.by === 'source' || kind.path === 'external-ids' ? '; replaces an entry of the same source' : ''}`,
-    tag: owner,
-    allow: { who: write },
-    params: ownerParams,
+    summary: `Add ${kind.one} to a ${of}${kind.by === 'source' || kind.path === 'external-ids' ? '; replaces an entry of the same source' : ''}`,
+    tag,
+    allow: write,
+    params,
     body: Type.Object(kind.body, {
       additionalProperties: false,
       title: `New${(shape as { title?: string }).title?.replace(/^Book/, '')}`,
@@ -203,39 +204,38 @@ function addRoute(kind: Kind) {
     ...(isOfService && { bodyAliases: ALIASES }),
     reply: shape,
     mayCreate: true,
-    run: async (call, { params, body }) => await addOne(call, kind, await ownerOf(call, params), body as Record<string, unknown>),
+    run: async (call, { params, body }) => await addOne(call, kind, await checkOwner(call, of, params), body),
   })
 }
 
-function removeRoute(kind: Kind) {
-  const { owner, set } = kind
-  const { idName, base, oneName, record, write, ownerOf } = reachOf(kind)
+function removeRoute(kind: EntryKind) {
+  const { of, set } = kind
+  const { base, noun, tag, oneName, write } = reachOf(kind)
   const OneSource = kind.hasKeys ? KeySource : Source
-  const oneParams = Type.Object({ [idName]: Uuid, [oneName]: kind.by === 'source' ? OneSource : Uuid })
   return endpoint({
+    name: `delete${noun}`,
     method: 'DELETE',
     path: `${base}/:${oneName}`,
-    summary: `Remove ${kind.one} from a ${reachOf(kind).record}`,
-    tag: owner,
-    allow: { who: write },
-    params: oneParams,
+    summary: `Remove ${kind.one} from a ${of}`,
+    tag,
+    allow: write,
+    params: Type.Object({ [KINDS[of].idName]: Uuid, [oneName]: kind.by === 'source' ? OneSource : Uuid }),
     status: 204,
     run: async (call, { params }) => {
-      const id = await ownerOf(call, params)
+      const id = await checkOwner(call, of, params)
       const one = (params as Record<string, string>)[oneName] as string
       const { database } = call.services
       const which = kind.by === 'source' ? { key: await keptAs(kind, database, one) } : { id: one }
-      if (!(await removeEntry(database, { kind: record, id, set }, which)))
-        refuse('not_found', `There is no entry ${one} in the ${kind.what}.`)
-      return undefined
+      if (!(await removeEntry(database, { kind: of, id, set }, which))) refuse('not_found', `There is no entry ${one} in the ${kind.what}.`)
     },
   })
 }
 
-async function addOne(call: Call & { created(): void }, kind: Kind, ownerId: string, body: Record<string, unknown>) {
+async function addOne(call: Call & { created(): void }, kind: EntryKind, ownerId: string, body: Record<string, unknown>) {
   const { database } = call.services
   const source = typeof body.source === 'string' ? { source: await keptAs(kind, database, body.source) } : {}
-  const owner = { kind: reachOf(kind).record, id: ownerId, set: kind.set }
+  const owner = { kind: kind.of, id: ownerId, set: kind.set }
+  // The schema of the kind has checked the members of its set.
   const { id, isNew } = await addEntry(database, owner, { ...body, ...source } as never)
   // Without an address: entries have none of their own, only the list has.
   if (isNew) call.created()
@@ -243,21 +243,22 @@ async function addOne(call: Call & { created(): void }, kind: Kind, ownerId: str
 }
 
 /** One entry in the shape of the list. @throws not_found */
-async function getOne(
+async function getOne<Entry extends { id: string }>(
   database: Knex,
   table: EntryTable,
   { ownerId, id }: { ownerId: string; id: string },
-): Promise<Record<string, unknown>> {
-  const saved = (await listEntries<{ id: string }>(database, table, [ownerId])).find((entry) => entry.id === id)
+): Promise<Omit<Entry & { ownerId: string }, 'ownerId'>> {
+  const saved = (await listEntries<Entry>(database, table, [ownerId])).find((entry) => entry.id === id)
   const { ownerId: _, ...entry } = saved ?? refuse('not_found')
   return entry
 }
 
-const routesOf = (kind: Kind) => [listRoute(kind), addRoute(kind), removeRoute(kind)]
+const routesOf = (kind: EntryKind) => [listRoute(kind), addRoute(kind), removeRoute(kind)]
 
 export const metadataEntryRoutes = [
-  ...KINDS.flatMap(routesOf),
+  ...ENTRIES.flatMap(routesOf),
   endpoint({
+    name: 'patchSeriesAlternateTitle',
     method: 'PATCH',
     path: '/api/v1/series/:seriesId/alternate-titles/:titleId',
     summary: 'Change an alternate title of a series',
@@ -270,16 +271,17 @@ export const metadataEntryRoutes = [
     ),
     reply: AlternateTitle,
     run: async (call, { params, body }) => {
-      const ownerId = await checkOwner(call, 'series', params.seriesId)
+      const ownerId = await checkOwner(call, 'series', params)
       const { database } = call.services
       const { label, title } = body
       const change = { ...(label != null && { label }), ...(title != null && { title }) }
       const id = params.titleId.toLowerCase()
       await editEntry(database, { kind: 'series', id: ownerId, set: 'alternateTitles' }, { id, change })
-      return (await getOne(database, 'series_alternate_titles', { ownerId, id })) as never
+      return await getOne<Static<typeof AlternateTitle>>(database, 'series_alternate_titles', { ownerId, id })
     },
   }),
   endpoint({
+    name: 'listMyRatings',
     method: 'GET',
     path: '/api/v1/user/ratings',
     summary: 'List my ratings of series, latest first',
@@ -290,15 +292,13 @@ export const metadataEntryRoutes = [
       const caller = call.caller
       const { database } = call.services
       const ratings = await listUserRatings(database, caller.userId)
-      const visible = await listVisibleSeriesIds(
-        database,
-        caller,
-        ratings.map(({ seriesId }) => seriesId as string),
-      )
-      return { ratings: ratings.filter(({ seriesId }) => visible.has(seriesId as string)) as never }
+      const ids = ratings.map(({ seriesId }) => seriesId)
+      const visible = await listVisibleIds(database, caller, 'series', ids)
+      return { ratings: ratings.filter(({ seriesId }) => visible.has(seriesId)) }
     },
   }),
   endpoint({
+    name: 'getSeriesRating',
     method: 'GET',
     path: '/api/v1/series/:seriesId/rating',
     summary: 'Get my rating of a series; null if there is none',
@@ -307,12 +307,13 @@ export const metadataEntryRoutes = [
     params: SeriesId,
     reply: Nullable(Rating),
     run: async (call, { params }) => {
-      const id = await checkOwner(call, 'series', params.seriesId)
+      const id = await checkOwner(call, 'series', params)
       const [rating] = await listUserRatings(call.services.database, call.caller.userId, id)
-      return (rating ?? null) as never
+      return rating ?? null
     },
   }),
   endpoint({
+    name: 'putSeriesRating',
     method: 'PUT',
     path: '/api/v1/series/:seriesId/rating',
     summary: 'Rate a series',
@@ -326,14 +327,15 @@ export const metadataEntryRoutes = [
     ),
     reply: Rating,
     run: async (call, { params, body }) => {
-      const seriesId = await checkOwner(call, 'series', params.seriesId)
+      const seriesId = await checkOwner(call, 'series', params)
       const userId = call.caller.userId
       const { database } = call.services
       if ((await listUserRatings(database, userId, seriesId)).length === 0) call.created(call.path)
-      return (await saveUserRating(database, { userId, seriesId, rating: body.rating, notes: body.notes ?? null })) as never
+      return await saveUserRating(database, { userId, seriesId, rating: body.rating, notes: body.notes ?? null })
     },
   }),
   endpoint({
+    name: 'deleteSeriesRating',
     method: 'DELETE',
     path: '/api/v1/series/:seriesId/rating',
     summary: 'Delete my rating of a series',
@@ -342,12 +344,12 @@ export const metadataEntryRoutes = [
     params: SeriesId,
     status: 204,
     run: async (call, { params }) => {
-      const id = await checkOwner(call, 'series', params.seriesId)
+      const id = await checkOwner(call, 'series', params)
       await deleteUserRating(call.services.database, call.caller.userId, id)
-      return undefined
     },
   }),
   endpoint({
+    name: 'getSeriesRatingAverage',
     method: 'GET',
     path: '/api/v1/series/:seriesId/ratings/average',
     summary: 'Get the average rating of a series by all users',
@@ -356,7 +358,7 @@ export const metadataEntryRoutes = [
     params: SeriesId,
     reply: AverageRating,
     run: async (call, { params }) => {
-      const id = await checkOwner(call, 'series', params.seriesId)
+      const id = await checkOwner(call, 'series', params)
       return (await averageRatings(call.services.database, [id])).get(id) ?? NOT_RATED
     },
   }),

@@ -1,14 +1,16 @@
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf, madeAt } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
-import { shelfRoutes, shelfView } from '#api/rest/catalog/shelves.ts'
+import { shelfRoutes } from '#api/rest/catalog/shelves.ts'
 import { importReadingList, READING_LIST_BYTES_MAX } from '#core/shelves/import-reading-list.ts'
 import { ReadListImport } from '#core/shelves/shelf.ts'
 
-type Services = Needs<'database' | 'readReadingList'>
+type Services = Pick<ContentServices, 'readReadingList'> & Pick<DataServices, 'database'>
 const endpoint = endpointOf<Services>()
 
 export const readListRoutes = [
   endpoint({
+    name: 'importReadList',
     method: 'POST',
     path: '/api/v1/read-lists/import',
     summary: 'Create a read list from a CBL file',
@@ -20,7 +22,8 @@ export const readListRoutes = [
     reply: ReadListImport,
     run: async (call, { upload }) => {
       const { shelf, ...outcome } = await importReadingList(call.services, call.caller, upload)
-      return { readList: madeAt(call, '/api/v1/read-lists', shelfView('bookCount', shelf)) as never, ...outcome }
+      const { count: bookCount, ...readList } = shelf
+      return { readList: madeAt(call, '/api/v1/read-lists', { ...readList, bookCount }), ...outcome }
     },
   }),
   ...shelfRoutes('read_list'),

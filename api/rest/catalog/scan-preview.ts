@@ -1,15 +1,16 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { CreateLibraryRequest, SERIES_STRATEGIES } from '#core/catalog/library.ts'
 import { FreeJson, Nullable, OneOf } from '#core/foundation/schema.ts'
 import { previewScan } from '#core/scan/preview-scan.ts'
 
-type Services = Needs<'database' | 'settings'>
+type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 
 export const scanPreviewRoutes = [
   endpoint({
+    name: 'previewLibraryScan',
     method: 'POST',
     path: '/api/v1/libraries/preview-scan',
     changes: null,

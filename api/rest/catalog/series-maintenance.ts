@@ -1,12 +1,13 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { BULK_SERIES_MAX } from '#core/analysis/request-analyses.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { purgeDeletedOfSeries } from '#core/scan/purge-deleted.ts'
 import { renumberManySeries, renumberSeries } from '#core/scan/renumber.ts'
 
-type Services = Needs<'database' | 'settings' | 'tasks'>
+type Services = Pick<DataServices, 'database' | 'settings'> & Pick<WorkServices, 'tasks'>
 const endpoint = endpointOf<Services>()
 
 const SeriesId = Type.Object({ seriesId: Uuid })
@@ -14,6 +15,7 @@ const tag = 'series'
 
 export const seriesMaintenanceRoutes = [
   endpoint({
+    name: 'purgeDeletedBooksOfSeries',
     method: 'DELETE',
     path: '/api/v1/series/:seriesId/purge-deleted',
     summary: 'Delete books of a series whose files are missing; returns their number',
@@ -27,6 +29,7 @@ export const seriesMaintenanceRoutes = [
     },
   }),
   endpoint({
+    name: 'renumberSeries',
     method: 'POST',
     path: '/api/v1/series/:seriesId/renumber',
     summary: 'Number the books of a series by their file names again; keeps locked numbers and those from better sources',
@@ -38,6 +41,7 @@ export const seriesMaintenanceRoutes = [
     run: (call, { params }) => renumberSeries(call.services, call.caller, params.seriesId),
   }),
   endpoint({
+    name: 'bulkRenumberSeries',
     method: 'POST',
     path: '/api/v1/series/bulk/renumber',
     summary: 'Number the books of many series by their file names again; an unknown id refuses the whole request',

@@ -1,11 +1,12 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { BULK_SERIES_MAX } from '#core/analysis/request-analyses.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { reprocessLibraryTitles, reprocessTitle, reprocessTitles } from '#core/scan/reprocess-titles.ts'
 
-type Services = Needs<'database' | 'tasks'>
+type Services = Pick<DataServices, 'database'> & Pick<WorkServices, 'tasks'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'series'
@@ -20,6 +21,7 @@ const SeriesIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_SERIES_MAX })
 
 export const seriesTitleRoutes = [
   endpoint({
+    name: 'reprocessLibrarySeriesTitles',
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/series/titles/reprocess',
     summary: 'Apply the title rules of a library to all its series again',
@@ -32,6 +34,7 @@ export const seriesTitleRoutes = [
     run: async ({ services }, { params, body }) => await reprocessLibraryTitles(services, { ...params, ...body }),
   }),
   endpoint({
+    name: 'bulkReprocessSeriesTitles',
     method: 'POST',
     path: '/api/v1/series/bulk/titles/reprocess',
     summary: 'Apply the title rules of the libraries to many series again; an unknown id refuses the whole request',
@@ -46,6 +49,7 @@ export const seriesTitleRoutes = [
     },
   }),
   endpoint({
+    name: 'reprocessSeriesTitles',
     method: 'POST',
     path: '/api/v1/series/titles/reprocess',
     summary: 'Apply title rules to selected series, or to those of a library, again',
@@ -57,6 +61,7 @@ export const seriesTitleRoutes = [
     run: async (call, { body }) => await reprocessTitles(call.services, call.caller, body),
   }),
   endpoint({
+    name: 'reprocessSeriesTitle',
     method: 'POST',
     path: '/api/v1/series/:seriesId/title/reprocess',
     summary: 'Apply the title rules of its library to a series again',

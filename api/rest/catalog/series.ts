@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
-import { PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import type { Needs } from '#api/http/services.ts'
+import { PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
@@ -21,7 +21,7 @@ import { refuseValue } from '#core/foundation/errors.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { cleanName, NAME_LENGTH_MAX } from '#core/metadata/name.ts'
 
-type Services = Needs<'database' | 'settings'>
+type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
@@ -40,7 +40,7 @@ interface ListRequest {
 }
 
 async function answerSeries({ call, query, filter }: ListRequest) {
-  const { page, pageSize, offset, limit } = readPage(query)
+  const { page, pageSize, offset, limit } = readPageWindow(query)
   const list = { filter, sort: readSeriesSort(query.sort), offset, limit, state: call.listState }
   const { items, total } = await listSeries(call.services.database, call.caller, list)
   return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
@@ -68,7 +68,9 @@ const names = (what: string) =>
 /** Filters of all series, or of those of a library. */
 const CHOICE = { libraryId: Type.Optional(Uuid), genres: names('genres'), tags: names('tags') }
 const filterOf = ({ libraryId, genres, tags }: { libraryId?: string; genres?: string[]; tags?: string[] }): SeriesFilter => ({
-  ...{ libraryId, genres: readNames('genres', genres), tags: readNames('tags', tags) },
+  libraryId,
+  genres: readNames('genres', genres),
+  tags: readNames('tags', tags),
 })
 
 const SeriesListRequest = Type.Object(
@@ -86,6 +88,7 @@ function readFilter(body: Static<typeof SeriesListRequest>, caller: Caller): Ser
 
 export const seriesRoutes = [
   endpoint({
+    name: 'listSeries',
     method: 'GET',
     path: '/api/v1/series',
     dependsOn: 'catalog',
@@ -97,6 +100,7 @@ export const seriesRoutes = [
     run: (call, { query }) => answerSeries({ call, query, filter: filterOf(query) }),
   }),
   endpoint({
+    name: 'filterSeries',
     method: 'POST',
     path: '/api/v1/series/list',
     changes: null,
@@ -111,6 +115,7 @@ export const seriesRoutes = [
     run: (call, { query, body }) => answerSeries({ call, query, filter: readFilter(body, call.caller) }),
   }),
   endpoint({
+    name: 'listSeriesAlphabeticalGroups',
     method: 'POST',
     path: '/api/v1/series/list/alphabetical-groups',
     changes: null,
@@ -127,6 +132,7 @@ export const seriesRoutes = [
     },
   }),
   endpoint({
+    name: 'searchSeries',
     method: 'POST',
     path: '/api/v1/series/search',
     changes: null,
@@ -157,6 +163,7 @@ export const seriesRoutes = [
     },
   }),
   endpoint({
+    name: 'listLibrarySeries',
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/series',
     dependsOn: 'catalog',
@@ -172,6 +179,7 @@ export const seriesRoutes = [
     },
   }),
   endpoint({
+    name: 'getSeries',
     method: 'GET',
     path: '/api/v1/series/:seriesId',
     summary: 'Get a series',
@@ -189,6 +197,7 @@ export const seriesRoutes = [
     },
   }),
   endpoint({
+    name: 'listSeriesBooks',
     method: 'GET',
     path: '/api/v1/series/:seriesId/books',
     dependsOn: 'catalog',
@@ -211,6 +220,7 @@ export const seriesRoutes = [
     },
   }),
   stream({
+    name: 'getSeriesThumbnail',
     path: '/api/v1/series/:seriesId/thumbnail',
     summary: 'Get the small cover of a series: the selected one, else that of its first book',
     tag: 'series',

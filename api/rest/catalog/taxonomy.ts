@@ -1,45 +1,56 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import type { Needs } from '#api/http/services.ts'
+import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { idIn, KINDS } from '#api/rest/catalog/metadata-kind.ts'
 import { NamedShape } from '#api/views/book-view.ts'
 import type { Caller } from '#core/account/caller.ts'
+import type { Kind } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { NameText, Noun, Uuid } from '#core/foundation/schema.ts'
-import { changeBookNames } from '#core/metadata/edit-book-metadata.ts'
-import { changeSeriesNames, setSeriesNames } from '#core/metadata/edit-series-metadata.ts'
-import { NAMES_MAX, readName, readNames } from '#core/metadata/name.ts'
-import { checkSeries } from '#core/metadata/series-metadata-query.ts'
+import { changeNames, setNames } from '#core/metadata/edit-metadata.ts'
+import { NAMES_MAX, nameKey, readName, readNames } from '#core/metadata/name.ts'
 import { listNames, listNamesOf, type Named } from '#core/metadata/taxonomy-query.ts'
 import { deleteName, deleteUnused, type Taxonomy } from '#core/metadata/taxonomy-store.ts'
+import { checkVisible } from '#core/metadata/visible-records-query.ts'
 
-type Services = Needs<'database'>
+type Services = Pick<DataServices, 'database'>
 const endpoint = endpointOf<Services>()
 
-const SeriesId = Type.Object({ seriesId: Uuid })
 /** Room for surrounding white space; the name itself has a lower limit. */
 const GivenName = NameText({ maxLength: 1_000 })
 const names = Type.Array(GivenName, { maxItems: NAMES_MAX })
 const Changed = Noun('BulkOutcome')({ message: Type.String(), updatedCount: Type.Integer({ minimum: 0 }) })
-const BULK_MAX = { books: 500, series: 100 }
 
 type Call = { caller: Caller; services: Services }
 
-async function namesOf(call: Call, taxonomy: Taxonomy, seriesId: string): Promise<Named[]> {
-  const caller = call.caller
-  const id = await checkSeries(call.services.database, caller, seriesId)
-  const found = await listNamesOf(call.services.database, caller, { taxonomy, kind: 'series', ids: [id] })
-  return found.get(id) ?? []
+async function namesOf({ services, caller }: Call, taxonomy: Taxonomy, kind: Kind, given: string): Promise<Named[]> {
+  const id = await checkVisible(services.database, caller, kind, given)
+  return (await listNamesOf(services.database, caller, { taxonomy, kind, ids: [id] })).get(id) ?? []
 }
 
-/** Names of a genre or tag in paths and members. */
-const wordsOf = (taxonomy: Taxonomy) => ({ plural: `${taxonomy}s`, idName: `${taxonomy}Id` })
+/** A genre or tag in names of operations, in paths and in members. */
+const wordsOf = (taxonomy: Taxonomy) => ({ noun: taxonomy === 'genre' ? 'Genre' : 'Tag', plural: `${taxonomy}s`, idName: `${taxonomy}Id` })
+
+/** Routes to the genres or tags of a book or series. */
+function reachOf(taxonomy: Taxonomy, kind: Kind) {
+  const { many, idName } = KINDS[kind]
+  return {
+    path: `/api/v1/${many}/:${idName}/${taxonomy}s`,
+    params: Type.Object({ [idName]: Uuid }),
+    read: { who: `${many}-read` as const },
+    write: { who: `${many}-write` as const },
+    // The tags of a book have no lock.
+    locks: kind === 'book' && taxonomy === 'tag' ? '' : '; locks them',
+  }
+}
 
 /** Genres or tags of all libraries. */
 function libraryRoutes(taxonomy: Taxonomy) {
-  const { plural, idName } = wordsOf(taxonomy)
+  const { noun, plural, idName } = wordsOf(taxonomy)
   return [
     endpoint({
+      name: `list${noun}s`,
       method: 'GET',
       path: `/api/v1/${plural}`,
       dependsOn: 'catalog',
@@ -49,12 +60,13 @@ function libraryRoutes(taxonomy: Taxonomy) {
       query: Type.Object(pageQuery),
       reply: Paginated(NamedShape),
       run: async (call, { query }) => {
-        const { page, pageSize, offset, limit } = readPage(query)
+        const { page, pageSize, offset, limit } = readPageWindow(query)
         const { items, total } = await listNames(call.services.database, call.caller, { taxonomy, offset, limit })
         return paginate({ call, page, pageSize, total, data: items })
       },
     }),
     endpoint({
+      name: `cleanUp${noun}s`,
       method: 'POST',
       path: `/api/v1/${plural}/cleanup`,
       summary: `Delete unused ${plural}`,
@@ -67,6 +79,7 @@ function libraryRoutes(taxonomy: Taxonomy) {
       },
     }),
     endpoint({
+      name: `delete${noun}`,
       method: 'DELETE',
       path: `/api/v1/${plural}/:${idName}`,
       summary: `Delete a ${taxonomy} everywhere`,
@@ -77,103 +90,108 @@ function libraryRoutes(taxonomy: Taxonomy) {
       run: async (call, { params }) => {
         const id = (params as Record<string, string>)[idName] as string
         if (!(await deleteName(call.services.database, taxonomy, id))) refuse('not_found', `There is no ${taxonomy} ${id}.`)
-        return undefined
       },
     }),
   ]
 }
 
-/** All genres or tags of a series. */
-function seriesListRoutes(taxonomy: Taxonomy) {
-  const { plural } = wordsOf(taxonomy)
+/** All genres or tags of a record. */
+function listRoutes(taxonomy: Taxonomy, kind: Kind) {
+  const { noun, plural } = wordsOf(taxonomy)
+  const { path, params, read, write, locks } = reachOf(taxonomy, kind)
   const List = Type.Object({ [plural]: Type.Array(NamedShape) })
-  const namesView = async (call: Call, seriesId: string) => ({ [plural]: await namesOf(call, taxonomy, seriesId) })
+  const view = async (call: Call, id: string) => ({ [plural]: await namesOf(call, taxonomy, kind, id) })
   return [
     endpoint({
+      name: `list${KINDS[kind].noun}${noun}s`,
       method: 'GET',
-      path: `/api/v1/series/:seriesId/${plural}`,
-      summary: `List the ${plural} of a series`,
+      path,
+      summary: `List the ${plural} of a ${kind}`,
       tag: plural,
-      allow: { who: 'series-read' },
-      params: SeriesId,
+      allow: read,
+      params,
       reply: List,
-      run: (call, { params }) => namesView(call, params.seriesId),
+      run: (call, { params }) => view(call, idIn(kind, params)),
     }),
     endpoint({
+      name: `put${KINDS[kind].noun}${noun}s`,
       method: 'PUT',
-      path: `/api/v1/series/:seriesId/${plural}`,
-      summary: `Set the ${plural} of a series; locks them`,
+      path,
+      summary: `Set the ${plural} of a ${kind}${locks}`,
       tag: plural,
-      allow: { who: 'series-write' },
-      params: SeriesId,
+      allow: write,
+      params,
       body: Type.Object({ [plural]: names }, { additionalProperties: false }),
       reply: List,
       run: async (call, { params, body }) => {
-        const given = readNames((body as Record<string, string[]>)[plural] ?? [], `/${plural}`)
-        const change = { seriesId: params.seriesId, taxonomy, names: given }
-        await setSeriesNames(call.services.database, call.caller, change)
-        return await namesView(call, params.seriesId)
+        const id = idIn(kind, params)
+        const names = readNames((body as Record<string, string[]>)[plural] ?? [], `/${plural}`)
+        await setNames(call.services.database, call.caller, { kind, id, taxonomy, names })
+        return await view(call, id)
       },
     }),
   ]
 }
 
-/** One genre or tag of a series. */
-function seriesEntryRoutes(taxonomy: Taxonomy) {
-  const { plural, idName } = wordsOf(taxonomy)
+/** One genre or tag of a record. */
+function entryRoutes(taxonomy: Taxonomy, kind: Kind) {
+  const { noun, plural, idName } = wordsOf(taxonomy)
+  const { path, params, write, locks } = reachOf(taxonomy, kind)
   return [
     endpoint({
+      name: `add${KINDS[kind].noun}${noun}`,
       method: 'POST',
-      path: `/api/v1/series/:seriesId/${plural}`,
-      summary: `Add a ${taxonomy} to a series; locks them`,
+      path,
+      summary: `Add a ${taxonomy} to a ${kind}${locks}`,
       mayCreate: true,
       tag: plural,
-      allow: { who: 'series-write' },
-      params: SeriesId,
+      allow: write,
+      params,
       body: Type.Object({ name: GivenName }, { additionalProperties: false }),
       reply: NamedShape,
       run: async (call, { params, body }) => {
+        const id = idIn(kind, params)
         const name = readName(body.name, '/name')
-        const change = { seriesIds: [params.seriesId], taxonomy, add: [name], remove: [] }
-        const changed = await changeSeriesNames(call.services.database, call.caller, change)
+        const changed = await changeNames(call.services.database, call.caller, { kind, ids: [id], taxonomy, add: [name], remove: [] })
         if (changed > 0) call.created()
-        const all = await namesOf(call, taxonomy, params.seriesId)
-        return all.find((named) => named.name.toLowerCase() === name?.toLowerCase()) ?? refuse('conflict')
+        const all = await namesOf(call, taxonomy, kind, id)
+        return all.find((named) => nameKey(named.name) === nameKey(name)) ?? refuse('conflict')
       },
     }),
     endpoint({
+      name: `remove${KINDS[kind].noun}${noun}`,
       method: 'DELETE',
-      path: `/api/v1/series/:seriesId/${plural}/:${idName}`,
-      summary: `Remove a ${taxonomy} from a series; locks them`,
+      path: `${path}/:${idName}`,
+      summary: `Remove a ${taxonomy} from a ${kind}${locks}`,
       tag: plural,
-      allow: { who: 'series-write' },
-      params: Type.Object({ seriesId: Uuid, [idName]: Uuid }),
+      allow: write,
+      params: Type.Object({ [KINDS[kind].idName]: Uuid, [idName]: Uuid }),
       status: 204,
       run: async (call, { params }) => {
-        const { seriesId, [idName]: id } = params as Record<string, string>
-        const named = (await namesOf(call, taxonomy, seriesId as string)).find((each) => each.id === id?.toLowerCase())
-        if (!named) refuse('not_found', `The series has no ${taxonomy} ${id}.`)
-        const change = { seriesIds: [seriesId as string], taxonomy, add: [], remove: [named.name] }
-        await changeSeriesNames(call.services.database, call.caller, change)
-        return undefined
+        const id = idIn(kind, params)
+        const { [idName]: nameId = '' } = params as Record<string, string>
+        const named = (await namesOf(call, taxonomy, kind, id)).find((each) => each.id === nameId.toLowerCase())
+        if (!named) refuse('not_found', `The ${kind} has no ${taxonomy} ${nameId}.`)
+        await changeNames(call.services.database, call.caller, { kind, ids: [id], taxonomy, add: [], remove: [named.name] })
       },
     }),
   ]
 }
 
-/** One change for many books or series. */
-function bulkRoute(taxonomy: Taxonomy, kind: 'books' | 'series') {
-  const { plural } = wordsOf(taxonomy)
-  const ids = kind === 'books' ? 'bookIds' : 'seriesIds'
+/** One change for many records. */
+function bulkRoute(taxonomy: Taxonomy, kind: Kind) {
+  const { noun, plural } = wordsOf(taxonomy)
+  const { many, idsName, bulkMax } = KINDS[kind]
   return endpoint({
+    name: `bulkChange${KINDS[kind].noun}${noun}s`,
     method: 'POST',
-    path: `/api/v1/${kind}/bulk/${plural}`,
-    summary: `Add and remove ${plural} of many ${kind}`,
+    path: `/api/v1/${many}/bulk/${plural}`,
+    summary: `Add and remove ${plural} of many ${many}`,
     tag: plural,
-    allow: { who: kind === 'books' ? 'books-write' : 'series-write' },
+    allow: reachOf(taxonomy, kind).write,
     body: Type.Object(
       {
-        [ids]: Type.Array(Uuid, { minItems: 1, maxItems: BULK_MAX[kind] }),
+        [idsName]: Type.Array(Uuid, { minItems: 1, maxItems: bulkMax }),
         add: Type.Optional(names),
         remove: Type.Optional(names),
       },
@@ -181,25 +199,19 @@ function bulkRoute(taxonomy: Taxonomy, kind: 'books' | 'series') {
     ),
     reply: Changed,
     run: async (call, { body }) => {
-      const { add = [], remove = [], [ids]: given = [] } = body as Record<string, string[]>
-      const change = { taxonomy, add: readNames(add, '/add'), remove: readNames(remove, '/remove') }
-      const caller = call.caller
-      const { database } = call.services
-      const updatedCount =
-        kind === 'books'
-          ? await changeBookNames(database, caller, { ...change, bookIds: given })
-          : await changeSeriesNames(database, caller, { ...change, seriesIds: given })
-      return { message: `Changed the ${plural} of ${updatedCount} ${kind}.`, updatedCount }
+      const { add = [], remove = [], [idsName]: ids = [] } = body as Record<string, string[]>
+      const change = { kind, ids, taxonomy, add: readNames(add, '/add'), remove: readNames(remove, '/remove') }
+      const updatedCount = await changeNames(call.services.database, call.caller, change)
+      return { message: `Changed the ${plural} of ${updatedCount} ${many}.`, updatedCount }
     },
   })
 }
 
-const routesOf = (taxonomy: Taxonomy) => [
+export const taxonomyRoutes = (['genre', 'tag'] as const).flatMap((taxonomy) => [
   ...libraryRoutes(taxonomy),
-  ...seriesListRoutes(taxonomy),
-  ...seriesEntryRoutes(taxonomy),
-  bulkRoute(taxonomy, 'books'),
-  bulkRoute(taxonomy, 'series'),
-]
-
-export const taxonomyRoutes = [...routesOf('genre'), ...routesOf('tag')]
+  ...(['series', 'book'] as const).flatMap((kind) => [
+    ...listRoutes(taxonomy, kind),
+    ...entryRoutes(taxonomy, kind),
+    bulkRoute(taxonomy, kind),
+  ]),
+])

@@ -1,11 +1,12 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/analysis/request-analyses.ts'
 import { requestThumbnail, requestThumbnails } from '#core/analysis/request-thumbnails.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 
-type Services = Needs<'database' | 'tasks'>
+type Services = Pick<DataServices, 'database'> & Pick<WorkServices, 'tasks'>
 const endpoint = endpointOf<Services>()
 
 const LibraryId = Type.Object({ libraryId: Uuid })
@@ -22,6 +23,7 @@ const tag = 'thumbnails'
 
 export const thumbnailRoutes = [
   endpoint({
+    name: 'generateBookThumbnail',
     method: 'POST',
     path: '/api/v1/books/:bookId/thumbnail/generate',
     summary: 'Generate the thumbnail of a book',
@@ -35,6 +37,7 @@ export const thumbnailRoutes = [
     run: (call, { params, body }) => requestThumbnail(call.services, call.caller, { ...params, ...body }),
   }),
   endpoint({
+    name: 'generateSeriesThumbnail',
     method: 'POST',
     path: '/api/v1/series/:seriesId/thumbnail/generate',
     summary: 'Generate the thumbnail of a series: that of its first book',
@@ -48,6 +51,7 @@ export const thumbnailRoutes = [
     run: (call, { params, body }) => requestThumbnail(call.services, call.caller, { ...params, ...body }),
   }),
   endpoint({
+    name: 'generateBookThumbnails',
     method: 'POST',
     path: '/api/v1/books/thumbnails/generate',
     summary: 'Generate the thumbnails of selected books, or of all',
@@ -73,6 +77,7 @@ export const thumbnailRoutes = [
     },
   }),
   endpoint({
+    name: 'generateSeriesThumbnails',
     method: 'POST',
     path: '/api/v1/series/thumbnails/generate',
     summary: 'Generate the thumbnails of selected series, or of all',
@@ -92,6 +97,7 @@ export const thumbnailRoutes = [
   }),
   ...(['books', 'series'] as const).map((of) =>
     endpoint({
+      name: of === 'books' ? 'generateLibraryBookThumbnails' : 'generateLibrarySeriesThumbnails',
       method: 'POST',
       path: `/api/v1/libraries/:libraryId/${of}/thumbnails/generate`,
       summary: `Generate the thumbnails of all ${of} of a library`,
@@ -109,6 +115,7 @@ export const thumbnailRoutes = [
     }),
   ),
   endpoint({
+    name: 'bulkGenerateBookThumbnails',
     method: 'POST',
     path: '/api/v1/books/bulk/thumbnails/generate',
     summary: 'Generate the thumbnails of many books; an unknown id refuses the whole request',
@@ -121,11 +128,22 @@ export const thumbnailRoutes = [
   }),
   ...(
     [
-      { path: '/api/v1/series/bulk/thumbnails/generate', of: 'series', what: 'many series' },
-      { path: '/api/v1/series/bulk/thumbnails/books/generate', of: 'books', what: 'all books of many series' },
+      {
+        name: 'bulkGenerateSeriesThumbnails',
+        path: '/api/v1/series/bulk/thumbnails/generate',
+        of: 'series',
+        what: 'many series',
+      },
+      {
+        name: 'bulkGenerateSeriesBookThumbnails',
+        path: '/api/v1/series/bulk/thumbnails/books/generate',
+        of: 'books',
+        what: 'all books of many series',
+      },
     ] as const
-  ).map(({ path, of, what }) =>
+  ).map(({ name, path, of, what }) =>
     endpoint({
+      name,
       method: 'POST',
       path,
       summary: `Generate the thumbnails of ${what}; an unknown id refuses the whole request`,

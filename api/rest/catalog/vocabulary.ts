@@ -1,14 +1,14 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
-import type { Needs } from '#api/http/services.ts'
+import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import { listSeriesWords } from '#core/catalog/publisher-query.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { AUTHOR_ROLES } from '#core/fields/field.ts'
 import { Noun, OneOf } from '#core/foundation/schema.ts'
 import { listPeople } from '#core/metadata/people-query.ts'
 
-const endpoint = endpointOf<Needs<'database'>>()
+const endpoint = endpointOf<Pick<DataServices, 'database'>>()
 
 const query = {
   ...pageQuery,
@@ -20,15 +20,16 @@ const SeriesWord = Noun('SeriesWord')({
   seriesCount: Type.Integer({ minimum: 0, description: 'Only series that the caller may see.' }),
 })
 
-const wordsRoute = (of: 'publisher' | 'language') =>
+const wordsRoute = (name: string, of: 'publisher' | 'language') =>
   endpoint({
     ...shared,
+    name,
     path: `/api/v1/${of}s`,
     summary: `List the ${of}s of all series by name`,
     query: Type.Object(query),
     reply: Paginated(SeriesWord),
     run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPage(query)
+      const { page, pageSize, offset, limit } = readPageWindow(query)
       const { items, total } = await listSeriesWords(call.services.database, call.caller, of, { search: query.search, offset, limit })
       return paginate({ call, page, pageSize, total, data: items })
     },
@@ -37,17 +38,18 @@ const wordsRoute = (of: 'publisher' | 'language') =>
 export const vocabularyRoutes = [
   endpoint({
     ...shared,
+    name: 'listAuthors',
     path: '/api/v1/authors',
     summary: 'List the people of all series and books by name, each once for every role',
     query: Type.Object({ ...query, role: Type.Optional(OneOf(AUTHOR_ROLES)) }),
     reply: Paginated(Noun('ListedAuthor')({ name: Type.String(), role: Type.String() })),
     run: async (call, { query: { search, role, ...pages } }) => {
-      const { page, pageSize, offset, limit } = readPage(pages)
+      const { page, pageSize, offset, limit } = readPageWindow(pages)
       const list = { search, role, renamed: {}, offset, limit }
       const { items, total } = await listPeople(call.services.database, call.caller, list)
       return paginate({ call, page, pageSize, total, data: items })
     },
   }),
-  wordsRoute('publisher'),
-  wordsRoute('language'),
+  wordsRoute('listPublishers', 'publisher'),
+  wordsRoute('listLanguages', 'language'),
 ]

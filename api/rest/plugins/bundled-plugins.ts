@@ -1,14 +1,14 @@
 import Type from 'typebox'
+import type { PluginServices } from '#api/areas/plugins.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { newReviewView, PluginReview } from '#api/views/plugin-review-view.ts'
-import { Granted } from '#api/views/plugin-view.ts'
+import { GrantedView } from '#api/views/plugin-view.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { bundledPlugins, getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 
-type Services = Needs<'plugins'>
+type Services = Pick<PluginServices, 'plugins'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
@@ -16,6 +16,7 @@ const allow = { who: 'system-admin' } as const
 
 export const bundledPluginRoutes = [
   endpoint({
+    name: 'listBundledPlugins',
     method: 'GET',
     path: '/api/v1/admin/bundled-plugins',
     summary: 'List the plugins bundled with the server; each runs after it is installed and an administrator has consented',
@@ -30,7 +31,7 @@ export const bundledPluginRoutes = [
           description: Type.String(),
           version: Type.String(),
           sha256: Type.String({ description: 'SHA-256 of the package, which consent refers to.' }),
-          asksFor: Granted,
+          asksFor: GrantedView,
           pluginId: Nullable(Uuid, { description: 'Id of the plugin if it is installed.' }),
         }),
       ),
@@ -46,6 +47,7 @@ export const bundledPluginRoutes = [
     },
   }),
   endpoint({
+    name: 'installBundledPlugin',
     method: 'POST',
     path: '/api/v1/admin/bundled-plugins/:name/install',
     summary: 'Install or update a plugin bundled with the server; it runs after an administrator has consented',

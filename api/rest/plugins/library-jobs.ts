@@ -1,12 +1,13 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { PluginServices } from '#api/areas/plugins.ts'
 import { type Call, endpointOf, madeAt } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
-import { SkippedField } from '#api/rest/plugins/matching.ts'
+import { SkippedField } from '#api/views/match-view.ts'
 import { getLibrary } from '#core/catalog/library-query.ts'
 import { NameText, Nullable, TimeZone, Uuid } from '#core/foundation/schema.ts'
 import { FIELD_GROUPS, JobConfig, LibraryJob } from '#core/matching/library-job.ts'
 
-type Services = Needs<'database' | 'libraryJobs'>
+type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'libraryJobs'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'libraries'
@@ -32,6 +33,7 @@ const libraryOf = async (call: Call<Services>, libraryId: string): Promise<strin
 
 export const libraryJobRoutes = [
   endpoint({
+    name: 'listLibraryJobFieldGroups',
     method: 'GET',
     path: '/api/v1/library-jobs/metadata-refresh/field-groups',
     summary: 'List the groups of fields that a job may refresh',
@@ -41,6 +43,7 @@ export const libraryJobRoutes = [
     run: async () => FIELD_GROUPS.map(({ id, label, fields }) => ({ id, label, fields: [...fields] })),
   }),
   endpoint({
+    name: 'listLibraryJobs',
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/jobs',
     summary: 'List the jobs of a library',
@@ -53,6 +56,7 @@ export const libraryJobRoutes = [
     }),
   }),
   endpoint({
+    name: 'createLibraryJob',
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/jobs',
     summary: 'Create a job that refreshes metadata on a schedule or when started',
@@ -68,6 +72,7 @@ export const libraryJobRoutes = [
     },
   }),
   endpoint({
+    name: 'getLibraryJob',
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/jobs/:jobId',
     summary: 'Get a job',
@@ -79,6 +84,7 @@ export const libraryJobRoutes = [
       await call.services.libraryJobs.get(await libraryOf(call, params.libraryId), params.jobId, call.caller),
   }),
   endpoint({
+    name: 'patchLibraryJob',
     method: 'PATCH',
     path: '/api/v1/libraries/:libraryId/jobs/:jobId',
     summary: 'Change a job',
@@ -91,6 +97,7 @@ export const libraryJobRoutes = [
       await call.services.libraryJobs.edit(await libraryOf(call, params.libraryId), params.jobId, body, call.caller),
   }),
   endpoint({
+    name: 'deleteLibraryJob',
     method: 'DELETE',
     path: '/api/v1/libraries/:libraryId/jobs/:jobId',
     summary: 'Delete a job; stops it if it is running',
@@ -100,10 +107,10 @@ export const libraryJobRoutes = [
     params: JobId,
     run: async (call, { params }) => {
       await call.services.libraryJobs.remove(await libraryOf(call, params.libraryId), params.jobId)
-      return undefined
     },
   }),
   endpoint({
+    name: 'runLibraryJob',
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/jobs/:jobId/run-now',
     summary: 'Start a job now',
@@ -117,6 +124,7 @@ export const libraryJobRoutes = [
     }),
   }),
   endpoint({
+    name: 'dryRunLibraryJob',
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/jobs/:jobId/dry-run',
     summary: 'Preview what a job would change, for some series; changes nothing',

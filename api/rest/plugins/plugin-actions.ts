@@ -1,6 +1,6 @@
 import Type from 'typebox'
+import type { PluginServices } from '#api/areas/plugins.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { withPictureAddresses } from '#api/views/plugin-pictures.ts'
 import { capabilitiesView, failureMembers, PluginCapabilities, scopesOf } from '#api/views/plugin-view.ts'
 import { searchAnswerView } from '#api/views/search-results.ts'
@@ -10,7 +10,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { hasFailed } from '#plugins/host/plugin-calls.ts'
 import { failureOf } from '#plugins/host/plugin-failure.ts'
 
-type Services = Needs<'plugins' | 'pluginPictures'>
+type Services = Pick<PluginServices, 'plugins' | 'pluginPictures'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
@@ -23,6 +23,7 @@ const SEARCH_LIMIT = 20
 
 export const pluginActionRoutes = [
   endpoint({
+    name: 'listPluginActions',
     method: 'GET',
     path: '/api/v1/plugins/actions',
     summary: 'List the actions of enabled plugins',
@@ -68,6 +69,7 @@ export const pluginActionRoutes = [
     },
   }),
   endpoint({
+    name: 'executePlugin',
     method: 'POST',
     path: '/api/v1/plugins/:pluginId/execute',
     summary: 'Call a metadata function of a plugin; a failure of the plugin is a regular answer',

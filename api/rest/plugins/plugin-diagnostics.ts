@@ -1,8 +1,9 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { PluginServices } from '#api/areas/plugins.ts'
 import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { eventsOf, type ServerEvent } from '#api/http/event-stream.ts'
-import type { Needs } from '#api/http/services.ts'
-import { AllMetrics, HealthStatus, pluginMetricsView, summaryOf } from '#api/views/plugin-metrics-view.ts'
+import { AllMetrics, HealthStatus, pluginMetricsView, pluginsSummary } from '#api/views/plugin-metrics-view.ts'
 import { ManifestView, manifestView } from '#api/views/plugin-view.ts'
 import { mayRead, PRIVATE, wordsFor } from '#core/account/private-words.ts'
 import { isRestricted } from '#core/account/user-store.ts'
@@ -16,7 +17,7 @@ import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/log
 import type { PluginLogs, RecordedCall } from '#plugins/logs/plugin-logs.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 
-type Services = Needs<'database' | 'plugins'>
+type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins'>
 const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
@@ -135,6 +136,7 @@ const readLineId = (text: string | null): number | null => (text !== null && /^\
 /** Health, failures, logs and calls of plugins, for administrators. */
 export const pluginDiagnosticsRoutes = [
   endpoint({
+    name: 'getPluginHealth',
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/health',
     summary: 'Get the health of a plugin',
@@ -174,6 +176,7 @@ export const pluginDiagnosticsRoutes = [
     },
   }),
   endpoint({
+    name: 'testPlugin',
     method: 'POST',
     path: '/api/v1/admin/plugins/:pluginId/test',
     summary: 'Test a plugin: start it beside its running instance and check that it becomes ready',
@@ -182,7 +185,10 @@ export const pluginDiagnosticsRoutes = [
     params: PluginId,
     reply: Type.Object(
       {
-        ...{ success: Type.Boolean(), latencyMs: Count, message: Type.String(), code: Nullable(Type.String()) },
+        success: Type.Boolean(),
+        latencyMs: Count,
+        message: Type.String(),
+        code: Nullable(Type.String()),
         manifest: ManifestView,
       },
       { title: 'PluginTestResult' },
@@ -193,6 +199,7 @@ export const pluginDiagnosticsRoutes = [
     },
   }),
   endpoint({
+    name: 'listPluginFailures',
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/failures',
     summary: 'List the failures of a plugin, latest first',
@@ -251,6 +258,7 @@ export const pluginDiagnosticsRoutes = [
     },
   }),
   endpoint({
+    name: 'listPluginLogs',
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/logs',
     summary: 'List the last log lines of a plugin, oldest first',
@@ -274,6 +282,7 @@ export const pluginDiagnosticsRoutes = [
     },
   }),
   stream({
+    name: 'streamPluginLogs',
     path: '/api/v1/admin/plugins/:pluginId/logs/live',
     summary:
       'Stream the log lines of a plugin as server-sent events, one line as data of each; starts after Last-Event-ID or `after`, else with the next line',
@@ -295,6 +304,7 @@ export const pluginDiagnosticsRoutes = [
     },
   }),
   endpoint({
+    name: 'listPluginCalls',
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/calls',
     summary: 'List the last 50 calls of a plugin and the last 50 pictures fetched for it, newest first',
@@ -309,6 +319,7 @@ export const pluginDiagnosticsRoutes = [
     },
   }),
   endpoint({
+    name: 'getPluginCall',
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/calls/:callId',
     summary: 'Get a recorded call with its input and answer; secrets are hidden, long texts shortened',
@@ -324,6 +335,7 @@ export const pluginDiagnosticsRoutes = [
     },
   }),
   endpoint({
+    name: 'getPluginCallFixture',
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/calls/:callId/fixture',
     summary: 'Get a recorded call as a file that carrel-plugin can repeat',
@@ -344,6 +356,7 @@ export const pluginDiagnosticsRoutes = [
     },
   }),
   endpoint({
+    name: 'getPluginMetrics',
     method: 'GET',
     path: '/api/v1/metrics/plugins',
     summary: 'Get metrics of all plugins since the start of the server',
@@ -359,7 +372,7 @@ export const pluginDiagnosticsRoutes = [
           lastFailureAt: state.get(plugin.id)?.lastFailureAt ?? null,
         }),
       )
-      return { plugins, summary: summaryOf(plugins), updatedAt: new Date().toISOString() }
+      return { plugins, summary: pluginsSummary(plugins), updatedAt: new Date().toISOString() }
     },
   }),
 ]

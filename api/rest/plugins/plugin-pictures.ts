@@ -1,16 +1,17 @@
 import Type from 'typebox'
+import type { PluginServices } from '#api/areas/plugins.ts'
 import { streamOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { TOKEN_LENGTH_MAX } from '#plugins/host/picture-token.ts'
 
-const stream = streamOf<Needs<'pluginPictures'>>()
+const stream = streamOf<Pick<PluginServices, 'pluginPictures'>>()
 
 /** The picture of an address does not change; the address is valid for a day. */
 const CACHE_CONTROL = 'private, max-age=86400'
 
 export const pluginPictureRoutes = [
   stream({
+    name: 'getPluginPicture',
     path: '/api/v1/plugins/:pluginId/pictures/:token',
     summary: 'Get a picture that a plugin named in an answer to me within the last day, at most 480 pixels wide and high',
     tag: 'plugins',

@@ -1,8 +1,8 @@
 import Type from 'typebox'
+import type { PluginServices } from '#api/areas/plugins.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { newReviewView, PluginReview } from '#api/views/plugin-review-view.ts'
-import { CONFIRMED_ORIGIN, Fingerprint, PluginSignature } from '#api/views/plugin-signature-view.ts'
+import { CONFIRMED_ORIGIN, Fingerprint, PluginSignatureView } from '#api/views/plugin-signature-view.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
@@ -10,7 +10,7 @@ import { AVAILABLE_MAX, type AvailablePlugin as Offered } from '#plugins/reposit
 import { type IndexVersion, PermissionSummary } from '#plugins/repositories/index-file.ts'
 import type { Repository } from '#plugins/repositories/repositories.ts'
 
-type Services = Needs<'repositories'>
+type Services = Pick<PluginServices, 'repositories'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
@@ -103,19 +103,35 @@ const offeredPluginView = ({
   installedVersion,
   versions,
 }: Offered) => ({
-  ...{ repository, id, name, summary, author: author?.name ?? null, categories, capabilities, version, installedVersion },
+  repository,
+  id,
+  name,
+  summary,
+  author: author?.name ?? null,
+  categories,
+  capabilities,
+  version,
+  installedVersion,
   versions: versions
     .slice(0, VERSIONS_MAX)
     .map(({ hindrance, ...one }) => ({ ...versionView(one), installable: hindrance === null, hindrance })),
 })
 
 const versionView = ({ version, pluginApi, server, size, sha256, permissions, releasedAt, changelog, advisory }: IndexVersion) => ({
-  ...{ version, pluginApi, server: server ?? null, size, sha256, permissions, releasedAt },
-  ...{ changelog: changelog ?? null, advisory: advisory ?? null },
+  version,
+  pluginApi,
+  server: server ?? null,
+  size,
+  sha256,
+  permissions,
+  releasedAt,
+  changelog: changelog ?? null,
+  advisory: advisory ?? null,
 })
 
 export const pluginRepositoryRoutes = [
   endpoint({
+    name: 'listPluginRepositories',
     method: 'GET',
     path: '/api/v1/admin/plugin-repositories',
     summary: 'List the plugin repositories',
@@ -128,6 +144,7 @@ export const pluginRepositoryRoutes = [
     },
   }),
   endpoint({
+    name: 'createPluginRepository',
     method: 'POST',
     path: '/api/v1/admin/plugin-repositories',
     summary: 'Inspect a plugin repository or, with its public key, add it',
@@ -162,6 +179,7 @@ export const pluginRepositoryRoutes = [
     },
   }),
   endpoint({
+    name: 'listAvailablePlugins',
     method: 'GET',
     path: '/api/v1/admin/plugin-repositories/available',
     summary: 'List the plugins in enabled repositories, and why some versions cannot be installed',
@@ -179,6 +197,7 @@ export const pluginRepositoryRoutes = [
     },
   }),
   endpoint({
+    name: 'patchPluginRepository',
     method: 'PATCH',
     path: '/api/v1/admin/plugin-repositories/:repositoryId',
     summary: 'Enable or disable a plugin repository; keeps its revocations',
@@ -191,6 +210,7 @@ export const pluginRepositoryRoutes = [
       repositoryView(await services.repositories.setEnabled(params.repositoryId, body.enabled)),
   }),
   endpoint({
+    name: 'deletePluginRepository',
     method: 'DELETE',
     path: '/api/v1/admin/plugin-repositories/:repositoryId',
     summary: 'Remove a plugin repository; keeps its installed plugins and its revocations',
@@ -200,10 +220,10 @@ export const pluginRepositoryRoutes = [
     params: RepositoryId,
     run: async ({ services }, { params }) => {
       await services.repositories.remove(params.repositoryId)
-      return undefined
     },
   }),
   endpoint({
+    name: 'refreshPluginRepository',
     method: 'POST',
     path: '/api/v1/admin/plugin-repositories/:repositoryId/refresh',
     summary: 'Fetch the index of a plugin repository; if this fails, the previous one stays and `error` says why',
@@ -214,6 +234,7 @@ export const pluginRepositoryRoutes = [
     run: async ({ services }, { params }) => repositoryView(await services.repositories.refresh(params.repositoryId)),
   }),
   endpoint({
+    name: 'installPluginOfRepository',
     method: 'POST',
     path: '/api/v1/admin/plugin-repositories/:repositoryId/install',
     summary: 'Install or update a plugin from a repository; it runs after consent to its permissions',
@@ -234,7 +255,7 @@ export const pluginRepositoryRoutes = [
       waitsFor: Type.Array(Type.String(), {
         description: 'What needs consent before this version runs; empty if it runs already.',
       }),
-      signature: PluginSignature,
+      signature: PluginSignatureView,
       review: PluginReview,
       message: Type.String(),
     }),

@@ -1,11 +1,11 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { deleteStorage, findStorageStats, listStorageStats, type StorageStats } from '#plugins/host/plugin-storage-query.ts'
 
-type Services = Needs<'database' | 'log'>
+type Services = Pick<DataServices, 'database' | 'log'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
@@ -43,6 +43,7 @@ const unknown = (name: string): never => refuse('not_found', `There is no plugin
 
 export const pluginStorageRoutes = [
   endpoint({
+    name: 'listPluginStorage',
     method: 'GET',
     path: '/api/v1/admin/plugin-storage',
     summary: 'Get the storage of all plugins, in rows and bytes',
@@ -59,6 +60,7 @@ export const pluginStorageRoutes = [
     },
   }),
   endpoint({
+    name: 'getPluginStorage',
     method: 'GET',
     path: '/api/v1/admin/plugin-storage/:name',
     summary: 'Get the storage of a plugin by user',
@@ -73,6 +75,7 @@ export const pluginStorageRoutes = [
     },
   }),
   endpoint({
+    name: 'deletePluginStorage',
     method: 'DELETE',
     path: '/api/v1/admin/plugin-storage/:name',
     summary: 'Delete the storage of a plugin, all or for one user',

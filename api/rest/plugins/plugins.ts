@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { PluginServices } from '#api/areas/plugins.ts'
+import type { TemplateServices } from '#api/areas/templates.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { newReviewView, PluginReview, pluginReviewView } from '#api/views/plugin-review-view.ts'
-import { CONFIRMED_ORIGIN, PluginSignature } from '#api/views/plugin-signature-view.ts'
-import { Granted, INTERNAL_CONFIG, MATCHING, Plugin, pluginView, pluginViews } from '#api/views/plugin-view.ts'
+import { CONFIRMED_ORIGIN, PluginSignatureView } from '#api/views/plugin-signature-view.ts'
+import { GrantedView, INTERNAL_CONFIG, MATCHING, Plugin, pluginView, pluginViews } from '#api/views/plugin-view.ts'
 import { BOOK_LOCKS } from '#core/fields/book-metadata.ts'
 import { SERIES_LOCKS } from '#core/fields/series-metadata.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -18,7 +20,7 @@ import type { Manifest } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
 
-type Services = Needs<'database' | 'plugins' | 'rules' | 'templates'>
+type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins'> & TemplateServices
 const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
@@ -77,8 +79,14 @@ const Line = Type.String({ maxLength: 10_000 })
 const SETTLED = {
   permissions: Nullable(Words, { description: 'Determined by consent; see leftAlone.' }),
   scopes: Nullable(Words, { description: 'Determined by the manifest; see leftAlone.' }),
-  ...{ displayName: Nullable(Line), description: Nullable(Line), command: Nullable(Line), args: Nullable(Words), env: FreeJson },
-  ...{ workingDirectory: Nullable(Line), credentialDelivery: Nullable(Line), rateLimitRequestsPerMinute: Nullable(AnyInteger()) },
+  displayName: Nullable(Line),
+  description: Nullable(Line),
+  command: Nullable(Line),
+  args: Nullable(Words),
+  env: FreeJson,
+  workingDirectory: Nullable(Line),
+  credentialDelivery: Nullable(Line),
+  rateLimitRequestsPerMinute: Nullable(AnyInteger()),
 }
 const EditedPlugin = Type.Object(
   {
@@ -105,6 +113,7 @@ const MATCHING_NAMES = Object.keys(MATCHING) as (keyof typeof MATCHING & keyof M
 
 export const pluginRoutes = [
   endpoint({
+    name: 'listPlugins',
     method: 'GET',
     path: '/api/v1/admin/plugins',
     summary: 'List the plugins',
@@ -117,6 +126,7 @@ export const pluginRoutes = [
     },
   }),
   endpoint({
+    name: 'installPlugin',
     method: 'POST',
     path: '/api/v1/admin/plugins',
     summary: 'Install a package, or update to it; it runs after consent to its permissions',
@@ -138,7 +148,7 @@ export const pluginRoutes = [
         description: 'What needs consent before this version runs; empty if it runs already.',
       }),
       sha256: Type.String({ description: 'SHA-256 of the installed package, which consent refers to.' }),
-      signature: PluginSignature,
+      signature: PluginSignatureView,
       review: PluginReview,
     }),
     query: Type.Object(CONFIRMED_ORIGIN),
@@ -166,6 +176,7 @@ export const pluginRoutes = [
     },
   }),
   endpoint({
+    name: 'getPlugin',
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId',
     summary: 'Get a plugin',
@@ -176,6 +187,7 @@ export const pluginRoutes = [
     run: async ({ services }, { params }) => pluginView(services, await services.plugins.get(params.pluginId)),
   }),
   endpoint({
+    name: 'patchPlugin',
     method: 'PATCH',
     path: '/api/v1/admin/plugins/:pluginId',
     summary: 'Change the configuration, credentials and matching options of a plugin',
@@ -218,7 +230,9 @@ export const pluginRoutes = [
       }
       await checkMatching(services, given)
       const plugin = await services.plugins.edit(params.pluginId, {
-        ...{ config, privateHosts, credentialsHost },
+        config,
+        privateHosts,
+        credentialsHost,
         credentials: credentials === null ? {} : credentials,
         ...(Object.keys(given).length > 0 && { matchingMembers: given }),
       })
@@ -227,6 +241,7 @@ export const pluginRoutes = [
     },
   }),
   endpoint({
+    name: 'deletePlugin',
     method: 'DELETE',
     path: '/api/v1/admin/plugins/:pluginId',
     summary: 'Uninstall a plugin with all its data',
@@ -236,10 +251,10 @@ export const pluginRoutes = [
     params: PluginId,
     run: async ({ services }, { params }) => {
       await services.plugins.uninstall(params.pluginId)
-      return undefined
     },
   }),
   endpoint({
+    name: 'getPluginReview',
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/review',
     summary: 'Get everything that one package asks for, and how that differs from what was agreed to',
@@ -249,7 +264,8 @@ export const pluginRoutes = [
     query: Type.Object({
       sha256: Type.Optional(
         Type.String({
-          ...{ pattern: '^[0-9a-f]{64}$', maxLength: 64 },
+          pattern: '^[0-9a-f]{64}$',
+          maxLength: 64,
           description: 'SHA-256 of a stored package; default: the newest that is not revoked.',
         }),
       ),
@@ -261,6 +277,7 @@ export const pluginRoutes = [
     },
   }),
   endpoint({
+    name: 'consentToPlugin',
     method: 'POST',
     path: '/api/v1/admin/plugins/:pluginId/consent',
     summary: 'Consent to the newest package as its review shows it, and run it; 409 if another is the newest',
@@ -283,6 +300,7 @@ export const pluginRoutes = [
   }),
   ...(['enable', 'disable'] as const).map((verb) =>
     endpoint({
+      name: `${verb}Plugin`,
       method: 'POST',
       path: `/api/v1/admin/plugins/:pluginId/${verb}`,
       summary: verb === 'enable' ? 'Enable a plugin' : 'Disable a plugin; keeps its data',
@@ -298,6 +316,7 @@ export const pluginRoutes = [
     }),
   ),
   endpoint({
+    name: 'resetPlugin',
     method: 'POST',
     path: '/api/v1/admin/plugins/:pluginId/reset',
     summary: 'Reset the failures of a plugin; a quarantined one can be enabled then',
@@ -311,6 +330,7 @@ export const pluginRoutes = [
     },
   }),
   endpoint({
+    name: 'rollBackPlugin',
     method: 'POST',
     path: '/api/v1/admin/plugins/:pluginId/rollback',
     summary: 'Run a stored older version with its own data',
@@ -334,6 +354,7 @@ export const pluginRoutes = [
     },
   }),
   endpoint({
+    name: 'listPluginVersions',
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/versions',
     summary: 'List the stored versions of a plugin, newest first',
@@ -348,7 +369,7 @@ export const pluginRoutes = [
         running: Type.Boolean(),
         revoked: Nullable(Type.String({ description: 'Why the version is revoked and must not run.' })),
         rolledBackAt: Nullable(Timestamp, { description: 'When an earlier version replaced this one; null when that did not happen.' }),
-        asksFor: Granted,
+        asksFor: GrantedView,
         installedAt: Timestamp,
       }),
     ),

@@ -1,6 +1,7 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { PluginServices } from '#api/areas/plugins.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { pictureAddress } from '#api/views/plugin-pictures.ts'
 import { SERIES_STATUSES } from '#core/fields/series-metadata.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
@@ -8,7 +9,7 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { RecommendationView } from '#core/recommendations/item-view.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 
-type Services = Needs<'pluginPictures' | 'plugins' | 'recommendations' | 'settings'>
+type Services = Pick<DataServices, 'settings'> & Pick<PluginServices, 'pluginPictures' | 'plugins' | 'recommendations'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'recommendations'
@@ -75,6 +76,7 @@ function recommendationView(call: Call<Services>, plugin: InstalledPlugin, { cov
 
 export const recommendationRoutes = [
   endpoint({
+    name: 'listMyRecommendations',
     method: 'GET',
     path: '/api/v1/user/recommendations',
     summary: 'Get my recommendations from a plugin; returns the stored list at once and, if it is old, starts a task that makes a new one',
@@ -120,6 +122,7 @@ export const recommendationRoutes = [
     },
   }),
   endpoint({
+    name: 'refreshMyRecommendations',
     method: 'POST',
     path: '/api/v1/user/recommendations/refresh',
     summary: 'Refresh my recommendations from a plugin now',
@@ -134,6 +137,7 @@ export const recommendationRoutes = [
     },
   }),
   endpoint({
+    name: 'dismissMyRecommendation',
     method: 'POST',
     path: '/api/v1/user/recommendations/:externalId/dismiss',
     summary: 'Dismiss a recommendation permanently; 404 if it is neither in the list nor dismissed already',

@@ -1,8 +1,9 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
+import type { PluginServices } from '#api/areas/plugins.ts'
 import { endpointOf, streamOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { signInPage } from '#api/views/sign-in-page.ts'
-import { AvailablePlugin, offeredPluginView, UserPlugin, userPluginView } from '#api/views/user-plugin-view.ts'
+import { AvailablePluginView, offeredPluginView, UserPluginView, userPluginView } from '#api/views/user-plugin-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeObject, Noun, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
@@ -10,7 +11,7 @@ import { findLastRefresh } from '#core/recommendations/recommendation-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { SignInError, signInCookieName } from '#plugins/credentials/sign-in.ts'
 
-type Services = Needs<'database' | 'plugins' | 'settings' | 'userPlugins'>
+type Services = Pick<DataServices, 'database' | 'settings'> & Pick<PluginServices, 'plugins' | 'userPlugins'>
 const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
@@ -40,26 +41,38 @@ const Destination = {
 
 /** Documents the shape for client authors, although no plugin syncs progress yet. */
 const SyncStatus = Noun('SyncStatus')({
-  ...{ pluginId: Uuid, pluginName: Type.String(), enabled: Type.Boolean(), connected: Type.Boolean(), healthStatus: Type.String() },
-  ...{ failureCount: Count, lastFailureAt: Nullable(Timestamp), lastSuccessAt: Nullable(Timestamp), lastSyncAt: Nullable(Timestamp) },
-  ...{ externalCount: Nullable(Count), pendingPull: Nullable(Count), pendingPush: Nullable(Count), conflicts: Nullable(Count) },
+  pluginId: Uuid,
+  pluginName: Type.String(),
+  enabled: Type.Boolean(),
+  connected: Type.Boolean(),
+  healthStatus: Type.String(),
+  failureCount: Count,
+  lastFailureAt: Nullable(Timestamp),
+  lastSuccessAt: Nullable(Timestamp),
+  lastSyncAt: Nullable(Timestamp),
+  externalCount: Nullable(Count),
+  pendingPull: Nullable(Count),
+  pendingPush: Nullable(Count),
+  conflicts: Nullable(Count),
   liveError: Text,
 })
 
 export const userPluginRoutes = [
   endpoint({
+    name: 'listMyPlugins',
     method: 'GET',
     path,
     summary: 'List the plugins that I have enabled or could enable',
     tag,
     allow: read,
-    reply: Type.Object({ enabled: Type.Array(UserPlugin), available: Type.Array(AvailablePlugin) }),
+    reply: Type.Object({ enabled: Type.Array(UserPluginView), available: Type.Array(AvailablePluginView) }),
     run: async (call) => {
       const { enabled, available } = await call.services.userPlugins.list(call.caller.userId)
       return { enabled: enabled.map((one) => userPluginView(call.services.plugins, one)), available: available.map(offeredPluginView) }
     },
   }),
   stream({
+    name: 'finishMyPluginOauth',
     path: CALLBACK,
     changes: 'credentials at a service',
     takesAnyQuery: true,
@@ -91,17 +104,19 @@ export const userPluginRoutes = [
     },
   }),
   endpoint({
+    name: 'getMyPlugin',
     method: 'GET',
     path: `${path}/:pluginId`,
     summary: 'Get one of my plugins',
     tag,
     allow: read,
     params: PluginId,
-    reply: UserPlugin,
+    reply: UserPluginView,
     run: async (call, { params }) =>
       userPluginView(call.services.plugins, await call.services.userPlugins.get(call.caller.userId, params.pluginId)),
   }),
   endpoint({
+    name: 'deleteMyPlugin',
     method: 'DELETE',
     path: `${path}/:pluginId`,
     summary: 'Disconnect a plugin and delete all its data about me',
@@ -111,10 +126,10 @@ export const userPluginRoutes = [
     params: PluginId,
     run: async (call, { params }) => {
       await call.services.userPlugins.disconnect(call.caller.userId, params.pluginId)
-      return undefined
     },
   }),
   endpoint({
+    name: 'enableMyPlugin',
     method: 'POST',
     path: `${path}/:pluginId/enable`,
     summary: 'Enable a plugin for me: I agree to what it asks for',
@@ -132,22 +147,24 @@ export const userPluginRoutes = [
       ),
     }),
     bodyOptional: true,
-    reply: UserPlugin,
+    reply: UserPluginView,
     run: async (call, { params, body }) =>
       userPluginView(call.services.plugins, await call.services.userPlugins.enable(call.caller.userId, params.pluginId, body.sha256)),
   }),
   endpoint({
+    name: 'disableMyPlugin',
     method: 'POST',
     path: `${path}/:pluginId/disable`,
     summary: 'Disable a plugin for me; keeps its data',
     tag,
     allow: write,
     params: PluginId,
-    reply: UserPlugin,
+    reply: UserPluginView,
     run: async (call, { params }) =>
       userPluginView(call.services.plugins, await call.services.userPlugins.disable(call.caller.userId, params.pluginId)),
   }),
   endpoint({
+    name: 'patchMyPluginConfig',
     method: 'PATCH',
     path: `${path}/:pluginId/config`,
     summary: 'Set my configuration of a plugin; replaces all but secret settings that are left out; an empty text deletes a secret one',
@@ -155,11 +172,12 @@ export const userPluginRoutes = [
     allow: write,
     params: PluginId,
     body: Type.Object({ config: FreeObject() }),
-    reply: UserPlugin,
+    reply: UserPluginView,
     run: async (call, { params, body }) =>
       userPluginView(call.services.plugins, await call.services.userPlugins.configure(call.caller.userId, params.pluginId, body.config)),
   }),
   endpoint({
+    name: 'putMyPluginCredentials',
     method: 'POST',
     path: `${path}/:pluginId/credentials`,
     summary: 'Set my credentials for the service of a plugin; they are stored encrypted and never returned',
@@ -172,11 +190,12 @@ export const userPluginRoutes = [
         ...Destination,
       }),
       Type.Object({
-        ...{ username: Type.String({ ...UNTRIMMED, maxLength: TEXT_LENGTH_MAX }), password: Secret({ maxLength: TEXT_LENGTH_MAX }) },
+        username: Type.String({ ...UNTRIMMED, maxLength: TEXT_LENGTH_MAX }),
+        password: Secret({ maxLength: TEXT_LENGTH_MAX }),
         ...Destination,
       }),
     ]),
-    reply: UserPlugin,
+    reply: UserPluginView,
     run: async (call, { params, body: { credentialsHost, ...given } }) =>
       userPluginView(
         call.services.plugins,
@@ -184,6 +203,7 @@ export const userPluginRoutes = [
       ),
   }),
   endpoint({
+    name: 'startMyPluginOauth',
     method: 'POST',
     path: `${path}/:pluginId/oauth/start`,
     summary: 'Start a sign-in at the service of a plugin: returns the address to open; only this browser can complete it',
@@ -205,6 +225,7 @@ export const userPluginRoutes = [
     },
   }),
   endpoint({
+    name: 'syncMyPlugin',
     method: 'POST',
     path: `${path}/:pluginId/sync`,
     summary: 'Sync reading progress to a service: refused, since no plugin supports it yet',
@@ -218,6 +239,7 @@ export const userPluginRoutes = [
     },
   }),
   endpoint({
+    name: 'getMyPluginSyncStatus',
     method: 'GET',
     path: `${path}/:pluginId/sync/status`,
     summary: 'Get the state of syncing reading progress: 404, since no plugin supports it yet',
@@ -232,6 +254,7 @@ export const userPluginRoutes = [
     },
   }),
   endpoint({
+    name: 'listMyPluginTasks',
     method: 'GET',
     path: `${path}/:pluginId/tasks`,
     summary: 'Get the last task of a plugin for me',

@@ -1,6 +1,7 @@
 import Type from 'typebox'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf, streamOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { bookFile } from '#api/views/book-file.ts'
 import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
 import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
@@ -9,7 +10,7 @@ import { BOOK_MEDIA_TYPES } from '#core/fields/book-format.ts'
 import { AnyInteger, Uuid } from '#core/foundation/schema.ts'
 import { PAGE_FORMATS, PAGE_WIDTHS, readPageFormat } from '#core/reading/page-variant.ts'
 
-type Services = Needs<'database' | 'pageReader' | 'settings'>
+type Services = Pick<ContentServices, 'pageReader'> & Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
@@ -25,6 +26,7 @@ const CHECKED = 'private, max-age=600'
 
 export const bookContentRoutes = [
   endpoint({
+    name: 'listBookPages',
     method: 'GET',
     path: '/api/v1/books/:bookId/pages',
     summary: 'List the pages of a book in order',
@@ -35,6 +37,7 @@ export const bookContentRoutes = [
     run: (call, { params }) => call.services.pageReader.listPages({ caller: call.caller, ...params }),
   }),
   stream({
+    name: 'getBookPage',
     path: '/api/v1/books/:bookId/pages/:pageNumber',
     summary: 'Get the picture of a page',
     tag: 'books',
@@ -52,6 +55,7 @@ export const bookContentRoutes = [
       ),
   }),
   stream({
+    name: 'getBookThumbnail',
     path: '/api/v1/books/:bookId/thumbnail',
     summary: 'Get the small cover of a book',
     tag: 'books',
@@ -62,6 +66,7 @@ export const bookContentRoutes = [
     run: (call, { params, query }) => bookThumbnail(call, params.bookId, query),
   }),
   stream({
+    name: 'getBookFile',
     path: '/api/v1/books/:bookId/file',
     summary: 'Download the file of a book',
     tag: 'books',

@@ -1,6 +1,7 @@
 import Type from 'typebox'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { ReadProgress } from '#core/catalog/book.ts'
 import { progressOf } from '#core/catalog/progress.ts'
@@ -14,7 +15,7 @@ import { completeBooks, forgetProgress, saveWantToRead } from '#core/reading/pro
 import { Progression } from '#core/reading/progression.ts'
 import { PROGRESSION_TYPE } from '#core/reading/web-publication.ts'
 
-type Services = Needs<'database' | 'publications'>
+type Services = Pick<ContentServices, 'publications'> & Pick<DataServices, 'database'>
 const endpoint = endpointOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
@@ -60,6 +61,7 @@ async function markUnread({ call, of }: MarkRequest) {
 
 export const progressRoutes = [
   endpoint({
+    name: 'listMyProgress',
     method: 'GET',
     path: '/api/v1/progress',
     summary: 'List my reading progress, latest first, or what has changed since the last list, oldest first',
@@ -81,6 +83,7 @@ export const progressRoutes = [
     },
   }),
   endpoint({
+    name: 'getBookProgress',
     method: 'GET',
     path: '/api/v1/books/:bookId/progress',
     summary: 'Get my progress in a book; null if I have not begun it',
@@ -94,6 +97,7 @@ export const progressRoutes = [
     },
   }),
   endpoint({
+    name: 'putBookProgress',
     method: 'PUT',
     path: '/api/v1/books/:bookId/progress',
     summary: 'Set my progress in a book',
@@ -112,6 +116,7 @@ export const progressRoutes = [
     run: async (call, { params, body }) => progressOf(await recordPage(call.services, { caller: call.caller, ...params }, body)),
   }),
   endpoint({
+    name: 'deleteBookProgress',
     method: 'DELETE',
     path: '/api/v1/books/:bookId/progress',
     summary: 'Delete my progress in a book',
@@ -121,10 +126,10 @@ export const progressRoutes = [
     status: 204,
     run: async (call, { params }) => {
       await markUnread({ call, of: { bookIds: [params.bookId] } })
-      return undefined
     },
   }),
   endpoint({
+    name: 'getBookProgression',
     method: 'GET',
     path: '/api/v1/books/:bookId/progression',
     summary: 'Get my progress in a book in the format of Readium',
@@ -137,6 +142,7 @@ export const progressRoutes = [
     run: async (call, { params }) => (await getProgression(call.services, { caller: call.caller, ...params })) ?? undefined,
   }),
   endpoint({
+    name: 'putBookProgression',
     method: 'PUT',
     path: '/api/v1/books/:bookId/progression',
     summary: 'Set my progress in a book in the format of Readium',
@@ -147,10 +153,10 @@ export const progressRoutes = [
     status: 204,
     run: async (call, { params, body }) => {
       await recordProgression(call.services, { caller: call.caller, ...params }, body)
-      return undefined
     },
   }),
   endpoint({
+    name: 'markBookRead',
     method: 'POST',
     path: '/api/v1/books/:bookId/read',
     summary: 'Mark a book as read',
@@ -165,6 +171,7 @@ export const progressRoutes = [
     },
   }),
   endpoint({
+    name: 'markBookUnread',
     method: 'POST',
     path: '/api/v1/books/:bookId/unread',
     summary: 'Mark a book as unread',
@@ -174,13 +181,13 @@ export const progressRoutes = [
     status: 204,
     run: async (call, { params }) => {
       await markUnread({ call, of: { bookIds: [params.bookId] } })
-      return undefined
     },
   }),
   ...(['read', 'unread'] as const).flatMap((state) => {
-    const markAll = state === 'read' ? markRead : markUnread
+    const [word, markAll] = state === 'read' ? (['Read', markRead] as const) : (['Unread', markUnread] as const)
     return [
       endpoint({
+        name: `markSeries${word}`,
         method: 'POST',
         path: `/api/v1/series/:seriesId/${state}`,
         summary: `Mark all books of a series as ${state}`,
@@ -191,6 +198,7 @@ export const progressRoutes = [
         run: (call, { params }) => markAll({ call, of: { seriesIds: [params.seriesId] } }),
       }),
       endpoint({
+        name: `bulkMarkBooks${word}`,
         method: 'POST',
         path: `/api/v1/books/bulk/${state}`,
         summary: `Mark many books as ${state}`,
@@ -201,6 +209,7 @@ export const progressRoutes = [
         run: (call, { body }) => markAll({ call, of: body }),
       }),
       endpoint({
+        name: `bulkMarkSeries${word}`,
         method: 'POST',
         path: `/api/v1/series/bulk/${state}`,
         summary: `Mark all books of many series as ${state}`,
@@ -214,6 +223,7 @@ export const progressRoutes = [
   }),
   ...(['PUT', 'DELETE'] as const).map((method) =>
     endpoint({
+      name: method === 'PUT' ? 'addToMyWantToRead' : 'removeFromMyWantToRead',
       method,
       path: '/api/v1/user/want-to-read/:seriesId',
       summary: method === 'PUT' ? 'Add a series to my want-to-read list' : 'Remove a series from my want-to-read list',
@@ -225,7 +235,6 @@ export const progressRoutes = [
         const caller = call.caller
         const { id: seriesId } = await getSeries(call.services.database, caller, params.seriesId)
         await saveWantToRead(call.services.database, { userId: caller.userId, seriesId, wanted: method === 'PUT' })
-        return undefined
       },
     }),
   ),

@@ -1,13 +1,14 @@
 import Type from 'typebox'
+import type { ContentServices } from '#api/areas/content.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf, streamOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import { epubResource, RESOURCE_MEDIA_TYPES } from '#api/views/epub-resource.ts'
 import { positionsReply } from '#api/views/positions.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { getManifest } from '#core/reading/manifest.ts'
 import { DIVINA_TYPE, POSITIONS_TYPE, PositionList, relativeAddresses, WEBPUB_TYPE, WebPublication } from '#core/reading/web-publication.ts'
 
-type Services = Needs<'database' | 'pageReader' | 'positionLists' | 'publications'>
+type Services = Pick<ContentServices, 'pageReader' | 'positionLists' | 'publications'> & Pick<DataServices, 'database'>
 const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
@@ -15,6 +16,7 @@ const BookId = Type.Object({ bookId: Uuid })
 
 export const readingRoutes = [
   endpoint({
+    name: 'getBookManifest',
     method: 'GET',
     path: '/api/v1/books/:bookId/manifest',
     summary: 'Get the Readium web publication manifest of a book',
@@ -31,6 +33,7 @@ export const readingRoutes = [
     },
   }),
   stream({
+    name: 'listBookPositions',
     path: '/api/v1/books/:bookId/positions',
     summary: 'List the positions of a book in order',
     tag: 'readium',
@@ -41,6 +44,7 @@ export const readingRoutes = [
     run: (call, { params }) => positionsReply(call, params.bookId, relativeAddresses('manifest')),
   }),
   stream({
+    name: 'getBookResource',
     path: '/api/v1/books/:bookId/resource/:resourcePath*',
     summary: 'Get a file of an EPUB, such as a chapter, picture or style sheet',
     tag: 'readium',

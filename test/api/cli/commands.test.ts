@@ -4,7 +4,7 @@ import { checkLibraryFolder } from '#api/cli/doctor.ts'
 import { renderCommandHelp, renderOverview } from '#api/cli/help.ts'
 import { chooseLibrary } from '#api/cli/library.ts'
 import { count, printSummary, renderProgress } from '#api/cli/library-report.ts'
-import { openTerminal } from '#api/cli/terminal.ts'
+import { Terminal } from '#api/cli/terminal.ts'
 
 t.test('which command a line means', async (t) => {
   const cases: [line: string, name: string | null, rest: string[], asksHelp: boolean][] = [
@@ -84,7 +84,7 @@ t.test('the progress of scans and analyses is told in words', async (t) => {
 
 t.test('a summary tells of books that wait', async (t) => {
   const written: string[] = []
-  const out = openTerminal({ write: (text) => written.push(text) })
+  const out = new Terminal({ write: (text) => written.push(text) })
   printSummary(out, { libraries: [], books: 7, pending: 2, failures: [] })
   t.match(written.join(''), /Books +7 found, none failed, 2 wait for analysis/)
   written.length = 0

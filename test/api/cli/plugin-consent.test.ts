@@ -3,7 +3,7 @@ import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
 import { consentToShown } from '#api/cli/plugin-consent.ts'
-import { openTerminal } from '#api/cli/terminal.ts'
+import { Terminal } from '#api/cli/terminal.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { makeRoom, root } from '#test/support/carrel-process.ts'
 import { runInProcess } from '#test/support/command-in-process.ts'
@@ -74,7 +74,7 @@ t.test('on a terminal only the word yes consents', async (t) => {
     const agreed: string[] = []
     const written: string[] = []
     const after = await consentToShown(
-      { flag: () => undefined, out: openTerminal({ write: (text) => written.push(text) }), stop: new AbortController().signal },
+      { flag: () => undefined, out: new Terminal({ write: (text) => written.push(text) }), stop: new AbortController().signal },
       {
         async consent(_id, { sha256 }) {
           agreed.push(sha256)

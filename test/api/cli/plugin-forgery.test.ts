@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import t from 'tap'
 import { pluginLogs } from '#api/cli/plugin-logs.ts'
-import { openTerminal } from '#api/cli/terminal.ts'
+import { Terminal } from '#api/cli/terminal.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { makeRoom } from '#test/support/carrel-process.ts'
 import { runInProcess } from '#test/support/command-in-process.ts'
@@ -79,7 +79,7 @@ t.test('no log line of a plugin does, nor an answer of a server', async (t) => {
   let output = ''
   const run = async () => {
     output = ''
-    const out = openTerminal({ write: (text: string) => (output += text) })
+    const out = new Terminal({ write: (text: string) => (output += text) })
     const input = { settings: testSettings({ port: 1 }), words: ['1'], env: {}, cwd: '/', out, log: silentLog }
     return await pluginLogs.run({ ...input, flag: (name: string) => flags[name], stop: new AbortController().signal })
   }

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { describeLine, pluginLogs, readEvents } from '#api/cli/plugin-logs.ts'
-import { openTerminal } from '#api/cli/terminal.ts'
+import { Terminal } from '#api/cli/terminal.ts'
 import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
 import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
@@ -27,7 +27,7 @@ const MAIN = `export default { metadata: { series: {
 function run(words: string[], flags: Record<string, string>, cwd = '/') {
   const stop = new AbortController()
   let output = ''
-  const out = openTerminal({ write: (text: string) => (output += text) })
+  const out = new Terminal({ write: (text: string) => (output += text) })
   /** With each line of a log in one line. */
   const unwrapped = () => output.replaceAll(/\n {4}/g, ' ')
   const ended = pluginLogs.run({

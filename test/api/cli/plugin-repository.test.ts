@@ -6,7 +6,7 @@ import path from 'node:path'
 import t from 'tap'
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { pluginRepositoryCommands } from '#api/cli/plugin-repository.ts'
-import { openTerminal } from '#api/cli/terminal.ts'
+import { Terminal } from '#api/cli/terminal.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
@@ -29,7 +29,7 @@ async function runCommand(commands: readonly Command[], settings: Settings, line
     flag: (name) => flags[name],
     env: {},
     cwd: settings.dataFolder,
-    out: openTerminal({ write: (text) => written.push(text) }),
+    out: new Terminal({ write: (text) => written.push(text) }),
     log: silentLog,
     stop: new AbortController().signal,
   })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { formatLine, openLogger } from '#api/cli/logger.ts'
-import { openTerminal } from '#api/cli/terminal.ts'
+import { formatLine, newLogger } from '#api/cli/logger.ts'
+import { Terminal } from '#api/cli/terminal.ts'
 
 function record(isTTY: boolean) {
   let text = ''
@@ -13,7 +13,7 @@ function record(isTTY: boolean) {
     },
   }
   return {
-    terminal: openTerminal(output, () => now),
+    terminal: new Terminal(output, () => now),
     wait(ms: number) {
       now += ms
     },
@@ -60,7 +60,7 @@ t.test('elsewhere progress is a line every ten seconds', async (t) => {
 
 t.test('the log for people and for machines', async (t) => {
   const lines: string[] = []
-  const pretty = openLogger({ level: 'info', format: 'pretty' }, (line) => lines.push(line))
+  const pretty = newLogger({ level: 'info', format: 'pretty' }, (line) => lines.push(line))
   pretty.debug({}, 'not shown')
   pretty.info({ pid: 7, path: '/a b' }, 'Started')
   pretty.warn({ error: new Error('disk full') }, 'Not written')
@@ -73,9 +73,9 @@ t.test('the log for people and for machines', async (t) => {
   t.equal(lines.length, 4)
 
   const json: string[] = []
-  openLogger({ level: 'debug', format: 'json' }, (line) => json.push(line)).debug({ n: 1 }, 'Shown')
+  newLogger({ level: 'debug', format: 'json' }, (line) => json.push(line)).debug({ n: 1 }, 'Shown')
   t.match(JSON.parse(json[0]!), { level: 20, n: 1, msg: 'Shown' })
-  openLogger({ level: 'silent', format: 'json' }, (line) => json.push(line)).error({}, 'Nobody hears')
+  newLogger({ level: 'silent', format: 'json' }, (line) => json.push(line)).error({}, 'Nobody hears')
   t.equal(json.length, 1)
   t.match(formatLine('{"level":30,"time":0,"msg":"m","error":"text"}'), /m\n +text\n$/)
 

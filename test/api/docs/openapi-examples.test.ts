@@ -3,7 +3,6 @@ import addFormats from 'ajv-formats'
 import t from 'tap'
 import { describeRoutes, isDescribed } from '#api/docs/openapi.ts'
 import { EXAMPLE_FOLDER, EXAMPLE_IDS, EXAMPLES, type Example } from '#api/docs/openapi-examples.ts'
-import { operationName } from '#api/docs/openapi-names.ts'
 import { describedPath } from '#api/http/route-path.ts'
 import { routes } from '#api/routes.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
@@ -23,7 +22,7 @@ interface Operation {
 const operations = new Map(
   routes.filter(isDescribed).map((route) => {
     const path = describedPath(route.path)
-    return [operationName(route), { path, method: route.method, operation: described.paths[path][route.method.toLowerCase()] as Operation }]
+    return [route.name, { path, method: route.method, operation: described.paths[path][route.method.toLowerCase()] as Operation }]
   }),
 )
 const pointer = (...parts: string[]) =>

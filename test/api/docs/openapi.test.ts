@@ -42,6 +42,7 @@ t.test('it is served, and every operation in it is sound', async (t) => {
         if ('properties' in schema || 'allOf' in schema) t.fail(`${operationId} has a shape without a name: ${JSON.stringify(schema)}`)
       t.notOk(ids.has(operationId), `${operationId} is unique`)
       ids.add(operationId)
+      t.match(operationId, method === 'get' ? /^(get|list|stream|download|browse|search|finish)[A-Z]\w+$/ : /^[a-z][A-Za-z]+$/, path)
       const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)
       t.same(inPath.sort(), [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(), `${method} ${path} describes its parameters`)
       for (const reference of JSON.stringify(operation).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)) {
@@ -208,7 +209,16 @@ t.test('it is written and compressed once, and not sent to who has it', async (t
 
 t.test('two shapes cannot have one title', async (t) => {
   const route = (path: string, reply: Type.TSchema) =>
-    endpoint({ method: 'GET', path, summary: '', tag: '', allow: { who: 'public' }, reply, run: async () => undefined })
+    endpoint({
+      name: `get${path.slice(1)}`,
+      method: 'GET',
+      path,
+      summary: '',
+      tag: '',
+      allow: { who: 'public' },
+      reply,
+      run: async () => undefined,
+    })
   const thing = (member: Type.TSchema) => Type.Object({ member }, { title: 'Thing' })
   t.throws(() => describeRoutes([route('/a', thing(Type.String())), route('/b', thing(Type.Integer()))]), /Two different schemas/)
   t.match(describeRoutes([route('/a', thing(Type.String())), route('/b', thing(Type.String()))]).components.schemas, {

@@ -3,7 +3,7 @@ import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
 import type { Services } from '#api/http/services.ts'
 import { routes } from '#api/routes.ts'
-import { openServer } from '#api/server.ts'
+import { Server } from '#api/server.ts'
 import { computeSeriesNumbers } from '#core/catalog/series-numbers-store.ts'
 import { CATALOG_TABLES, USER_TABLES } from '#migrations/baseline/numbers.ts'
 import { withoutMoment } from '#test/support/answer-text.ts'
@@ -112,7 +112,7 @@ const AT_ONCE = 4
 
 /** A server that remembers nothing yet. */
 async function openFresh(services: Services) {
-  const server = openServer(services)
+  const server = new Server(services)
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   return { url, close: () => server.close({ deadlineMs: 100 }) }
 }

@@ -1,10 +1,11 @@
 import t from 'tap'
+import type { AccountServices } from '#api/areas/account.ts'
+import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf, type Route, streamOf } from '#api/http/endpoint.ts'
-import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 
-const endpoint = endpointOf<Needs<'accounts'>>()
-const stream = streamOf<Needs<'accounts'>>()
+const endpoint = endpointOf<AccountServices>()
+const stream = streamOf<AccountServices>()
 const about = { path: '/x', summary: '', tag: '' }
 
 // The compiler is the test: each line that is marked as wrong must be, and no other may.
@@ -27,10 +28,10 @@ t.test('only public routes may have no caller', async (t) => {
 })
 
 t.test('a route calls the services that it names, and no other', async (t) => {
-  const named = (call: Call<Needs<'accounts'>>) => call.services.accounts
+  const named = (call: Call<AccountServices>) => call.services.accounts
   // @ts-expect-error it names accounts alone
-  const other = (call: Call<Needs<'accounts'>>) => call.services.database
-  const given: Route<Needs<'accounts' | 'database'>> = endpoint({
+  const other = (call: Call<AccountServices>) => call.services.database
+  const given: Route<AccountServices & Pick<DataServices, 'database'>> = endpoint({
     ...about,
     method: 'GET',
     allow: { who: 'user' },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { answerOf } from '#api/http/errors.ts'
+import { errorAnswer } from '#api/http/errors.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
@@ -27,24 +27,24 @@ t.test('two changes that meet are no fault of the server', async (t) => {
     ),
   )
   const lost = locks.find(({ status }) => status === 'rejected') as PromiseRejectedResult
-  t.match(answerOf(lost.reason, 'r1'), { status: 503, body: { error: 'unavailable', requestId: 'r1' }, retryAfterSeconds: 1 })
+  t.match(errorAnswer(lost.reason, 'r1'), { status: 503, body: { error: 'unavailable', requestId: 'r1' }, retryAfterSeconds: 1 })
 
   const gone = await database('read_progress')
     .insert({ user_id: userId, book_id: '00000000-0000-4000-8000-000000000000', current_page: 1 })
     .catch((error) => error)
-  t.match(answerOf(gone, 'r2'), { status: 409, body: { error: 'conflict' } })
+  t.match(errorAnswer(gone, 'r2'), { status: 409, body: { error: 'conflict' } })
 })
 
 t.test('what nobody foresaw tells nothing', async (t) => {
-  t.same(answerOf(new Error('secret'), 'r3').status, 500)
-  t.notMatch(JSON.stringify(answerOf(new Error('secret'), 'r3')), /secret/)
-  t.match(answerOf(new AppError('not_found', 'There is no book.'), 'r4'), { status: 404, body: { message: 'There is no book.' } })
+  t.same(errorAnswer(new Error('secret'), 'r3').status, 500)
+  t.notMatch(JSON.stringify(errorAnswer(new Error('secret'), 'r3')), /secret/)
+  t.match(errorAnswer(new AppError('not_found', 'There is no book.'), 'r4'), { status: 404, body: { message: 'There is no book.' } })
 })
 
 t.test('a fault below is told as one that passes, whoever names it', async (t) => {
   const codes = ['57P01', '57P02', '57P03', '53100', '53200', '53300', '08006', '58030', '25006', '57014', '55P03', '40001']
   for (const code of [...codes, 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOSPC', 'EDQUOT', 'EMFILE', 'ETIMEDOUT']) {
-    const answer = answerOf(Object.assign(new Error('secret'), { code, name: 'error' }), 'r5')
+    const answer = errorAnswer(Object.assign(new Error('secret'), { code, name: 'error' }), 'r5')
     t.match(answer, { status: 503, body: { error: 'unavailable' }, retryAfterSeconds: Number }, code)
     t.notMatch(JSON.stringify(answer), /secret/, code)
   }
@@ -53,13 +53,17 @@ t.test('a fault below is told as one that passes, whoever names it', async (t) =
     ['ENOENT', 'connect'],
     ['ENOTFOUND', 'getaddrinfo'],
   ] as const)
-    t.match(answerOf(Object.assign(new Error('secret'), { code, syscall }), 'r8'), { status: 503, body: { error: 'unavailable' } }, syscall)
+    t.match(
+      errorAnswer(Object.assign(new Error('secret'), { code, syscall }), 'r8'),
+      { status: 503, body: { error: 'unavailable' } },
+      syscall,
+    )
   for (const message of ['Connection terminated unexpectedly', 'select 1 - Connection terminated', 'timeout expired']) {
-    t.match(answerOf(new Error(message), 'r6'), { status: 503 }, message)
+    t.match(errorAnswer(new Error(message), 'r6'), { status: 503 }, message)
   }
   const memory = Object.assign(new Error('SELECT 1 - could not resize shared memory segment "/PostgreSQL.7"'), { code: '53100' })
-  t.match(answerOf(memory, 'r9').body.message, /out of connections, memory/, 'no disk is full')
+  t.match(errorAnswer(memory, 'r9').body.message, /out of connections, memory/, 'no disk is full')
   for (const code of ['42601', '23505', '22001', 'XX000', 'ENOENT', '', 53100, undefined]) {
-    t.match(answerOf(Object.assign(new Error('secret'), { code }), 'r7'), { status: 500, body: { error: 'internal' } }, String(code))
+    t.match(errorAnswer(Object.assign(new Error('secret'), { code }), 'r7'), { status: 500, body: { error: 'internal' } }, String(code))
   }
 })

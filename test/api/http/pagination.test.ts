@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import Type from 'typebox'
 import { Check } from 'typebox/value'
-import { linkHeader, PAGE_SIZE_MAX, type Page, Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import { type ListPage, linkHeader, PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import { endpoint } from '#test/support/route.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
@@ -47,7 +47,7 @@ t.test('whatever is asked, the links lead through all pages and keep the other p
           .filter(([name]) => name !== 'page' && name !== 'pageSize')
           .map(([name, value]) => [name.toWellFormed(), value.toWellFormed()])
         const rawQuery = new URLSearchParams([['page', '7'], ...(rest as [string, string][]), ['pageSize', '3']]).toString()
-        const { page, pageSize, offset, limit } = readPage({ page: number, pageSize: size })
+        const { page, pageSize, offset, limit } = readPageWindow({ page: number, pageSize: size })
         const rows = Math.max(0, Math.min(limit, total - offset))
         const result = paginate({ call: call(rawQuery), page, pageSize, total, data: Array(rows).fill(0) })
         const { links, totalPages } = result
@@ -87,12 +87,12 @@ t.test('over HTTP: defaults, the cap, refusals, the Link header', async (t) => {
     query: Type.Object({ ...pageQuery, word: Type.Optional(Type.String()) }),
     reply: Paginated(Type.Integer()),
     run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPage(query)
+      const { page, pageSize, offset, limit } = readPageWindow(query)
       return paginate({ call, page, pageSize, total: ids.length, data: ids.slice(offset, offset + limit) })
     },
   })
   const server = await openTestServer(t, { routes: [list], admin: false })
-  const read = (path: string) => server.request<Page<number>>('GET', path)
+  const read = (path: string) => server.request<ListPage<number>>('GET', path)
   t.match((await read('/numbers')).json, { page: 1, pageSize: 50, total: 1234, totalPages: 25 })
   t.equal((await read('/numbers?pageSize=501')).json.pageSize, 500)
   t.match((await read('/numbers?page=9007199254740991')).json, { data: [], links: { next: null } })

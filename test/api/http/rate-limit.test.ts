@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import Type from 'typebox'
-import { openClientAddress } from '#api/http/client-address.ts'
-import { isExempt, openRateLimiter } from '#api/http/rate-limit.ts'
+import { ClientAddress } from '#api/http/client-address.ts'
+import { isExempt, RateLimiter } from '#api/http/rate-limit.ts'
 import { routes as allRoutes } from '#api/routes.ts'
 import { addressGroup, readAddress } from '#core/account/address.ts'
 import type { NewApiKeyAnswer } from '#core/account/api-key.ts'
@@ -25,7 +25,7 @@ t.test('a bucket never gives more than burst plus rate times time, and never les
   assertInTime(
     fc.property(steps, fc.double({ min: 0.1, max: 100, noNaN: true }), fc.integer({ min: 1, max: 60 }), (steps, perSecond, burst) => {
       let now = 100
-      const limiter = openRateLimiter(
+      const limiter = new RateLimiter(
         { enabled: true, anonymous: { perSecond, burst }, authenticated: { perSecond: 1, burst: 1 } },
         () => now,
       )
@@ -71,7 +71,7 @@ t.test('a bucket never gives more than burst plus rate times time, and never les
 })
 
 t.test('clients do not share buckets, except within one /64', async (t) => {
-  const limiter = openRateLimiter(RATES, () => 0)
+  const limiter = new RateLimiter(RATES, () => 0)
   for (let count = 0; count < 50; count++) t.ok(limiter.take({ kind: 'anonymous', id: '1.2.3.4' }).allowed)
   t.match(limiter.take({ kind: 'anonymous', id: '1.2.3.4' }), { allowed: false, limit: 50, remaining: 0, resetSeconds: 1 })
   t.match(limiter.take({ kind: 'anonymous', id: '1.2.3.5' }), { allowed: true, remaining: 49, resetSeconds: 0 })
@@ -93,7 +93,7 @@ t.test('clients do not share buckets, except within one /64', async (t) => {
 })
 
 t.test('X-Forwarded-For counts only from our proxies, from the right', async (t) => {
-  const addresses = openClientAddress(['10.0.0.0/8', '192.168.1.7', 'fd00::/8'])
+  const addresses = new ClientAddress(['10.0.0.0/8', '192.168.1.7', 'fd00::/8'])
   const table: [socket: string, header: string | undefined, expected: string][] = [
     ['10.1.1.1', undefined, '10.1.1.1'],
     ['10.1.1.1', '203.0.113.9', '203.0.113.9'],
@@ -108,7 +108,7 @@ t.test('X-Forwarded-For counts only from our proxies, from the right', async (t)
   ]
   for (const [socket, header, expected] of table) t.equal(addresses.find(socket, header), expected, `${socket} ${header}`)
   for (const entry of ['10.0.0.0/33', 'proxy', '10.0.0.0/', '::1/129', '1.2.3.4/x'])
-    t.throws(() => openClientAddress([entry]), /is not an address or a CIDR range/)
+    t.throws(() => new ClientAddress([entry]), /is not an address or a CIDR range/)
 })
 
 const routes = [

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import Type from 'typebox'
-import { readRange } from '#api/http/conditional.ts'
+import { readByteRange } from '#api/http/conditional.ts'
 import { takesGzip } from '#api/http/response.ts'
 import { attachment } from '#api/http/send.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -343,7 +343,7 @@ t.test('names of downloads cannot break out of the header', async (t) => {
   t.equal(attachment('a"b\\c\r\nd/e%f.cbz'), `attachment; filename="a_b_c__d_e_f.cbz"; filename*=UTF-8''a%22b_c__d_e%25f.cbz`)
   t.equal(attachment("l'été (1)*.cbz"), `attachment; filename="l'_t_ (1)*.cbz"; filename*=UTF-8''l%27%C3%A9t%C3%A9%20%281%29%2A.cbz`)
   t.match(attachment('\ud800.cbz'), /%EF%BF%BD\.cbz$/)
-  t.same(readRange('bytes= 5 - 6 ', 10), { start: 5, end: 6 })
+  t.same(readByteRange('bytes= 5 - 6 ', 10), { start: 5, end: 6 })
 })
 
 function hash(bytes: Buffer): string {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { pageOf, readWindow } from '#api/komga/page-object.ts'
+import { komgaPage, readWindow } from '#api/komga/page-object.ts'
 
 t.test('a page is complete, and its members agree', async (t) => {
   const ask = fc.record({ page: fc.integer({ min: -5, max: 50 }), size: fc.integer({ min: -5, max: 2_000 }), unpaged: fc.boolean() })
@@ -8,7 +8,7 @@ t.test('a page is complete, and its members agree', async (t) => {
     fc.property(ask, fc.integer({ min: 0, max: 3_000 }), (asked, total) => {
       const window = readWindow(asked)
       const count = Math.max(0, Math.min(window.limit, total - window.offset))
-      const page = pageOf(window, { content: [], count, total })
+      const page = komgaPage(window, { content: [], count, total })
       t.ok(page.size >= 1 && (page.size <= 1_000 || page.pageable.unpaged))
       t.equal(page.pageable.paged, !page.pageable.unpaged)
       t.equal(page.totalPages, Math.ceil(total / page.size))

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { hrefOf, latestOf, type Place, pagesOf, placeWith } from '#api/opds/feed-model.ts'
+import { type FeedAddress, hrefOf, latestOf, pagesOf, placeWith } from '#api/opds/feed-model.ts'
 
-const place: Place = { path: '/books', query: { sort: 'added', libraryId: undefined }, kind: 'acquisition' }
+const place: FeedAddress = { path: '/books', query: { sort: 'added', libraryId: undefined }, kind: 'acquisition' }
 
 t.test('addresses of feeds keep their parameters', async (t) => {
   t.equal(hrefOf('/opds/v2', place), '/opds/v2/books?sort=added')
@@ -16,7 +16,7 @@ t.test('pages lead through the whole list and never out of it', async (t) => {
     fc.property(fc.nat(5_000), fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 200 }), (total, pageSize, page) => {
       const last = Math.max(Math.ceil(total / pageSize), 1)
       const pages = pagesOf({ place, paging: { page, pageSize, total } })
-      const number = (to: Place | undefined) => (to === undefined ? null : Number(to.query?.['page'] ?? 1))
+      const number = (to: FeedAddress | undefined) => (to === undefined ? null : Number(to.query?.['page'] ?? 1))
       t.equal(number(pages.self), page)
       t.equal(number(pages.first), 1)
       t.equal(number(pages.last), last)

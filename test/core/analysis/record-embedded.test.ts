@@ -3,7 +3,7 @@ import t from 'tap'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/fields/book-metadata.ts'
 import type { Author, Field, MetadataRecord } from '#core/fields/field.ts'
 import { applyPatch, joinNames } from '#core/metadata/apply-patch.ts'
-import { changeBookNames } from '#core/metadata/edit-book-metadata.ts'
+import { changeNames } from '#core/metadata/edit-metadata.ts'
 import { readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { type LibraryFixture, openLibraryFixture } from '#test/support/library-fixture.ts'
 import { addCaller, addServicePlugin } from '#test/support/library-rows.ts'
@@ -357,8 +357,8 @@ t.test('what users gave stays when the file does not contain it any more, and a 
   t.same(await rowsOf('tag'), { Kept: 'embedded', Going: 'embedded', Removed: 'embedded' })
   t.match(await linksOf(), [{ url: 'https://one.example.org/a', given_by: 'embedded' }])
   const person = await addCaller(database, { role: 'admin' })
-  const change = { bookIds: [id], taxonomy: 'tag', add: ['kept', 'Mine'], remove: ['Removed'] } as const
-  await changeBookNames(database, person, change)
+  const change = { kind: 'book', ids: [id], taxonomy: 'tag', add: ['kept', 'Mine'], remove: ['Removed'] } as const
+  await changeNames(database, person, change)
   await database('book_external_links').where('book_id', id).update({ url: 'https://one.example.org/mine', given_by: 'user' })
 
   put({ Tags: 'New', Genre: 'Drama', Web: 'https://one.example.org/b' })

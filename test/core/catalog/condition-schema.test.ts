@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import t from 'tap'
-import { openComponents } from '#api/docs/openapi-components.ts'
+import { Components } from '#api/docs/openapi-components.ts'
 import { type Family, type FilterField, OPERATORS, readCondition } from '#core/catalog/condition.ts'
 import { BookCondition, SeriesCondition } from '#core/catalog/condition-schema.ts'
 import { FILTER_FIELDS } from '#core/catalog/filter-column-query.ts'
@@ -25,7 +25,7 @@ const comparisonsOf = ({ family, words }: FilterField) =>
     return { operator, value: VALUES[family](words) }
   })
 
-const components = openComponents()
+const components = new Components()
 const [books, series] = [components.schema(BookCondition), components.schema(SeriesCondition)]
 const ajv = new Ajv2020({ strict: false })
 formats.default(ajv)

@@ -8,7 +8,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import { openProposals } from '#core/matching/apply-proposal.ts'
 import { openMatching } from '#core/matching/matching.ts'
 import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
-import { lockSeries, patchSeries } from '#core/metadata/edit-series-metadata.ts'
+import { lockMetadata, patchMetadata } from '#core/metadata/edit-metadata.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { SETS, type SetEntries, type SetName, valueOfSet } from '#core/metadata/metadata-set.ts'
 import { readSets } from '#core/metadata/metadata-set-store.ts'
@@ -98,7 +98,7 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
 t.test('preview returns what apply does, locks and edits of users stay, and undo restores the previous values', async (t) => {
   const { database, matching, pluginId, target, values, caller } = await openMatcher(t)
   const series = await target('Berserk')
-  await patchSeries(database, caller, { seriesIds: [series.id], patch: { publisher: 'By hand' } })
+  await patchMetadata(database, caller, { kind: 'series', ids: [series.id], patch: { publisher: 'By hand' } })
   await database('series_metadata')
     .where('series_id', series.id)
     .update({ locks: ['publisher', 'genres'] })
@@ -145,7 +145,7 @@ t.test('preview returns what apply does, locks and edits of users stay, and undo
     'applied twice changes nothing',
   )
 
-  await patchSeries(database, caller, { seriesIds: [series.id], patch: { year: 1990 } })
+  await patchMetadata(database, caller, { kind: 'series', ids: [series.id], patch: { year: 1990 } })
   const undone = await matching.undo(applied.applicationId as string)
   t.same(undone.left, [{ field: 'year', reason: 'It was locked since.' }])
   t.same(await values(series), { ...before, year: 1990 })
@@ -258,7 +258,7 @@ t.test("a cover that a user selected stays: while a plugin's cover is fetched, a
 
   const locked = await target('Berserk')
   slow.cover = async () => {
-    await lockSeries(database, caller, { seriesIds: [locked.id], locks: { coverLock: true } })
+    await lockMetadata(database, caller, { kind: 'series', ids: [locked.id], locks: { coverLock: true } })
   }
   await matching.apply(locked, how)
   t.same(await coversOf(locked), [], 'a lock counts from the moment when it is set')
@@ -302,10 +302,8 @@ t.test('only a match with enough confidence is applied, and a known identifier c
   t.match(await matching.autoMatch(series, how), { success: true, match: { externalId: 'b1' }, confidence: 1 })
   t.match(await values(series), { year: 1989 })
   t.match(await matching.autoMatch(await target('Something else'), how), { success: false, skipped: 'low_confidence', confidence: Number })
-  await patchSeries(database, await addCaller(database, { role: 'admin' }), {
-    seriesIds: [series.id],
-    patch: { title: 'Called otherwise' },
-  })
+  const admin = await addCaller(database, { role: 'admin' })
+  await patchMetadata(database, admin, { kind: 'series', ids: [series.id], patch: { title: 'Called otherwise' } })
   t.match(await matching.autoMatch(series, how), { success: true, match: null, confidence: 1 }, 'the identifier is known')
   t.match(
     await matching.autoMatch(await target('Nana Osaki'), { ...how, query: 'Nana' }),

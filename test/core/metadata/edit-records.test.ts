@@ -4,8 +4,7 @@ import { jsonChunks } from '#api/http/json-chunks.ts'
 import type { Services } from '#api/http/services.ts'
 import { listedBooks } from '#api/views/book-view.ts'
 import { listBooks } from '#core/catalog/book-query.ts'
-import { lockBooks, patchBooks } from '#core/metadata/edit-book-metadata.ts'
-import { changeSeriesNames } from '#core/metadata/edit-series-metadata.ts'
+import { changeNames, lockMetadata, patchMetadata } from '#core/metadata/edit-metadata.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
@@ -70,14 +69,17 @@ t.test(
     const ascending: string[] = await database('books').orderBy('id').pluck('id')
     const bookIds = ascending.toReversed()
     const written = await writtenDuring(database, async () => {
-      const done = await patchBooks(database, caller, { bookIds, patch: { publisher: 'House' } })
+      const done = await patchMetadata(database, caller, { kind: 'book', ids: bookIds, patch: { publisher: 'House' } })
       t.same(
         done.map(({ id }) => id),
         bookIds,
       )
     })
     t.same(written, ascending)
-    t.same(await writtenDuring(database, () => lockBooks(database, caller, { bookIds, locks: { summaryLock: true } })), ascending)
+    t.same(
+      await writtenDuring(database, () => lockMetadata(database, caller, { kind: 'book', ids: bookIds, locks: { summaryLock: true } })),
+      ascending,
+    )
   },
 )
 
@@ -95,14 +97,14 @@ t.test('many records with large metadata', async (t) => {
 
   await t.test('are changed with statements of limited length, all or none', async (t) => {
     const patch = { summary: SUMMARY, publisher: 'House' }
-    const { longest } = await watch(database, () => patchBooks(database, caller, { bookIds, patch }))
+    const { longest } = await watch(database, () => patchMetadata(database, caller, { kind: 'book', ids: bookIds, patch }))
     t.ok(longest < SENT_MAX, `at most ${longest} characters at once of ${BOOKS * SUMMARY.length}`)
     t.equal(
       Number((await database('book_metadata').where({ summary: SUMMARY, publisher: 'House' }).count({ n: '*' }).first())?.['n']),
       BOOKS,
     )
     const missing = '00000000-0000-4000-8000-00000000dead'
-    await t.rejects(patchBooks(database, caller, { bookIds: [...bookIds, missing], patch: { publisher: 'Other' } }), {
+    await t.rejects(patchMetadata(database, caller, { kind: 'book', ids: [...bookIds, missing], patch: { publisher: 'Other' } }), {
       code: 'not_found',
       message: new RegExp(missing),
     })
@@ -111,19 +113,19 @@ t.test('many records with large metadata', async (t) => {
 
   await t.test('are locked without sending their metadata', async (t) => {
     const { statements } = await watch(database, () =>
-      lockBooks(database, caller, { bookIds, locks: { summaryLock: false, titleLock: true } }),
+      lockMetadata(database, caller, { kind: 'book', ids: bookIds, locks: { summaryLock: false, titleLock: true } }),
     )
     t.notOk(statements.some((sql) => /summary|custom_metadata/.test(sql)))
     const { locks } = await database('book_metadata').first('locks')
     t.same(locks, ['publisher', 'title'])
-    const again = await watch(database, () => lockBooks(database, caller, { bookIds, locks: { titleLock: true } }))
+    const again = await watch(database, () => lockMetadata(database, caller, { kind: 'book', ids: bookIds, locks: { titleLock: true } }))
     t.notOk(
       again.statements.some((sql) => /UPDATE books/.test(sql)),
       'an existing lock is not written again',
     )
 
-    const tags = { seriesIds: [series_id], taxonomy: 'tag' as const, add: ['one', 'two'], remove: [] }
-    const named = await watch(database, () => changeSeriesNames(database, caller, tags))
+    const tags = { kind: 'series' as const, ids: [series_id], taxonomy: 'tag' as const, add: ['one', 'two'], remove: [] }
+    const named = await watch(database, () => changeNames(database, caller, tags))
     t.notOk(named.statements.some((sql) => /custom_metadata/.test(sql)))
     t.same((await database('series_metadata').first('locks')).locks, ['tags'])
   })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import type { Page } from '#api/http/pagination.ts'
+import type { ListPage } from '#api/http/pagination.ts'
 import type { ApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
 import type { UserInfo } from '#core/account/user.ts'
 import { openTestServer } from '#test/support/server.ts'
@@ -74,7 +74,7 @@ t.test('keys are listed, changed, switched off and deleted; those of others do n
     (await server.request<NewApiKeyAnswer>('POST', '/api/v1/api-keys', { token, body: { name, expiresAt: '2099-01-01T00:00:00Z' } })).json
   const keys = [await make('one'), await make('two'), await make('three')]
   const [one] = keys as [NewApiKeyAnswer]
-  const list = (query: string, token = rita.token) => server.request<Page<ApiKey>>('GET', `/api/v1/api-keys${query}`, { token })
+  const list = (query: string, token = rita.token) => server.request<ListPage<ApiKey>>('GET', `/api/v1/api-keys${query}`, { token })
   t.match((await list('?pageSize=2')).json, {
     total: 3,
     totalPages: 2,

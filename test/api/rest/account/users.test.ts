@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import type { Page } from '#api/http/pagination.ts'
+import type { ListPage } from '#api/http/pagination.ts'
 import type { EditedUser, User, UserDetail } from '#core/account/user.ts'
 import { ADMIN, openTestServer } from '#test/support/server.ts'
 
@@ -40,7 +40,7 @@ t.test('users are made, listed, shown, changed and deleted', async (t) => {
     { sharingTagId: tag.id, sharingTagName: 'Kids', accessMode: 'deny' },
   ])
 
-  const list = async (query = '') => (await server.request<Page<User>>('GET', `/api/v1/users${query}`, { token })).json
+  const list = async (query = '') => (await server.request<ListPage<User>>('GET', `/api/v1/users${query}`, { token })).json
   t.same(
     (await list()).data.map(({ username }) => username),
     ['ada', 'Rita'],

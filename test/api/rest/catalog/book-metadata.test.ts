@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { bookMetadataRoutes } from '#api/rest/catalog/book-metadata.ts'
 import { bookRoutes } from '#api/rest/catalog/books.ts'
+import { metadataRoutes } from '#api/rest/catalog/metadata.ts'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
 import { recordEmbedded } from '#core/analysis/record-embedded.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/fields/book-metadata.ts'
@@ -13,7 +14,7 @@ import { openTestServer } from '#test/support/server.ts'
 type Json = Record<string, unknown>
 
 async function openShelf(t: Test) {
-  const server = await openTestServer(t, { routes: [...bookRoutes, ...bookMetadataRoutes, ...seriesRoutes] })
+  const server = await openTestServer(t, { routes: [...bookRoutes, ...metadataRoutes, ...bookMetadataRoutes, ...seriesRoutes] })
   const { database } = server
   const library_id = await addLibrary(database)
   const series_id = await addSeries(database, { library_id, title: 'Run' })

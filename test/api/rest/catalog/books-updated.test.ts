@@ -1,5 +1,4 @@
 import t from 'tap'
-import { bookTaxonomyRoutes } from '#api/rest/catalog/book-taxonomy.ts'
 import { bookRoutes } from '#api/rest/catalog/books.ts'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
 import { taxonomyRoutes } from '#api/rest/catalog/taxonomy.ts'
@@ -7,7 +6,7 @@ import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 
-const routes = [...bookRoutes, ...seriesRoutes, ...bookTaxonomyRoutes, ...taxonomyRoutes, ...progressRoutes]
+const routes = [...bookRoutes, ...seriesRoutes, ...taxonomyRoutes, ...progressRoutes]
 
 t.test('an app finds what has changed, by time and in its order', async (t) => {
   const server = await openTestServer(t, { routes })

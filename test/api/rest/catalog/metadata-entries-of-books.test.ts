@@ -1,7 +1,6 @@
 import t from 'tap'
 import { metadataEntryRoutes } from '#api/rest/catalog/metadata-entries.ts'
-import { changeBookNames } from '#core/metadata/edit-book-metadata.ts'
-import { changeSeriesNames, setSeriesNames } from '#core/metadata/edit-series-metadata.ts'
+import { changeNames, setNames } from '#core/metadata/edit-metadata.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 
@@ -97,16 +96,16 @@ t.test('there is room for so many, also for those who come at once, and what is 
     server.request('DELETE', `/api/v1/series/${series_id}/external-links/x`, { token: server.adminToken }),
   )
   const caller = await addCaller(database)
-  const genres = { seriesIds: [series_id], taxonomy: 'genre', add: ['Horror'], remove: [] } as const
-  await moves('a genre', () => changeSeriesNames(database, caller, genres))
+  const genres = { kind: 'series', ids: [series_id], taxonomy: 'genre', add: ['Horror'], remove: [] } as const
+  await moves('a genre', () => changeNames(database, caller, genres))
   const before = await changedAt()
-  t.equal(await changeSeriesNames(database, caller, genres), 0)
+  t.equal(await changeNames(database, caller, genres), 0)
   t.same(await changedAt(), before, 'nothing has changed')
   await moves('a genre beside it', () =>
-    setSeriesNames(database, caller, { seriesId: series_id, taxonomy: 'genre', names: ['Horror', 'Drama'] }),
+    setNames(database, caller, { kind: 'series', id: series_id, taxonomy: 'genre', names: ['Horror', 'Drama'] }),
   )
   const bookId = await addBook(database, { library_id, series_id, title: 'One' })
   const { updated_at } = await database('books').where({ id: bookId }).first('updated_at')
-  await changeBookNames(database, caller, { bookIds: [bookId], taxonomy: 'tag', add: ['Signed'], remove: [] })
+  await changeNames(database, caller, { kind: 'book', ids: [bookId], taxonomy: 'tag', add: ['Signed'], remove: [] })
   t.ok((await database('books').where({ id: bookId }).first('updated_at')).updated_at > updated_at, 'a tag of a book')
 })

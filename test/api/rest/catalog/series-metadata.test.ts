@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { metadataRoutes } from '#api/rest/catalog/metadata.ts'
 import { metadataEntryRoutes } from '#api/rest/catalog/metadata-entries.ts'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
 import { seriesMetadataRoutes } from '#api/rest/catalog/series-metadata.ts'
@@ -15,7 +16,9 @@ type Json = Record<string, unknown>
 const NOWHERE = '00000000-0000-4000-8000-000000000000'
 
 async function openShelf(t: Test) {
-  const server = await openTestServer(t, { routes: [...seriesRoutes, ...seriesMetadataRoutes, ...metadataEntryRoutes, ...taxonomyRoutes] })
+  const server = await openTestServer(t, {
+    routes: [...seriesRoutes, ...metadataRoutes, ...seriesMetadataRoutes, ...metadataEntryRoutes, ...taxonomyRoutes],
+  })
   const { database } = server
   const library_id = await addLibrary(database)
   const seriesId = await addSeries(database, { library_id, title: 'Run' })

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
-import { pluginMetricsView, summaryOf } from '#api/views/plugin-metrics-view.ts'
+import { pluginMetricsView, pluginsSummary } from '#api/views/plugin-metrics-view.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
@@ -292,7 +292,7 @@ t.test('numbers of several plugins', async (t) => {
   const of = (healthStatus: 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'unknown') =>
     pluginMetricsView(installed, undefined, { healthStatus, lastFailureAt: new Date(0) })
   t.match(of('healthy'), { lastFailure: '1970-01-01T00:00:00.000Z', avgDurationMs: 0, byMethod: {} })
-  t.match(summaryOf([of('healthy'), of('degraded'), of('quarantined'), of('revoked'), of('unknown')]), {
+  t.match(pluginsSummary([of('healthy'), of('degraded'), of('quarantined'), of('revoked'), of('unknown')]), {
     ...{ totalPlugins: 5, healthyPlugins: 1, degradedPlugins: 1, unhealthyPlugins: 2, totalRequests: 0 },
   })
 })

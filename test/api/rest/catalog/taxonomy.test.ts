@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bookTaxonomyRoutes } from '#api/rest/catalog/book-taxonomy.ts'
+import { taxonomyRoutes } from '#api/rest/catalog/taxonomy.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 
@@ -9,7 +9,7 @@ interface Names {
 }
 
 t.test('genres and tags of a book', async (t) => {
-  const server = await openTestServer(t, { routes: bookTaxonomyRoutes })
+  const server = await openTestServer(t, { routes: taxonomyRoutes })
   const { database, adminToken: token } = server
   const library_id = await addLibrary(database)
   const series_id = await addSeries(database, { library_id, title: 'Saga' })

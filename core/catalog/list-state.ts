@@ -1,0 +1,11 @@
+/** What lists of a caller depend on, all of one moment. See migrations/baseline/numbers.ts. */
+export interface ListState {
+  /** How often the catalog was changed: while it is the same, so are all lists, except for what belongs to the caller. */
+  catalog: string
+  /** How often what belongs to the caller was changed: progress, wanted series and ratings. */
+  own: string
+  /** How often ratings of any user were changed, on which averages depend. */
+  averages: string
+  /** The caller's grants in one text, equal for callers who see the same series; empty for those who see all, `NO_USER` for those who are not active users. */
+  grants: string
+}

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { sendArchive } from '#api/http/send-archive.ts'
-import type { ArchivedFile } from '#core/reading/download-series.ts'
+import type { ArchivedFile } from '#core/reading/archived-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'carrel-zip-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))

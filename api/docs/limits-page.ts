@@ -1,15 +1,20 @@
 /** Milliseconds, or bytes and other counts, of a word behind a number. Letters for bytes mean powers of 1,024 where the number is one. */
 const UNITS: Record<string, number | readonly [binary: number, decimal: number]> = {
-  ...{ ms: 1, s: 1_000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 },
-  ...{ KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, million: 1_000_000 },
-  ...{
-    K: [1024, 1_000],
-    KB: [1024, 1_000],
-    kB: [1024, 1_000],
-    M: [1024 ** 2, 1_000_000],
-    MB: [1024 ** 2, 1_000_000],
-    GB: [1024 ** 3, 1e9],
-  },
+  ms: 1,
+  s: 1_000,
+  minutes: 60_000,
+  hours: 3_600_000,
+  days: 86_400_000,
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+  million: 1_000_000,
+  K: [1024, 1_000],
+  KB: [1024, 1_000],
+  kB: [1024, 1_000],
+  M: [1024 ** 2, 1_000_000],
+  MB: [1024 ** 2, 1_000_000],
+  GB: [1024 ** 3, 1e9],
 }
 /** What the name of a constant says of its unit. */
 const NAMED: readonly [name: RegExp, factor: number][] = [

@@ -29,7 +29,7 @@ export interface ClaimedJob {
   attempts: number
 }
 
-export interface LaneOptions {
+interface LaneOptions {
   type: TaskType
   concurrency: number
   database: Knex

@@ -118,13 +118,13 @@ function describeRate(rate: Rates[string] | undefined): string {
 
 /** A host that an administrator enters. For users: the one that is entered now. */
 function configuredEntry(key: string, { permissions, config }: RecordManifest, hosts: ConfiguredHosts | undefined): Entry {
-  const name = describeConfiguredHost(key, permissionsOf({ permissions, config } as Manifest))
+  const entered = describeConfiguredHost(key, permissionsOf({ permissions, config } as Manifest))
   const now = hosts?.[key]
-  if (now === undefined) return { text: `connects to ${name} (GET, POST)` }
-  if (now === null) return { text: `connects to ${name} (GET, POST), who has entered none yet` }
+  if (now === undefined) return { text: `connects to ${entered} (GET, POST)` }
+  if (now === null) return { text: `connects to ${entered} (GET, POST), who has entered none yet` }
   const { hostname } = new URL(now)
   const isCut = isShortened(hostname)
-  const text = `connects to ${isCut ? hostText(hostname) : now} (GET, POST), ${name}`
+  const text = `connects to ${isCut ? hostText(hostname) : now} (GET, POST), ${entered}`
   return { text, said: isCut ? [['the whole address is', now]] : [], remarks: remarksOnHost(hostname) }
 }
 
@@ -171,8 +171,8 @@ function authEntries({ auth, ...manifest }: RecordManifest): Entry[] {
       ...rest('auth', { bind: hasMembers(bind) ? bind : undefined, oauth2, ...others }),
     ]
   const { host, hostFrom, header, query, body, usernameField, format, ...more } = bind
-  const place = Object.entries({ header, query, body, usernameField }).flatMap(([kind, name]) =>
-    name === undefined ? [] : [`${kind === 'usernameField' ? 'the user name as' : `the ${kind}`} ${name}`],
+  const place = Object.entries({ header, query, body, usernameField }).flatMap(([kind, member]) =>
+    member === undefined ? [] : [`${kind === 'usernameField' ? 'the user name as' : `the ${kind}`} ${member}`],
   )
   const asked = permissionsOf(manifest as Manifest)
   const to = host === undefined ? describeConfiguredHost(hostFrom ?? '', asked) : hostText(host)

@@ -139,7 +139,8 @@ class Lifecycle implements PluginLifecycle {
     await this.#options.calls().smokeTest(read)
     const { pluginId, versionId, before, identified } = await keepVersion(this.#options.database, read, userId, { ...origin, repository })
     const stored =
-      (await this.#findVersion(pluginId, ({ id }) => id === versionId)) ?? refuse('conflict', `${manifest.id} was changed meanwhile.`)
+      (await findVersion(this.#options.database, pluginId, ({ id }) => id === versionId)) ??
+      refuse('conflict', `${manifest.id} was changed meanwhile.`)
     const review = reviewOf({ ...stored, record }, await findAgreed(this.#options.database, before), before?.config)
     if (before !== null && before.runningVersionId !== null && review.waitsFor.length === 0)
       await this.#takeOver(before, { ...stored, record }, identified.before)
@@ -169,7 +170,7 @@ class Lifecycle implements PluginLifecycle {
 
   async rollBack(id: string, { sha256 }: { sha256?: string } = {}): Promise<InstalledPlugin> {
     const plugin = await this.#get(id)
-    const version = await this.#findVersion(id, (one) =>
+    const version = await findVersion(this.#options.database, id, (one) =>
       sha256 === undefined ? one.id === plugin.previousVersionId : one.sha256 === sha256,
     )
     if (plugin.runningVersionId === null || version === undefined)
@@ -246,7 +247,7 @@ class Lifecycle implements PluginLifecycle {
 
   async onTripped(plugin: InstalledPlugin, reason: string): Promise<void> {
     if (plugin.probationCalls === 0 || plugin.previousVersionId === null) return
-    const version = await this.#findVersion(plugin.id, ({ id }) => id === plugin.previousVersionId)
+    const version = await findVersion(this.#options.database, plugin.id, ({ id }) => id === plugin.previousVersionId)
     if (version === undefined || (await this.#options.revocationOf({ key: plugin.key, ...version })) !== null) return
     this.#proved.delete(plugin.versionId)
     const said = `${plugin.version} failed right after the update (the plugin says: ${quotedText(cutText(reason, 500))});`
@@ -363,11 +364,10 @@ class Lifecycle implements PluginLifecycle {
     this.#options.health.forget(before.id)
     return await this.#get(before.id)
   }
-
-  async #findVersion(id: string, wanted: (version: VersionRow) => boolean): Promise<VersionRow | undefined> {
-    return (await listVersions(this.#options.database, id)).find(wanted)
-  }
 }
+
+const findVersion = async (database: Knex, id: string, wanted: (version: VersionRow) => boolean): Promise<VersionRow | undefined> =>
+  (await listVersions(database, id)).find(wanted)
 
 type RecordedVersion = VersionRow & { record: ConsentRecord }
 

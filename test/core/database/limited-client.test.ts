@@ -133,6 +133,7 @@ t.test('statements of requests are limited in time and number', async (t) => {
     const list = (owner: string) => asList(owner, () => database.raw(ENDLESS), gone.signal).catch((error) => error.code)
     const run = async (count: number) => {
       t.ok(await until(async () => (await countRunning(watcher, 'pg_sleep')) === count))
+      // A fifth would have begun by then.
       await sleep(400)
       t.equal(await countRunning(watcher, 'pg_sleep'), count)
     }

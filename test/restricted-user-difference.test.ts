@@ -91,7 +91,7 @@ t.test('what is hidden changes no answer', { timeout: 240_000 }, async (t) => {
   const tagNameIds = await namesOf(database, 'tags', ['Both', 'Secret'])
   const shared = { libraryId, tagIds, genreIds, tagNameIds, userIds }
   const open = { ...newIds(libraryId), tagId: tagIds[0] as string, genreId: genreIds[0] as string, userId: userIds[0] as string }
-  const hidden = { ...newIds(libraryId), tagId: tagIds[1] as string, genreId: genreIds[1] as string, userId: userIds[1] as string }
+  const hidden = { ...newIds(libraryId), tagId: tagIds[1] as string, genreId: genreIds[1] as string, userId: userIds.at(-1) as string }
   await addWorld(database, { ids: open, word: 'Open', shelves: null, carries: [0], sharingTag: 0, ...shared })
 
   const askAll = async (users: typeof walkers) => {

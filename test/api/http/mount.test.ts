@@ -33,6 +33,7 @@ const routes = [
   endpoint({
     method: 'GET',
     path: '/plain',
+    name: 'getPlain',
     summary: 'One',
     tag: 'x',
     allow: { who: 'user' },

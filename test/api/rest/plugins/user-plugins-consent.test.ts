@@ -286,9 +286,9 @@ t.test(
     const id = await update('1.0.0', { repository: here })
     const { json } = await ann<Own>('POST', `plugins/${id}/enable`)
     const { sha256, lines } = json.consent
-    t.ok(lines.includes('comes from a repository'), lines.join('\n'))
+    t.ok(lines.includes('  comes from a repository'), lines.join('\n'))
     t.ok(lines.includes(`  > its address is: "${here}"`))
-    t.ok(lines.includes('is org.example.offered') && lines.includes('is not signed'))
+    t.ok(lines.includes('  is org.example.offered') && lines.includes('  is not signed'))
     const call = () => host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
     await update('1.0.1', { repository: here })
     t.equal((await ann<Own>('GET', `plugins/${id}`)).json.consent.sha256, sha256)

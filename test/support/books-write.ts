@@ -1,4 +1,4 @@
-// Writes the small books of test/books, and what tests expect of them: node test/support/books-write.ts
+// Writes the small books of test/books, and what tests expect of them: node test/support/books-write.ts, then npm run format.
 // They are committed, so that a change of these builders, or of a library that draws pictures, changes no book.
 import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -6,7 +6,7 @@ import { ENTRIES_PAGE } from '#plugins/host/library-entry-query.ts'
 import { QUARANTINE } from '#plugins/host/plugin-health.ts'
 import { pluginProgram } from '#plugins/host/plugin-program.ts'
 import { RESULT_SCHEMAS } from '#plugins/host/results.ts'
-import { LOAD, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
+import { HOST_RATE_MAX, LOAD, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
 import { DEFAULT_LIMITS, Manifest } from '#plugins/packages/manifest.ts'
 import { CONFIG_LENGTH_MAX } from '#plugins/packages/plugin-config.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
@@ -135,8 +135,13 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     ['Body into which credentials are inserted', '', `${credential('BODY_LENGTH_MAX') / 1024} K characters`],
     ['Response body, decompressed', '', mb(egress('RESPONSE_BYTES_MAX'))],
     [
-      'Requests to one host, by all plugins (`http.rateLimit`)',
-      `burst of ${(await readFile(path.join(ROOT, 'plugins/network/host-rate-limiter.ts'), 'utf8')).match(/PACE_MAX: HostPace = \{ perSecond: 5, burst: (\d+)/)?.[1]}, then ${turns('perSecond')} per second`,
+      'Requests of one plugin to one host (`http.rateLimit`)',
+      'no limit of its own',
+      `the stated one, at most ${HOST_RATE_MAX.perMinute} per minute after a burst of ${HOST_RATE_MAX.burst}, ${turns('PARALLEL_MAX')} at a time`,
+    ],
+    [
+      'Requests to one host, by all plugins',
+      `burst of ${HOST_RATE_MAX.burst}, then ${HOST_RATE_MAX.perMinute / 60} per second`,
       'the same',
     ],
     ['Concurrent requests of one plugin', '', String(turns('PARALLEL_MAX'))],

@@ -5,7 +5,7 @@ import { runDev } from '#test/support/dev-process.ts'
 import { FAILING, lineOf } from '#test/support/failing-plugin.ts'
 import { ECHO, openPluginFolder } from '#test/support/plugin-projects.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 /** Starts `dev`, and waits until it has built the plugin, or could not. */
 async function startDev(t: Test, folder: string, given: string[] = []) {

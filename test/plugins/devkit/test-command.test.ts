@@ -10,6 +10,7 @@ t.test('an author’s tests run in the sandbox, each with its own storage', asyn
   const folder = await openPluginFolder(t, {
     manifest: {
       permissions: { network: [{ host: 'api.example.org', reason: 'The service' }], storage: { quotaKB: 16 }, library: ['series.titles'] },
+      config: { type: 'object', properties: { word: { type: 'string' } } },
     },
     files: {
       'src/main.ts': ECHO.replace(
@@ -165,5 +166,5 @@ t.test('a plugin that no server would install is not tested', async (t) => {
   const folder = await openPluginFolder(t, { manifest: { version: 'one' } })
   t.match(await runTool(folder, ['test']), { code: 1, stdout: '', stderr: /semantic version/ })
   const broken = await openPluginFolder(t, { files: { 'test/x.test.ts': 'const const' } })
-  t.match(await runTool(broken, ['test']), { code: 1, stderr: /The bundler reports errors:\n {2}test\/x\.test\.ts:1:7/ })
+  t.match(await runTool(broken, ['test']), { code: 1, stderr: /The bundler reports errors:\n +test\/x\.test\.ts:1:7/ })
 })

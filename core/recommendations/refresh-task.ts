@@ -98,6 +98,8 @@ class RefreshTask {
     } catch (error) {
       // Canceled, or the server stops: that is not a failure.
       run.signal.throwIfAborted()
+      // Nor is it one that the plugin may not run for the user any more.
+      if (error instanceof AppError && error.code === 'conflict') return { outcome: 'not_enabled' }
       return await this.#fail(user, error)
     }
     // The queue would retry after two, four and eight seconds: no service recovers that fast.

@@ -32,7 +32,7 @@ export const describePrivateOrigins = ({ privateOrigins }: Pick<InstalledPlugin,
 export async function printReview(out: Terminal, review: Review, more: readonly string[] = []): Promise<void> {
   const { describeDifference, describeRecord } = await import('#plugins/consent/record-lines.ts')
   const { version, sha256, record, agreed, differences } = review
-  out.line(`${record.manifest.id} ${version}. Lines that begin with > are words of its author. It`)
+  out.message(`${record.manifest.id} ${version}. Lines that begin with > are words of its author. It`)
   for (const line of describeRecord(record)) out.line(line)
   for (const line of more) out.message(`  ${line}`)
   if (agreed !== null) {

@@ -9,17 +9,17 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { listNewerVersions, listPlugins } from '#plugins/host/plugin-store.ts'
 
 /** Prints all plugins, by two statements however many there are. */
-export async function printPlugins(database: Knex, out: Pick<Terminal, 'line'>): Promise<void> {
+export async function printPlugins(database: Knex, out: Pick<Terminal, 'line' | 'message'>): Promise<void> {
   const [plugins, newer] = await Promise.all([listPlugins<InstalledPlugin>(database), listNewerVersions(database)])
   for (const plugin of plugins) {
     const { id, key, version, state, stateReason, manifest } = plugin
-    out.line(`${key} ${version}  ${state}`)
+    out.message(`${key} ${version}  ${state}`)
     if (stateReason) for (const line of strangerLines('the reason', stateReason)) out.line(line)
     for (const line of strangerLines('the author says', manifest.summary)) out.line(line)
     for (const line of describePrivateOrigins(plugin)) out.line(`  ${line}`)
     const waiting = newer.get(id)
     const why = waiting?.rolledBackAt ? 'was rolled back; to run it again' : 'waits for consent'
-    if (waiting) out.line(`  ${waiting.version} ${why}: ${typed(`plugin consent ${key}`)}`)
+    if (waiting) out.message(`  ${waiting.version} ${why}: ${typed(`plugin consent ${key}`)}`)
   }
   if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typed('plugin install FILE')}`)
 }

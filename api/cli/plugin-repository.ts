@@ -96,12 +96,12 @@ async function addRepository(input: CommandInput, { repositories }: Opened): Pro
   const publicKey = flag('key')
   if (publicKey !== undefined) {
     const added = await repositories.add({ url, publicKey })
-    out.line(`Added ${added.url}: ${count(added.plugins, 'plugin')}.`)
+    out.message(`Added ${added.url}: ${count(added.plugins, 'plugin')}.`)
     printName(out, added)
     return 0
   }
   const offer = await repositories.preview(url)
-  out.line(`${offer.url}: ${count(offer.plugins, 'plugin')}. Fingerprint of the key that signs it:`)
+  out.message(`${offer.url}: ${count(offer.plugins, 'plugin')}. Fingerprint of the key that signs it:`)
   out.line(`  ${offer.fingerprint}`)
   printName(out, offer)
   out.line(
@@ -126,7 +126,7 @@ async function listRepositories(input: CommandInput, { repositories }: Opened): 
   const all = await repositories.list()
   for (const { url, name, plugins, fetchedAt, expiresAt, enabled, error } of all) {
     const state = enabled ? `fetched ${day(fetchedAt)}, expires ${day(expiresAt)}` : 'disabled'
-    input.out.line(`${url}  ${count(plugins, 'plugin')}  ${state}`)
+    input.out.message(`${url}  ${count(plugins, 'plugin')}  ${state}`)
     printName(input.out, { name })
     if (error !== null) for (const line of strangerLines('the last attempt failed', error)) input.out.line(line)
   }
@@ -149,7 +149,7 @@ async function refreshRepository(input: CommandInput, { repositories }: Opened):
   const { id } = await chooseRepository(repositories, input.words[0] as string)
   const { url, plugins, error } = await repositories.refresh(id)
   if (error !== null) throw new CommandProblem(messageLines(`Could not refresh it: ${error}`).join('\n'))
-  input.out.line(`${url}: ${count(plugins, 'plugin')}.`)
+  input.out.message(`${url}: ${count(plugins, 'plugin')}.`)
   return 0
 }
 
@@ -167,7 +167,7 @@ const refreshCommand = (way: EgressNetwork | undefined): Command => ({
 async function removeRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
   const { id, url } = await chooseRepository(repositories, input.words[0] as string)
   await repositories.remove(id)
-  input.out.line(`Removed ${url}.`)
+  input.out.message(`Removed ${url}.`)
   return 0
 }
 
@@ -185,9 +185,14 @@ const removeCommand = (way: EgressNetwork | undefined): Command => ({
 async function installPlugin(input: CommandInput, { host, repositories }: Opened): Promise<number> {
   const { words, flag, out } = input
   const { id } = await chooseRepository(repositories, words[0] as string)
-  const request = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null, ...readOriginFlags(flag) }
+  // Before it is stored: it may run without asking.
+  const sha256Given = flag('sha256')?.toLowerCase()
+  const request = {
+    ...{ repositoryId: id, pluginId: words[1] as string, version: words[2], sha256: sha256Given, userId: null },
+    ...readOriginFlags(flag),
+  }
   const { plugin, version, sha256, signature } = await repositories.install(request)
-  out.line(`${plugin.key} ${version} is installed.`)
+  out.message(`${plugin.key} ${version} is installed.`)
   await consentToInstalled(input, host, { id: plugin.id, sha256, signature })
   return 0
 }

@@ -72,7 +72,7 @@ const rollback: Command = {
       const word = input.words[1]
       const sha256 = word === undefined ? undefined : chooseVersion(await host.versions(plugin.id), word).sha256
       const after = await host.rollBack(plugin.id, sha256 === undefined ? undefined : { sha256 })
-      input.out.line(`${after.key} ${after.version} is ${after.state}.`)
+      input.out.message(`${after.key} ${after.version} is ${after.state}.`)
       return 0
     }),
 }

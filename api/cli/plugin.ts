@@ -144,7 +144,7 @@ export async function consentToInstalled(
   await printReview(out, review, [...(signature === null ? [] : describeSignature(signature)), ...describePrivateOrigins(plugin)])
   checkGiven(input.flag, sha256)
   if (review.waitsFor.length === 0 && plugin.runningVersionId === version.id) {
-    out.line('It needs no new permissions, and runs.')
+    out.line(`It needs no new permissions, and ${plugin.state === 'enabled' ? 'runs' : `is ${plugin.state}`}.`)
     return
   }
   out.message(`It waits for consent, because it ${review.waitsFor.join(', ') || 'does not run now'}.`)

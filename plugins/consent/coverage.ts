@@ -1,5 +1,6 @@
 import type { Difference } from '#plugins/consent/differences.ts'
 import type { ConsentRecord } from '#plugins/consent/record.ts'
+import { covers } from '#plugins/network/request.ts'
 
 /** Entries and members that only allow something: without them a package can cause less. */
 const ONLY_ALLOW = [
@@ -18,12 +19,14 @@ const RATE = /^\/manifest\/http\/rateLimit\/([^/]+)$/
  * @param differences from what was agreed to, to the record of the package
  */
 export function isCovered({ manifest }: ConsentRecord, differences: readonly Difference[]): boolean {
-  const hosts = (manifest.permissions?.network ?? []).map(({ host }) => host)
+  const { network = [], networkFromConfig = [] } = manifest.permissions ?? {}
+  const reaches = (limited: string) =>
+    networkFromConfig.length > 0 || network.some(({ host }) => covers(host, limited) || covers(limited, host))
   return differences.every(({ path, kind, before, after }) => {
     if (kind === 'changed') return ONLY_LIMIT.test(path) && Number(after) < Number(before)
     const [, limited] = RATE.exec(path) ?? []
-    // The limit of a host that the package does not contact.
-    if (limited !== undefined) return kind === 'removed' && !hosts.includes(limited)
+    // The limit of a host that the package cannot contact, neither by a wildcard nor as what an administrator enters.
+    if (limited !== undefined) return kind === 'removed' && !reaches(limited)
     return kind === 'removed' && ONLY_ALLOW.some((place) => place.test(path))
   })
 }

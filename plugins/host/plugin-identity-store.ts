@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import type { PluginIdentity } from '#plugins/packages/identity.ts'
 
@@ -10,6 +11,14 @@ export async function recordIdentity(trx: Knex, { signers, ...identity }: Plugin
     .insert({ ...identity, signers: [...signers] })
     .onConflict('key')
     .merge()
+}
+
+/** Records the identity unless another one than `stored` is recorded by now. */
+export async function replaceIdentity(database: Knex, stored: PluginIdentity, identity: PluginIdentity): Promise<void> {
+  await database.transaction(async (trx) => {
+    await trx('plugin_identities').where('key', stored.key).forUpdate().select('key')
+    if (isDeepStrictEqual(await findIdentity(trx, stored.key), { ...stored, signers: [...stored.signers] })) await recordIdentity(trx, identity)
+  })
 }
 
 /** Of all plugins that were ever installed. */

@@ -25,8 +25,8 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { keepVersion } from '#plugins/host/keep-version.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
-import { recordIdentity } from '#plugins/host/plugin-identity-store.ts'
-import { checkReservedId, type PluginSignature } from '#plugins/host/plugin-signature.ts'
+import { replaceIdentity } from '#plugins/host/plugin-identity-store.ts'
+import { checkReservedId, type Identified, type PluginSignature } from '#plugins/host/plugin-signature.ts'
 import { dropStorage } from '#plugins/host/plugin-storage-store.ts'
 import {
   deleteFailures,
@@ -45,7 +45,7 @@ import {
 import { changeForUsers } from '#plugins/host/user-pauses.ts'
 import { recordDataVersions } from '#plugins/host/user-plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
-import type { PackageOrigin, PluginIdentity } from '#plugins/packages/identity.ts'
+import type { PackageOrigin } from '#plugins/packages/identity.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
@@ -143,7 +143,7 @@ class Lifecycle implements PluginLifecycle {
       refuse('conflict', `${manifest.id} was changed meanwhile.`)
     const review = reviewOf({ ...stored, record }, await findAgreed(this.#options.database, before), before?.config)
     if (before !== null && before.runningVersionId !== null && review.waitsFor.length === 0)
-      await this.#takeOver(before, { ...stored, record }, identified.before)
+      await this.#takeOver(before, { ...stored, record }, identified)
     const plugin = await this.#get(pluginId)
     const offered = { ...plugin, ...stored, id: pluginId, versionId, manifest, readme: read.readme }
     return { plugin, offered, version: manifest.version, sha256, waitsFor: review.waitsFor, signature: identified.signature, review }
@@ -292,24 +292,25 @@ class Lifecycle implements PluginLifecycle {
   }
 
   /** Runs a version that needs no consent. */
-  async #takeOver(before: InstalledPlugin, version: RecordedVersion, identity: PluginIdentity | null): Promise<void> {
+  async #takeOver(before: InstalledPlugin, version: RecordedVersion, { before: identity, after: recorded }: Identified): Promise<void> {
     try {
       await this.#switchTo(before, version, {})
     } catch (error) {
       // A version that could not take over is deleted: it would only block the next try. It also decides nothing about later ones.
-      if (error instanceof AppError && (await deleteUnusedVersion(this.#options.database, version.id)) && identity !== null)
-        await recordIdentity(this.#options.database, identity)
+      // Unless another one was stored meanwhile, which names who may follow it.
+      if (error instanceof AppError && (await deleteUnusedVersion(this.#options.database, version.id)) && identity !== null && recorded !== null)
+        await replaceIdentity(this.#options.database, recorded, identity)
       throw error
     }
   }
 
-  /** Lets a version migrate its data and run its setup, beside the running one. Returns the users whose data it has migrated. @throws invalid_value when it cannot take over */
-  async #prepare(before: InstalledPlugin, after: InstalledPlugin): Promise<string[]> {
+  /** Lets a version migrate its data and, if the plugin is enabled then, run its setup, beside the running one. Returns the users whose data it has migrated. @throws invalid_value when it cannot take over */
+  async #prepare(before: InstalledPlugin, after: InstalledPlugin, isRunning: boolean): Promise<string[]> {
     let migrated: string[] = []
     try {
       const { database, calls } = this.#options
       if (after.dataVersion > before.dataVersion) migrated = await migrateAll({ database, calls: calls() }, before, after)
-      if (configurationProblem(after.manifest, after.config).length === 0)
+      if (isRunning && configurationProblem(after.manifest, after.config).length === 0)
         await this.#options.calls().runApart(after, 'setup', { userId: null, input: null })
     } catch (error) {
       if (!(error instanceof GuestError)) throw error
@@ -333,7 +334,7 @@ class Lifecycle implements PluginLifecycle {
   ): Promise<InstalledPlugin> {
     const after = withVersion(before, version)
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
-    const migrated = replaces && compare(version.version, before.version) > 0 ? await this.#prepare(before, after) : []
+    const migrated = replaces && compare(version.version, before.version) > 0 ? await this.#prepare(before, after, (change.state ?? before.state) === 'enabled') : []
     await changeForUsers(this.#options, before, async (trx, now) => {
       if (now === null || now.runningVersionId !== before.runningVersionId || from?.includes(now.state) === false)
         refuse('conflict', `${before.key} was changed meanwhile. Review it again.`)

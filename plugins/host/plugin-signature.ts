@@ -19,9 +19,11 @@ export interface PluginSignature {
   remarks: string[]
 }
 
-interface Identified {
+/** A package of a plugin, and the identity before and after it; null for the server's own. */
+export interface Identified {
   signedBy: string[]
   before: PluginIdentity | null
+  after: PluginIdentity | null
   signature: PluginSignature
 }
 
@@ -32,7 +34,7 @@ const NAMES_MAX = 5
 export async function identify(trx: Knex, read: PluginPackage, origin: PackageOrigin): Promise<Identified> {
   const { id } = read.manifest
   // These are the server's own bytes, which was checked before.
-  if (isReservedId(id)) return { signedBy: [], before: null, signature: { signedBy: [], signedBefore: [], mayFollow: [], remarks: [] } }
+  if (isReservedId(id)) return { signedBy: [], before: null, after: null, signature: { signedBy: [], signedBefore: [], mayFollow: [], remarks: [] } }
   const before = await findIdentity(trx, id)
   const { identity, signedBy } = checkIdentity(before, read, origin)
   const others = await listIdentities(trx)
@@ -40,6 +42,7 @@ export async function identify(trx: Knex, read: PluginPackage, origin: PackageOr
   return {
     signedBy,
     before,
+    after: identity,
     signature: {
       signedBy: signedBy.map(fingerprintOf),
       signedBefore: (before?.signers ?? []).map(fingerprintOf),

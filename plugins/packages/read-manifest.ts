@@ -114,6 +114,7 @@ function checkRules(value: Manifest, wrong: Report): void {
   }
   for (const [index, host] of (value.capabilities.webLinks?.hosts ?? []).entries())
     if (isTooWide(host)) wrong(`/capabilities/webLinks/hosts/${index}`, `${host} covers domains of unrelated owners; list the hosts`)
+  checkAddresses(value, wrong)
   checkCredentials(value, wrong)
   for (const name of ['config', 'userConfig'] as const) {
     const problem = value[name] === undefined ? null : configSchemaProblem(value[name])
@@ -144,6 +145,17 @@ function checkConfiguredHosts({ permissions = {}, config }: Manifest, wrong: Rep
         `consent shows the host that it names, so it must be a URL such as https://api.example.org, without credentials and wildcards, whose scheme and host have at most ${DEFAULT_ORIGIN_MAX} characters`,
       )
   }
+}
+
+/** Checks that each can be read: the pattern of addresses allows ports above 65535 and numbers that are no IP address. */
+function checkAddresses({ author, homepage, repository, capabilities: { webLinks = {} }, auth }: Manifest, wrong: Report): void {
+  const addresses = {
+    ...{ '/author/url': author?.url, '/homepage': homepage, '/repository': repository },
+    ...{ '/auth/oauth2/authorizeUrl': auth?.oauth2?.authorizeUrl, '/auth/oauth2/tokenUrl': auth?.oauth2?.tokenUrl },
+    ...Object.fromEntries((['search', 'series', 'book'] as const).map((kind) => [`/capabilities/webLinks/${kind}`, webLinks[kind]])),
+  }
+  for (const [place, address] of Object.entries(addresses))
+    if (address !== undefined && !URL.canParse(address)) wrong(place, `${briefText(address)} is not an address that browsers can read`)
 }
 
 /** Checks where credentials go and come from: only hosts that the administrator sees. */
@@ -182,7 +194,7 @@ function checkCredentials({ auth, capabilities, permissions = {} }: Manifest, wr
     wrong('/auth/scope', 'only recommendations run for a user; metadata requests use credentials of the server')
   const given = oauth2 === undefined ? [] : [oauth2.authorizeUrl, oauth2.tokenUrl]
   // The egress refuses IP addresses in requests of the server; these URLs are for browsers too.
-  for (const url of given) if (!isHostName(new URL(url).hostname)) wrong('/auth/oauth2', `${briefText(url)} has no host name`)
+  for (const url of given) if (URL.canParse(url) && !isHostName(new URL(url).hostname)) wrong('/auth/oauth2', `${briefText(url)} has no host name`)
 }
 
 /** The allowed names, or that there are none yet. */

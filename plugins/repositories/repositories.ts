@@ -66,6 +66,8 @@ interface Wanted extends Omit<PackageOrigin, 'repository'> {
   pluginId: string
   /** Default: the newest that can be installed. */
   version?: string | undefined
+  /** Of the only package that may be installed; default any. */
+  sha256?: string | undefined
   /** The administrator who installs it. */
   userId: string | null
 }
@@ -183,10 +185,12 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     return listAvailable(this.#options.database, { serverVersion: this.#options.serverVersion, now: new Date() }, query)
   }
 
-  async install({ repositoryId, pluginId, version, ...confirmed }: Wanted): Promise<Installed> {
+  async install({ repositoryId, pluginId, version, sha256: wanted, ...confirmed }: Wanted): Promise<Installed> {
     const { database, serverVersion, download, install } = this.#options
     const repository = (await findOffering<IndexPlugin>(database, repositoryId, pluginId)) ?? absent(repositoryId)
     const { plugin, chosen } = await chooseVersion(database, repository, { pluginId, version, serverVersion, now: new Date() })
+    if (wanted !== undefined && wanted !== chosen.sha256)
+      refuse('conflict', `${pluginId} ${chosen.version} has the SHA-256 ${chosen.sha256}, not ${wanted}. It was not installed. Review it, and give its SHA-256.`)
     const from = new URL(chosen.url, repository.url)
     const bytes = await download(from, {
       ...{ bytesMax: chosen.size, toOtherHosts: true, isAtHome: from.origin === new URL(repository.url).origin },

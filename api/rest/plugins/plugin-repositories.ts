@@ -266,7 +266,7 @@ export const pluginRepositoryRoutes = [
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message =
         waitsFor.length === 0
-          ? `${plugin.key} ${version} runs.`
+          ? `${plugin.key} ${version} ${plugin.state === 'enabled' ? 'runs' : `is ${plugin.state}`}.`
           : `${plugin.key} ${version} waits for consent, because it ${waitsFor.join(', ')}.`
       return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor, signature, review: newReviewView(installed), message }
     },

@@ -161,7 +161,7 @@ export const pluginRoutes = [
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message =
         waitsFor.length === 0
-          ? `${quotedText(name)} ${version} runs.`
+          ? `${quotedText(name)} ${version} ${plugin.state === 'enabled' ? 'runs' : `is ${plugin.state}`}.`
           : `${quotedText(name)} ${version} waits for consent, because it ${waitsFor.join(', ')}.`
       const view = await pluginView(services, offered, plugin)
       return {

@@ -13,7 +13,7 @@ import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { both, INDEX, key, one, publicKey, two } from '#test/support/plugin-repositories.ts'
-import { type Files, filesOf, indexOf, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
+import { type Files, filesOf, indexOf, openRepositoryServer, REPOSITORY_URL, sha256Of } from '#test/support/plugin-repository.ts'
 import { testSettings } from '#test/support/server.ts'
 
 t.setTimeout(60_000)
@@ -69,6 +69,11 @@ t.test('repositories from the command line', onlyFull, async (t) => {
     code: 0,
     output: /echo 1\.1\.0[\s\S]*You have consented; it runs/,
   })
+  await t.rejects(
+    run(`install ${REPOSITORY_URL} org.example.echo`, { sha256: sha256Of(one) }),
+    refused(/has the SHA-256[\s\S]*was\s+not\s+installed/),
+    'nothing is stored but what was reviewed',
+  )
   await t.rejects(run(`install ${REPOSITORY_URL} org.example.none`), refused(/has no plugin\s+org\.example\.none/))
 
   t.match(await run('refresh https://plugins.example.org/carrel'), { code: 0, output: /1 plugin/ })

@@ -56,9 +56,26 @@ t.test('a package with less than was agreed to is covered', async (t) => {
   const withoutHost = {
     ...FULL_MANIFEST,
     http,
-    permissions: { ...FULL_MANIFEST.permissions, network: FULL_MANIFEST.permissions?.network?.slice(1) },
+    permissions: { ...FULL_MANIFEST.permissions, networkFromConfig: [], network: FULL_MANIFEST.permissions?.network?.slice(1) },
   }
   t.ok(covers(withoutHost as Manifest), 'without a host there is no rate of it')
+})
+
+t.test('a rate stays while its host can be contacted in another way', async (t) => {
+  const manifestOf = (hosts: string[], rated: string[], networkFromConfig: string[] = []) => {
+    const network = hosts.map((host) => ({ host, reason: 'Books' }))
+    const rateLimit = Object.fromEntries(rated.map((host) => [host, { perMinute: 1 }]))
+    return { ...FULL_MANIFEST, permissions: { network, networkFromConfig }, auth: undefined, http: { rateLimit } } as unknown as Manifest
+  }
+  const isLess = (before: Manifest, after: Manifest) => {
+    const [had, has] = [recordOf({ manifest: before, ...SIGNED }), recordOf({ manifest: after, ...SIGNED })]
+    return isCovered(has, differencesOf(had, has))
+  }
+  const [wide, one] = ['*.example.org', 'api.example.org']
+  t.notOk(isLess(manifestOf([wide, one], [one]), manifestOf([wide], [])), 'by a wildcard')
+  t.notOk(isLess(manifestOf([wide, one], [wide]), manifestOf([one], [])), 'below a wildcard')
+  t.notOk(isLess(manifestOf([one], [one], ['site']), manifestOf([], [], ['site'])), 'as what an administrator enters')
+  t.ok(isLess(manifestOf([one, 'img.example.org'], [one]), manifestOf(['img.example.org'], [])))
 })
 
 t.test('whatever is more, other or unknown is not covered', async (t) => {

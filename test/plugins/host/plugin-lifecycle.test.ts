@@ -87,6 +87,15 @@ t.test('an update that cannot take over is deleted, and the previous version con
   )
 })
 
+t.test('an update of a plugin that is disabled runs nothing of it', async (t) => {
+  const { host, way, run } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  await host.setEnabled(id, false)
+  const calling = saying('two', `async setup(ctx) { await ctx.http.json('https://api.example.org/setup') },`)
+  t.match((await host.install(pluginOf(calling, { version: '1.0.1' }), { userId: null })).plugin, { version: '1.0.1', state: 'disabled' })
+  t.same(way.asked, [])
+})
+
 t.test('a new version that fails on probation is rolled back', async (t) => {
   const { host, run } = await openTestHost(t)
   const { id } = await run(saying('one'))

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { bundledPlugins } from '#plugins/packages/bundled-plugins.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
@@ -142,6 +143,20 @@ t.test('a version that could not take over decides nothing about later ones', as
   t.match(await install(version('1.2.0', [AUTHOR]), { repository: A }), { version: '1.2.0' })
 })
 
+t.test('a version that fails to start brings no key back that another one, stored meanwhile, no longer names', async (t) => {
+  const { install, run, host, conflict } = await open(t)
+  const id = await run(version('1.0.0', [AUTHOR]))
+  const slow = new Map(unpacked(version('1.0.1', [AUTHOR])))
+  for (const name of slow.keys()) if (name.startsWith('META/')) slow.delete(name)
+  const code = `export default { async setup(ctx) { await ctx.sleep(4_000); throw new Error('late') }, ${main('1.0.1').slice('export default {'.length)}`
+  const failing = install(packPlugin(slow.set('main.js', Buffer.from(code)), [AUTHOR])).catch((error: unknown) => error)
+  while ((await host.versions(id)).length < 2) await sleep(20)
+  t.match(await install(version('1.0.2', [AUTHOR], [NEXT])), { version: '1.0.2' })
+  t.match(await failing, { code: /invalid_value|conflict/ })
+  await conflict(version('1.0.3', [AUTHOR]), /must be signed with/)
+  t.match(await install(version('1.0.4', [NEXT])), { version: '1.0.4' })
+})
+
 t.test('nobody else can install what has an id of the server’s own plugins, or looks like it', async (t) => {
   const { install, host } = await open(t)
   const own = (await bundledPlugins())[0] as Awaited<ReturnType<typeof bundledPlugins>>[number]
@@ -153,7 +168,7 @@ t.test('nobody else can install what has an id of the server’s own plugins, or
       const bytes = packPlugin(new Map([...files, ['manifest.json', Buffer.from(JSON.stringify({ ...manifest, ...change }))]]), keys)
       await t.rejects(install(bytes, { trustKey: printOf(STRANGER), moveFrom: 'files' }), { code: 'conflict', message: /come(s)? with/ })
     }
-  for (const id of ['carrel-x.echo', 'carre1.echo', 'carrell.echo', 'carrei.echo', 'c4rrel.echo', 'carrel-echo', 'carrel.echo-2'])
+  for (const id of ['carrel-x.echo', 'carre1.echo', 'carrell.echo', 'carrei.echo', 'c4rrel.echo', 'carrel-echo', 'carrel.echo-2', 'carre-l.echo', 'c-arrel.x'])
     await t.rejects(install(version('1.0.0', [AUTHOR], [AUTHOR], id)), { code: 'conflict', message: /come with the server/ }, id)
   for (const id of ['Carrel.echo', 'carr\u0435l.echo', 'ｃarrel.echo'])
     t.throws(() => version('1.0.0', [AUTHOR], [AUTHOR], id), { code: 'invalid_value' }, id)

@@ -72,3 +72,16 @@ t.test(
     t.same(read(more), whole)
   },
 )
+
+t.test('an address that no browser can read is refused, and not shown or opened later', (t) => {
+  for (const address of ['https://example.org:99999/{id}', 'https://1.2.3.4.5/{id}', 'https://256.256.256.256/{id}']) {
+    const capabilities = { 'metadata.series': { methods: ['search'] }, webLinks: { series: address } }
+    t.same(faultsOf({ capabilities }).paths, ['/manifest/capabilities/webLinks/series'], address)
+    const plain = address.replace('{id}', '')
+    const oauth2 = { authorizeUrl: plain, tokenUrl: plain }
+    const auth = { type: 'oauth2', scope: 'server', bind: { host: 'api.example.org', header: 'Authorization' }, oauth2 }
+    t.same(faultsOf({ auth }).paths, ['/manifest/auth/oauth2/authorizeUrl', '/manifest/auth/oauth2/tokenUrl'], plain)
+    t.same(faultsOf({ homepage: plain, author: { name: 'Ann', url: plain } }).paths, ['/manifest/author/url', '/manifest/homepage'], plain)
+  }
+  t.end()
+})

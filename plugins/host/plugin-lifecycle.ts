@@ -333,7 +333,9 @@ class Lifecycle implements PluginLifecycle {
   ): Promise<InstalledPlugin> {
     const after = withVersion(before, version)
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
-    const migrated = replaces && compare(version.version, before.version) > 0 ? await this.#prepare(before, after) : []
+    // What is disabled or in quarantine runs nothing, an update neither.
+    const mayRun = (change.state ?? before.state) === 'enabled'
+    const migrated = replaces && mayRun && compare(version.version, before.version) > 0 ? await this.#prepare(before, after) : []
     await changeForUsers(this.#options, before, async (trx, now) => {
       if (now === null || now.runningVersionId !== before.runningVersionId || from?.includes(now.state) === false)
         refuse('conflict', `${before.key} was changed meanwhile. Review it again.`)

@@ -33,7 +33,7 @@ export async function measureLists(): Promise<{ answerMs: number; commandMs: num
     }
     return {
       answerMs: await medianOf(async () => JSON.stringify(await pluginViews({ database, plugins }, await plugins.list()))),
-      commandMs: await medianOf(() => printPlugins(database, { line: () => {} })),
+      commandMs: await medianOf(() => printPlugins(database, { line: () => {}, message: () => {} })),
     }
   } finally {
     await plugins.close()

@@ -43,6 +43,8 @@ interface JobDelta {
 }
 
 interface JobDryRun {
+  /** Of the provider; null if there is none. */
+  pluginId: string | null
   sample: JobDelta[]
   totalEligible: number
   estSkippedNoId: number
@@ -284,7 +286,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
     const fields = fieldsOf(config)
     const provider = await this.#providerOf({ ...config, scope: 'series_only' })
     if ('failure' in provider)
-      return { sample: [], totalEligible: 0, estSkippedNoId: 0, estSkippedRecentlySynced: 0, planFailure: provider.failure }
+      return { pluginId: null, sample: [], totalEligible: 0, estSkippedNoId: 0, estSkippedRecentlySynced: 0, planFailure: provider.failure }
     const pass: Pass = { ...passOf(job.libraryId, 'series', provider, config), by }
     const everything: Pass = { kind: 'series', libraryId: job.libraryId, by }
     const [eligible, all, identified, sample] = await Promise.all([
@@ -301,7 +303,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
     for (const series of sample)
       deltas.push(deltaOf(series, await this.#dependencies.matching.autoMatch({ kind: 'series', id: series.id }, how)))
     return {
-      ...{ sample: deltas, totalEligible: eligible, estSkippedRecentlySynced: all - eligible, planFailure: null },
+      ...{ pluginId: provider.id, sample: deltas, totalEligible: eligible, estSkippedRecentlySynced: all - eligible, planFailure: null },
       estSkippedNoId: config.existingSourceIdsOnly ? all - identified : 0,
     }
   }

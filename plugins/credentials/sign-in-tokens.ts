@@ -112,8 +112,14 @@ async function requestService(egress: Egress, { url, host, caller, onContact, fo
         body: form,
         timeoutMs: DEADLINE_MS,
       },
-      // One host and one method: a redirect that becomes a GET or leads elsewhere is refused.
-      { caller, onContact, rules: [{ host, methods: ['POST'] }], userAgent: `Carrel (sign-in for the plugin ${caller})` },
+      // One host and one method: a redirect that becomes a GET or leads elsewhere is refused. Nothing is sent later, when the user may have left.
+      {
+        caller,
+        onContact,
+        isRepeated: false,
+        rules: [{ host, methods: ['POST'] }],
+        userAgent: `Carrel (sign-in for the plugin ${caller})`,
+      },
       AbortSignal.timeout(2 * DEADLINE_MS),
     )
     .catch((error: unknown) => {

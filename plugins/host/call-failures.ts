@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { wordsFor } from '#core/account/private-words.ts'
+import { mayRead, wordsFor } from '#core/account/private-words.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -131,7 +131,9 @@ class Failures implements CallFailures {
   #log({ plugin, callId, method, userId, record }: NamedCall, { code, message, source }: ReportedFailure): void {
     const text = withSource(code === UNCAUGHT ? message : `${method} failed (${code}): ${message}`, source)
     record.log('error', text)
-    this.#options.log.warn({ plugin: plugin.key, callId, method, code, source }, `${plugin.key}: ${wordsFor(text, userId, null)}`)
+    // A plugin chooses the place where it fails, which says as much as its words.
+    const place = mayRead(userId, null) ? source : null
+    this.#options.log.warn({ plugin: plugin.key, callId, method, code, source: place }, `${plugin.key}: ${wordsFor(text, userId, null)}`)
   }
 }
 

@@ -162,6 +162,9 @@ class Administration implements PluginAdministration {
     const refusal = { success: false, latencyMs: 0, code: 'conflict' }
     if (!this.#options.enabled) return { ...refusal, message: 'Plugins are disabled: the server runs in safe mode.' }
     if (plugin.granted === null) return { ...refusal, message: 'An administrator must first grant its permissions.' }
+    // Its setup may contact the hosts of the plugin.
+    if (plugin.state !== 'enabled')
+      return { ...refusal, message: `${quotedText(plugin.manifest.name)} is ${plugin.state}, and runs nothing.` }
     try {
       await this.#options.calls.runApart(plugin, 'setup', { userId: null, input: null })
       return { success: true, latencyMs: latencyMs(), message: `${quotedText(plugin.manifest.name)} ${plugin.version} starts.`, code: null }

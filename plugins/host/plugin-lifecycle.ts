@@ -298,7 +298,12 @@ class Lifecycle implements PluginLifecycle {
     } catch (error) {
       // A version that could not take over is deleted: it would only block the next try. It also decides nothing about later ones.
       // Unless another one was stored meanwhile, which names who may follow it.
-      if (error instanceof AppError && (await deleteUnusedVersion(this.#options.database, version.id)) && identity !== null && recorded !== null)
+      if (
+        error instanceof AppError &&
+        (await deleteUnusedVersion(this.#options.database, version.id)) &&
+        identity !== null &&
+        recorded !== null
+      )
         await replaceIdentity(this.#options.database, recorded, identity)
       throw error
     }
@@ -334,7 +339,9 @@ class Lifecycle implements PluginLifecycle {
   ): Promise<InstalledPlugin> {
     const after = withVersion(before, version)
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
-    const migrated = replaces && compare(version.version, before.version) > 0 ? await this.#prepare(before, after, (change.state ?? before.state) === 'enabled') : []
+    // What is disabled or in quarantine prepares nothing, an update neither.
+    const mayRun = (change.state ?? before.state) === 'enabled'
+    const migrated = replaces && compare(version.version, before.version) > 0 ? await this.#prepare(before, after, mayRun) : []
     await changeForUsers(this.#options, before, async (trx, now) => {
       if (now === null || now.runningVersionId !== before.runningVersionId || from?.includes(now.state) === false)
         refuse('conflict', `${before.key} was changed meanwhile. Review it again.`)

@@ -34,7 +34,8 @@ const NAMES_MAX = 5
 export async function identify(trx: Knex, read: PluginPackage, origin: PackageOrigin): Promise<Identified> {
   const { id } = read.manifest
   // These are the server's own bytes, which was checked before.
-  if (isReservedId(id)) return { signedBy: [], before: null, after: null, signature: { signedBy: [], signedBefore: [], mayFollow: [], remarks: [] } }
+  if (isReservedId(id))
+    return { signedBy: [], before: null, after: null, signature: { signedBy: [], signedBefore: [], mayFollow: [], remarks: [] } }
   const before = await findIdentity(trx, id)
   const { identity, signedBy } = checkIdentity(before, read, origin)
   const others = await listIdentities(trx)

@@ -65,6 +65,8 @@ export async function listStored(database: Knex, owner: StorageOwner, prefix: st
 /** Copies the storage of one owner to another data version and replaces what an earlier try left there. Returns whether there is any. */
 export async function copyStorage(trx: Knex, owner: Omit<StorageOwner, 'dataVersion'>, from: number, to: number): Promise<boolean> {
   const { pluginId, userId } = owner
+  // A user who deletes all data meanwhile waits for the copy, which is deleted too; one who has deleted it gets none.
+  if (userId !== null && !(await isEnabledForUser(trx, { pluginId, userId }))) return false
   await trx('plugin_storage').where({ plugin_id: pluginId, data_version: to }).whereRaw('user_id IS NOT DISTINCT FROM ?', [userId]).delete()
   const { rowCount } = await trx.raw(
     `INSERT INTO plugin_storage (plugin_id, user_id, data_version, key, value, expires_at, updated_at)

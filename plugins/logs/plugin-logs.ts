@@ -101,6 +101,10 @@ export interface PluginLogs {
 }
 
 const CALLS_KEPT = 50
+/** In the metrics, for hosts that a plugin named in a call for a user and that nobody contacted: the names are its words. */
+const UNCONTACTED = '(not contacted)'
+/** Whether a request was refused before anybody was contacted, so that its host may be any text. */
+export const isUncontacted = (outcome: string): boolean => outcome === 'permission' || outcome === 'invalid_argument'
 /** The server's requests for pictures, which a page of a reader needs by the hundred, are counted apart: they must not displace calls. */
 export const PICTURE_METHOD = 'picture'
 /** Characters of an input or a result, as JSON. */
@@ -325,7 +329,8 @@ class RunningCall implements CallRecord {
 
   fetch(host: string, outcome: number | string, bytes: number, cached: boolean, waitedMs = 0): void {
     const request = { host: escapedText(host.slice(0, 255)), outcome: String(outcome).slice(0, 40), bytes, cached }
-    this.#kept.metrics.fetched({ ...request, waitedMs })
+    const isPrivate = this.#call.userId !== null && isUncontacted(request.outcome)
+    this.#kept.metrics.fetched({ ...request, ...(isPrivate && { host: UNCONTACTED }), waitedMs })
     const count = this.#fetches.length
     if (count < FETCHES_KEPT || (count < HOSTS_KEPT && !this.#fetches.some((one) => one.host === request.host))) this.#fetches.push(request)
   }

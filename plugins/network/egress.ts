@@ -25,6 +25,8 @@ export interface EgressPolicy {
   rates?: HostRates | undefined
   /** How long to cache responses to GET; by default not at all, and only with a `cacheScope`. */
   cacheSeconds?: number | undefined
+  /** Whether a request is sent once more when the service asks to wait; default true. */
+  isRepeated?: boolean | undefined
   /** Who shares cached responses: the plugin, or one of its users when the user's credentials or settings matter. */
   cacheScope?: string | undefined
   /** Receives each host that is contacted or refused on the way, redirects included. */
@@ -116,6 +118,7 @@ interface Journey {
   encodings: string
   bytesMax: number
   credential: Credential | undefined
+  isRepeated: boolean
   onContact: OnContact
   deadline: number
   signal: AbortSignal
@@ -166,7 +169,7 @@ class HttpsEgress implements CachingEgress, Downloads {
 
   async fetch(given: unknown, policy: EgressPolicy, outer: AbortSignal): Promise<EgressResponse> {
     const { hop, timeoutMs } = readRequest(given)
-    const { caller, rules, userAgent, rates, cacheSeconds = 0, cacheScope: scope, onContact = unnoted } = policy
+    const { caller, rules, userAgent, rates, cacheSeconds = 0, cacheScope: scope, isRepeated = true, onContact = unnoted } = policy
     // Without credentials there is no masking: it would confirm a plugin's guesses of the credential.
     const credential = policy.credential && isFor(policy.credential, hop) ? policy.credential : undefined
     // A request that is refused anyway need not wait for the rate limit.
@@ -178,7 +181,7 @@ class HttpsEgress implements CachingEgress, Downloads {
     if (known) return known
     const deadlineMs = Math.min(timeoutMs ?? DEADLINE_MS_MAX, DEADLINE_MS_MAX)
     const sent = { encodings: 'gzip, br', bytesMax: RESPONSE_BYTES_MAX, deadlineMs }
-    const how = { caller, rules, rates, userAgent, credential, onContact, ...sent }
+    const how = { caller, rules, rates, userAgent, credential, isRepeated, onContact, ...sent }
     const arrival = await this.#travel(hop, how, outer)
     const response = await responseOf(arrival, credential)
     // Of a call that was ended: what was to be forgotten must not return.
@@ -203,7 +206,18 @@ class HttpsEgress implements CachingEgress, Downloads {
     const rules: EgressRules = given.rules ?? (mayBeLocal && isAllowedLocal(hop.url, this.local) ? [localRule(hop.url, ['GET'])] : 'public')
     checkAddress(hop, rules)
     // Pictures are compressed already.
-    const how = { caller, rules, rates, userAgent, credential: undefined, onContact, encodings: 'identity', bytesMax, deadlineMs } as const
+    const how = {
+      caller,
+      rules,
+      rates,
+      userAgent,
+      credential: undefined,
+      isRepeated: true,
+      onContact,
+      encodings: 'identity',
+      bytesMax,
+      deadlineMs,
+    } as const
     const { status, url, bytes } = await this.#travel(hop, how, outer)
     return { status, url, bytes }
   }
@@ -282,7 +296,7 @@ class HttpsEgress implements CachingEgress, Downloads {
   }
 
   async #follow(first: Hop, journey: Journey): Promise<Arrival> {
-    const { credential, deadline, signal, bytesMax, onContact } = journey
+    const { credential, deadline, signal, bytesMax, isRepeated, onContact } = journey
     let hop = first
     let redirects = 0
     let cacheSeconds = Number.POSITIVE_INFINITY
@@ -299,7 +313,8 @@ class HttpsEgress implements CachingEgress, Downloads {
           const next = redirectOf(status, response.headers.location, at)
           if (next !== null) return { status, next }
           const waitMs = retryAfterMs(response)
-          if (waitMs !== null && !hasWaited && performance.now() + waitMs + RETRY_ROOM_MS < deadline) return { status, waitMs }
+          if (waitMs !== null && isRepeated && !hasWaited && performance.now() + waitMs + RETRY_ROOM_MS < deadline)
+            return { status, waitMs }
           const bytes = await readBody(response, { method: at.method, host: at.url.host, bytesMax }, signal)
           return { arrival: { status, url: at.url.href, headers: headersOf(response), bytes, waitMs, cacheSeconds } }
         },

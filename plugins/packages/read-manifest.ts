@@ -194,7 +194,8 @@ function checkCredentials({ auth, capabilities, permissions = {} }: Manifest, wr
     wrong('/auth/scope', 'only recommendations run for a user; metadata requests use credentials of the server')
   const given = oauth2 === undefined ? [] : [oauth2.authorizeUrl, oauth2.tokenUrl]
   // The egress refuses IP addresses in requests of the server; these URLs are for browsers too.
-  for (const url of given) if (URL.canParse(url) && !isHostName(new URL(url).hostname)) wrong('/auth/oauth2', `${briefText(url)} has no host name`)
+  for (const url of given)
+    if (URL.canParse(url) && !isHostName(new URL(url).hostname)) wrong('/auth/oauth2', `${briefText(url)} has no host name`)
 }
 
 /** The allowed names, or that there are none yet. */

@@ -24,7 +24,8 @@ function likenessOf(id: string): string {
 }
 
 /** Whether an id is below the server's own word, or its first word looks like that. */
-export const isReservedId = (id: string): boolean => [/[.-]/, '.'].some((end) => likenessOf(id.split(end, 1)[0] as string) === likenessOf(OWN))
+export const isReservedId = (id: string): boolean =>
+  [/[.-]/, '.'].some((end) => likenessOf(id.split(end, 1)[0] as string) === likenessOf(OWN))
 
 /** The other ids that people may take for this one. */
 export function similarIds(id: string, others: readonly string[]): string[] {

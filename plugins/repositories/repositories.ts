@@ -190,7 +190,10 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     const repository = (await findOffering<IndexPlugin>(database, repositoryId, pluginId)) ?? absent(repositoryId)
     const { plugin, chosen } = await chooseVersion(database, repository, { pluginId, version, serverVersion, now: new Date() })
     if (wanted !== undefined && wanted !== chosen.sha256)
-      refuse('conflict', `${pluginId} ${chosen.version} has the SHA-256 ${chosen.sha256}, not ${wanted}. It was not installed. Review it, and give its SHA-256.`)
+      refuse(
+        'conflict',
+        `${pluginId} ${chosen.version} has the SHA-256 ${chosen.sha256}, not ${wanted}. It was not installed. Review it, and give its SHA-256.`,
+      )
     const from = new URL(chosen.url, repository.url)
     const bytes = await download(from, {
       ...{ bytesMax: chosen.size, toOtherHosts: true, isAtHome: from.origin === new URL(repository.url).origin },

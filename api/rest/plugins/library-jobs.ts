@@ -3,11 +3,13 @@ import type { DataServices } from '#api/areas/data.ts'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import { type Call, endpointOf, madeAt } from '#api/http/endpoint.ts'
 import { SkippedField } from '#api/views/match-view.ts'
+import { pictureAddress } from '#api/views/plugin-pictures.ts'
 import { getLibrary } from '#core/catalog/library-query.ts'
 import { NameText, Nullable, TimeZone, Uuid } from '#core/foundation/schema.ts'
 import { FIELD_GROUPS, JobConfig, LibraryJob } from '#core/matching/library-job.ts'
+import { COVER } from '#core/matching/proposal.ts'
 
-type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'libraryJobs'>
+type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'libraryJobs' | 'pluginPictures' | 'plugins'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'libraries'
@@ -150,11 +152,20 @@ export const libraryJobRoutes = [
         }),
       ),
     }),
-    run: async (call, { params, body }) =>
-      await call.services.libraryJobs.dryRun(await libraryOf(call, params.libraryId), params.jobId, {
+    run: async (call, { params, body }) => {
+      const { pluginId, sample, ...rest } = await call.services.libraryJobs.dryRun(await libraryOf(call, params.libraryId), params.jobId, {
         by: call.caller,
         sampleSize: body.sampleSize ?? SAMPLE,
         config: body.configOverride ?? undefined,
-      }),
+      })
+      if (pluginId === null) return { sample, ...rest }
+      const plugin = await call.services.plugins.get(pluginId)
+      // Readers load pictures from this server only.
+      const shown = sample.map(({ changes: { [COVER]: cover, ...changes }, ...delta }) => ({
+        ...delta,
+        changes: cover ? { ...changes, [COVER]: { ...cover, after: pictureAddress(call, plugin, cover.after as string | null) } } : changes,
+      }))
+      return { ...rest, sample: shown }
+    },
   }),
 ]

@@ -14,7 +14,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { QUARANTINE } from '#plugins/host/plugin-health.ts'
 import { countFailures, listFailures, listPluginStatuses } from '#plugins/host/plugin-store.ts'
 import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/logs/lines.ts'
-import type { PluginLogs, RecordedCall } from '#plugins/logs/plugin-logs.ts'
+import { isUncontacted, type PluginLogs, type RecordedCall } from '#plugins/logs/plugin-logs.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 
 type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins'>
@@ -93,7 +93,10 @@ const CallDetail = Type.Object({ ...call, input: Type.Unknown(), result: Type.Un
 /** What somebody may see of a call; of one for another user, nothing that may come from that user's library. */
 function readable(found: RecordedCall, readerId: string): RecordedCall {
   if (mayRead(found.userId, readerId)) return found
-  return { ...found, input: null, result: null, isInputCut: true, message: found.message === null ? null : PRIVATE }
+  const message = found.message === null ? null : PRIVATE
+  // The place in its sources and a host that nobody contacted are words of the plugin too.
+  const fetches = found.fetches.map((fetch) => (isUncontacted(fetch.outcome) ? { ...fetch, host: PRIVATE } : fetch))
+  return { ...found, input: null, result: null, isInputCut: true, message, source: null, fetches }
 }
 
 const callView = ({ input, result, startedAt, ...rest }: RecordedCall) => ({ ...rest, startedAt: startedAt.toISOString() })
@@ -247,7 +250,7 @@ export const pluginDiagnosticsRoutes = [
           id: failure.id,
           errorCode: failure.code,
           errorMessage: wordsFor(escapedText(hideSecrets(failure.message)), userId, call.caller.userId),
-          source: failure.source,
+          source: mayRead(userId, call.caller.userId) ? failure.source : null,
           method: failure.method,
           occurredAt: failure.occurredAt.toISOString(),
           requestSummary: input === undefined ? null : JSON.stringify(redact(input, { lengthMax: SUMMARY_LENGTH_MAX }).value),

@@ -18,7 +18,8 @@ t.test('a list takes as many statements for a hundred plugins as for one, on the
     return statements
   }
   const lines: string[] = []
-  const list = () => counted(() => printPlugins(database, { line: (text = '') => void lines.push(text), message: (text) => void lines.push(text) }))
+  const list = () =>
+    counted(() => printPlugins(database, { line: (text = '') => void lines.push(text), message: (text) => void lines.push(text) }))
   const views = () => counted(async () => pluginViews({ database, plugins }, await plugins.list()))
   await fillPlugins(database, { plugins: 1, versions: 3 })
   const one = [await list(), await views()]

@@ -168,7 +168,17 @@ t.test('nobody else can install what has an id of the server’s own plugins, or
       const bytes = packPlugin(new Map([...files, ['manifest.json', Buffer.from(JSON.stringify({ ...manifest, ...change }))]]), keys)
       await t.rejects(install(bytes, { trustKey: printOf(STRANGER), moveFrom: 'files' }), { code: 'conflict', message: /come(s)? with/ })
     }
-  for (const id of ['carrel-x.echo', 'carre1.echo', 'carrell.echo', 'carrei.echo', 'c4rrel.echo', 'carrel-echo', 'carrel.echo-2', 'carre-l.echo', 'c-arrel.x'])
+  for (const id of [
+    'carrel-x.echo',
+    'carre1.echo',
+    'carrell.echo',
+    'carrei.echo',
+    'c4rrel.echo',
+    'carrel-echo',
+    'carrel.echo-2',
+    'carre-l.echo',
+    'c-arrel.x',
+  ])
     await t.rejects(install(version('1.0.0', [AUTHOR], [AUTHOR], id)), { code: 'conflict', message: /come with the server/ }, id)
   for (const id of ['Carrel.echo', 'carr\u0435l.echo', 'ｃarrel.echo'])
     t.throws(() => version('1.0.0', [AUTHOR], [AUTHOR], id), { code: 'invalid_value' }, id)

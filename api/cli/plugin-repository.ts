@@ -188,7 +188,11 @@ async function installPlugin(input: CommandInput, { host, repositories }: Opened
   // Before it is stored: it may run without asking.
   const sha256Given = flag('sha256')?.toLowerCase()
   const request = {
-    ...{ repositoryId: id, pluginId: words[1] as string, version: words[2], sha256: sha256Given, userId: null },
+    repositoryId: id,
+    pluginId: words[1] as string,
+    version: words[2],
+    sha256: sha256Given,
+    userId: null,
     ...readOriginFlags(flag),
   }
   const { plugin, version, sha256, signature } = await repositories.install(request)

@@ -1,6 +1,6 @@
 import type { Difference } from '#plugins/consent/differences.ts'
 import type { ConsentRecord } from '#plugins/consent/record.ts'
-import { covers } from '#plugins/network/request.ts'
+import { covers } from '#plugins/packages/permissions.ts'
 
 /** Entries and members that only allow something: without them a package can cause less. */
 const ONLY_ALLOW = [

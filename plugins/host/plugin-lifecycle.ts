@@ -292,19 +292,13 @@ class Lifecycle implements PluginLifecycle {
   }
 
   /** Runs a version that needs no consent. */
-  async #takeOver(before: InstalledPlugin, version: RecordedVersion, { before: identity, after: recorded }: Identified): Promise<void> {
+  async #takeOver(before: InstalledPlugin, version: RecordedVersion, identified: Identified): Promise<void> {
     try {
       await this.#switchTo(before, version, {})
     } catch (error) {
       // A version that could not take over is deleted: it would only block the next try. It also decides nothing about later ones.
-      // Unless another one was stored meanwhile, which names who may follow it.
-      if (
-        error instanceof AppError &&
-        (await deleteUnusedVersion(this.#options.database, version.id)) &&
-        identity !== null &&
-        recorded !== null
-      )
-        await replaceIdentity(this.#options.database, recorded, identity)
+      if (error instanceof AppError && (await deleteUnusedVersion(this.#options.database, version.id)))
+        await restoreIdentity(this.#options.database, identified)
       throw error
     }
   }
@@ -372,6 +366,11 @@ class Lifecycle implements PluginLifecycle {
     this.#options.health.forget(before.id)
     return await this.#get(before.id)
   }
+}
+
+/** Unless another package was stored meanwhile, which names who may follow it. */
+async function restoreIdentity(database: Knex, { before, after }: Identified): Promise<void> {
+  if (before !== null && after !== null) await replaceIdentity(database, after, before)
 }
 
 const findVersion = async (database: Knex, id: string, wanted: (version: VersionRow) => boolean): Promise<VersionRow | undefined> =>

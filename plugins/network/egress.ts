@@ -118,7 +118,7 @@ interface Journey {
   encodings: string
   bytesMax: number
   credential: Credential | undefined
-  isRepeated: boolean
+  isRepeated?: boolean | undefined
   onContact: OnContact
   deadline: number
   signal: AbortSignal
@@ -169,7 +169,7 @@ class HttpsEgress implements CachingEgress, Downloads {
 
   async fetch(given: unknown, policy: EgressPolicy, outer: AbortSignal): Promise<EgressResponse> {
     const { hop, timeoutMs } = readRequest(given)
-    const { caller, rules, userAgent, rates, cacheSeconds = 0, cacheScope: scope, isRepeated = true, onContact = unnoted } = policy
+    const { caller, rules, userAgent, rates, cacheSeconds = 0, cacheScope: scope, isRepeated, onContact = unnoted } = policy
     // Without credentials there is no masking: it would confirm a plugin's guesses of the credential.
     const credential = policy.credential && isFor(policy.credential, hop) ? policy.credential : undefined
     // A request that is refused anyway need not wait for the rate limit.
@@ -206,18 +206,7 @@ class HttpsEgress implements CachingEgress, Downloads {
     const rules: EgressRules = given.rules ?? (mayBeLocal && isAllowedLocal(hop.url, this.local) ? [localRule(hop.url, ['GET'])] : 'public')
     checkAddress(hop, rules)
     // Pictures are compressed already.
-    const how = {
-      caller,
-      rules,
-      rates,
-      userAgent,
-      credential: undefined,
-      isRepeated: true,
-      onContact,
-      encodings: 'identity',
-      bytesMax,
-      deadlineMs,
-    } as const
+    const how = { caller, rules, rates, userAgent, credential: undefined, onContact, encodings: 'identity', bytesMax, deadlineMs } as const
     const { status, url, bytes } = await this.#travel(hop, how, outer)
     return { status, url, bytes }
   }
@@ -296,7 +285,7 @@ class HttpsEgress implements CachingEgress, Downloads {
   }
 
   async #follow(first: Hop, journey: Journey): Promise<Arrival> {
-    const { credential, deadline, signal, bytesMax, isRepeated, onContact } = journey
+    const { credential, deadline, signal, bytesMax, isRepeated = true, onContact } = journey
     let hop = first
     let redirects = 0
     let cacheSeconds = Number.POSITIVE_INFINITY

@@ -1,8 +1,8 @@
 import { Register } from '#core/foundation/register.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
 import { type Pace, TokenBucket } from '#core/foundation/token-bucket.ts'
-import { covers } from '#plugins/network/request.ts'
 import { burstOf, HOST_RATE_MAX } from '#plugins/packages/budgets.ts'
+import { covers } from '#plugins/packages/permissions.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** The rate that a service allows, according to the manifest of a plugin. */

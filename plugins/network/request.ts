@@ -1,5 +1,6 @@
 import net from 'node:net'
 import { getDomain } from 'tldts'
+import { covers } from '#plugins/packages/permissions.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** A host that a plugin may contact: its name, or all subdomains of one with `*.` in front. */
@@ -101,10 +102,6 @@ function readHeaders(given: unknown): Record<string, string> {
   }
   return checked
 }
-
-/** Whether the host matches the pattern of a rule. */
-export const covers = (pattern: string, host: string): boolean =>
-  pattern === host || (pattern.startsWith('*.') && host.endsWith(pattern.slice(1)))
 
 /** Checks every hop, also after redirects. @throws GuestError permission */
 export function checkAddress({ url, method, strayed }: Hop, rules: EgressRules): Destination {

@@ -98,3 +98,7 @@ function intoOf(bind: NonNullable<Manifest['auth']>['bind']): { into?: string } 
   const more = [...(format === undefined ? [] : [`as ${format}`]), ...(usernameField === undefined ? [] : [`with ${usernameField}`])]
   return { into: [place, name, ...more].join(' ') }
 }
+
+/** Whether the host matches the pattern of a rule. */
+export const covers = (pattern: string, host: string): boolean =>
+  pattern === host || (pattern.startsWith('*.') && host.endsWith(pattern.slice(1)))

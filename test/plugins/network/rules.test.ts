@@ -1,8 +1,9 @@
 import os from 'node:os'
 import t from 'tap'
 import { openEgress } from '#plugins/network/egress.ts'
-import { checkAddress, covers, type EgressRule } from '#plugins/network/request.ts'
+import { checkAddress, type EgressRule } from '#plugins/network/request.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
+import { covers } from '#plugins/packages/permissions.ts'
 import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 

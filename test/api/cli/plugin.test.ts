@@ -26,7 +26,7 @@ t.test('plugins from the command line', async (t) => {
   t.match(await run('install', one, '--yes'), { code: 0, output: /You have consented; it runs/ })
   t.match(await run('install', file('next.plugin', pluginOf(main, { version: '1.0.1' }))), { code: 0, output: /needs no new permissions/ })
   t.match(await run('rollback', 'org.example.echo'), { code: 0, output: /1\.0\.0 is enabled/ })
-  t.match(await run('list'), { output: /1\.0\.1 was rolled back; to run it again: .*plugin consent org\.example\.echo/ })
+  t.match(await run('list'), { output: /1\.0\.1 was rolled back; to run it again:[\s\S]*plugin consent\s+org\.example\.echo/ })
   t.match(await run('disable', 'org.example.echo'), { code: 0, output: /is disabled/ })
   t.match(await run('enable', 'org.exmple.echo'), { code: 1, output: /Did you mean org\.example\.echo/ })
   // Only the server's own plugins have short names.

@@ -54,7 +54,7 @@ t.test('the page calls the plugin, and its storage survives every build', async 
   t.match((await ask('call', get)).answer, { answer: { title: 'changed' }, storage: { times: 2 } })
   clear()
   await writeFile(path.join(folder, 'src/main.ts'), 'const const')
-  await says(/✖ The bundler reports errors:\n {2}src\/main\.ts:1:7/)
+  await says(/✖ The bundler reports errors:\n +src\/main\.ts:1:7/)
   t.match((await ask('call', get)).answer, { storage: { times: 3 } }, 'the last successful build still runs')
 
   t.match(await ask('save', { name: 'one-more', call: get }), { status: 200, answer: { file: path.join('calls', 'one-more.json') } })

@@ -82,9 +82,9 @@ t.test('a plugin is created, tested, validated and packed with only the three pa
 
   t.match(await type(plugin, 'npx --no-install carrel-plugin --help'), /Usage: npx carrel-plugin <command>/, 'it is not on the PATH')
   const lost = await shell(plugin, 'npx --no-install carrel-plugin pakc')
-  t.match(lost, { code: 1, stderr: /Did you mean pack\? All commands: npx carrel-plugin --help/ })
+  t.match(lost, { code: 1, stderr: /Did you mean pack\? All commands: npx\s+carrel-plugin\s+--help/ })
   const elsewhere = await shell(folder, 'npx --no-install carrel-plugin validate')
-  t.match(elsewhere, { code: 1, stderr: /npm create @carrel\/plugin my-plugin/ })
+  t.match(elsewhere, { code: 1, stderr: /npm\s+create\s+@carrel\/plugin\s+my-plugin/ })
 })
 
 t.test('the packages have the published content', async (t) => {

@@ -8,7 +8,7 @@ import { credentialKeys } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { describeRunning, type InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 
@@ -144,7 +144,7 @@ export async function consentToInstalled(
   await printReview(out, review, [...(signature === null ? [] : describeSignature(signature)), ...describePrivateOrigins(plugin)])
   checkGiven(input.flag, sha256)
   if (review.waitsFor.length === 0 && plugin.runningVersionId === version.id) {
-    out.line(`It needs no new permissions, and ${plugin.state === 'enabled' ? 'runs' : `is ${plugin.state}`}.`)
+    out.line(`It needs no new permissions, and ${describeRunning(plugin)}.`)
     return
   }
   out.message(`It waits for consent, because it ${review.waitsFor.join(', ') || 'does not run now'}.`)

@@ -20,7 +20,7 @@ const CHUNK_BYTES = 131_072
 const FILE_MODE = 0o100644
 /** Of a record in the directory, with its extra fields but without its name. */
 const RECORD_BYTES = 83
-/** yazl counts end records in 64 bits for directories from this size on, but writes them only for larger ones, unless it is told to. */
+/** yazl counts end records in 64 bits for directories from this size on, but writes them only for larger ones, unless an option says so. */
 const DIRECTORY_BYTES_MAX = 0xffff
 
 /**

@@ -1,7 +1,8 @@
 import Type from 'typebox'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { Review } from '#plugins/host/consent-review.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { describeRunning, type InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 
 const Value = Type.Unknown({ description: 'Any JSON.' })
 
@@ -83,3 +84,7 @@ export function pluginReviewView(
 /** The review of a package that was just stored. */
 export const newReviewView = ({ plugin, offered, review }: { plugin: InstalledPlugin; offered: { versionId: string }; review: Review }) =>
   pluginReviewView(plugin, review, { id: offered.versionId, rolledBackAt: null, revoked: null })
+
+/** What became of a new package, for people. */
+export const installationMessage = (name: string, { plugin, version, waitsFor }: Pick<Installation, 'plugin' | 'version' | 'waitsFor'>) =>
+  `${name} ${version} ${waitsFor.length === 0 ? describeRunning(plugin) : `waits for consent, because it ${waitsFor.join(', ')}`}.`

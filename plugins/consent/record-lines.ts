@@ -281,9 +281,9 @@ const KNOWN: readonly string[] = [
 ]
 
 function entriesOf(record: AnyRecord): Entry[] {
-  const { manifest: given, signedBy: _signedBy, format: _format, ...others } = record
+  const { manifest: given, signedBy: _signedBy, repository: _repository, format: _format, ...others } = record
   const manifest: RecordManifest = given
-  const { repository: _repository, configuredHosts, ...outside } = others as { repository?: unknown; configuredHosts?: ConfiguredHosts }
+  const { configuredHosts, ...outside } = others as { configuredHosts?: ConfiguredHosts }
   const { config, userConfig, dataVersion, engine } = manifest
   return [
     ...identityEntries(record),

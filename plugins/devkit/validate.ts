@@ -3,6 +3,7 @@ import type { Log } from '#core/foundation/log.ts'
 import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
 import { MANIFEST_SHAPE, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { listUnknownMembers } from '#plugins/packages/manifest-members.ts'
+import { covers } from '#plugins/packages/permissions.ts'
 import { readSourceMap } from '#plugins/packages/source-map.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { openSupervisor, type Supervisor } from '#plugins/runtime/supervisor.ts'
@@ -212,7 +213,6 @@ function checkHosts({ permissions = {} }: Manifest, { literals, placeOf }: Bundl
   const found = new Map<string, Place | null>()
   for (const [index, text] of literals.entries())
     for (const [, host = ''] of text.matchAll(ADDRESS)) if (!found.has(host.toLowerCase())) found.set(host.toLowerCase(), placeOf(index))
-  const covers = (rule: string, host: string) => (rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : host === rule)
   const ungranted = [...found].filter(([host]) => !NAMESPACES.has(host) && !granted.some((rule) => covers(rule, host)))
   const unused = granted.filter(
     (rule) => ![...found.keys()].some((host) => covers(rule, host)) && !literals.some((text) => text.includes(rule.replace(/^\*\./, ''))),

@@ -8,3 +8,6 @@ export type InstalledPlugin = PluginRow<Manifest, Permissions>
 /** Plugins with made-up answers: used only when a request names them. */
 const TEST_TOOLS = ['carrel.echo']
 export const isTestTool = ({ key }: Pick<InstalledPlugin, 'key'>): boolean => TEST_TOOLS.includes(key)
+
+/** A verb that follows the name of a plugin with a version that needs no consent: it may be disabled. */
+export const describeRunning = ({ state }: Pick<InstalledPlugin, 'state'>): string => (state === 'enabled' ? 'runs' : `is ${state}`)

@@ -17,8 +17,7 @@ export async function recordIdentity(trx: Knex, { signers, ...identity }: Plugin
 export async function replaceIdentity(database: Knex, stored: PluginIdentity, identity: PluginIdentity): Promise<void> {
   await database.transaction(async (trx) => {
     await trx('plugin_identities').where('key', stored.key).forUpdate().select('key')
-    if (isDeepStrictEqual(await findIdentity(trx, stored.key), { ...stored, signers: [...stored.signers] }))
-      await recordIdentity(trx, identity)
+    if (isDeepStrictEqual(await findIdentity(trx, stored.key), stored)) await recordIdentity(trx, identity)
   })
 }
 

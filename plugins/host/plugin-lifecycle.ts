@@ -333,7 +333,7 @@ class Lifecycle implements PluginLifecycle {
   ): Promise<InstalledPlugin> {
     const after = withVersion(before, version)
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
-    // What is disabled or in quarantine prepares nothing, an update neither.
+    // What is disabled or in quarantine runs no setup, an update neither.
     const mayRun = (change.state ?? before.state) === 'enabled'
     const migrated = replaces && compare(version.version, before.version) > 0 ? await this.#prepare(before, after, mayRun) : []
     await changeForUsers(this.#options, before, async (trx, now) => {

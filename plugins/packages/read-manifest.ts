@@ -150,9 +150,14 @@ function checkConfiguredHosts({ permissions = {}, config }: Manifest, wrong: Rep
 /** Checks that each can be read: the pattern of addresses allows ports above 65535 and numbers that are no IP address. */
 function checkAddresses({ author, homepage, repository, capabilities: { webLinks = {} }, auth }: Manifest, wrong: Report): void {
   const addresses = {
-    ...{ '/author/url': author?.url, '/homepage': homepage, '/repository': repository },
-    ...{ '/auth/oauth2/authorizeUrl': auth?.oauth2?.authorizeUrl, '/auth/oauth2/tokenUrl': auth?.oauth2?.tokenUrl },
-    ...Object.fromEntries((['search', 'series', 'book'] as const).map((kind) => [`/capabilities/webLinks/${kind}`, webLinks[kind]])),
+    '/author/url': author?.url,
+    '/homepage': homepage,
+    '/repository': repository,
+    '/auth/oauth2/authorizeUrl': auth?.oauth2?.authorizeUrl,
+    '/auth/oauth2/tokenUrl': auth?.oauth2?.tokenUrl,
+    '/capabilities/webLinks/search': webLinks.search,
+    '/capabilities/webLinks/series': webLinks.series,
+    '/capabilities/webLinks/book': webLinks.book,
   }
   for (const [place, address] of Object.entries(addresses))
     if (address !== undefined && !URL.canParse(address)) wrong(place, `${briefText(address)} is not an address that browsers can read`)

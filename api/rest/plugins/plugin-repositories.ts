@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { newReviewView, PluginReview } from '#api/views/plugin-review-view.ts'
+import { installationMessage, newReviewView, PluginReview } from '#api/views/plugin-review-view.ts'
 import { CONFIRMED_ORIGIN, Fingerprint, PluginSignatureView } from '#api/views/plugin-signature-view.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
@@ -264,10 +264,7 @@ export const pluginRepositoryRoutes = [
       const installed = await call.services.repositories.install(request)
       const { plugin, version, sha256, waitsFor, signature } = installed
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
-      const message =
-        waitsFor.length === 0
-          ? `${plugin.key} ${version} ${plugin.state === 'enabled' ? 'runs' : `is ${plugin.state}`}.`
-          : `${plugin.key} ${version} waits for consent, because it ${waitsFor.join(', ')}.`
+      const message = installationMessage(plugin.key, installed)
       return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor, signature, review: newReviewView(installed), message }
     },
   }),

@@ -4,7 +4,7 @@ import type { DataServices } from '#api/areas/data.ts'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import type { TemplateServices } from '#api/areas/templates.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { newReviewView, PluginReview, pluginReviewView } from '#api/views/plugin-review-view.ts'
+import { installationMessage, newReviewView, PluginReview, pluginReviewView } from '#api/views/plugin-review-view.ts'
 import { CONFIRMED_ORIGIN, PluginSignatureView } from '#api/views/plugin-signature-view.ts'
 import { GrantedView, INTERNAL_CONFIG, MATCHING, Plugin, pluginView, pluginViews } from '#api/views/plugin-view.ts'
 import { BOOK_LOCKS } from '#core/fields/book-metadata.ts'
@@ -159,10 +159,7 @@ export const pluginRoutes = [
       const { plugin, offered, version, sha256, waitsFor, signature } = installed
       const { name } = offered.manifest
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
-      const message =
-        waitsFor.length === 0
-          ? `${quotedText(name)} ${version} ${plugin.state === 'enabled' ? 'runs' : `is ${plugin.state}`}.`
-          : `${quotedText(name)} ${version} waits for consent, because it ${waitsFor.join(', ')}.`
+      const message = installationMessage(quotedText(name), installed)
       const view = await pluginView(services, offered, plugin)
       return {
         ...(await status(services, plugin, message)),

@@ -70,7 +70,7 @@ t.test('the library a person means', async (t) => {
   t.throws(() => chooseLibrary(libraries, 'Comic', '/'), /Did you mean Comics\?/)
 })
 
-t.test('the progress of scans and analyses is told in words', async (t) => {
+t.test('the progress of scans and analyses is printed in words', async (t) => {
   t.equal(count(1, 'book'), '1 book')
   t.equal(count(1234, 'book'), '1,234 books')
   t.equal(count(2, 'series'), '2 series')

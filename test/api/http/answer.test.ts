@@ -78,7 +78,7 @@ t.test('what nobody takes is not read', async (t) => {
     let before = -1
     while (before !== read) {
       before = read
-      // Whoever reads on does so within this time.
+      // A client that reads on does so within this time.
       await sleep(300)
     }
     t.ok(read < 200, `${read} records were read for a client that takes nothing (${encoding})`)

@@ -204,7 +204,7 @@ export interface LibraryEntry {
   /** Time when it was added to the library, ISO 8601. */
   addedAt?: string
   bookCount?: number
-  /** From 0 to 100: the average of other services, and of the users of this server if three or more have rated it. */
+  /** From 0 to 100: the average of other services. Ratings of users of this server are not in it. */
   communityRating?: number | null
   /** By their keys: `plugin:` and the `idSource` of a plugin, or another name; `externalIdOf` reads them. With `series.externalIds`. */
   externalIds?: Record<string, string>

@@ -158,7 +158,7 @@ const LIBRARY: Readonly<Record<string, string>> = {
   'series.metadata': 'metadata of series',
   'series.externalIds': 'identifiers of series at services',
   'reading.progress': 'what was read, and how far',
-  ratings: 'ratings',
+  ratings: 'ratings of that user',
 }
 const CREDENTIALS = { apiKey: 'the key', basic: 'the user name and password', oauth2: 'tokens (OAuth 2)' } as const
 

@@ -153,11 +153,7 @@ async function listEntries(database: Knex, { cursor }: Payload, { granted, plugi
   if (userId === null) return refuse('permission', 'This call is not for a user, so there is no library to read.')
   if (cursor !== null && cursor !== undefined && !(typeof cursor === 'string' && UUID.test(cursor)))
     refuse('invalid_argument', 'This server did not issue the cursor.')
-  const entries = await listLibraryEntries(
-    database,
-    { userId, pluginId, readsRatings: granted.library.includes('ratings') },
-    (cursor as string | undefined) ?? null,
-  )
+  const entries = await listLibraryEntries(database, { userId, pluginId }, (cursor as string | undefined) ?? null)
   return {
     entries: entries.map((entry) => entryView(entry, granted.library)),
     nextCursor: entries.length < ENTRIES_PAGE ? null : (entries.at(-1)?.seriesId ?? null),

@@ -17,7 +17,7 @@ export interface LibraryEntry {
   status: string | null
   /** ISO 8601. */
   addedAt: string
-  /** From 0 to 100, by other services, and by users here if the plugin may read ratings and there are enough of them. */
+  /** From 0 to 100, the average of other services. */
   communityRating: number | null
   externalIds: Record<string, string>
   rating: number | null
@@ -36,17 +36,15 @@ export const ENTRIES_PAGE = 200
 /** Characters of a summary: the subject is in its first sentences, and 200 summaries are transferred at once. */
 const SUMMARY_LENGTH_MAX = 1_000
 /**
- * What plugins learn about other users is a whole number of groups of so many, who have not enabled the plugin: it knows what the others read and rate, and
- * would compute from the difference what one of these does. So it learns of nobody new until a group is complete, and an average is rounded to tens, which
- * hides what one of five has changed.
+ * What plugins learn about other users is how many read a series, in whole groups of so many who have not enabled the plugin: it knows what the others
+ * read, and would compute from the difference what one of these does. So it learns of nobody new until a group is complete. It learns no averages of
+ * ratings: whoever is among the raters moves the average by a rating of their own, and computes from where it jumps what the others gave.
  */
 const GROUP = 5
 
 /** For whom and for what plugin a library is read. */
 interface LibraryReader extends Pick<Caller, 'userId'> {
   pluginId: string
-  /** Whether the plugin may read ratings. */
-  readsRatings: boolean
 }
 
 /** Series that the user may see, by ascending id, after the id `after`. One statement. */
@@ -60,12 +58,7 @@ export async function listLibraryEntries(database: Knex, reader: LibraryReader, 
        coalesce((SELECT jsonb_agg(t.name ORDER BY t.name_key) FROM series_tags j JOIN tags t ON t.id = j.tag_id WHERE j.series_id = s.id), '[]') AS tags,
        coalesce((SELECT jsonb_agg(DISTINCT p ->> 'name') FROM jsonb_array_elements(coalesce(m.authors, '[]')) p), '[]') AS authors,
        left(m.summary, :summaryMax) AS summary, m.language, m.status, s.created_at AS "addedAt",
-       (SELECT avg(rating)::float8 FROM (
-         SELECT x.rating FROM series_external_ratings x WHERE x.series_id = s.id
-         UNION ALL SELECT round(avg(u.rating), -1) FROM (
-           SELECT o.rating, row_number() OVER (ORDER BY o.created_at, o.id) AS number, count(*) OVER () AS total FROM series_user_ratings o
-           WHERE :readsRatings AND o.series_id = s.id AND o.user_id <> :userId AND NOT EXISTS (SELECT 1 FROM user_plugins n WHERE n.plugin_id = :pluginId AND n.user_id = o.user_id)) u
-         WHERE u.number <= u.total - u.total % :group HAVING count(*) > 0) ratings) AS "communityRating",
+       (SELECT avg(x.rating)::float8 FROM series_external_ratings x WHERE x.series_id = s.id) AS "communityRating",
        coalesce((SELECT jsonb_object_agg(e.source, e.external_id) FROM series_external_ids e WHERE e.series_id = s.id), '{}') AS "externalIds",
        (SELECT r.rating FROM series_user_ratings r WHERE r.series_id = s.id AND r.user_id = :userId) AS rating,
        read.books AS "booksRead", read.started AS "booksStarted", read.last AS "lastReadAt",

@@ -68,7 +68,7 @@ t.test('a user reads the same words, and every member of what the user agrees to
   )
   for (const line of [
     '  may give links to publisher.example in its answers',
-    '  reads of the library of each user: ratings',
+    '  reads of the library of each user: ratings of that user',
     '  > scope: "delete"',
     '  asks each user for mine (string), and receives the password',
     '  asks each user for kept (string), which the server keeps without giving it to',
@@ -116,7 +116,7 @@ t.test('a record in words', async (t) => {
     '    2 in parallel',
     "  connects to https://site.example (the author's default), or the host that an",
     '  > the author says: "Searches for books"',
-    '  reads of the library of each user: ratings',
+    '  reads of the library of each user: ratings of that user',
     '  sends tokens (OAuth 2) of each user to api.example.org, in the header X-Key',
     '  > it is written as: "Bearer {token}"',
     '  lets people sign in at login.example.org',

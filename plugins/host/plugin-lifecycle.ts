@@ -47,7 +47,7 @@ import { recordDataVersions } from '#plugins/host/user-plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { PackageOrigin } from '#plugins/packages/identity.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { grantedOf, type Permissions, permissionsOf } from '#plugins/packages/permissions.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -331,7 +331,10 @@ class Lifecycle implements PluginLifecycle {
     change: PluginChange,
     { from, consent }: { from?: readonly PluginState[]; consent?: { userId: string | null; newestId: string | undefined } } = {},
   ): Promise<InstalledPlugin> {
-    const after = withVersion(before, version)
+    const asked = permissionsOf(version.manifest as Manifest)
+    // What was granted before there were records can be less than the manifest asks for, such as no defaults of hosts.
+    const granted = consent !== undefined || before.granted === null ? asked : grantedOf(asked, before.granted)
+    const after = withVersion(before, version, granted)
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
     // What is disabled or in quarantine runs no setup, an update neither.
     const mayRun = (change.state ?? before.state) === 'enabled'
@@ -382,11 +385,11 @@ const waitingWords = ({ waitsFor, sha256 }: Review): string =>
   `waits for consent, because it ${waitsFor.join(', ')}. Review it, and consent to its SHA-256 to run it: ${sha256}.`
 
 /** The plugin with another version. */
-function withVersion(plugin: InstalledPlugin, version: VersionRow): InstalledPlugin {
+function withVersion(plugin: InstalledPlugin, version: VersionRow, granted: Permissions): InstalledPlugin {
   const manifest = version.manifest as Manifest
   return {
     ...plugin,
-    ...{ versionId: version.id, version: version.version, sha256: version.sha256, manifest, granted: permissionsOf(manifest) },
+    ...{ versionId: version.id, version: version.version, sha256: version.sha256, manifest, granted },
     dataVersion: manifest.dataVersion ?? 1,
   }
 }

@@ -53,6 +53,26 @@ export function permissionsOf({ permissions = {}, auth, limits = {}, config }: M
   }
 }
 
+/** Of the rights that a version asks for, those that were granted: without a person who sees it, nothing gets another. */
+export function grantedOf({ hostDefaults = {}, ...asked }: Permissions, granted: Permissions): Permissions {
+  const confirmed = Object.entries(hostDefaults).filter(([key, origin]) => granted.hostDefaults?.[key] === origin)
+  return {
+    network: asked.network.flatMap((one) => {
+      const rules = granted.network.filter(({ host }) => covers(host, one.host))
+      const methods = one.methods.filter((method) => rules.some((rule) => rule.methods.includes(method)))
+      return methods.length === 0 ? [] : [{ ...one, methods }]
+    }),
+    networkFromConfig: asked.networkFromConfig.filter((key) => granted.networkFromConfig.includes(key)),
+    ...(confirmed.length > 0 && { hostDefaults: Object.fromEntries(confirmed) }),
+    library: asked.library.filter((scope) => granted.library.includes(scope)),
+    storageKB: Math.min(asked.storageKB, granted.storageKB),
+    auth: asked.auth === null ? null : granted.auth,
+    heapMB: Math.min(asked.heapMB, granted.heapMB),
+    cpuMs: Math.min(asked.cpuMs, granted.cpuMs),
+    wallMs: Math.min(asked.wallMs, granted.wallMs),
+  }
+}
+
 /** A default that names no host grants none. */
 function hostDefaultsOf(keys: readonly string[], config: Manifest['config']): { hostDefaults?: Record<string, string> } {
   const members = config?.['properties'] as Record<string, { default?: unknown }> | undefined

@@ -162,6 +162,23 @@ t.test('a plugin that ran before there were records keeps running, and says so u
   t.match((await host.review(id)).review, { agreed: { consentedAt: Date } })
 })
 
+t.test('an update of a plugin that ran before there were records gets no right that nobody was shown', async (t) => {
+  const { host, database, run } = await openTestHost(t)
+  const site = { type: 'string', default: 'https://collect.example.net' }
+  const asks = { permissions: { networkFromConfig: ['site'] }, config: { type: 'object', properties: { site } } }
+  const { id } = await run(MAIN, asks)
+  await database('plugin_consents').delete()
+  // Defaults of hosts were no right then.
+  await database('plugins').update({ granted: database.raw(`granted - 'hostDefaults'`) })
+  const before = (await host.get(id)).granted
+  t.match(await host.install(pluginOf(MAIN, { ...asks, version: '1.0.1' }), someone), { waitsFor: [], plugin: { version: '1.0.1' } })
+  t.same((await host.get(id)).granted, before)
+  await host.rollBack(id)
+  t.same((await host.get(id)).granted, before, 'nor does going back')
+  await host.consent(id, await host.get(id))
+  t.match((await host.get(id)).granted, { hostDefaults: { site: 'https://collect.example.net' } }, 'whoever consents has seen it')
+})
+
 t.test('who signed it, and which repository it comes from, are part of what was agreed to', async (t) => {
   const { host } = await openTestHost(t)
   const key = generateKeyPairSync('ed25519').privateKey

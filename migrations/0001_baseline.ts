@@ -29,7 +29,7 @@ export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP SCHEMA IF EXISTS graphile_worker CASCADE;
     DROP TABLE IF EXISTS series_reading_due, series_reading, series_numbers_due, series_numbers, kept_number_changes, kept_numbers, health_probe, export_series, series_exports, dismissed_recommendations, recommendations, library_jobs, metadata_applications,
-      plugin_failures, plugin_storage, plugin_sign_ins, user_plugins, plugin_credentials, plugin_revocations, plugin_repository_sequences, plugin_consents, plugin_identities, plugin_repositories, plugin_versions,
+      plugin_failures, plugin_storage, plugin_sign_ins, plugin_records_shown, user_plugins, plugin_credentials, plugin_revocations, plugin_repository_sequences, plugin_consents, plugin_identities, plugin_repositories, plugin_versions,
       plugins, setting_history, chosen_settings, task_metrics, task_workers, tasks, read_list_books, read_lists, collection_series, collections,
       series_user_ratings, want_to_read, read_progress_removals, read_progress, series_search, book_search, cover_orphans, covers, series_people, book_people, people,
       series_external_ratings, book_external_links, series_external_links, book_external_ids, series_external_ids, series_alternate_titles,

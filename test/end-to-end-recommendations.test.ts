@@ -188,6 +188,7 @@ t.test('plugins fill a library in, and readers are told what suits them', async 
   const first: Record<string, Recommended> = {}
   for (const [name, reader] of Object.entries(readers)) {
     t.equal((await reader('GET', '/user/recommendations')).status, 404, 'nobody recommends before it is switched on')
+    await reader('GET', '/user/plugins')
     t.equal((await reader('POST', `/user/plugins/${similar}/enable`)).status, 200)
     first[name] = await recommended(reader, similar)
   }
@@ -222,6 +223,7 @@ t.test('plugins fill a library in, and readers are told what suits them', async 
   t.ok(after.recommendations.length > 0)
 
   // Killed in the middle of a refresh, it is finished after the restart.
+  await readers.ben('GET', '/user/plugins')
   await readers.ben('POST', `/user/plugins/${slow}/enable`)
   const waiting = await readers.ben<Recommended>('GET', `/user/recommendations?pluginId=${slow}`)
   t.match(waiting.json, { recommendations: [], taskId: /-/, taskStatus: /pending|running/ })

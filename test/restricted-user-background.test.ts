@@ -88,6 +88,7 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
         t.match((await ask('GET', `user/exports/series/${id}/download`)).text, /Open Saga[\s\S]*Unread Saga/)
       }
       for (const { id } of [knowing, similar]) {
+        await ask('GET', 'user/plugins')
         t.match(await ask('POST', `user/plugins/${id}/enable`), { status: 200 })
         const { taskId } = (await ask('POST', `user/recommendations/refresh?pluginId=${id}`)).json as { taskId: string }
         await ended(taskId)

@@ -152,6 +152,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     const { id: userId, accessToken } = await addWalker({ database, services }, { role, mode, tagId })
     await database('read_progress').insert({ user_id: userId, book_id: bookId, current_page: 1, percentage: 0.5 })
     await database('want_to_read').insert({ user_id: userId, series_id: seriesId })
+    await services.userPlugins.list(userId)
     await services.userPlugins.enable(userId, plugin.id)
     const items = JSON.stringify([{ externalId: '1', title: 'A recommendation', score: 0.5, reason: 'So.' }])
     await database('recommendations').insert({ plugin_id: plugin.id, user_id: userId, items, generated_at: new Date() })

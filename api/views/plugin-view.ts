@@ -330,10 +330,11 @@ async function listStates(services: Services, plugins: readonly InstalledPlugin[
   const stored = await listPluginStatuses(services.database, plugins.length === 1 ? (plugins[0] as InstalledPlugin).id : null)
   const bound = plugins.filter(({ id, manifest }) => stored.get(id)?.hasCredentials && manifest.auth?.bind?.hostFrom !== undefined)
   if (bound.length === 0) return stored
-  const usable = await services.plugins.credentials.serverStatuses(
-    new Map(bound.map((plugin) => [plugin.id, services.plugins.authOf(plugin)])),
-  )
-  for (const { id } of bound) stored.set(id, { ...(stored.get(id) as PluginStatus), hasCredentials: usable.get(id) !== 'missing' })
+  const credentials = await services.plugins.credentials.stored({ userId: null, pluginId: null })
+  for (const plugin of bound) {
+    const status = credentials.status({ pluginId: plugin.id, userId: null }, services.plugins.authOf(plugin))
+    stored.set(plugin.id, { ...(stored.get(plugin.id) as PluginStatus), hasCredentials: status !== 'missing' })
+  }
   return stored
 }
 

@@ -55,6 +55,7 @@ async function createPlugin(server: RunningServer) {
     return { id: installed.plugin.id, sha256: installed.sha256 }
   }
   const [before, now] = [await install('1.0.0'), await install('1.1.0')]
+  await server.get('/api/v1/user/plugins')
   await server.post(`/api/v1/user/plugins/${now.id}/enable`)
   await send(server, 'PATCH', `/api/v1/user/plugins/${now.id}/config`, { config: largeConfig('largest') })
   await server.post(`/api/v1/user/recommendations/refresh?pluginId=${now.id}`)

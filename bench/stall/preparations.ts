@@ -48,6 +48,7 @@ export const REFUSALS: Record<string, string> = {
 const enable: Prepare = async (server, { pluginId }) => {
   await send(server, 'POST', `/api/v1/admin/plugins/${pluginId}/enable`)
   await send(server, 'POST', `/api/v1/admin/plugins/${pluginId}/reset`)
+  await send(server, 'GET', '/api/v1/user/plugins')
   await send(server, 'POST', `/api/v1/user/plugins/${pluginId}/enable`)
   return undefined
 }

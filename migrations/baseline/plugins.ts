@@ -168,6 +168,16 @@ export const PLUGINS = `
   );
   CREATE INDEX user_plugins_user ON user_plugins (user_id);
 
+  -- What was shown to users who have not enabled a plugin: they agree to this by enabling it.
+  CREATE TABLE plugin_records_shown (
+    user_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
+    plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
+    -- Of the part of the record that concerns users, as in user_plugins.agreed_sha256.
+    sha256 text NOT NULL,
+    PRIMARY KEY (user_id, plugin_id)
+  );
+  CREATE INDEX plugin_records_shown_plugin ON plugin_records_shown (plugin_id);
+
   -- Sign-ins that are under way; any server on this database can finish them, once.
   CREATE TABLE plugin_sign_ins (
     state_hash text PRIMARY KEY,

@@ -16,11 +16,12 @@ import {
   listCredentials,
   listOutdated,
   listSecretSettings,
-  listServerCredentials,
+  listStored,
   replaceCredentials,
   replaceSecretSettings,
   resealCredential,
   type SealedCredential,
+  settingOfField,
 } from '#plugins/credentials/plugin-credential-store.ts'
 import type { Credential } from '#plugins/network/credential.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
@@ -44,8 +45,8 @@ export interface Credentials {
   state(owner: CredentialOwner): Promise<{ fields: string[]; expiresAt: Date | null; updatedAt: Date | null }>
   /** `missing` also when they were entered for another host than that of the configuration. */
   status(owner: CredentialOwner, auth: PluginAuth): Promise<AuthStatus>
-  /** The same of the server's own credentials for several plugins, by plugin. */
-  serverStatuses(auths: ReadonlyMap<string, PluginAuth>): Promise<Map<string, AuthStatus>>
+  /** What is stored for the server and one user, by one statement. @param of.pluginId one plugin; null for all */
+  stored(of: { userId: string | null; pluginId: string | null }): Promise<StoredCredentials>
   /** The decrypted fields, for the server only: plugins never see them. */
   reveal(owner: CredentialOwner): Promise<Record<string, string>>
   /**
@@ -62,8 +63,6 @@ export interface Credentials {
     settings: Readonly<Record<string, string | null>>,
     isWanted?: (trx: Knex) => Promise<boolean>,
   ): Promise<boolean>
-  /** The secret settings that are stored. */
-  listSettings(owner: CredentialOwner): Promise<string[]>
   /** Those of them with these names, decrypted, for the code of a plugin whose record says that it receives them. */
   revealSettings(owner: CredentialOwner, names: readonly string[]): Promise<Record<string, string>>
   /** Encrypts again with the first key everything that uses another. Returns the counts of re-encrypted rows and of those that no key decrypts. */
@@ -73,8 +72,20 @@ export interface Credentials {
   open(sealed: Buffer, keyId: string, belongsTo: readonly string[]): string | null
 }
 
+/** Stored credentials and secret settings of several owners; never their values. */
+export interface StoredCredentials {
+  /** As `status` of {@link Credentials}. */
+  status(owner: CredentialOwner, auth: PluginAuth): AuthStatus
+  /** The names of the stored fields. */
+  fields(owner: CredentialOwner): string[]
+  /** The names of the secret settings. */
+  settings(owner: CredentialOwner): string[]
+}
+
 /** Encrypted beside the fields: the hosts that they were entered for. No kind of sign-in has a field with this name. */
 const BOUND_TO = 'boundTo'
+
+const namesOf = (kept: readonly SealedCredential[]): string[] => kept.map(({ field }) => field).filter((field) => field !== BOUND_TO)
 
 /** All hosts that receive the credentials or a part of them: an update that names another host does not get credentials for the first. */
 function placesOf(auth: PluginAuth): string | null {
@@ -131,7 +142,7 @@ class SealedCredentials implements Credentials {
     const kept = await listCredentials(this.#database, owner)
     const updated = kept.map(({ updatedAt }) => updatedAt.getTime())
     return {
-      fields: kept.map(({ field }) => field).filter((field) => field !== BOUND_TO),
+      fields: namesOf(kept),
       expiresAt: kept.find(({ field }) => field === 'accessToken')?.expiresAt ?? null,
       updatedAt: updated.length === 0 ? null : new Date(Math.max(...updated)),
     }
@@ -141,11 +152,15 @@ class SealedCredentials implements Credentials {
     return auth === undefined || auth.type === 'none' ? 'none' : this.#statusOf(owner, auth, await listCredentials(this.#database, owner))
   }
 
-  async serverStatuses(auths: ReadonlyMap<string, PluginAuth>): Promise<Map<string, AuthStatus>> {
-    const stored = await listServerCredentials(this.#database)
-    return new Map(
-      [...auths].map(([pluginId, auth]) => [pluginId, this.#statusOf({ pluginId, userId: null }, auth, stored.get(pluginId) ?? [])]),
-    )
+  async stored(of: { userId: string | null; pluginId: string | null }): Promise<StoredCredentials> {
+    const rows = await listStored(this.#database, of)
+    const ofOwner = ({ pluginId, userId }: CredentialOwner) => rows.filter((row) => row.pluginId === pluginId && row.userId === userId)
+    const credentialsOf = (owner: CredentialOwner) => ofOwner(owner).filter(({ field }) => settingOfField(field) === null)
+    return {
+      status: (owner, auth) => this.#statusOf(owner, auth, credentialsOf(owner)),
+      fields: (owner) => namesOf(credentialsOf(owner)),
+      settings: (owner) => ofOwner(owner).flatMap(({ field }) => settingOfField(field) ?? []),
+    }
   }
 
   #statusOf(owner: CredentialOwner, auth: PluginAuth, kept: readonly SealedCredential[]): AuthStatus {
@@ -180,10 +195,6 @@ class SealedCredentials implements Credentials {
       return { field, sealed: text === null ? null : { keyId: this.#box.keyId, sealed: this.#box.seal(text, belongsTo(owner, field)) } }
     })
     return await replaceSecretSettings(this.#database, owner, sealed, isWanted)
-  }
-
-  async listSettings(owner: CredentialOwner): Promise<string[]> {
-    return (await listSecretSettings(this.#database, owner)).map(({ name }) => name)
   }
 
   async revealSettings(owner: CredentialOwner, names: readonly string[]): Promise<Record<string, string>> {

@@ -27,13 +27,16 @@ export async function listCredentials(database: Knex, owner: CredentialOwner): P
     .select('field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt', 'updated_at AS updatedAt')
 }
 
-/** Those of the server for all plugins, by plugin. */
-export async function listServerCredentials(database: Knex): Promise<Map<string, SealedCredential[]>> {
-  const rows = await database('plugin_credentials')
-    .whereNull('user_id')
-    .whereNot('field', 'like', `${SETTING}%`)
-    .select('plugin_id AS pluginId', 'field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt', 'updated_at AS updatedAt')
-  return Map.groupBy(rows as (SealedCredential & { pluginId: string })[], ({ pluginId }) => pluginId)
+/** Those of the server and of one user, secret settings too. @param pluginId one plugin; null for all */
+export async function listStored(
+  database: Knex,
+  { userId, pluginId }: { userId: string | null; pluginId: string | null },
+): Promise<(SealedCredential & CredentialOwner)[]> {
+  const rows = database('plugin_credentials').whereRaw('(user_id IS NULL OR user_id = CAST(? AS uuid))', [userId]).orderBy('field')
+  if (pluginId !== null) rows.where('plugin_id', pluginId)
+  return await rows
+    .select('plugin_id AS pluginId', 'user_id AS userId')
+    .select('field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt', 'updated_at AS updatedAt')
 }
 
 /**
@@ -65,6 +68,8 @@ export async function replaceCredentials(
 
 /** The field of a secret setting. */
 export const fieldOfSetting = (name: string): string => `${SETTING}${name}`
+/** The other way: null for a credential. */
+export const settingOfField = (field: string): string | null => (field.startsWith(SETTING) ? field.slice(SETTING.length) : null)
 
 /** The secret settings of an owner, by name. */
 export async function listSecretSettings(database: Knex, owner: CredentialOwner): Promise<(SealedCredential & { name: string })[]> {

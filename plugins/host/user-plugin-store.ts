@@ -87,6 +87,26 @@ export async function enableUserPlugin(
   )
 }
 
+/** Keeps the hash of what each plugin asks for, as it was shown to a user. Writes nothing when it was shown before. */
+export async function recordShown(database: Knex, userId: string, shown: readonly { pluginId: string; sha256: string }[]): Promise<void> {
+  if (shown.length === 0) return
+  // Sorted, so that two lists for one user wait for each other; the plugin or the user may be gone by now.
+  await database.raw(
+    `INSERT INTO plugin_records_shown (user_id, plugin_id, sha256)
+     SELECT u.id, p.id, shown.sha256 FROM unnest(CAST(:ids AS uuid[]), CAST(:hashes AS text[])) AS shown (plugin_id, sha256)
+     JOIN plugins p ON p.id = shown.plugin_id JOIN users u ON u.id = :userId
+     WHERE NOT EXISTS (SELECT 1 FROM plugin_records_shown s WHERE s.user_id = u.id AND s.plugin_id = p.id AND s.sha256 = shown.sha256)
+     ORDER BY p.id
+     ON CONFLICT (user_id, plugin_id) DO UPDATE SET sha256 = excluded.sha256`,
+    { userId, ids: shown.map(({ pluginId }) => pluginId), hashes: shown.map(({ sha256 }) => sha256) },
+  )
+}
+
+/** The hash of what was shown to the user last; null when nothing was. */
+export async function findShown(database: Knex, { pluginId, userId }: PluginUser): Promise<string | null> {
+  return (await database('plugin_records_shown').where({ plugin_id: pluginId, user_id: userId }).first('sha256'))?.sha256 ?? null
+}
+
 /** The users who have a plugin, enabled or disabled, and are active. */
 export async function listUsersOf(database: Knex, pluginId: string): Promise<UserPlugin[]> {
   return await database('user_plugins')

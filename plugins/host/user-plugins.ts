@@ -4,6 +4,7 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 import { findLiveRefresh, forgetFailures } from '#core/recommendations/recommendation-store.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
+import type { StoredCredentials } from '#plugins/credentials/credentials.ts'
 import { type AuthStatus, confirmDestination } from '#plugins/credentials/plugin-auth.ts'
 import { openSignIns, type SignInAnswer, type SignInBegun, type SignIns } from '#plugins/credentials/sign-in.ts'
 import { migrateOwner } from '#plugins/host/data-migration.ts'
@@ -14,9 +15,11 @@ import { pauseOf, type UserConsent, userConsentOf } from '#plugins/host/user-con
 import {
   deleteUserPlugin,
   enableUserPlugin,
+  findShown,
   findUserPlugin,
   isEnabledForUser,
   listUserPlugins,
+  recordShown,
   type UserPlugin,
   updateUserPlugin,
 } from '#plugins/host/user-plugin-store.ts'
@@ -50,8 +53,8 @@ export interface UserPlugins {
   /**
    * The user agrees to what the plugin asks for. It may ask for something else than when the user agreed before; then that is the hash of what the user
    * has seen now.
-   * @param sha256 of what the user has seen; undefined the first time means what `list` shows
-   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, or it asks for something else), unavailable (it cannot
+   * @param sha256 of what the user has seen; undefined the first time means what `list` has shown to the user last
+   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, or it asks for something else or that was not shown), unavailable (it cannot
    * convert the data that it has of the user)
    */
   enable(userId: string, pluginId: string, sha256?: string): Promise<OwnPlugin>
@@ -107,17 +110,25 @@ class PluginsOfUsers implements UserPlugins {
   }
 
   async list(userId: string): Promise<{ enabled: OwnPlugin[]; available: OfferedPlugin[] }> {
-    const [all, mine] = await Promise.all([this.#options.plugins.list(), listUserPlugins(this.#options.database, userId)])
+    const { database, plugins } = this.#options
+    const [all, mine, stored] = await Promise.all([
+      plugins.list(),
+      listUserPlugins(database, userId),
+      plugins.credentials.stored({ userId, pluginId: null }),
+    ])
     const ofMine = mine.flatMap((own) => {
       const plugin = all.find(({ id }) => id === own.pluginId)
       return plugin !== undefined && isForUsers(plugin) ? [{ own, plugin }] : []
     })
     const on = ofMine.filter(({ own }) => own.enabled)
     const rest = all.filter((plugin) => isOffered(plugin) && !on.some(({ own }) => own.pluginId === plugin.id))
+    const available = rest.map((plugin) => offer(plugin, stored))
+    const shown = available.map(({ plugin, consent }) => ({ pluginId: plugin.id, sha256: consent.sha256 }))
+    await recordShown(database, userId, shown)
     const byName = (a: { plugin: InstalledPlugin }, b: { plugin: InstalledPlugin }) => (nameOf(a.plugin) < nameOf(b.plugin) ? -1 : 1)
     return {
-      enabled: (await Promise.all(on.map(({ own, plugin }) => this.#show(own, plugin)))).sort(byName),
-      available: (await Promise.all(rest.map((plugin) => this.#offer(plugin)))).sort(byName),
+      enabled: on.map(({ own, plugin }) => this.#show(own, plugin, stored)).sort(byName),
+      available: available.sort(byName),
     }
   }
 
@@ -128,7 +139,9 @@ class PluginsOfUsers implements UserPlugins {
     if (!isOffered(plugin)) refuse('not_found', `There is no plugin ${pluginId} for you to enable.`)
     const before = await findUserPlugin(this.#options.database, { userId, pluginId })
     const consent = userConsentOf(plugin)
-    if ((sha256 ?? before?.agreedSha256 ?? consent.sha256) !== consent.sha256) refuseOther(plugin)
+    const seen = sha256 ?? before?.agreedSha256 ?? (await findShown(this.#options.database, { userId, pluginId }))
+    if (seen === null) refuseUnseen(plugin)
+    if (seen !== consent.sha256) refuseOther(plugin)
     if (before !== null && pauseOf(plugin, before) === null) refuse('conflict', `${quotedText(plugin.manifest.name)} is enabled already.`)
     await enableUserPlugin(this.#options.database, { userId, pluginId }, { ...consent, dataVersion: plugin.dataVersion })
     if (before !== null && before.dataVersion < plugin.dataVersion) await this.#migrate(plugin, before)
@@ -214,35 +227,22 @@ class PluginsOfUsers implements UserPlugins {
 
   async get(userId: string, pluginId: string): Promise<OwnPlugin> {
     const { own, plugin } = await this.#getOwn(userId, pluginId)
-    return await this.#show(own, plugin)
+    return this.#show(own, plugin, await this.#options.plugins.credentials.stored({ userId, pluginId }))
   }
 
-  async #isSignInReady({ id, manifest }: InstalledPlugin): Promise<boolean> {
-    return (
-      manifest.auth?.type === 'oauth2' &&
-      (await this.#options.plugins.credentials.state({ pluginId: id, userId: null })).fields.includes('clientId')
-    )
+  #show(own: UserPlugin, plugin: InstalledPlugin, stored: StoredCredentials): OwnPlugin {
+    return {
+      ...offer(plugin, stored),
+      ...{ own, authStatus: this.#authStatusOf(plugin, own.userId, stored), secretsSet: stored.settings(own), pause: pauseOf(plugin, own) },
+    }
   }
 
   /** A token that can be renewed does not count as expired. */
-  async #authStatusOf(plugin: InstalledPlugin, userId: string): Promise<AuthStatus> {
-    const status = await this.#options.plugins.authStatus(plugin, userId)
-    if (status !== 'expired') return status
-    const owner = { pluginId: plugin.id, userId: plugin.manifest.auth?.scope === 'user' ? userId : null }
-    return (await this.#options.plugins.credentials.state(owner)).fields.includes('refreshToken') ? 'connected' : status
-  }
-
-  async #show(own: UserPlugin, plugin: InstalledPlugin): Promise<OwnPlugin> {
-    const [authStatus, signInReady, secretsSet] = await Promise.all([
-      this.#authStatusOf(plugin, own.userId),
-      this.#isSignInReady(plugin),
-      this.#options.plugins.credentials.listSettings(own),
-    ])
-    return { own, plugin, authStatus, signInReady, secretsSet, consent: userConsentOf(plugin), pause: pauseOf(plugin, own) }
-  }
-
-  async #offer(plugin: InstalledPlugin): Promise<OfferedPlugin> {
-    return { plugin, signInReady: await this.#isSignInReady(plugin), consent: userConsentOf(plugin) }
+  #authStatusOf(plugin: InstalledPlugin, userId: string, stored: StoredCredentials): AuthStatus {
+    const auth = this.#options.plugins.authOf(plugin)
+    const owner = { pluginId: plugin.id, userId: auth?.scope === 'user' ? userId : null }
+    const status = stored.status(owner, auth)
+    return status === 'expired' && stored.fields(owner).includes('refreshToken') ? 'connected' : status
   }
 
   /** Whether the user has agreed to what the plugin asks for now, such as where the sign-in goes; locks the row. */
@@ -272,15 +272,28 @@ class PluginsOfUsers implements UserPlugins {
   }
 }
 
+const offer = (plugin: InstalledPlugin, stored: StoredCredentials): OfferedPlugin => ({
+  plugin,
+  signInReady: plugin.manifest.auth?.type === 'oauth2' && stored.fields({ pluginId: plugin.id, userId: null }).includes('clientId'),
+  consent: userConsentOf(plugin),
+})
+
 /** The same message whether the plugin does not exist, is unavailable, or the user does not have it. */
 function none(pluginId: string): never {
   return refuse('not_found', `You have no plugin ${pluginId}; enable it first.`)
 }
 
+function refuseUnseen({ manifest }: InstalledPlugin): never {
+  return refuse(
+    'conflict',
+    `You have not been shown what ${quotedText(manifest.name)} asks for. GET /api/v1/user/plugins shows it as consent; to agree, enable the plugin after that.`,
+  )
+}
+
 function refuseOther({ manifest }: InstalledPlugin): never {
   return refuse(
     'conflict',
-    `${quotedText(manifest.name)} asks for something else than you have agreed to. GET /api/v1/user/plugins shows it as consent; to agree, enable the plugin with its sha256.`,
+    `${quotedText(manifest.name)} asks for something else than you have agreed to or were shown. GET /api/v1/user/plugins shows it as consent; to agree, enable the plugin with its sha256.`,
   )
 }
 

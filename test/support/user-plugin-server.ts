@@ -151,6 +151,7 @@ export async function openRecommendationServer(t: Test, options: Parameters<type
   const { id: userId, token } = await server.signUp({ username: 'rita' })
   const rita = server.as(token)
   const pluginId = await server.install()
+  await rita('GET', 'plugins')
   await rita('POST', `plugins/${pluginId}/enable`)
   const get = async (query = '') => (await rita<RecommendationList>('GET', `recommendations${query}`)).json
   const settled = async (query = '') => {

@@ -78,6 +78,7 @@ t.test('a key that may only read changes nothing, on no route', async (t) => {
   const { id: userId } = await services.accounts.createUser({ username: 'mia', password, email: 'mia@example.org', role: 'admin' }, null)
   const { accessToken } = await services.accounts.login({ username: 'mia', password, address: '127.0.0.1' })
   const person = (await services.accounts.callers.ofToken(accessToken, 'token'))!
+  await services.userPlugins.list(userId)
   await services.userPlugins.enable(userId, plugin.id)
   await database('series_user_ratings').insert({ series_id: seriesId, user_id: userId, rating: 50 })
   await database('want_to_read').insert({ series_id: seriesId, user_id: userId })

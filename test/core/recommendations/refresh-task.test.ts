@@ -34,6 +34,7 @@ t.test('one task at a time, which can be canceled', async (t) => {
   t.match(await rita('POST', `plugins/${pluginId}/disable`), { status: 200 })
   await until(async () => (await database('tasks').where('id', taskId).first()).status === 'cancelled', 'it to be cancelled')
   t.ok(performance.now() - begun < 30_000)
+  await rita('GET', 'plugins')
   await rita('POST', `plugins/${pluginId}/enable`)
   setAnswer({ value: { recommendations: [item('2', 1)] } })
   await get()
@@ -99,6 +100,7 @@ t.test('a plugin that its user must connect says so, and a service that rejects 
     main,
   )
   const own = async () => (await rita('GET', `plugins/${id}`)).json
+  await rita('GET', 'plugins')
   await rita('POST', `plugins/${id}/enable`)
   await get()
   t.match(await settled(), { pluginId: id, recommendations: [] })
@@ -133,6 +135,7 @@ t.test('the next server continues the task of a killed one', onlyFull, async (t)
     { id: 'org.example.slow', name: 'A slow one', capabilities: { recommendations: { methods: ['refresh'] } } },
     main,
   )
+  await rita('GET', 'plugins')
   await rita('POST', `plugins/${id}/enable`)
   await database('recommendations').insert({
     ...{ plugin_id: id, generated_at: new Date(0), user_id: (await database('user_plugins').where('plugin_id', id).first()).user_id },
@@ -172,6 +175,7 @@ t.test('text of a plugin that no column can store does no harm', async (t) => {
          { externalId: '2', title: '${odd}', score: 1, reason: '${odd}' }] }
      } } }`,
   )
+  await rita('GET', 'plugins')
   await rita('POST', `plugins/${id}/enable`)
   const query = `?pluginId=${id}`
   t.match(await renew([], query), { recommendations: [], cached: false })

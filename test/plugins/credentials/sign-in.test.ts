@@ -16,6 +16,7 @@ t.test('a user who disconnects during the token request stays disconnected', asy
   await host.edit(id, { credentials: CLIENT })
   const { id: userId, token } = await signUp({ username: 'rita' })
   const rita = as(token)
+  await rita('GET', 'plugins')
   await rita('POST', `plugins/${id}/enable`)
   const begin = async () => {
     const { redirectUrl, browserKey } = await services.userPlugins.beginSignIn(userId, id, 'https://books.example.org/back')
@@ -28,6 +29,7 @@ t.test('a user who disconnects during the token request stays disconnected', asy
   await t.rejects(finish(await begin()), { name: 'SignInError', message: /Nothing was connected/ })
   t.same(await host.credentials.reveal({ pluginId: id, userId }), {}, 'all data of the user stays deleted')
 
+  await rita('GET', 'plugins')
   await rita('POST', `plugins/${id}/enable`)
   meanwhile = async () => {}
   t.match(await finish(await begin()), { name: 'Taste' })

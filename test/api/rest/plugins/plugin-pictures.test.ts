@@ -195,6 +195,7 @@ t.test('the address of a picture is of no use once the plugin has lost its right
     { status: 404, json: { message: /The user has no plugin org\.example\.naming/ } },
     'a recommendation of a plugin that the user does not use',
   )
+  await services.userPlugins.list(maintainer.id)
   await services.userPlugins.enable(maintainer.id, id)
   t.match(await get(own), { status: 200 })
   const { agreedSha256 } = await database('user_plugins').where({ plugin_id: id }).first('agreed_sha256 AS agreedSha256')

@@ -73,6 +73,7 @@ t.test('a reader sees it too, and nothing that is shown of a call holds what was
   const path = `/api/v1/admin/plugins/${id}`
   const move = (to: string) => request('PATCH', path, { token: adminToken, body: { config: { baseUrl: to } } })
   await move('https://first.example.net')
+  await rita('GET', 'plugins')
   t.match((await rita<Shown>('POST', `plugins/${id}/enable`)).json, { connected: false, credentialsHost: 'https://first.example.net' })
   const give = (credentialsHost?: string) =>
     rita<Shown>('POST', `plugins/${id}/credentials`, { accessToken: TOKEN, ...(credentialsHost && { credentialsHost }) })

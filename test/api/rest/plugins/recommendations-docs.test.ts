@@ -55,6 +55,7 @@ t.test('every command of the page about recommendations, matching, jobs and expo
   const { plugin, sha256 } = await services.plugins.install((await getBundledPlugin('anilist-recommendations')).bytes, { userId: null })
   await services.plugins.consent(plugin.id, { sha256 })
   await services.plugins.edit(plugin.id, { credentials: { clientId: 'ours', clientSecret: 'kept by us' } })
+  await services.userPlugins.list(reader.id)
   await services.userPlugins.enable(reader.id, plugin.id)
   const [start] = (await type('Connecting an account', { KEY, PLUGIN: plugin.id }, [
     { redirectUrl: /^https:\/\/anilist\.co\// },

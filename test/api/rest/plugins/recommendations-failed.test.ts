@@ -107,6 +107,7 @@ t.test('a test tool recommends only to those who name it', async (t) => {
   const { host, rita, get, settled, pluginId } = await openRecommendationServer(t)
   const { plugin, sha256 } = await host.install((await getBundledPlugin('echo')).bytes, { userId: null })
   await host.consent(plugin.id, { sha256 })
+  await rita('GET', 'plugins')
   t.equal((await rita('POST', `plugins/${plugin.id}/enable`)).status, 200)
   t.match(await settled(), { pluginId, pluginName: 'Taste' }, 'though Echo comes first by name')
   t.match(await get(`?pluginId=${plugin.id}`), { pluginName: 'Echo' })
@@ -130,6 +131,7 @@ t.test('administrators see that a task of a user failed, and nothing that the pl
     },
     dismiss() {} } }`
   const query = `?pluginId=${await install({ id: 'org.example.words', name: 'Words' }, main)}`
+  await rita('GET', 'plugins')
   await rita('POST', `plugins/${query.slice('?pluginId='.length)}/enable`)
   const { json } = await rita<{ taskId: string }>('POST', `recommendations/refresh${query}`)
   const audience = openEventAudience(database)

@@ -199,6 +199,7 @@ t.test('what was dismissed never comes back', async (t) => {
            await ctx.storage.set('told', [externalId])
          } } }`,
     )
+    await rita('GET', 'plugins')
     await rita('POST', `plugins/${broken}/enable`)
     const query = `?pluginId=${broken}`
     t.match(await rita('POST', `recommendations/9/dismiss${query}`, {}), { status: 404 }, 'no list was made yet')
@@ -247,6 +248,7 @@ t.test('who may not see a series any more sees no trace of it', async (t) => {
   const similar = (await bundledPlugins()).find(({ id }) => id === 'similar-in-library')
   const { plugin, sha256 } = await host.install(similar?.bytes as Buffer, { userId: null })
   await host.consent(plugin.id, { sha256 })
+  await rita('GET', 'plugins')
   await rita('POST', `plugins/${plugin.id}/enable`)
   const library_id = await addLibrary(database)
   const [genre] = await database('genres').insert({ name: 'Noir', name_key: 'noir' }, 'id')

@@ -79,6 +79,43 @@ t.test('users see what a plugin asks of them before they enable it, and what dif
   t.equal((await ann('POST', `plugins/${id}/enable`, { sha256: paused.consent.sha256 })).status, 409, 'once is enough')
 })
 
+t.test('without a hash a user agrees to what was shown, and to nothing that was not', async (t) => {
+  const { ann, id, update, signUp, as } = await openWithReaders(t)
+  const enable = (ask = ann) => ask('POST', `plugins/${id}/enable`)
+  t.match(await enable(), { status: 409, json: { message: /You have not been shown what "Taste" asks for\. GET/ } })
+  await ann('GET', 'plugins')
+  await update(packageOf('1.1.0', { permissions: { ...PERMISSIONS, library: ['series.titles', 'ratings'] } }))
+  t.match(await enable(), { status: 409, json: { message: /something else than you have agreed to or were shown/ } })
+  const bob = as((await signUp({ username: 'bob' })).token)
+  await bob('GET', 'plugins')
+  t.equal((await enable()).status, 409, 'what another user was shown')
+  await ann('GET', 'plugins')
+  await update(packageOf('1.1.1', { permissions: { ...PERMISSIONS, library: ['series.titles', 'ratings'] }, summary: 'Other words' }))
+  t.match(await enable(), { status: 200 }, 'the same is asked for')
+  t.match(await enable(bob), { status: 200 })
+  await update(packageOf('1.2.0', { permissions: { ...PERMISSIONS, library: ['ratings', 'reading.progress'] } }))
+  t.equal((await enable()).status, 409)
+})
+
+t.test('however many plugins there are, the list takes the same statements', async (t) => {
+  const { ann, database, update } = await openWithReaders(t)
+  const statements: string[] = []
+  database.on('query', ({ sql }: { sql: string }) => statements.push(sql))
+  const count = async () => {
+    await ann('GET', 'plugins')
+    statements.length = 0
+    const { json } = await ann<List>('GET', 'plugins')
+    return { statements: statements.length, plugins: json.enabled.length + json.available.length }
+  }
+  const one = await count()
+  for (const name of ['b', 'c', 'd']) {
+    const id = await update(packageOf('1.0.0', { id: `org.example.${name}` }))
+    if (name === 'b') await ann('GET', 'plugins')
+    if (name === 'b') t.equal((await ann('POST', `plugins/${id}/enable`)).status, 200)
+  }
+  t.match(await count(), { statements: one.statements, plugins: one.plugins + 3 })
+})
+
 /** What each user must agree to again: everything that reaches a user, whoever changes it. */
 const CHANGES: Record<string, object> = {
   'another host': { permissions: { ...PERMISSIONS, network: [...PERMISSIONS.network, { host: 'more.example.org', reason: 'More' }] } },
@@ -103,6 +140,7 @@ t.test('nothing runs for a user who has not agreed to the present record', async
   }
   const call = () => host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
   await t.rejects(call(), { code: 'not_found' }, 'a user who has not enabled it')
+  await ann('GET', 'plugins')
   await ann('POST', `plugins/${id}/enable`)
   await call()
   let minor = 1
@@ -132,6 +170,7 @@ t.test('nothing runs for a user who has not agreed to the present record', async
 t.test('a sign-in that has begun does not end at another address', async (t) => {
   const { ann, host, id, update, userId, way, services } = await openWithReaders(t)
   await host.edit(id, { credentials: { clientId: 'client' } })
+  await ann('GET', 'plugins')
   await ann('POST', `plugins/${id}/enable`)
   const { redirectUrl, browserKey } = await services.userPlugins.beginSignIn(userId, id, 'https://books.example.org/back')
   await update(packageOf('1.1.0', { auth: { ...OAUTH, oauth2: { ...OAUTH.oauth2, tokenUrl: 'https://collector.example.net/token' } } }))
@@ -173,6 +212,7 @@ t.test('data of a user who has disabled a plugin is migrated only when the user 
     if (updated.waitsFor.length > 0) await host.consent(id, updated)
     t.equal((await host.get(id)).version, `1.${dataVersion}.0`)
   }
+  await ann('GET', 'plugins')
   await ann('POST', `plugins/${id}/enable`)
   t.equal(await titleFor(), 'first')
   await update(2)
@@ -219,6 +259,7 @@ t.test('a password is stored encrypted, never returned, and received only where 
     { userId: null },
   )
   const { id } = await host.consent(plugin.id, { sha256 })
+  await ann('GET', 'plugins')
   const { json: enabled } = await ann<Own>('POST', `plugins/${id}/enable`)
   t.ok(enabled.consent.lines.includes('  asks each user for handed (string), and receives the password'))
   t.match(
@@ -260,6 +301,7 @@ t.test('administrators see no words of a plugin about other users', async (t) =>
     dismiss() {} } }`
   const { plugin, sha256 } = await host.install(pluginOf(main, { ...RECOMMENDER_MANIFEST, id: 'org.example.words' }), { userId: null })
   const { id } = await host.consent(plugin.id, { sha256 })
+  await ann('GET', 'plugins')
   await ann('POST', `plugins/${id}/enable`)
   const call = (limit: number) => host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit } })
   const { callId } = await call(1)
@@ -284,6 +326,7 @@ t.test(
       return plugin.id
     }
     const id = await update('1.0.0', { repository: here })
+    await ann('GET', 'plugins')
     const { json } = await ann<Own>('POST', `plugins/${id}/enable`)
     const { sha256, lines } = json.consent
     t.ok(lines.includes('  comes from a repository'), lines.join('\n'))
@@ -306,6 +349,7 @@ t.test('a user who agrees while an update lands has agreed to what was shown, or
   const { ann, host, id, update, userId } = await openWithReaders(t)
   const own = async () => (await ann<Own>('GET', `plugins/${id}`)).json
   const outcomes = new Set<number>()
+  await ann('GET', 'plugins')
   await ann('POST', `plugins/${id}/enable`)
   for (let round = 1; round <= 6; round++) {
     const reasonOf = (part: number) => ({

@@ -44,6 +44,7 @@ async function openOauth(t: Parameters<typeof openUserPluginServer>[0], change: 
   const id = await server.install({ auth: { ...OAUTH, oauth2: { ...OAUTH.oauth2, ...change } } })
   const { id: userId, token } = await server.signUp({ username: 'rita' })
   const rita = server.as(token)
+  await rita('GET', 'plugins')
   await rita('POST', `plugins/${id}/enable`)
   /** What the reader's browser keeps for the way back. */
   const jar: string[] = []
@@ -171,6 +172,7 @@ t.test('sign-ins that are not what they seem', async (t) => {
     t.equal((await back({ state: mine, code: 'c' })).status, 200, 'and the sign-in is there still for the browser that began it')
     t.match(await host.credentials.reveal({ pluginId: id, userId }), { accessToken: String })
     await world.rita('DELETE', `plugins/${id}`)
+    await world.rita('GET', 'plugins')
     await world.rita('POST', `plugins/${id}/enable`)
     asked.splice(0)
     world.jar.splice(0)

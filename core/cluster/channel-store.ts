@@ -3,10 +3,15 @@ import type { Client } from 'pg'
 
 /** The pause after a lost connection; the database may be restarting. */
 const RECONNECT_MS = 1_000
-/** The interval of probes: a connection that the network has dropped reports nothing by itself. */
-const PROBE_MS = 15_000
+/** How soon a connection that the network has dropped is noticed: it reports nothing by itself. */
+interface Probes {
+  /** The interval. */
+  everyMs: number
+  /** The longest that an answer may take. */
+  deadlineMs: number
+}
 /** An overloaded machine takes seconds for anything, and a false alarm makes every follower reload everything. */
-const PROBE_DEADLINE_MS = 30_000
+const PROBES: Probes = { everyMs: 15_000, deadlineMs: 30_000 }
 
 /** A connection of its own, outside the pool, that receives the notifications of one channel. */
 export interface Channel {
@@ -19,11 +24,13 @@ interface ChannelOptions {
   onPayload: (payload: string) => void
   onReturn: () => void
   onLoss: (error: unknown) => void
+  probes?: Probes
 }
 
 /**
  * @param options.prepare runs on every connection before it listens
  * @param options.onPayload receives the payloads from other processes and this one, in the order of the commits
+ * @param options.onLoss called again when a try to restore the connection has failed
  * @param options.onReturn the connection is restored after a loss, during which notifications were missed
  * @throws when the first connection fails
  */
@@ -34,6 +41,7 @@ export async function openChannel(database: Knex, options: ChannelOptions): Prom
 class ListeningChannel implements Channel {
   readonly #database: Knex
   readonly #options: ChannelOptions
+  readonly #probes: Probes
   #closed = false
   #client: Client | null = null
   #timer: NodeJS.Timeout | undefined
@@ -42,6 +50,7 @@ class ListeningChannel implements Channel {
   constructor(database: Knex, options: ChannelOptions) {
     this.#database = database
     this.#options = options
+    this.#probes = options.probes ?? PROBES
   }
 
   async open(): Promise<this> {
@@ -78,7 +87,7 @@ class ListeningChannel implements Channel {
       await fresh.query(`LISTEN ${this.#options.name}`)
       if (lossError) throw lossError
       listens = true
-      this.#probing = setTimeout(() => this.#probe(fresh, lose), PROBE_MS)
+      this.#probing = setTimeout(() => this.#probe(fresh, lose), this.#probes.everyMs)
     } catch (error) {
       this.#discard(fresh)
       throw error
@@ -90,11 +99,11 @@ class ListeningChannel implements Channel {
     let isAnswered = false
     // If this process was busy for that long, the answer may be waiting in the socket; the event loop reads it before the second of these callbacks.
     const giveUp = () => setImmediate(() => setImmediate(() => isAnswered || lose(new Error('the connection does not answer'))))
-    const late = setTimeout(giveUp, PROBE_DEADLINE_MS)
+    const late = setTimeout(giveUp, this.#probes.deadlineMs)
     try {
       await connected.query('SELECT 1')
       isAnswered = true
-      if (!this.#closed && this.#client === connected) this.#probing = setTimeout(() => this.#probe(connected, lose), PROBE_MS)
+      if (!this.#closed && this.#client === connected) this.#probing = setTimeout(() => this.#probe(connected, lose), this.#probes.everyMs)
     } catch (error) {
       lose(error)
     } finally {

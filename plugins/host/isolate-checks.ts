@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
+import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { type Apart, basisOf, concerns, type LiveIsolate, type LiveIsolates } from '#plugins/host/live-isolates.ts'
@@ -7,6 +9,12 @@ import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { findOwn, getRunnable, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
 import { announceEnd, type Withdrawal, Withdrawals } from '#plugins/host/withdrawal-store.ts'
 import type { CachingEgress } from '#plugins/network/egress.ts'
+
+/**
+ * How long the database may take to say that something may still run while its withdrawals do not arrive: nothing runs that nobody can stop. An answer
+ * takes a millisecond, and seconds on an overloaded machine.
+ */
+const CHECK_MS = 2_000
 
 /** Whose withdrawals concern something that runs. */
 interface WithdrawnFrom {
@@ -33,14 +41,18 @@ export class IsolateChecks {
   readonly #listener: Withdrawals
   /** This server, among those that hear of an end. */
   readonly #id = randomUUID()
-  readonly #work = new Set<{ of: WithdrawnFrom; end: () => Promise<void> }>()
+  readonly #work = new Set<{ of: WithdrawnFrom; end: (deadlineMs?: number) => Promise<void> }>()
   #withdrawals = 0
 
   constructor(options: IsolateChecksOptions, isolates: LiveIsolates) {
     const { database, log } = options
     this.#options = options
     this.#isolates = isolates
-    this.#listener = new Withdrawals({ database, log, onWithdrawal: (withdrawal) => void this.#check(withdrawal) })
+    this.#listener = new Withdrawals({
+      ...{ database, log },
+      onWithdrawal: (withdrawal) => void this.#check(withdrawal),
+      onLoss: () => void this.#check({ pluginId: null, userId: null }, CHECK_MS),
+    })
   }
 
   /** How many have arrived: an isolate that opens after others have is checked. */
@@ -77,14 +89,17 @@ export class IsolateChecks {
   ): Promise<Value> {
     await this.ready()
     const ended = new AbortController()
-    const one = {
-      of,
-      end: () =>
+    const end = async (deadlineMs?: number) => {
+      const isAllowed = await withinTime(
         allow().then(
-          () => {},
+          () => true,
           (error: unknown) => ended.abort(error),
         ),
+        deadlineMs,
+      )
+      if (isAllowed === null) ended.abort(new AppError('unavailable', 'The server does not know whether this may go on. Try again.'))
     }
+    const one = { of, end }
     this.#work.add(one)
     try {
       return await work(await allow(), AbortSignal.any([signal, ended.signal]))
@@ -105,18 +120,19 @@ export class IsolateChecks {
     }
   }
 
-  async #check(withdrawal: Withdrawal): Promise<void> {
+  /** @param deadlineMs what cannot be checked by then is ended; default: however long it takes */
+  async #check(withdrawal: Withdrawal, deadlineMs?: number): Promise<void> {
     const { endedBy } = withdrawal
     if (endedBy === this.#id) return
     this.#withdrawals += 1
     this.#options.egress.forget(withdrawal)
     const isolates = this.#isolates.list(withdrawal).map(async (isolate) => {
-      if (endedBy !== undefined || !(await this.isCurrent(isolate))) this.#isolates.drop(isolate)
+      if (endedBy !== undefined || (await withinTime(this.isCurrent(isolate), deadlineMs)) !== true) this.#isolates.drop(isolate)
     })
     const apart = this.#isolates.listApart(withdrawal).map(async (one) => {
-      if (!(await this.#mayFinish(one))) one.guest.close()
+      if ((await withinTime(this.#mayFinish(one), deadlineMs)) !== true) one.guest.close()
     })
-    const work = [...this.#work].filter(({ of }) => concerns(withdrawal, of)).map(({ end }) => end())
+    const work = [...this.#work].filter(({ of }) => concerns(withdrawal, of)).map(({ end }) => end(deadlineMs))
     await Promise.all([...isolates, ...apart, ...work])
   }
 
@@ -131,3 +147,7 @@ export class IsolateChecks {
     }
   }
 }
+
+/** Null when it takes longer. */
+const withinTime = <Value>(answer: Promise<Value>, ms: number | undefined): Promise<Value | null> =>
+  ms === undefined ? answer : Promise.race([answer, sleep(ms, null, { ref: false })])

@@ -1,10 +1,14 @@
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
+import type { Client } from 'pg'
 import t from 'tap'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { deleteUserPlugin, updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
+import { openTestDatabase } from '#test/support/database.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { agree, openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
+import { pluginOf } from '#test/support/plugins.ts'
 import { until } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
@@ -60,6 +64,88 @@ for (const [title, withdraw] of Object.entries(WITHDRAWALS))
     await sleep(200)
     t.equal(way.asked.length, length, 'and nothing more is sent')
   })
+
+/** Drops what is sent and received on every connection that `isMeant`, as a network does that fails without a word, until it is restored. */
+function openCuts(database: Knex) {
+  const clients: { client: Client; said: string[] }[] = []
+  const acquire = database.client.acquireRawConnection.bind(database.client)
+  database.client.acquireRawConnection = async () => {
+    const client: Client = await acquire()
+    const said: string[] = []
+    const query = client.query.bind(client) as (...given: unknown[]) => unknown
+    client.query = ((...given: unknown[]) => {
+      said.push(typeof given[0] === 'string' ? given[0] : '')
+      return query(...given)
+    }) as Client['query']
+    clients.push({ client, said })
+    return client
+  }
+  return (isMeant: (said: readonly string[]) => boolean) => {
+    const restore = clients
+      .filter(({ said }) => isMeant(said))
+      .map(({ client }) => {
+        const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+        const held: (() => void)[] = []
+        const write = stream.write.bind(stream) as (...given: unknown[]) => boolean
+        stream.write = ((...given: unknown[]) => {
+          held.push(() => write(...given))
+          return true
+        }) as Socket['write']
+        stream.pause()
+        return () => {
+          stream.write = write as Socket['write']
+          for (const send of held) send()
+          stream.resume()
+        }
+      })
+    const restoreAll = () => {
+      for (const one of restore) one()
+    }
+    return { count: restore.length, restore: restoreAll }
+  }
+}
+
+/** Probes each second, two seconds for an answer to one, and as long for the answer of the database to what may still run. */
+const UNHEARD_MS = 5_000 + ENDED_MS
+
+t.test('a server whose connection the network has dropped without a word ends what was withdrawn', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const cut = openCuts(database)
+  const { host, way } = await openHostOn(t, database)
+  const { plugin, sha256 } = await host.install(pluginOf(BUSY, MANIFEST), { userId: null })
+  await host.consent(plugin.id, { sha256 })
+  const ann = { pluginId: plugin.id, userId: (await addCaller(database)).userId }
+  await agree(host, database, ann, { who: 'ann' })
+  const begin = () => {
+    way.asked.length = 0
+    return host.call({ ...ann, method: 'recommendations.refresh', input: { limit: 1 } }).then(
+      () => null,
+      (error: Error) => error,
+    )
+  }
+  const runs = () => until(async () => way.asked.length > 0, 'the first request')
+
+  const ended = begin()
+  await runs()
+  const listener = cut((said) => said.includes('LISTEN carrel_plugin'))
+  t.equal(listener.count, 1)
+  const at = performance.now()
+  await updateUserPlugin(database, ann, { enabled: false })
+  t.match(await ended, { code: 'conflict' })
+  t.ok(performance.now() - at < UNHEARD_MS, 'in time')
+  listener.restore()
+
+  await updateUserPlugin(database, ann, { enabled: true })
+  const cutOff = begin()
+  await runs()
+  const all = cut(() => true)
+  await sleep(UNHEARD_MS)
+  const { length } = way.asked
+  await sleep(500)
+  t.equal(way.asked.length, length, 'a server that knows nothing of its database runs nothing')
+  all.restore()
+  t.ok(await cutOff)
+})
 
 t.test('what one user withdraws ends no call of another', async (t) => {
   const { host, way, run, database } = await openTestHost(t)

@@ -1,7 +1,7 @@
-import { escapedLines, escapedText } from '#core/foundation/stranger-text.ts'
+import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { bundleProject } from './bundle.ts'
-import { type Command, type CommandInput, readCount, ToolProblem } from './command.ts'
+import { type Command, type CommandInput, printMessage, readCount, ToolProblem } from './command.ts'
 import { runConformance } from './conformance.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
@@ -62,7 +62,8 @@ export const test: Command = {
     try {
       const tools = openTestingHost({ folder, built, supervisor, isRecording: isOn('record'), local, credentials, cpuMsMax })
       await runTestFiles(folder, files, tools, show)
-      for (const file of isOn('record') ? await tools.saveRecorded() : []) out.line(`  recorded ${file}`)
+      for (const file of isOn('record') ? await tools.saveRecorded() : [])
+        for (const line of messageLines(`  recorded ${escapedText(file)}`)) out.line(line)
       if (flag('conformance') !== 'false') await runConformance({ built, supervisor, calls }, show)
     } finally {
       supervisor.close()
@@ -86,13 +87,13 @@ const printing = ({ out }: CommandInput, outcomes: Outcome[]) => {
     const { state, name, message, wallMs } = outcome
     if (outcome.group !== group) {
       group = outcome.group
-      out.line(out.paint('bold', escapedText(group)))
+      for (const line of messageLines(escapedText(group))) out.line(out.paint('bold', line))
     }
     const { mark, style } = MARKS[state]
     const aside =
       state === 'skipped' && message !== null ? `  (${escapedText(message)})` : wallMs >= SLOW_MS ? `  (${Math.round(wallMs)} ms)` : ''
-    out.line(`  ${out.paint(style, mark)} ${escapedText(name)}${out.paint('dim', aside)}`)
-    if (state === 'failed') for (const line of escapedLines(message ?? '').split('\n')) out.line(`      ${line}`)
+    const why = state === 'failed' ? (message ?? '').split('\n').map((line) => `      ${line}`) : []
+    printMessage(out, [style, `  ${mark}`], [`${escapedText(name)}${aside}`, ...why].join('\n'))
   }
 }
 

@@ -47,6 +47,16 @@ t.test('nothing that a plugin or its service says stands in the tool as a line o
     t.same(forgedIn(output), [], name)
     t.same(forgedIn((await runTool(folder, ['bench', `throws/${name}.json`])).output), [], name)
   }
+  const tests = FORGERIES.map((word) => {
+    const text = JSON.stringify(word)
+    return `test('is ' + ${text}, () => { throw new Error(${text}) })`
+  })
+  await mkdir(path.join(folder, 'test'), { recursive: true })
+  await writeFile(path.join(folder, 'test/a.test.js'), `import { test } from '@carrel/plugin-sdk/testing'\n${tests.join('\n')}`)
+  const tested = await runTool(folder, ['test'])
+  t.equal(tested.code, 1)
+  t.match(tested.stdout, /✖ [\s\S]*stores/, 'the tests say it')
+  t.same(forgedIn(tested.output), [], 'test')
   await writeFile(path.join(folder, 'src/main.js'), `throw new Error(${JSON.stringify(FORGERIES.join('\n'))})\n${MAIN}`)
   for (const command of ['validate', 'pack']) {
     const { code, output } = await runTool(folder, [command])

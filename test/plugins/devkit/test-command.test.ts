@@ -96,8 +96,8 @@ t.test('failing tests report their place', async (t) => {
   t.equal(code, 1)
   for (const expected of [
     /✖ fails.*\n {6}it is so\n {6}at test\/a\.test\.js:\d+:\d+\n/,
-    /✖ asks for what no fixture answers.*\n {6}unmatched: No fixture matches GET https:\/\/api\.example\.org\/titles\?q=silence/,
-    /✖ does not ask for what is required.*\n {6}GET https:\/\/api\.example\.org\/needed of the fixtures of this test is required/,
+    /✖ asks for what no fixture answers.*\n {6}unmatched: No fixture matches GET\s+https:\/\/api\.example\.org\/titles\?q=silence/,
+    /✖ does not ask for what is required.*\n {6}GET https:\/\/api\.example\.org\/needed of the fixtures of this test is\s+required/,
     /✖ names no fixtures that there are.*\n {6}There is no fixtures\/nowhere\.json/,
     /✔ goes on/,
     /test\/b\.test\.ts\n {2}✖ the file loads\n {6}this file is broken/,

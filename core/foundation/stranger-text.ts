@@ -7,30 +7,44 @@ import { cutText, normalizeText } from '#core/foundation/text.ts'
 
 /**
  * The members of a class in a regular expression: characters that show nothing, or change how others are shown. Controls, formats (direction marks,
- * zero-width ones, tags), halves of characters, private and unassigned ones, separators of lines, spaces of other widths, and what fonts leave blank.
+ * zero-width ones, tags), halves of characters, private and unassigned ones, all separators and spaces, whatever may be ignored, hieroglyphs (of which
+ * some are blank, and others arrange their neighbors), and the three symbols that Unicode defines as blank. The ordinary space is exempt.
  */
-const SHOWS_NOTHING =
-  '\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}\\p{Cn}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\u2800\\ufffc\\u{16fe4}\\u{1d159}'
+const SHOWS_NOTHING = '\\p{C}\\p{Z}\\p{Default_Ignorable_Code_Point}\\p{sc=Egyp}\\u2800\\ufffc\\u{1d159}'
+/** The scripts whose marks can all be seen on any letter. Some of the others have marks that only arrange letters of the same script. */
+const PLAIN_MARKS = 'Zyyy Latn Cyrl Grek Armn Geor Hani Hira Kana Hang Bopo Hebr Arab Syrc Thaa Ethi Thai Laoo'
+  .split(' ')
+  .map((script) => `\\p{sc=${script}}`)
+  .join('')
 /** No spelling of a living language has more; a longer pile covers the lines above and below. */
 const MARKS_MAX = 4
+/** Marks beyond the limit; without a letter, so that they change what stands before the text; of a script that the letter does not belong to, where they can show nothing. */
+const STRAY_MARK = [
+  `(?<=\\p{M}{${MARKS_MAX}})`,
+  '(?<![\\p{L}\\p{M}\\p{N}\\p{P}\\p{S}])',
+  `(?<=(?:^|[${PLAIN_MARKS}${SHOWS_NOTHING}])\\p{M}{0,${MARKS_MAX}})(?![${PLAIN_MARKS}\\p{sc=Zinh}])`,
+].join('|')
+/** What is refused where people decide, and escaped in every output. */
+const HIDDEN = `(?! )[${SHOWS_NOTHING}]|(?=\\p{M})(?:${STRAY_MARK})\\p{M}`
 
 /**
  * The pattern of a text that people read before they agree to something; a text of several lines keeps its line ends and tabs. Lengths are counted
  * in code points here, because `maxLength` counts graphemes, and one grapheme may consist of thousands of code points.
  */
 export const readablePattern = (length: number, { lines = false } = {}): string =>
-  `^(?![\\s\\S]*\\p{M}{${MARKS_MAX + 1}})(?:[^${SHOWS_NOTHING}]${lines ? '|[\\n\\t]' : ''}){0,${length}}$`
+  `^(?![\\s\\S]*${lines ? '(?![\\n\\t])' : ''}(?:${HIDDEN}))[\\s\\S]{0,${length}}$`
 
 /** The same for one line that says something: with a letter or digit, and no spaces that push a part of it away. */
 export const readableLinePattern = (length: number): string =>
   `^(?=[^\\p{L}\\p{N}]*[\\p{L}\\p{N}])(?! |.* $|.*  )${readablePattern(length).slice(1)}`
 
 /** What both patterns refuse, in words. */
-export const UNREADABLE = 'control, direction and invisible characters, special spaces, and letters with more than four marks'
+export const UNREADABLE =
+  'control, direction and invisible characters, special spaces, hieroglyphs, marks that do not belong to the letter before them, and letters with more than four marks'
 
 const PLAIN = /^[ -~]*$/
 /** The sign after a picture only chooses its colored form. */
-const ESCAPED = new RegExp(`[${SHOWS_NOTHING}](?<!\\p{Extended_Pictographic}\\ufe0f)|(?<=\\p{M}{${MARKS_MAX}})\\p{M}`, 'gu')
+const ESCAPED = new RegExp(`(?!\\ufe0f(?<=\\p{Extended_Pictographic}\\ufe0f))(?:${HIDDEN})`, 'gu')
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
 /** By units of UTF-16, as in JSON: a text that is JSON stays JSON, and is whole evidence. */
@@ -138,7 +152,7 @@ const NAME_LENGTH_MAX = 1_000
 /** What a person should know about the letters of a name that could pass for another name. */
 export function remarksOnLetters(name: string): string[] {
   if (PLAIN.test(name)) return []
-  const letters = [...name].filter((character) => /(?![\p{Script=Common}\p{Script=Inherited}])\p{L}/u.test(character))
+  const letters = [...name].filter((character) => /(?![\p{Script=Common}\p{Script=Inherited}])[\p{L}\p{M}]/u.test(character))
   const found = new Set(letters.map((letter) => SCRIPTS.find(([, script]) => script.test(letter))?.[0] ?? 'other'))
   const unusual = [...found].filter((script) => script !== 'Latin' && !EAST_ASIAN.has(script))
   const remarks: string[] = []

@@ -19,7 +19,24 @@ t.test('names contain no control characters, line ends and direction overrides',
 })
 
 t.test('invisible characters alone are not a name', async (t) => {
-  for (const bad of ['\u200b', '\u200d\u2060', '\ufeff', '\u00ad', '\u3164', '\ufe0f', '\u2800', ' \u200b ', '\u00a0']) {
+  for (const bad of [
+    '\u200b',
+    '\u200d\u2060',
+    '\ufeff',
+    '\u00ad',
+    '\u3164',
+    '\ufe0f',
+    '\u2800',
+    ' \u200b ',
+    '\u00a0',
+    '\u{13441}\u{13442}',
+    '\u{10a3f}',
+    '\u{1d159}',
+  ]) {
     t.equal(isNameText(bad), false, codesOf(bad))
+  }
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const one = String.fromCodePoint(code)
+    if (/[\p{Z}\p{M}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u.test(one) && isNameText(one)) t.fail(codesOf(one))
   }
 })

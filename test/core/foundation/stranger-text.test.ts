@@ -50,6 +50,8 @@ const HIDDEN = [
     '\u{f0000}',
     '\u{10fffd}',
   ],
+  // Blank hieroglyphs, and marks that show nothing on letters of other scripts.
+  ...['\u{13441}', '\u{13442}', '\u{10a3f}', '\u{1bc9d}', '\u1039', '\u17d2', '\u1a60'],
 ]
 
 t.test('what shows nothing is escaped in every output, and refused where people decide', async (t) => {
@@ -67,6 +69,37 @@ t.test('what shows nothing is escaped in every output, and refused where people 
     t.ok(line.test(plain), plain)
   }
   t.equal(escapedText('⚠\ufe0f 1\ufe0f'), '⚠\ufe0f 1\\ufe0f', 'only a picture has a colored form')
+})
+
+/** All planes: what cannot be seen, by the properties of Unicode. */
+const UNSEEN = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\p{Script=Egyptian_Hieroglyphs}]/u
+/** A mark that is not for all scripts, and not of the two scripts that the test writes. */
+const FOREIGN_MARK = /(?![\p{Script=Inherited}\p{Script=Common}\p{Script=Latin}\p{Script=Han}])\p{M}/u
+/** Of scripts that have no mark which shows nothing. */
+const SHOWN_MARK = new RegExp(
+  ['Cyrl', 'Grek', 'Armn', 'Geor', 'Hira', 'Kana', 'Hang', 'Bopo', 'Hebr', 'Arab', 'Syrc', 'Thaa', 'Ethi', 'Thai', 'Laoo']
+    .map((script) => `\\p{Script=${script}}`)
+    .join('|'),
+  'u',
+)
+
+t.test('no character of any plane that cannot be seen stands in a name', async (t) => {
+  const line = new RegExp(readableLinePattern(20), 'u')
+  const wrong: string[] = []
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const one = String.fromCodePoint(code)
+    const isMark = /\p{M}/u.test(one)
+    if ((isMark || UNSEEN.test(one)) && line.test(one)) wrong.push(`${code.toString(16)} alone`)
+    const isForeign = FOREIGN_MARK.test(one) && !SHOWN_MARK.test(one)
+    for (const letter of ['a', '漫'])
+      if (
+        (isForeign || (UNSEEN.test(one) && one !== ' ')) &&
+        (line.test(`${letter}${one}${letter}`) || escapedText(`${letter}${one}`).includes(one))
+      )
+        wrong.push(`${code.toString(16)} after ${letter}`)
+    if (isMark && escapedText(one) === one) wrong.push(`${code.toString(16)} at the beginning`)
+  }
+  t.same(wrong.slice(0, 20), [])
 })
 
 t.test('piles of marks, and spaces that push words away, are refused; marks beyond the fourth are escaped', async (t) => {

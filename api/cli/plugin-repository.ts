@@ -45,6 +45,7 @@ async function withRepositories(
       egress,
       log,
       secrets: use === 'look' ? [UNUSED_KEY] : await credentialKeys(opened.settings),
+      enabled: settings.plugins.enabled,
     })
     const repositories = openRepositories({
       database,

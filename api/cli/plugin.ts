@@ -31,6 +31,7 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
       egress: openEgress(undefined, new Set(settings.plugins.allowLocal)),
       log,
       secrets: use === 'look' ? [UNUSED_KEY] : await credentialKeys(settings),
+      enabled: settings.plugins.enabled,
     })
     try {
       return await work(host)

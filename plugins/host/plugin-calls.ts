@@ -17,7 +17,7 @@ import { JsonReader } from '#plugins/host/json-reader.ts'
 import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
 import { pluginFailureCode } from '#plugins/host/plugin-failure.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
-import { cacheScopeOf, findOwn, getRunnable, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
+import { cacheScopeOf, findOwn, getRunnable, refuseInSafeMode, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
 import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
@@ -62,10 +62,10 @@ export interface PluginCalls {
   /**
    * Runs a new version once in its own process, and checks that it is what its manifest says.
    * @param version.sha256 of the package
-   * @throws invalid_value when it is not
+   * @throws invalid_value when it is not, conflict in safe mode
    */
   smokeTest(version: { manifest: Manifest; code: string; sourceMap: string | null; sha256: string }): Promise<void>
-  /** Loads a version beside the running one, and calls its `setup` or another function. @throws GuestError */
+  /** Loads a version beside the running one, and calls its `setup` or another function. @throws GuestError, conflict in safe mode */
   runApart(
     plugin: InstalledPlugin,
     method: 'setup' | 'migrate',
@@ -158,6 +158,7 @@ class Calls implements PluginCalls {
   }
 
   async smokeTest({ manifest, code, sourceMap, sha256 }: Parameters<PluginCalls['smokeTest']>[0]): Promise<void> {
+    refuseInSafeMode(this.#options.enabled)
     const guest = this.#options.supervisor.open(apartFrom(programOf({ id: randomUUID(), manifest }, code), sha256))
     try {
       const problem = undefinedFunctions(manifest, await guest.load())
@@ -176,7 +177,8 @@ class Calls implements PluginCalls {
     method: 'setup' | 'migrate',
     { userId, input }: { userId: string | null; input: unknown },
   ): Promise<{ wallMs: number }> {
-    const { database, supervisor } = this.#options
+    const { database, supervisor, enabled } = this.#options
+    refuseInSafeMode(enabled)
     await this.#checks.ready()
     const code = await getVerifiedCode(database, plugin)
     const guest = supervisor.open(apartFrom(programOf(plugin, code, plugin.granted), plugin.sha256))

@@ -16,6 +16,12 @@ interface Runnable {
   own: UserPlugin | null
 }
 
+/** Comes before anything that runs code of a plugin, also once at its installation. @throws conflict in safe mode */
+export function refuseInSafeMode(enabled: boolean): void {
+  if (!enabled)
+    refuse('conflict', 'Plugins are disabled: the server runs in safe mode (plugins.enabled is false), in which nothing of them runs.')
+}
+
 /** The only place that decides whether a plugin may run. @param options.enabled false in safe mode. @throws AppError: not_found, conflict */
 export async function getRunnable(
   { database, enabled }: { database: Knex; enabled: boolean },
@@ -23,7 +29,7 @@ export async function getRunnable(
   userId: string | null,
 ): Promise<Runnable> {
   const plugin = (await findPlugin<InstalledPlugin>(database, pluginId)) ?? refuse('not_found', `There is no plugin ${pluginId}.`)
-  if (!enabled) refuse('conflict', 'Plugins are disabled: the server runs in safe mode (plugins.enabled is false).')
+  refuseInSafeMode(enabled)
   if (plugin.state !== 'enabled' || plugin.granted === null)
     refuse('conflict', `${quotedText(plugin.manifest.name)} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
   return { plugin, own: await findOwn(database, plugin, userId) }

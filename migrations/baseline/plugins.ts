@@ -45,6 +45,8 @@ export const PLUGINS = `
     source_map text,
     -- Ed25519 keys, base64.
     signed_by text[] NOT NULL DEFAULT '{}',
+    -- The keys that it names for the next version; null if its signature names none.
+    next_signers text[],
     -- The address of the repository that it came from; null for a file.
     repository text,
     -- The order of installation: clocks can be set back.

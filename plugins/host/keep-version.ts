@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { identify } from '#plugins/host/plugin-signature.ts'
-import { addVersion, findPlugin, listVersions, lockPlugin } from '#plugins/host/plugin-store.ts'
+import { addVersion, deleteUnusedVersion, findPlugin, listVersions, lockPlugin } from '#plugins/host/plugin-store.ts'
 import type { PackageOrigin } from '#plugins/packages/identity.ts'
 import type { PluginPackage } from '#plugins/packages/plugin-package.ts'
 import { checkUpgrade } from '#plugins/packages/upgrade.ts'
@@ -18,11 +18,23 @@ export function keepVersion(
   return database.transaction(async (trx) => {
     const known = await lockPlugin(trx, manifest.id)
     const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
-    if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest })
+    const replaced = known && before ? checkUpgrade({ before, versions: await listVersions(trx, before.id), ...read }) : null
     const identified = await identify(trx, read, origin)
+    if (replaced !== null) await deleteUnusedVersion(trx, replaced.id)
     const { signedBy } = identified
     const ids = await addVersion(trx, {
-      ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, sourceMap, readme, signedBy, userId },
+      ...{
+        key: manifest.id,
+        version: manifest.version,
+        sha256,
+        manifest,
+        code,
+        sourceMap,
+        readme,
+        signedBy,
+        nextSigners: read.nextSigners,
+        userId,
+      },
       repository: origin.repository,
       codeSha256: createHash('sha256').update(code).digest('hex'),
     })

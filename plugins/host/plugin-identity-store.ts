@@ -13,6 +13,20 @@ export async function recordIdentity(trx: Knex, { signers, ...identity }: Plugin
     .merge()
 }
 
+/**
+ * Whoever signed a version that begins to run signs the next ones, if nobody had signed the plugin. Before a person has consented to it, its author may go
+ * on without a signature. Call it in the transaction that makes the version run.
+ */
+export async function acceptSigners(
+  trx: Knex,
+  key: string,
+  { version, signedBy, nextSigners }: { version: string; signedBy: readonly string[]; nextSigners: readonly string[] | null },
+): Promise<void> {
+  const identity = await findIdentity(trx, key)
+  if (identity === null || identity.signers.length > 0 || signedBy.length === 0) return
+  await recordIdentity(trx, { ...identity, signers: nextSigners ?? signedBy, named: nextSigners !== null, version })
+}
+
 /** Records the identity unless another one than `stored` is recorded by now. */
 export async function replaceIdentity(database: Knex, stored: PluginIdentity, identity: PluginIdentity): Promise<void> {
   await database.transaction(async (trx) => {

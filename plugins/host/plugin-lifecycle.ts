@@ -25,7 +25,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { keepVersion } from '#plugins/host/keep-version.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
-import { replaceIdentity } from '#plugins/host/plugin-identity-store.ts'
+import { acceptSigners, replaceIdentity } from '#plugins/host/plugin-identity-store.ts'
 import { checkReservedId, type Identified, type PluginSignature } from '#plugins/host/plugin-signature.ts'
 import { dropStorage } from '#plugins/host/plugin-storage-store.ts'
 import {
@@ -347,6 +347,7 @@ class Lifecycle implements PluginLifecycle {
         if (newest?.id !== consent.newestId) refuse('conflict', `Another version of ${before.key} was stored meanwhile. Review it again.`)
         await recordConsent(trx, before.id, { record: version.record, sha256: version.sha256, userId: consent.userId })
       } else await narrowConsent(trx, before.id, version.record)
+      await acceptSigners(trx, before.key, version)
       const names = await listIdNames(trx)
       await updatePlugin(trx, before.id, {
         versionId: version.id,

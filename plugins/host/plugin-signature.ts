@@ -39,11 +39,16 @@ export async function identify(trx: Knex, read: PluginPackage, origin: PackageOr
   const before = await findIdentity(trx, id)
   const { identity, signedBy } = checkIdentity(before, read, origin)
   const others = await listIdentities(trx)
-  await recordIdentity(trx, identity)
+  // Who signs a plugin that nobody has signed is a stranger, until a person consents to that (acceptSigners) or names the key.
+  const after =
+    before !== null && before.signers.length === 0 && origin.trustKey === undefined
+      ? { ...before, repository: identity.repository }
+      : identity
+  await recordIdentity(trx, after)
   return {
     signedBy,
     before,
-    after: identity,
+    after,
     signature: {
       signedBy: signedBy.map(fingerprintOf),
       signedBefore: (before?.signers ?? []).map(fingerprintOf),

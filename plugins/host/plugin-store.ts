@@ -48,6 +48,8 @@ interface NewVersion {
   sourceMap: string | null
   readme: string | null
   signedBy: readonly string[]
+  /** The keys that it names for the next version; null if its signature names none. */
+  nextSigners: readonly string[] | null
   repository: string | null
   userId: string | null
 }
@@ -91,6 +93,7 @@ export async function addVersion(trx: Knex.Transaction, version: NewVersion): Pr
       source_map: version.sourceMap,
       readme: version.readme,
       signed_by: [...version.signedBy],
+      next_signers: version.nextSigners && [...version.nextSigners],
       repository: version.repository,
       installed_by: version.userId,
     },
@@ -117,6 +120,7 @@ export interface VersionRow {
   sha256: string
   manifest: unknown
   signedBy: string[]
+  nextSigners: string[] | null
   repository: string | null
   installedAt: Date
   /** When it stopped running because an earlier version runs again; null when that did not happen. */
@@ -128,7 +132,7 @@ export async function listVersions(database: Knex, pluginId: string): Promise<Ve
   return await database('plugin_versions')
     .where('plugin_id', pluginId)
     .orderBy('position', 'desc')
-    .select('id', 'version', 'sha256', 'manifest', 'signed_by AS signedBy', 'repository')
+    .select('id', 'version', 'sha256', 'manifest', 'signed_by AS signedBy', 'next_signers AS nextSigners', 'repository')
     .select('installed_at AS installedAt', 'rolled_back_at AS rolledBackAt')
 }
 

@@ -127,6 +127,29 @@ t.test('an unsigned plugin is updated only from where it came', async (t) => {
   t.match(await install(version('1.0.2', []), { moveFrom: A }), { version: '1.0.2' })
 })
 
+t.test('what a stranger has signed and nobody has consented to takes an unsigned plugin from nobody', async (t) => {
+  for (const from of [{}, { repository: A }]) {
+    const { host, run, install, conflict } = await open(t)
+    const id = await run(version('1.0.0', []), from)
+    const waiting = await install(version('1.0.1', [STRANGER]), from)
+    t.match(waiting, { plugin: { version: '1.0.0' }, signature: { mayFollow: [printOf(STRANGER)] } })
+    t.match(waiting.waitsFor.join(), /signed with/)
+    t.match(await install(version('1.0.1', []), from), { waitsFor: [], plugin: { version: '1.0.1', signedBy: [] } }, 'with the same number')
+    await t.rejects(host.consent(id, waiting), { code: 'conflict', message: /is not a stored package/ })
+    await install(version('99.0.0', [STRANGER]), from)
+    t.match(await install(version('1.0.2', []), from), { waitsFor: [], plugin: { version: '1.0.2' } })
+    const own = await install(version('1.0.3', [AUTHOR], [NEXT]), from)
+    t.match(await install(version('1.0.4', [STRANGER]), from), { plugin: { version: '1.0.2' } })
+    await t.rejects(host.consent(id, own), { code: 'conflict' }, 'another was stored since')
+    const again = await install(version('1.0.5', [AUTHOR], [NEXT]), from)
+    t.match(await host.consent(id, again), { version: '1.0.5' })
+    await conflict(version('1.0.6', []), /cannot replace a signed one/, from)
+    await conflict(version('1.0.6', [STRANGER]), /Since 1\.0\.5 it must be signed with/, from)
+    await conflict(version('1.0.6', [AUTHOR]), /must be signed with/, from)
+    t.match(await install(version('1.0.6', [NEXT]), from), { version: '1.0.6' })
+  }
+})
+
 t.test('a version that could not take over decides nothing about later ones', async (t) => {
   const { install, run, conflict } = await open(t)
   await run(version('1.0.0', [AUTHOR]), { repository: A })

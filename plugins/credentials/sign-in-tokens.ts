@@ -69,7 +69,8 @@ const DEADLINE_MS = 15_000
  */
 export async function requestTokens({ egress, logs }: { egress: Egress; logs: PluginLogs }, request: TokenRequest): Promise<Tokens> {
   const { id: pluginId, key, version } = request.plugin
-  const about = { pluginId, key, version, method: 'sign-in', userId: request.userId, codeOf }
+  // The one host that it may contact is in the manifest.
+  const about = { pluginId, key, version, method: 'sign-in', userId: request.userId, codeOf, grantOf: (host: string) => host }
   return await recordContacts(logs, about, (onContact) => sendGrant(egress, request, onContact))
 }
 

@@ -10,6 +10,7 @@ import { requestRules } from '#plugins/host/plugin-rules.ts'
 import { deleteStored, listStored, readStored, type StorageOwner, writeStored } from '#plugins/host/plugin-storage-store.ts'
 import type { CallRecord } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
+import { grantOf } from '#plugins/network/rules.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
@@ -69,7 +70,8 @@ export function openHostCalls(options: HostCallsOptions): AnswerHostCalls {
   const answers = answersOf(options)
   return (caller) => async (kind, payload, signal) => {
     const answer = Object.hasOwn(answers, kind) ? answers[kind] : undefined
-    caller.record?.hostCall(kind)
+    // A name of the guest is not one of ours.
+    caller.record?.hostCall(answer === undefined ? 'unknown' : kind)
     if (answer === undefined) return refuse('invalid_argument', `Unknown host function ${kind.slice(0, 60)}.`)
     try {
       return await answer(payload !== null && typeof payload === 'object' ? (payload as Payload) : {}, caller, signal)
@@ -125,24 +127,26 @@ async function fetchFor(
   const { key, version, record } = caller
   const credential = await credentials.bound(signedInAs(caller), caller.auth)
   let contacts = 0
+  const rules = requestRules(caller, egress.local)
+  const note = (host: string, outcome: number | string, bytes: number, cached: boolean) =>
+    record?.fetch(host, outcome, bytes, cached, { grant: grantOf(host, rules) })
   const policy = {
-    ...{ caller: key, credential, cacheScope: caller.cacheScope },
-    rules: requestRules(caller, egress.local),
+    ...{ caller: key, credential, cacheScope: caller.cacheScope, rules },
     userAgent: `Carrel (plugin ${key} ${version})`,
     rates: caller.http?.rateLimit,
     cacheSeconds: caller.http?.cacheTtl?.[caller.method as keyof CacheTtl],
     onContact: (host: string, outcome: number | string, bytes: number) => {
       contacts += 1
-      record?.fetch(host, outcome, bytes, false)
+      note(host, outcome, bytes, false)
     },
   }
   try {
     const { cached, ...response } = await egress.fetch(payload, policy, signal)
-    if (cached === true) record?.fetch(hostOf(response.url), response.status, response.body.length, true)
+    if (cached === true) note(hostOf(response.url), response.status, response.body.length, true)
     return response
   } catch (error) {
     // Refused before anybody was contacted.
-    if (contacts === 0) record?.fetch(hostOf(payload['url']), error instanceof GuestError ? (error.own ?? error.code) : 'server', 0, false)
+    if (contacts === 0) note(hostOf(payload['url']), error instanceof GuestError ? (error.own ?? error.code) : 'server', 0, false)
     throw error
   }
 }

@@ -17,12 +17,14 @@ import { JsonReader } from '#plugins/host/json-reader.ts'
 import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
 import { pluginFailureCode } from '#plugins/host/plugin-failure.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
+import { requestRules } from '#plugins/host/plugin-rules.ts'
 import { cacheScopeOf, findOwn, getRunnable, refuseInSafeMode, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
 import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 import type { CachingEgress } from '#plugins/network/egress.ts'
 import { recordContacts } from '#plugins/network/recorded-contacts.ts'
+import { grantOf } from '#plugins/network/rules.ts'
 import { budgetOf, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
@@ -289,7 +291,9 @@ class Calls implements PluginCalls {
     const { plugin, userId } = setting
     const { id: pluginId, key, version } = plugin
     const codeOf = (error: unknown) => (error instanceof GuestError ? (error.own ?? error.code) : 'server')
-    return recordContacts(this.#options.logs, { pluginId, key, version, method: what.method, userId, codeOf }, (onContact) => {
+    const rules = requestRules(plugin, this.#options.egress.local)
+    const about = { pluginId, key, version, method: what.method, userId, codeOf, grantOf: (host: string) => grantOf(host, rules) }
+    return recordContacts(this.#options.logs, about, (onContact) => {
       const fetch: CallRecord['fetch'] = (host, outcome, bytes, cached) => {
         if (!cached) onContact(host, outcome, bytes)
       }

@@ -16,6 +16,7 @@ import { PICTURE_METHOD } from '#plugins/logs/plugin-logs.ts'
 import { CoverError, type CoverErrorCode, downloadCover } from '#plugins/network/cover-download.ts'
 import type { Downloads, Egress } from '#plugins/network/egress.ts'
 import { recordContacts } from '#plugins/network/recorded-contacts.ts'
+import { grantOf } from '#plugins/network/rules.ts'
 
 /** Longer side of a picture for readers: a cover in a list, sharp on a telephone. */
 const LONGEST_SIDE = 480
@@ -156,7 +157,8 @@ class Pictures implements PluginPictures {
     const { id: pluginId, key, version, manifest } = plugin
     const codeOf = (error: unknown) => (error instanceof CoverError ? error.code : 'server')
     const rules = requestRules(plugin, egress.local)
-    return recordContacts(plugins.logs, { pluginId, key, version, method: PICTURE_METHOD, userId, codeOf }, (onContact) =>
+    const about = { pluginId, key, version, method: PICTURE_METHOD, userId, codeOf, grantOf: (host: string) => grantOf(host, rules) }
+    return recordContacts(plugins.logs, about, (onContact) =>
       downloadCover(egress, { url, caller: key, rules, rates: manifest.http?.rateLimit, onContact, signal }),
     )
   }

@@ -1,3 +1,4 @@
+import { mayRead } from '#core/account/private-words.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Register } from '#core/foundation/register.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
@@ -28,14 +29,23 @@ interface CallEnded extends Counted {
   result?: unknown
 }
 
+interface FetchMore {
+  grant?: string | null
+  waitedMs?: number
+}
+
 /** Records the events of a call. Never throws, whatever its arguments. */
 export interface CallRecord {
   /** Accepts arguments of any type from the guest. */
   log(level: unknown, message: unknown, data?: unknown): void
   /** @param kind a known kind, such as `storage.get` */
   hostCall(kind: string): void
-  /** @param outcome status of the response, or the error code @param waitedMs for the rate limit of the host */
-  fetch(host: string, outcome: number | string, bytes: number, cached: boolean, waitedMs?: number): void
+  /**
+   * @param outcome status of the response, or the error code
+   * @param more.grant the pattern of a granted host that covers this one: what others than its user read of a call; null when none does
+   * @param more.waitedMs for the rate limit of the host
+   */
+  fetch(host: string, outcome: number | string, bytes: number, cached: boolean, more?: FetchMore): void
   /** Counts only the first time; later events belong to no call. */
   end(outcome: CallEnded): void
 }
@@ -51,7 +61,7 @@ export interface RecordedCall extends Counted {
   /** Place in the plugin's sources, such as `src/main.ts:12:9`; null when unknown. */
   source: string | null
   hostCalls: Record<string, number>
-  fetches: { host: string; outcome: string; bytes: number; cached: boolean }[]
+  fetches: { host: string; grant: string | null; outcome: string; bytes: number; cached: boolean }[]
   input: unknown
   result: unknown
   /** Whether a part of `input` is missing or hidden, so that the call cannot be repeated exactly. */
@@ -101,10 +111,11 @@ export interface PluginLogs {
 }
 
 const CALLS_KEPT = 50
-/** In the metrics, for hosts that a plugin named in a call for a user and that nobody contacted: the names are its words. */
-const UNCONTACTED = '(not contacted)'
-/** Whether a request was refused before anybody was contacted, so that its host may be any text. */
-export const isUncontacted = (outcome: string): boolean => outcome === 'permission' || outcome === 'invalid_argument'
+/**
+ * The host of a request in a call for a user, as everybody else may read it. A plugin chooses the name, also below a granted wildcard, and can put into it
+ * what it has read.
+ */
+export const publicHost = ({ grant }: { grant: string | null }): string => grant ?? 'a host that is not granted'
 /** The server's requests for pictures, which a page of a reader needs by the hundred, are counted apart: they must not displace calls. */
 export const PICTURE_METHOD = 'picture'
 /** Characters of an input or a result, as JSON. */
@@ -327,10 +338,10 @@ class RunningCall implements CallRecord {
     if (this.#hostCalls.has(kind) || this.#hostCalls.size < KINDS_MAX) this.#hostCalls.set(kind, (this.#hostCalls.get(kind) ?? 0) + 1)
   }
 
-  fetch(host: string, outcome: number | string, bytes: number, cached: boolean, waitedMs = 0): void {
-    const request = { host: escapedText(host.slice(0, 255)), outcome: String(outcome).slice(0, 40), bytes, cached }
-    const isPrivate = this.#call.userId !== null && isUncontacted(request.outcome)
-    this.#kept.metrics.fetched({ ...request, ...(isPrivate && { host: UNCONTACTED }), waitedMs })
+  fetch(host: string, outcome: number | string, bytes: number, cached: boolean, { grant = null, waitedMs = 0 }: FetchMore = {}): void {
+    const request = { host: escapedText(host.slice(0, 255)), grant, outcome: String(outcome).slice(0, 40), bytes, cached }
+    const shown = mayRead(this.#call.userId, null) ? request.host : publicHost(request)
+    this.#kept.metrics.fetched({ host: shown, outcome: request.outcome, bytes, cached, waitedMs })
     const count = this.#fetches.length
     if (count < FETCHES_KEPT || (count < HOSTS_KEPT && !this.#fetches.some((one) => one.host === request.host))) this.#fetches.push(request)
   }

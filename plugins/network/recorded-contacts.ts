@@ -6,13 +6,14 @@ import type { OnContact } from '#plugins/network/egress.ts'
  * Records work of the server for a plugin, such as fetching a picture that it named, beside the calls of the plugin, so that each host that is
  * contacted for a plugin is on record. Work that contacts nobody leaves no record.
  * @param about.codeOf the failure code of an error
+ * @param about.grantOf the granted pattern of a host, as for a call
  */
 export async function recordContacts<Value>(
   logs: PluginLogs,
-  about: Omit<CallBegun, 'callId'> & { codeOf: (error: unknown) => string },
+  about: Omit<CallBegun, 'callId'> & { codeOf: (error: unknown) => string; grantOf: (host: string) => string | null },
   work: (onContact: OnContact) => Promise<Value>,
 ): Promise<Value> {
-  const { codeOf, ...begun } = about
+  const { codeOf, grantOf, ...begun } = about
   const begunAt = performance.now()
   let record: CallRecord | undefined
   const end = (code: string, error?: unknown) =>
@@ -23,7 +24,7 @@ export async function recordContacts<Value>(
   try {
     const value = await work((host, outcome, bytes) => {
       record ??= logs.begin({ callId: randomUUID(), ...begun })
-      record.fetch(host, outcome, bytes, false)
+      record.fetch(host, outcome, bytes, false, { grant: grantOf(host) })
     })
     end('ok')
     return value

@@ -3,9 +3,14 @@ import { isLocalHost, type LocalServices, NO_LOCAL_SERVICES, placeOf } from '#co
 import { isGrantableAddress } from '#plugins/network/address.ts'
 import type { EgressRule } from '#plugins/network/request.ts'
 import { readOrigin } from '#plugins/packages/origin.ts'
+import { covers } from '#plugins/packages/permissions.ts'
 
 /** Methods for querying a service; nothing in a configuration permits deleting. */
 const CONFIGURED_METHODS = ['GET', 'POST'] as const
+
+/** The host or wildcard of the rule that covers a host; null when none does. */
+export const grantOf = (host: string, rules: readonly EgressRule[]): string | null =>
+  rules.find((rule) => covers(rule.host, host))?.host ?? null
 
 /** Whether a URL has exactly the host and port of an allowed local service. */
 export const isAllowedLocal = (url: URL, local: LocalServices): boolean =>

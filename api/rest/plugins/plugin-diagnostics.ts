@@ -14,7 +14,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { QUARANTINE } from '#plugins/host/plugin-health.ts'
 import { countFailures, listFailures, listPluginStatuses } from '#plugins/host/plugin-store.ts'
 import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/logs/lines.ts'
-import { isUncontacted, type PluginLogs, type RecordedCall } from '#plugins/logs/plugin-logs.ts'
+import { type PluginLogs, publicHost, type RecordedCall } from '#plugins/logs/plugin-logs.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 
 type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins'>
@@ -94,12 +94,16 @@ const CallDetail = Type.Object({ ...call, input: Type.Unknown(), result: Type.Un
 function readable(found: RecordedCall, readerId: string): RecordedCall {
   if (mayRead(found.userId, readerId)) return found
   const message = found.message === null ? null : PRIVATE
-  // The place in its sources and a host that nobody contacted are words of the plugin too.
-  const fetches = found.fetches.map((fetch) => (isUncontacted(fetch.outcome) ? { ...fetch, host: PRIVATE } : fetch))
+  // The place in its sources and the names of hosts are words of the plugin too.
+  const fetches = found.fetches.map((fetch) => ({ ...fetch, host: publicHost(fetch) }))
   return { ...found, input: null, result: null, isInputCut: true, message, source: null, fetches }
 }
 
-const callView = ({ input, result, startedAt, ...rest }: RecordedCall) => ({ ...rest, startedAt: startedAt.toISOString() })
+const callView = ({ input, result, startedAt, fetches, ...rest }: RecordedCall) => ({
+  ...rest,
+  startedAt: startedAt.toISOString(),
+  fetches: fetches.map(({ host, outcome, bytes, cached }) => ({ host, outcome, bytes, cached })),
+})
 
 /** A recorded call. @throws not_found */
 function getCall(logs: PluginLogs, pluginId: string, callId: string, readerId: string): RecordedCall {

@@ -27,23 +27,28 @@ export default { recommendations: {
     const { entries } = await ctx.library.entries()
     const { title, rating } = entries[0]
     const host = 'ann-rated-' + title.toLowerCase() + '-' + rating + '.collector.example'
-    await ctx.fetch('https://' + host + '/').catch(() => {})
+    const own = host.replace('collector', 'wild')
+    for (const url of ['https://' + host + '/', 'http://' + host + '/', 'https://' + host + ':99/', 'https://' + own + '/'])
+      for (const init of [{}, { method: 'DELETE' }, { method: 'POST', body: 'x'.repeat(5_000_000) }, { headers: { host } }])
+        await ctx.fetch(url, init).catch(() => {})
     if (limit === 2) say[rating]()
     return { recommendations: [{ externalId: '1', title: 'x', score: 0.5, reason: 'So', externalUrl: 'https://left-out-' + rating + '.collector.example/' }] }
   },
   dismiss() {} } }`
 
-t.test('hosts that were not contacted and places in the code tell an administrator nothing about another user', async (t) => {
+const PERMISSIONS = {
+  library: ['series.titles', 'ratings'],
+  network: [{ host: '*.wild.example', methods: ['GET', 'POST'], reason: 'Whatever it wants to say' }],
+}
+
+t.test('hosts, of granted wildcards too, and places in the code tell an administrator nothing about another user', async (t) => {
   const written: string[] = []
   const write = (fields: object, message: string) => void written.push(`${JSON.stringify(fields)} ${message}`)
   const server = await openUserPluginServer(t, (_request, response) => sendJson(response, {}))
   const { database, host: _, signUp, adminToken, request } = server
   const { host } = await openHostOn(t, database, undefined, { log: { debug: write, info: write, warn: write, error: write } })
   Object.assign(server.services, { plugins: host })
-  const { plugin, sha256 } = await host.install(
-    pluginOf(SPEAKING, { ...RECOMMENDER_MANIFEST, permissions: { library: ['series.titles', 'ratings'] } }),
-    { userId: null },
-  )
+  const { plugin, sha256 } = await host.install(pluginOf(SPEAKING, { ...RECOMMENDER_MANIFEST, permissions: PERMISSIONS }), { userId: null })
   const { id } = await host.consent(plugin.id, { sha256 })
   const { id: userId } = await signUp({ username: 'ann' })
   const series_id = await addSeries(database, { library_id: await addLibrary(database), title: 'Berserk' })
@@ -52,6 +57,10 @@ t.test('hosts that were not contacted and places in the code tell an administrat
   const call = (limit: number) => host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit } })
   const { callId } = await call(1)
   await call(2).catch(() => {})
+  const { json: seen } = await request<{ fetches: { host: string }[] }>('GET', `/api/v1/admin/plugins/${id}/calls/${callId}`, {
+    token: adminToken,
+  })
+  t.same(new Set(seen.fetches.map(({ host }) => host)), new Set(['*.wild.example', 'a host that is not granted']))
   for (const path of [
     `admin/plugins/${id}/logs`,
     `admin/plugins/${id}/calls`,

@@ -18,8 +18,8 @@ t.test('a call from start to end', async (t) => {
   record.log('warn', 'Slow\u001b[1m today', { token: 'abc', page: 2 })
   record.hostCall('fetch')
   record.hostCall('fetch')
-  record.fetch('api.example.org', 429, 0, false, 120)
-  record.fetch('api.example.org', 200, 900, true)
+  record.fetch('api.example.org', 429, 0, false, { grant: 'api.example.org', waitedMs: 120 })
+  record.fetch('api.example.org', 200, 900, true, { grant: 'api.example.org' })
   t.match(logs.metrics('one'), [{ running: 1, calls: 0 }])
   t.same(logs.calls('one'), [], 'a running call is not listed')
   clock += 5

@@ -128,7 +128,7 @@ t.test('conformance checks find what a server would refuse', async (t) => {
   t.equal(good.code, 0, good.stdout)
   t.match(good.stdout, /handles a rate limit \(429\)/)
   t.match(good.stdout, /You have no tests yet/)
-  t.match(good.stdout, /– returns the same answer twice {2}\(save a call of it with fixtures, in calls\/\)/)
+  t.match(good.stdout, /– returns the same answer twice {2}\(save a call of it with fixtures, in\s+calls\/\)/)
 
   const careless = await openPluginFolder(t, {
     files: {

@@ -131,7 +131,10 @@ async function fetchFor(
   const note = (host: string, outcome: number | string, bytes: number, cached: boolean) =>
     record?.fetch(host, outcome, bytes, cached, { grant: grantOf(host, rules) })
   const policy = {
-    ...{ caller: key, credential, cacheScope: caller.cacheScope, rules },
+    caller: key,
+    credential,
+    cacheScope: caller.cacheScope,
+    rules,
     userAgent: `Carrel (plugin ${key} ${version})`,
     rates: caller.http?.rateLimit,
     cacheSeconds: caller.http?.cacheTtl?.[caller.method as keyof CacheTtl],

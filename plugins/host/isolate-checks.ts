@@ -49,7 +49,8 @@ export class IsolateChecks {
     this.#options = options
     this.#isolates = isolates
     this.#listener = new Withdrawals({
-      ...{ database, log },
+      database,
+      log,
       onWithdrawal: (withdrawal) => void this.#check(withdrawal),
       onLoss: () => void this.#check({ pluginId: null, userId: null }, CHECK_MS),
     })

@@ -233,7 +233,10 @@ class PluginsOfUsers implements UserPlugins {
   #show(own: UserPlugin, plugin: InstalledPlugin, stored: StoredCredentials): OwnPlugin {
     return {
       ...offer(plugin, stored),
-      ...{ own, authStatus: this.#authStatusOf(plugin, own.userId, stored), secretsSet: stored.settings(own), pause: pauseOf(plugin, own) },
+      own,
+      authStatus: this.#authStatusOf(plugin, own.userId, stored),
+      secretsSet: stored.settings(own),
+      pause: pauseOf(plugin, own),
     }
   }
 

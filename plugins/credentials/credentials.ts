@@ -15,8 +15,8 @@ import {
   fieldOfSetting,
   listCredentials,
   listOutdated,
+  listSealed,
   listSecretSettings,
-  listStored,
   replaceCredentials,
   replaceSecretSettings,
   resealCredential,
@@ -153,7 +153,7 @@ class SealedCredentials implements Credentials {
   }
 
   async stored(of: { userId: string | null; pluginId: string | null }): Promise<StoredCredentials> {
-    const rows = await listStored(this.#database, of)
+    const rows = await listSealed(this.#database, of)
     const ofOwner = ({ pluginId, userId }: CredentialOwner) => rows.filter((row) => row.pluginId === pluginId && row.userId === userId)
     const credentialsOf = (owner: CredentialOwner) => ofOwner(owner).filter(({ field }) => settingOfField(field) === null)
     return {

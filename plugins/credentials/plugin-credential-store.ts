@@ -28,7 +28,7 @@ export async function listCredentials(database: Knex, owner: CredentialOwner): P
 }
 
 /** Those of the server and of one user, secret settings too. @param pluginId one plugin; null for all */
-export async function listStored(
+export async function listSealed(
   database: Knex,
   { userId, pluginId }: { userId: string | null; pluginId: string | null },
 ): Promise<(SealedCredential & CredentialOwner)[]> {

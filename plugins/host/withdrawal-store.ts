@@ -12,6 +12,8 @@ const CHANNEL = 'carrel_plugin'
  * so the probes are more frequent than those of other channels; one takes a tenth of a millisecond.
  */
 const PROBES = { everyMs: 1_000, deadlineMs: 2_000 }
+/** How often what runs is checked while nothing arrives: a try to connect again may take ten seconds. */
+const LOST_MS = 2_000
 /** How long a call waits for the connection to return; the first try comes after a second. */
 const RETURN_MS = 10_000
 
@@ -27,7 +29,7 @@ interface WithdrawalsOptions {
   database: Knex
   log: Log
   onWithdrawal: (withdrawal: Withdrawal) => void
-  /** Withdrawals may be missed from now on. Called again and again until they arrive by themselves; then `onWithdrawal` is, for all. */
+  /** Withdrawals may be missed from now on. Called again every two seconds until they arrive; then `onWithdrawal` is, for all. */
   onLoss: () => void
 }
 
@@ -38,6 +40,7 @@ export class Withdrawals {
   #isClosed = false
   /** Resolves when it listens again; null while it does. */
   #return: PromiseWithResolvers<void> | null = null
+  #checking: NodeJS.Timeout | undefined
 
   constructor(options: WithdrawalsOptions) {
     this.#options = options
@@ -65,7 +68,7 @@ export class Withdrawals {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#return?.resolve()
+    this.#found()
     const channel = await this.#channel?.catch(() => null)
     await channel?.close()
   }
@@ -78,16 +81,24 @@ export class Withdrawals {
       probes: PROBES,
       // Some were missed meanwhile.
       onReturn: () => {
-        this.#return?.resolve()
-        this.#return = null
+        this.#found()
         onWithdrawal({ pluginId: null, userId: null })
       },
       onLoss: (error) => {
-        this.#return ??= Promise.withResolvers()
         log.warn({ err: error }, 'The connection that says which plugin calls must end was lost; it will be reopened')
+        if (this.#isClosed || this.#return !== null) return
+        this.#return = Promise.withResolvers()
+        this.#checking = setInterval(onLoss, LOST_MS)
         onLoss()
       },
     })
+  }
+
+  /** Withdrawals arrive again, or nobody waits for them any more. */
+  #found(): void {
+    clearInterval(this.#checking)
+    this.#return?.resolve()
+    this.#return = null
   }
 }
 

@@ -45,17 +45,6 @@ export interface LoginProof {
   device?: { token: string | null; store(token: string): void }
 }
 
-export interface SignIn {
-  /** @throws unauthorized, rate_limit_exceeded, unavailable */
-  login(proof: LoginProof): Promise<SignedIn>
-  /** Starts a session without a password, for a new account. @throws unauthorized when it was deleted in the meantime */
-  begin(user: User): Promise<SignedIn>
-  /** Exchanges a refresh token; the old one is then invalid. @throws unauthorized */
-  refresh(refreshToken: string): Promise<SignedIn>
-  /** Ends the session of the caller, with all its tokens. An API key has none. */
-  logout(caller: Caller): Promise<void>
-}
-
 interface SignInOptions {
   database: Knex
   passwords: Passwords
@@ -68,16 +57,13 @@ interface SignInOptions {
   log: Log
 }
 
-export function openSignIn(options: SignInOptions): SignIn {
-  return new SessionSignIn(options)
-}
-
 interface OpenedSession {
   sessionId: string
   refreshToken: string
 }
 
-class SessionSignIn implements SignIn {
+/** Starts and ends sessions. */
+export class SignIn {
   readonly #options: SignInOptions
 
   constructor(options: SignInOptions) {
@@ -106,10 +92,12 @@ class SessionSignIn implements SignIn {
     return this.#answer(user, session.sessionId, session.refreshToken)
   }
 
+  /** Starts a session without a password, for a new account. @throws unauthorized when it was deleted in the meantime */
   async begin(user: User): Promise<SignedIn> {
     return this.#complete(user, (await this.#openSession(user, null)) ?? refuse('unauthorized', WRONG_LOGIN))
   }
 
+  /** @throws unauthorized, rate_limit_exceeded, unavailable */
   async login({ username, password, address, device }: LoginProof): Promise<SignedIn> {
     const { found, account } = await findLogin(this.#options.database, username)
     const client = { address, device: device?.token ?? null }
@@ -135,6 +123,7 @@ class SessionSignIn implements SignIn {
     return this.#complete(found.user, session)
   }
 
+  /** Exchanges a refresh token; the old one is then invalid. @throws unauthorized */
   async refresh(refreshToken: string): Promise<SignedIn> {
     const next = this.#makeRefreshToken()
     const rotation = await rotateRefreshToken(this.#options.database, {
@@ -153,6 +142,7 @@ class SessionSignIn implements SignIn {
     refuse('unauthorized', INVALID_TOKEN)
   }
 
+  /** Ends the session of the caller, with all its tokens. An API key has none. */
   async logout({ sessionId, userId }: Caller): Promise<void> {
     if (sessionId === undefined) return
     await revokeSession(this.#options.database, sessionId)

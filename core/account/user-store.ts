@@ -1,6 +1,8 @@
 import type { Knex } from 'knex'
 import type { Permission, Role } from '#core/account/permission.ts'
 import type { SharingGrant, User } from '#core/account/user.ts'
+import { countRows } from '#core/database/select.ts'
+import { isUniqueViolation } from '#core/database/unique-violation.ts'
 import { announceAccess } from '#core/events/event-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { boundMarks, cutText } from '#core/foundation/text.ts'
@@ -8,7 +10,6 @@ import { boundMarks, cutText } from '#core/foundation/text.ts'
 const COLUMNS = ['id', 'username', 'email', 'role', 'permissions', 'is_active', 'last_login_at', 'created_at', 'updated_at'] as const
 /** One more than the length of the longest address, so that a truncated name matches no user. */
 const LOGIN_LENGTH_MAX = 255
-const UNIQUE_VIOLATION = '23505'
 
 interface UserRow {
   id: string
@@ -114,9 +115,9 @@ export async function listUsers(
       if (filter.sharingTagMode !== undefined) grants.where('g.access_mode', filter.sharingTagMode)
     })
   })
-  const [{ count } = { count: 0 }] = await wanted.clone().count('* AS count')
+  const total = await countRows(wanted.clone())
   const rows: UserRow[] = await wanted.select(COLUMNS).orderByRaw('lower(username), id').offset(offset).limit(limit)
-  return { total: Number(count), users: rows.map(readUser) }
+  return { total, users: rows.map(readUser) }
 }
 
 /** Whether there may be series that the user does not see: with any grant, and for an account that is not there or not active any more. */
@@ -246,9 +247,8 @@ function toRow(fields: Partial<UserFields>): Partial<UserRow> & { password_hash?
 }
 
 function refuseTaken(error: unknown): never {
-  if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION && 'constraint' in error) {
-    if (error.constraint === 'users_username') throw new AppError('conflict', 'This user name is taken.', { cause: error })
-    if (error.constraint === 'users_email') throw new AppError('conflict', 'This e-mail address belongs to another user.', { cause: error })
-  }
+  if (isUniqueViolation(error, 'users_username')) throw new AppError('conflict', 'This user name is taken.', { cause: error })
+  if (isUniqueViolation(error, 'users_email'))
+    throw new AppError('conflict', 'This e-mail address belongs to another user.', { cause: error })
   throw error
 }

@@ -73,10 +73,10 @@ export type BookPage = Static<typeof BookPage>
 export const AdjacentBooks = Noun('AdjacentBooks')({ prev: Nullable(Book), next: Nullable(Book) })
 export type AdjacentBooks = Static<typeof AdjacentBooks>
 
-export const BookErrorType = Type.Enum([...BOOK_ERROR_TYPES], { type: 'string', title: 'BookErrorType' })
+export const BookErrorTypeName = Type.Enum([...BOOK_ERROR_TYPES], { type: 'string', title: 'BookErrorType' })
 
 export const BookError = Noun('BookError')({
-  errorType: BookErrorType,
+  errorType: BookErrorTypeName,
   message: Type.String(),
   details: Type.Optional(Type.Unknown()),
   occurredAt: Timestamp,
@@ -88,7 +88,7 @@ export const BooksWithErrors = Noun('BooksWithErrors')({
   errorCounts: Type.Record(Type.String(), Count),
   groups: Type.Array(
     Type.Object({
-      errorType: BookErrorType,
+      errorType: BookErrorTypeName,
       label: Type.String(),
       count: Count,
       books: Type.Array(Type.Object({ book: Book, errors: Type.Array(BookError) })),

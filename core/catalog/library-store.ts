@@ -1,10 +1,10 @@
 import type { Knex } from 'knex'
+import { isUniqueViolation } from '#core/database/unique-violation.ts'
 import { announce, announcePurged } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 /** Rows per step through a library. */
 const STEP = 2_000
-const UNIQUE_VIOLATION = '23505'
 /** Any constant of our own: libraries are created and moved one at a time, so that two can never be inside each other. */
 const LIBRARY_LOCK = 7_201_884_316
 
@@ -74,7 +74,7 @@ export async function insertLibrary(trx: Knex.Transaction, row: LibraryChange & 
     await announce(trx, [{ event: { type: 'library_updated', libraryId: inserted.id } }])
     return inserted.id
   } catch (error) {
-    if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error
+    if (!isUniqueViolation(error)) throw error
     refuse('conflict', `There is a library at "${row.path}" already.`)
   }
 }

@@ -92,7 +92,7 @@ const memberOf = (field: Field): TSchema => {
   return isList(field) ? ({ ...field.schema, description: field.about } as TSchema) : Nullable(field.schema, { description: field.about })
 }
 const membersOf = <One extends Field>(fields: readonly One[]) =>
-  Object.fromEntries(fields.map((field) => [field.name, memberOf(field)])) as unknown as MembersOf<One>
+  Object.fromEntries(fields.map((field) => [field.name, memberOf(field)])) as MembersOf<One>
 const lockMembers = (locks: readonly { name: string; member: string }[]) =>
   Object.fromEntries(
     locks.map(({ name, member }) => [member, Type.Boolean({ description: `Whether ${name} is locked: only people can change it.` })]),

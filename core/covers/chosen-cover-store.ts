@@ -2,7 +2,8 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { COVER_OWNERS, COVERS_PER_OWNER_MAX, type CoverGiver, type CoverOwner, type RecordOwner } from '#core/covers/cover.ts'
-import { announceCover as announceCoverChange } from '#core/events/event-store.ts'
+import { countRows } from '#core/database/select.ts'
+import { announceCoverChange } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { readLocks, touchRecords } from '#core/metadata/metadata-record-store.ts'
 
@@ -73,8 +74,8 @@ export async function addCover(
   return await database.transaction(async (trx) => {
     await lockOwner(trx, owner)
     if (cover.given_by !== 'user' && isRecord(owner)) await checkMachineMayChoose(trx, owner)
-    const { count } = (await coversOf(trx, owner).count({ count: '*' }).first()) as unknown as { count: string }
-    if (Number(count) >= COVERS_PER_OWNER_MAX) {
+    const count = await countRows(coversOf(trx, owner))
+    if (count >= COVERS_PER_OWNER_MAX) {
       refuse('conflict', `This ${nounOf(owner)} has ${count} covers, the maximum; delete one first.`)
     }
     await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false })

@@ -4,8 +4,6 @@ import Type from 'typebox'
 import { AUTHORS_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
 import { AnyNumber, FreeObject, NameText } from '#core/foundation/schema.ts'
 
-export { AUTHORS_MAX, CUSTOM_BYTES_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
-
 /** Sources of a value, strongest first. A weaker source never overwrites a stronger one. */
 export const SOURCES = ['user', 'plugin', 'embedded', 'file_name'] as const
 export type Source = (typeof SOURCES)[number]

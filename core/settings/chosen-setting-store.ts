@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
-import { type FreshCache, openFreshCache } from '#core/database/fresh-cache.ts'
+import { FreshCache } from '#core/database/fresh-cache.ts'
+import { perDatabase } from '#core/database/per-database.ts'
 import {
   CHOSEN_SETTINGS,
   type ChosenSetting,
@@ -38,17 +39,14 @@ export async function readSetting(database: Knex, key: string): Promise<string> 
 const FRESH_MS = 5_000
 /** All settings together, which are few and short. */
 const SETTINGS_BYTES_MAX = 1024 * 1024
-const known = new WeakMap<Knex, FreshCache<Map<string, string>>>()
+const cacheOf = perDatabase((database) => {
+  const load = async () => new Map((await database('chosen_settings').select('key', 'value')).map((row) => [row.key, row.value]))
+  return new FreshCache<Map<string, string>>({ bytesMax: SETTINGS_BYTES_MAX, freshMs: FRESH_MS, load })
+})
 
 /** The value of one setting, for code that runs with every request: cached for a few seconds at most. */
 export async function readFreshSetting(database: Knex, key: string): Promise<string> {
-  let cache = known.get(database)
-  if (!cache) {
-    const load = async () => new Map((await database('chosen_settings').select('key', 'value')).map((row) => [row.key, row.value]))
-    cache = openFreshCache({ bytesMax: SETTINGS_BYTES_MAX, freshMs: FRESH_MS, load })
-    known.set(database, cache)
-  }
-  return (await cache.get('all'))?.get(key) ?? getChosenSetting(key).fallback
+  return (await cacheOf(database).get('all'))?.get(key) ?? getChosenSetting(key).fallback
 }
 
 /** Whether a switch is on. */
@@ -96,7 +94,7 @@ export async function changeSettings(
     }
     return keys.map((key) => recordOf(getChosenSetting(key), changed.get(key) as Row))
   })
-  return await changed.finally(() => known.get(database)?.clear())
+  return await changed.finally(() => cacheOf(database).clear())
 }
 
 /** The latest changes of a setting, newest first. */

@@ -1,6 +1,6 @@
 import net from 'node:net'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
-import { LOCAL_PLACE_ABOUT, readLocalPlace } from '#core/settings/local-places.ts'
+import { LOCAL_ADDRESS_ABOUT, readLocalAddress } from '#core/settings/local-services.ts'
 import { absolutePath, type Setting, type SettingKind } from '#core/settings/setting-table.ts'
 
 export type Value = string | number | boolean | readonly string[]
@@ -27,7 +27,7 @@ export function splitList(setting: Setting, text: string): string | string[] {
 const LISTS = {
   folders: { what: 'paths of folders', isGood: () => true },
   addresses: { what: 'IP addresses or CIDR ranges like 10.0.0.0/8', isGood: isAddress },
-  places: { what: LOCAL_PLACE_ABOUT, isGood: (text: string) => readLocalPlace(text) !== null },
+  services: { what: LOCAL_ADDRESS_ABOUT, isGood: (text: string) => readLocalAddress(text) !== null },
   origins: { what: 'origins like https://reader.example.org (no path, no / at the end), or *', isGood: isOrigin },
 }
 
@@ -53,14 +53,17 @@ export function parseValue(setting: Setting, given: Given): { value: Value } | {
     case 'folders':
     case 'addresses':
     case 'origins':
-    case 'places': {
+    case 'services': {
       const list: unknown[] = Array.isArray(value) ? value : [value]
       const { isGood, what } = LISTS[kind.type]
       const bad = list.find((each) => typeof each !== 'string' || each === '' || !isGood(each))
       if (bad !== undefined) return { problem: `must be ${what}, not ${JSON.stringify(bad)}.` }
       const texts = list as string[]
-      const read = { folders: (each: string) => absolutePath(each, given.from), places: (each: string) => readLocalPlace(each) as string }
-      const each = kind.type === 'folders' || kind.type === 'places' ? read[kind.type] : (one: string) => one
+      const read = {
+        folders: (each: string) => absolutePath(each, given.from),
+        services: (each: string) => readLocalAddress(each) as string,
+      }
+      const each = kind.type === 'folders' || kind.type === 'services' ? read[kind.type] : (one: string) => one
       return { value: [...new Set(texts.map(each))] }
     }
     case 'integer': {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { isAdministrator } from '#core/account/caller.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
-import { PERMISSIONS, type Permission } from '#core/account/permission.ts'
+import { type Permission, permissionKey } from '#core/account/permission.ts'
 import { wordsFor } from '#core/account/private-words.ts'
 import { visibleToUser } from '#core/account/visibility.ts'
 import { select } from '#core/database/select.ts'
@@ -64,7 +64,7 @@ const PAIRS_MAX = 50_000
 
 /** Decides who receives which events, by current permissions: a few statements for any number of followers, because users with the same grants see the same. */
 export const eventAudience = (database: Knex): Audience => ({
-  classOf: ({ permissions }) => String(PERMISSIONS.reduce((bits, one, at) => bits | (Number(permissions.has(one)) << at), 0)),
+  classOf: ({ permissions }) => String(permissionKey(permissions)),
   async decide(announcements, userIds): Promise<Decision> {
     const { present, groups } = await findRestricted(database, userIds)
     const seen = groups.size === 0 ? new Set<string>() : await listVisiblePairs(database, [...new Set(groups.values())], announcements)

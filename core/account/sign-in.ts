@@ -13,6 +13,7 @@ import { type User, UserInfo, userInfo } from '#core/account/user.ts'
 import { findLogin, recordLogin } from '#core/account/user-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Noun } from '#core/foundation/schema.ts'
 
 const DAY_MS = 86_400_000
 const REFRESH_TOKEN_BYTES = 32
@@ -21,20 +22,17 @@ const WRONG_LOGIN = 'The user name or the password is wrong.'
 const INVALID_TOKEN = 'This refresh token is not valid any more; sign in again.'
 
 /** The response to a sign-in. `expiresIn` is the lifetime of the access token in seconds. */
-export const SignedIn = Type.Object(
-  {
-    accessToken: Type.String(),
-    refreshToken: Type.String(),
-    tokenType: Type.Literal('Bearer'),
-    expiresIn: Type.Integer(),
-    user: UserInfo,
-  },
-  { title: 'SignedIn' },
-)
+export const SignedIn = Noun('SignedIn')({
+  accessToken: Type.String(),
+  refreshToken: Type.String(),
+  tokenType: Type.Literal('Bearer'),
+  expiresIn: Type.Integer(),
+  user: UserInfo,
+})
 export type SignedIn = Static<typeof SignedIn>
 
 /** The same for a new account, with a welcome message. */
-export const FirstSignIn = Type.Object({ ...SignedIn.properties, message: Type.String() }, { title: 'FirstSignIn' })
+export const FirstSignIn = Noun('FirstSignIn')({ ...SignedIn.properties, message: Type.String() })
 
 /** The credentials of a sign-in. */
 export interface LoginProof {

@@ -130,20 +130,18 @@ export async function isRestricted(database: Knex, userId: string): Promise<bool
 
 /** Oldest grant first. */
 export async function listSharingGrants(database: Knex, userId: string): Promise<SharingGrant[]> {
-  const rows: { id: string; sharing_tag_id: string; name: string; access_mode: 'allow' | 'deny'; created_at: Date }[] = await database(
-    'user_sharing_grants AS g',
-  )
+  const rows: (Omit<SharingGrant, 'createdAt'> & { createdAt: Date })[] = await database('user_sharing_grants AS g')
     .join('sharing_tags AS t', 't.id', 'g.sharing_tag_id')
-    .select('g.id', 'g.sharing_tag_id', 't.name', 'g.access_mode', 'g.created_at')
     .where('g.user_id', userId)
     .orderBy(['g.created_at', 'g.id'])
-  return rows.map((row) => ({
-    id: row.id,
-    sharingTagId: row.sharing_tag_id,
-    sharingTagName: row.name,
-    accessMode: row.access_mode,
-    createdAt: row.created_at.toISOString(),
-  }))
+    .select({
+      id: 'g.id',
+      sharingTagId: 'g.sharing_tag_id',
+      sharingTagName: 't.name',
+      accessMode: 'g.access_mode',
+      createdAt: 'g.created_at',
+    })
+  return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }))
 }
 
 /** Allows a new user sharing tags. */

@@ -21,6 +21,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { type FullBookMetadata, fullBookMetadataOf } from '#core/metadata/book-metadata-record.ts'
 import { BOOK_RECORD, readRecords, recordOf, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
 import { listNamesOf, type Named } from '#core/metadata/taxonomy-query.ts'
+import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import { type IdList, type IdPage, pageOfRows } from '#core/paging/id-page-query.ts'
 import type { ListPart } from '#core/paging/list-order.ts'
 import { type FoundPage, idsOfPage, pageOfMatches } from '#core/paging/match-page-query.ts'
@@ -255,9 +256,8 @@ export async function listSeriesBooks(
   caller: Caller,
   series: { seriesId: string; includeDeleted: boolean; sort?: BookSort | null; limit?: number | undefined },
 ): Promise<Book[]> {
-  const found = await database('series').where('series.id', series.seriesId).modify(visibleTo(caller, 'series.id')).first('id')
-  if (!found) refuse('not_found', `There is no series ${series.seriesId}, or you may not see it.`)
   const { seriesId, includeDeleted, sort, limit = SERIES_BOOKS_MAX + 1 } = series
+  await checkVisible(database, caller, 'series', seriesId)
   const query = selectBooks(database, caller).modify(matches({ seriesId, includeDeleted }, caller)).limit(limit)
   const rows = (await query.orderByRaw((sort ? termsOf(sort) : READING_TERMS).join(', '))) as BookRow[]
   if (rows.length > SERIES_BOOKS_MAX) {

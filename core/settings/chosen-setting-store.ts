@@ -100,26 +100,23 @@ export async function changeSettings(
 /** The latest changes of a setting, newest first. */
 export async function listSettingChanges(database: Knex, key: string, limit: number): Promise<SettingChange[]> {
   getChosenSetting(key)
-  const rows = await database('setting_history')
-    .join('chosen_settings', 'chosen_settings.id', 'setting_history.setting_id')
-    .where('chosen_settings.key', key)
-    .orderBy([
-      { column: 'setting_history.changed_at', order: 'desc' },
-      { column: 'setting_history.id', order: 'desc' },
-    ])
+  const rows: (Omit<SettingChange, 'changedAt'> & { changedAt: Date })[] = await database('setting_history AS h')
+    .join('chosen_settings AS s', 's.id', 'h.setting_id')
+    .where('s.key', key)
+    .orderByRaw('h.changed_at DESC, h.id DESC')
     .limit(limit)
-    .select('setting_history.*')
-  return rows.map((row) => ({
-    id: row.id,
-    settingId: row.setting_id,
-    key,
-    oldValue: row.old_value,
-    newValue: row.new_value,
-    changeReason: row.change_reason,
-    ipAddress: row.ip_address,
-    changedBy: row.changed_by,
-    changedAt: row.changed_at.toISOString(),
-  }))
+    .select({
+      id: 'h.id',
+      settingId: 'h.setting_id',
+      key: 's.key',
+      oldValue: 'h.old_value',
+      newValue: 'h.new_value',
+      changeReason: 'h.change_reason',
+      ipAddress: 'h.ip_address',
+      changedBy: 'h.changed_by',
+      changedAt: 'h.changed_at',
+    })
+  return rows.map((row) => ({ ...row, changedAt: row.changedAt.toISOString() }))
 }
 
 const VALUE_TYPES = { text: 'string', template: 'template', switch: 'boolean' } as const

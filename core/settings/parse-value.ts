@@ -12,6 +12,8 @@ export interface Given {
   from: string
 }
 
+type ListKind = 'folders' | 'addresses' | 'services' | 'origins'
+
 /** Kinds that accept several values. */
 export const isList = ({ type }: SettingKind): boolean => Object.hasOwn(LISTS, type)
 
@@ -24,11 +26,15 @@ export function splitList(setting: Setting, text: string): string | string[] {
     .filter((part) => part !== '')
 }
 
-const LISTS = {
-  folders: { what: 'paths of folders', isGood: () => true },
-  addresses: { what: 'IP addresses or CIDR ranges like 10.0.0.0/8', isGood: isAddress },
-  services: { what: LOCAL_ADDRESS_ABOUT, isGood: (text: string) => readLocalAddress(text) !== null },
-  origins: { what: 'origins like https://reader.example.org (no path, no / at the end), or *', isGood: isOrigin },
+/** What a list consists of, and how an entry is read; null for one that is not valid. */
+const LISTS: Readonly<Record<ListKind, { what: string; read: (text: string, from: string) => string | null }>> = {
+  folders: { what: 'paths of folders', read: absolutePath },
+  addresses: { what: 'IP addresses or CIDR ranges like 10.0.0.0/8', read: (text) => (isAddress(text) ? text : null) },
+  services: { what: LOCAL_ADDRESS_ABOUT, read: readLocalAddress },
+  origins: {
+    what: 'origins like https://reader.example.org (no path, no / at the end), or *',
+    read: (text) => (isOrigin(text) ? text : null),
+  },
 }
 
 /** In the format that browsers send. */
@@ -55,16 +61,14 @@ export function parseValue(setting: Setting, given: Given): { value: Value } | {
     case 'origins':
     case 'services': {
       const list: unknown[] = Array.isArray(value) ? value : [value]
-      const { isGood, what } = LISTS[kind.type]
-      const bad = list.find((each) => typeof each !== 'string' || each === '' || !isGood(each))
-      if (bad !== undefined) return { problem: `must be ${what}, not ${JSON.stringify(bad)}.` }
-      const texts = list as string[]
-      const read = {
-        folders: (each: string) => absolutePath(each, given.from),
-        services: (each: string) => readLocalAddress(each) as string,
+      const { what, read } = LISTS[kind.type]
+      const values: string[] = []
+      for (const each of list) {
+        const entry = typeof each === 'string' && each !== '' ? read(each, given.from) : null
+        if (entry === null) return { problem: `must be ${what}, not ${JSON.stringify(each)}.` }
+        values.push(entry)
       }
-      const each = kind.type === 'folders' || kind.type === 'services' ? read[kind.type] : (one: string) => one
-      return { value: [...new Set(texts.map(each))] }
+      return { value: [...new Set(values)] }
     }
     case 'integer': {
       const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value

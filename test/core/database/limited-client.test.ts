@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
-import { closeDatabase, openDatabase } from '#core/database/database.ts'
+import { openDatabase } from '#core/database/database.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { SingleFlight } from '#core/database/single-flight.ts'
 import type { StatementLimits } from '#core/database/statement-limits.ts'
@@ -19,7 +19,7 @@ const never = new AbortController().signal
 
 function openLimited(t: Test, url: string, more: { poolMax?: number; limits?: Partial<StatementLimits> } = {}): Knex {
   const database = openDatabase({ url, poolMax: more.poolMax ?? 8, log: silentLog, limits: { ...SHORT, ...more.limits } })
-  t.teardown(() => closeDatabase(database))
+  t.teardown(() => database.destroy())
   return database
 }
 

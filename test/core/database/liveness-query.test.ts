@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { closeDatabase, openDatabase } from '#core/database/database.ts'
+import { openDatabase } from '#core/database/database.ts'
 import { diskProbe } from '#core/database/disk-space.ts'
 import { databaseProbe } from '#core/database/liveness-query.ts'
 import { sharedProbe } from '#core/database/shared-probe.ts'
@@ -53,7 +53,7 @@ t.test('a connection without an answer is closed, and the next check uses anothe
   const { database, url } = await openTestDatabase(t)
   const limits = { requestMs: 300, cheapMs: 100 }
   const own = openDatabase({ url, poolMax: 2, log: silentLog, limits })
-  t.teardown(() => closeDatabase(own))
+  t.teardown(() => own.destroy())
   const ask = databaseProbe(own, { deadlineMs: 50 })
   await database('health_probe').insert({ id: 1, written_at: new Date() })
   const locked = await database.transaction()

@@ -4,19 +4,19 @@ import path from 'node:path'
 import type { Knex } from 'knex'
 import { openPlugins } from '#api/compose-plugins.ts'
 import type { Services } from '#api/http/services.ts'
-import { openAccounts } from '#core/account/accounts.ts'
-import { openEventAudience } from '#core/account/event-audience-query.ts'
+import { Accounts } from '#core/account/accounts.ts'
+import { eventAudience } from '#core/account/event-audience-query.ts'
 import { reportNarrowedKeys } from '#core/account/narrowed-keys-store.ts'
 import type { PasswordCost } from '#core/account/password.ts'
 import { handleBookAnalyses } from '#core/analysis/analyze-book.ts'
 import { handleBulkAnalyses } from '#core/analysis/request-analyses.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
-import { openDiskProbe } from '#core/database/disk-space.ts'
-import { openDatabaseProbe } from '#core/database/liveness-query.ts'
+import { diskProbe } from '#core/database/disk-space.ts'
+import { databaseProbe } from '#core/database/liveness-query.ts'
 import { tokenKey } from '#core/embedded/data-folder.ts'
 import { openAnnouncer } from '#core/events/announcer.ts'
-import { openEvents } from '#core/events/follow.ts'
+import { Events } from '#core/events/follow.ts'
 import { type Exports, openExports } from '#core/exports/series-exports.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { openLoopWatch } from '#core/foundation/loop-watch.ts'
@@ -179,9 +179,9 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
   const key = settings.tokenKey ?? (await tokenKey(settings.dataFolder))
   const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = await openWork({ ...dependencies, jobs })
   const reserved = dependencies.reserved ?? database
-  const accounts = openAccounts({ ...dependencies, jobs, reserved, tokenKey: Buffer.from(key) })
+  const accounts = new Accounts({ ...dependencies, jobs, reserved, tokenKey: Buffer.from(key) })
   const loopWatch = openLoopWatch({ log })
-  const events = openEvents({ database, log, audience: openEventAudience(database), onAccessChange: () => accounts.callers.forget() })
+  const events = new Events({ database, log, audience: eventAudience(database), onAccessChange: () => accounts.callers.forget() })
   const { drawCover, resizeImage } = pool
   const plugins = await openPlugins({ ...dependencies, jobs, tasks, supervisor, rules, drawCover, resizeImage })
   try {
@@ -204,8 +204,8 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         drawCover,
         readReadingList: pool.readReadingList,
         ...plugins.services,
-        databaseState: openDatabaseProbe(reserved, { deadlineMs: HEALTH_DEADLINE_MS }),
-        diskState: openDiskProbe(settings.dataFolder, { deadlineMs: HEALTH_DEADLINE_MS }),
+        databaseState: databaseProbe(reserved, { deadlineMs: HEALTH_DEADLINE_MS }),
+        diskState: diskProbe(settings.dataFolder, { deadlineMs: HEALTH_DEADLINE_MS }),
         poolHealthy: () => pool.healthy(),
         stalls: loopWatch.counts,
         dataFolderProblem: dependencies.dataFolderProblem ?? (() => null),

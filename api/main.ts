@@ -11,14 +11,14 @@ import { NAME, VERSION } from '#api/http/version.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
 import { FolderInUse } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
-import { openStopSignal, QUIT_AT_ONCE } from '#core/foundation/stop-signal.ts'
+import { QUIT_AT_ONCE, receiveStopSignal } from '#core/foundation/stop-signal.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
 import { readSettings, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
-const stop = openStopSignal()
+const stop = receiveStopSignal()
 /** Names places in error messages, once the settings are read. */
 let place: StoragePlace | null = null
 

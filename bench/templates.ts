@@ -12,7 +12,7 @@ import { FILL_PEOPLE } from '#bench/fill-people.ts'
 import { loadHttp, median } from '#bench/load.ts'
 import { verdict } from '#bench/verdict.ts'
 import { compileCondition } from '#core/conditions/condition.ts'
-import { closeDatabase, openDatabase } from '#core/database/database.ts'
+import { openDatabase } from '#core/database/database.ts'
 import { findRunningUrl } from '#core/embedded/embedded-postgres.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { listBookContexts } from '#core/templates/context-query.ts'
@@ -177,7 +177,7 @@ try {
   verdict('single render, ratio to plain', median(singles) / median(plainSingles), { atMost: SINGLE_MAX })
   const worse = loaded.p99Ms / quiet.p99Ms
   verdict('p99 of other requests during endless templates, ratio to the idle server', worse, { atMost: BURNING_P99_MAX })
-  await closeDatabase(database)
+  await database.destroy()
 } finally {
   supervisor.close()
   await server.stop()

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
-import { checkDatabase, closeDatabase, migrate, openDatabase, pendingMigrations, refuseIncompatible } from '#core/database/database.ts'
+import { checkDatabase, migrate, openDatabase, pendingMigrations, refuseIncompatible } from '#core/database/database.ts'
 import {
   type DataFolder,
   describeDenied,
@@ -78,7 +78,7 @@ export async function openOwnDatabase(options: {
   const close = async () => {
     opened.folder?.announceClosing()
     try {
-      await Promise.all([opened.database, opened.reserved].map((database) => database && closeDatabase(database)))
+      await Promise.all([opened.database, opened.reserved].map((database) => database?.destroy()))
     } finally {
       try {
         await opened.postgres?.close()
@@ -221,11 +221,11 @@ async function attach(settings: Settings, log: Log): Promise<OpenedDatabase | nu
   const database = openDatabase({ url, poolMax: COMMAND_POOL_MAX, log })
   try {
     if ((await pendingMigrations(database)).length === 0)
-      return { database, settings: { ...settings, dataFolder: folder }, serverRuns: true, close: () => closeDatabase(database) }
+      return { database, settings: { ...settings, dataFolder: folder }, serverRuns: true, close: () => database.destroy() }
   } catch (error) {
     log.debug({ error }, 'The PostgreSQL of the running server does not accept this command yet')
   }
-  await closeDatabase(database)
+  await database.destroy()
   return null
 }
 
@@ -239,9 +239,9 @@ async function openForeign(settings: Settings, log: Log, stop: AbortSignal, use:
     await awaitForeign(database, log, stop, isLook(use) ? 0 : FOREIGN_PATIENCE_MS)
     await prepareTables(database, use, log)
     const serverRuns = (await findHolder(folder))?.purpose === 'server'
-    return { database, settings: { ...settings, dataFolder: folder }, serverRuns, close: () => closeDatabase(database) }
+    return { database, settings: { ...settings, dataFolder: folder }, serverRuns, close: () => database.destroy() }
   } catch (error) {
-    await closeDatabase(database)
+    await database.destroy()
     throw error
   }
 }

@@ -24,8 +24,8 @@ const UNUSED_KEY = 'no token is signed with this key'
 export async function openCommandAccounts(input: CommandInput, opened: OpenedDatabase, use: DatabaseUse): Promise<Accounts> {
   const { database, settings } = opened
   const key = use === 'look' ? UNUSED_KEY : (settings.tokenKey ?? (await tokenKey(settings.dataFolder)))
-  const { openAccounts } = await import('#core/account/accounts.ts')
-  return openAccounts({ database, settings, tokenKey: Buffer.from(key), log: input.log })
+  const { Accounts } = await import('#core/account/accounts.ts')
+  return new Accounts({ database, settings, tokenKey: Buffer.from(key), log: input.log })
 }
 
 /** Opens the accounts for a command. A running server caches callers, so it applies changes within five seconds. */

@@ -3,7 +3,7 @@ import type { Call } from '#api/http/endpoint.ts'
 import { blocksOf } from '#api/http/event-stream.ts'
 import type { Blocks, EventClient, EventSource, EventsReply } from '#api/http/reply.ts'
 import type { EventType } from '#core/events/event.ts'
-import type { Delivery, Followed, FollowedStream, Sink } from '#core/events/follow.ts'
+import type { Delivery, EventStream, Followed, Sink } from '#core/events/stream.ts'
 
 type Services = EventServices
 
@@ -43,12 +43,12 @@ export function eventsFor(
 
 /** Connects a stream of events to its client. */
 class EventFeed implements EventSource, Sink {
-  readonly #stream: FollowedStream
+  readonly #stream: EventStream
   readonly #form: EventForm
   readonly #userId: string
   #client: EventClient | null = null
 
-  constructor(stream: FollowedStream, form: EventForm, userId: string) {
+  constructor(stream: EventStream, form: EventForm, userId: string) {
     this.#stream = stream
     this.#form = form
     this.#userId = userId

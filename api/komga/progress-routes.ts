@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import type { Call } from '#api/http/endpoint.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
-import { type Extent, type Place, placeOf } from '#core/catalog/progress.ts'
+import { type Extent, type ReadPosition, readPositionOf } from '#core/catalog/progress.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { getReading, listBookIds } from '#core/reading/progress-query.ts'
@@ -16,10 +16,10 @@ const SeriesId = Type.Object({ seriesId: Uuid })
 const PAGE_MAX = 2_147_483_647
 
 /** The last page completes a book; `completed` without a page means the last page. @throws invalid_value for a page that the book does not have */
-function placeGiven(extent: Extent, given: { page?: number | null; completed?: boolean | null }): Place {
+function placeGiven(extent: Extent, given: { page?: number | null; completed?: boolean | null }): ReadPosition {
   const { page = null, completed = null } = given
   const last = extent.analyzed && extent.pageCount > 0 ? extent.pageCount : null
-  if (completed === true && page === null) return placeOf(extent, { currentPage: last ?? 1, completed: true })
+  if (completed === true && page === null) return readPositionOf(extent, { currentPage: last ?? 1, completed: true })
   if (page === null)
     refuse('invalid_value', 'Send a page, or completed: true.', {
       details: [{ path: '/page', message: 'is required unless completed is true' }],
@@ -28,7 +28,7 @@ function placeGiven(extent: Extent, given: { page?: number | null; completed?: b
     const message = last === null ? 'must be at least 1' : `must be from 1 to ${last}`
     refuse('invalid_value', `The page ${message}.`, { details: [{ path: '/page', message }] })
   }
-  return placeOf(extent, { currentPage: page, completed: completed === true || undefined })
+  return readPositionOf(extent, { currentPage: page, completed: completed === true || undefined })
 }
 
 /** Completes the books, or forgets their progress, without those that the caller may not see. */

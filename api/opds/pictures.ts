@@ -7,8 +7,8 @@ import type { CoverSize } from '#api/opds/addresses.ts'
 import { pagePicture } from '#api/views/page-picture.ts'
 import { bookThumbnail } from '#api/views/thumbnail.ts'
 import { findChosenCover } from '#core/catalog/choose-cover.ts'
-import { checkOwner } from '#core/covers/chosen-cover-store.ts'
 import { AppError, type ErrorCode } from '#core/foundation/errors.ts'
+import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import { PAGE_WIDTHS } from '#core/reading/page-variant.ts'
 
 type Services = Pick<ContentServices, 'pageReader'> & Pick<DataServices, 'database' | 'settings'>
@@ -34,7 +34,7 @@ export async function coverImage(
 ): Promise<StreamReply> {
   if (size === 'small') return await bookThumbnail(call, bookId, options)
   const caller = call.caller
-  await checkOwner(call.services.database, caller, { kind: 'book', id: bookId })
+  await checkVisible(call.services.database, caller, 'book', bookId)
   const chosen = await findChosenCover(call.services, { kind: 'book', id: bookId.toLowerCase() }, 'large')
   if (chosen) return { kind: 'file', ...chosen, mediaType: 'image/jpeg', cacheControl: CHECKED }
   const smallInstead = async (error: unknown): Promise<StreamReply> => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { BOOKS_PER_SERIES, fillBooks } from '#bench/fill-books.ts'
 import { computeSeriesNumbers } from '#core/catalog/series-numbers-store.ts'
-import { closeDatabase, openDatabase } from '#core/database/database.ts'
+import { openDatabase } from '#core/database/database.ts'
 import { findRunningUrl } from '#core/embedded/embedded-postgres.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { type RunningServer, startServer } from '#test/support/running-server.ts'
@@ -55,5 +55,5 @@ export async function openFilledServer({ series, keep }: { series: number; keep:
 async function computeAll(url: string): Promise<void> {
   const database = openDatabase({ url, poolMax: 2, log: silentLog })
   await computeSeriesNumbers(database)
-  await closeDatabase(database)
+  await database.destroy()
 }

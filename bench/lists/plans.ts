@@ -4,7 +4,7 @@ import { ROLE_PERMISSIONS } from '#core/account/permission.ts'
 import type { Family } from '#core/catalog/condition.ts'
 import { FILTER_FIELDS } from '#core/catalog/filter-column-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
-import { closeDatabase, openDatabase } from '#core/database/database.ts'
+import { openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
 
 /** An operand for each family of fields. */
@@ -39,6 +39,6 @@ export async function readPlans({ url, client }: FilledServer): Promise<{ rows: 
       rows[`${target} ${field}`] = { ms: Math.round(Number(/[\d.]+/.exec(plan.at(-1) ?? '')?.[0])), plan: [...new Set(scans)].join(', ') }
       if (scans.includes('Seq Scan on books') || scans.includes('Parallel Seq Scan on books')) scanning.push(`${target} ${field}`)
     }
-  await closeDatabase(database)
+  await database.destroy()
   return { rows, scanning }
 }

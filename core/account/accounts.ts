@@ -1,20 +1,20 @@
 import type { Knex } from 'knex'
 import type { ApiKey, ApiKeyEdit, NewApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
 import { listApiKeys } from '#core/account/api-key-store.ts'
-import { openAppSessions } from '#core/account/app-sessions.ts'
-import { type Authenticator, openAuthenticator } from '#core/account/authenticator.ts'
+import { AppSessions } from '#core/account/app-sessions.ts'
+import { Authenticator } from '#core/account/authenticator.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { changePassword, type PasswordChange } from '#core/account/change-password.ts'
 import { createApiKey, editApiKey, getApiKey, removeApiKey } from '#core/account/edit-api-key.ts'
 import { createFirstAdmin, createUser, editUser, registerUser, removeUser, type UserDependencies } from '#core/account/edit-user.ts'
-import { type ClientDevice, type KnownDevices, openKnownDevices } from '#core/account/known-devices.ts'
-import { openLoginThrottle } from '#core/account/login-throttle.ts'
+import { type ClientDevice, KnownDevices } from '#core/account/known-devices.ts'
+import { LoginThrottle } from '#core/account/login-throttle.ts'
 import { PASSWORD_COST, type PasswordCost, Passwords } from '#core/account/password.ts'
-import { openRegistrationLimit } from '#core/account/registration.ts'
+import { RegistrationLimit } from '#core/account/registration.ts'
 import { readRegistration } from '#core/account/registration-query.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
-import { type LoginProof, openSignIn, type SignedIn, type SignIn } from '#core/account/sign-in.ts'
-import { openTokens } from '#core/account/token.ts'
+import { type LoginProof, type SignedIn, SignIn } from '#core/account/sign-in.ts'
+import { Tokens } from '#core/account/token.ts'
 import type { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
@@ -22,63 +22,8 @@ import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
-/** How often the last use of API keys is written to the database; a write for every request would cost too much. */
 /** Ended sessions are kept for a day, so that a stolen refresh token is still recognized as one. */
 const KEEP_ENDED_MS = 86_400_000
-
-/** Users, sessions and API keys. Every method that changes them also drops what this process has cached about them. */
-export interface Accounts {
-  callers: Omit<Authenticator, 'recordUses'>
-
-  /** @throws unauthorized, rate_limit_exceeded, unavailable */
-  login(proof: LoginProof): Promise<SignedIn>
-  /** @throws unauthorized */
-  refresh(refreshToken: string): Promise<SignedIn>
-  logout(caller: Caller): Promise<void>
-
-  /** Whether no user exists yet. */
-  needsSetup(): Promise<boolean>
-  /** Creates the first administrator and signs them in. @throws conflict when a user exists already, invalid_value */
-  initialize(request: NewUser): Promise<SignedIn>
-  /** Creates the first administrator unless a user exists. @returns whether it created one. @throws invalid_value */
-  ensureFirstAdmin(request: { username: string; password: string; email?: string }): Promise<boolean>
-
-  /**
-   * Creates an account for the person who requests it, and signs them in.
-   * @throws forbidden where registration is closed, rate_limit_exceeded, conflict (name or address taken; Carrel is not set up yet), invalid_value
-   */
-  register(request: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn>
-  /** Whether {@link register} is open. */
-  isRegistrationOpen(): Promise<boolean>
-  /** Changes the caller's own password. @throws unauthorized, rate_limit_exceeded, unavailable */
-  changePassword(by: Caller, change: PasswordChange, client: ClientDevice): Promise<EditedUser>
-
-  listUsers(window: { filter: UserFilter; offset: number; limit: number }): Promise<{ total: number; users: User[] }>
-  /** @throws not_found */
-  getUser(id: string): Promise<UserDetail>
-  /** By user name or e-mail address. */
-  findUser(login: string): Promise<User | null>
-  /** @param by null: the operator at the command line. @throws invalid_value, conflict, forbidden */
-  createUser(request: NewUser, by: Caller | null): Promise<User>
-  /** @throws not_found, invalid_value, forbidden, conflict */
-  editUser(id: string, edit: UserEdit, by: Caller | null): Promise<EditedUser>
-  /** @throws not_found, forbidden, conflict */
-  removeUser(id: string, by: Caller | null): Promise<void>
-
-  /** The caller's own keys. */
-  listApiKeys(by: Caller, window: { offset: number; limit: number }): Promise<{ total: number; keys: ApiKey[] }>
-  /** @throws not_found */
-  getApiKey(id: string, by: Caller): Promise<ApiKey>
-  /** @throws forbidden, invalid_value, conflict (too many) */
-  createApiKey(request: NewApiKey, by: Caller): Promise<NewApiKeyAnswer>
-  /** @throws not_found, forbidden, invalid_value */
-  editApiKey(id: string, edit: ApiKeyEdit, by: Caller): Promise<ApiKey>
-  /** @throws not_found, forbidden */
-  removeApiKey(id: string, by: Caller): Promise<void>
-
-  /** Writes pending uses of API keys; call before the database is closed. */
-  close(): Promise<void>
-}
 
 interface AccountsOptions {
   database: Knex
@@ -91,40 +36,37 @@ interface AccountsOptions {
   jobs?: RegularJobs
 }
 
-/**
- * @param options.tokenKey HS256 key; at least 32 bytes
- * @param options.passwordCost what new password hashes cost; {@link PASSWORD_COST} by default, and only tests take less
- * @param options.reserved connections for finding callers and signing in, which lists cannot use up; `database` by default
- */
-export function openAccounts(options: AccountsOptions): Accounts {
-  return new StoredAccounts(options)
-}
-
-class StoredAccounts implements Accounts {
+/** Users, sessions and API keys. Every method that changes them also drops what this process has cached about them. */
+export class Accounts {
   readonly #options: AccountsOptions
   readonly #users: UserDependencies
-  readonly #throttle = openLoginThrottle()
-  readonly #registrations = openRegistrationLimit()
+  readonly #throttle = new LoginThrottle()
+  readonly #registrations = new RegistrationLimit()
   readonly #devices: KnownDevices
   readonly callers: Authenticator
   readonly #signIn: SignIn
   readonly #recording: ReturnType<RegularJobs['start']>
   readonly #purging: ReturnType<RegularJobs['start']>
 
+  /**
+   * @param options.tokenKey HS256 key; at least 32 bytes
+   * @param options.passwordCost what new password hashes cost; {@link PASSWORD_COST} by default, and only tests take less
+   * @param options.reserved connections for finding callers and signing in, which lists cannot use up; `database` by default
+   */
   constructor(options: AccountsOptions) {
     this.#options = options
     const { reserved: database = options.database, tokenKey: key, settings, log } = options
     const passwords = new Passwords(options.passwordCost ?? PASSWORD_COST)
     this.#users = { database: options.database, passwords }
     const { accessTokenSeconds, refreshTokenDays } = settings
-    const tokens = openTokens({ key, lifetimeSeconds: accessTokenSeconds })
-    const appSessions = openAppSessions({ database, key, rememberedDays: refreshTokenDays })
+    const tokens = new Tokens({ key, lifetimeSeconds: accessTokenSeconds })
+    const appSessions = new AppSessions({ database, key, rememberedDays: refreshTokenDays })
     const throttle = this.#throttle
-    const devices = openKnownDevices({ database, key })
+    const devices = new KnownDevices({ database, key })
     this.#devices = devices
-    this.callers = openAuthenticator({ database, passwords, tokens, throttle, devices, appSessions })
+    this.callers = new Authenticator({ database, passwords, tokens, throttle, devices, appSessions })
     const { callers } = this
-    this.#signIn = openSignIn({ database, passwords, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
+    this.#signIn = new SignIn({ database, passwords, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
     const { jobs = new RegularJobs(log) } = options
     this.#recording = jobs.start('record when API keys were last used', () => callers.recordUses())
     this.#purging = jobs.start('delete old sessions', () => purgeSessions(options.database, new Date(Date.now() - KEEP_ENDED_MS)))
@@ -144,10 +86,12 @@ class StoredAccounts implements Accounts {
     }
   }
 
+  /** @throws unauthorized, rate_limit_exceeded, unavailable */
   login(proof: LoginProof): Promise<SignedIn> {
     return this.#signIn.login(proof)
   }
 
+  /** @throws unauthorized */
   refresh(refreshToken: string): Promise<SignedIn> {
     return this.#signIn.refresh(refreshToken)
   }
@@ -156,10 +100,12 @@ class StoredAccounts implements Accounts {
     return this.#signIn.logout(caller)
   }
 
+  /** Whether no user exists yet. */
   async needsSetup(): Promise<boolean> {
     return !(await hasUsers(this.#options.database))
   }
 
+  /** Creates the first administrator and signs them in. @throws conflict when a user exists already, invalid_value */
   async initialize(request: NewUser): Promise<SignedIn> {
     // Checked before the costly hash; insertFirstUser checks again under a lock.
     if (await hasUsers(this.#options.database)) refuseSecondSetup()
@@ -167,6 +113,7 @@ class StoredAccounts implements Accounts {
     return this.#signIn.begin(user ?? refuseSecondSetup())
   }
 
+  /** Creates the first administrator unless a user exists. @returns whether it created one. @throws invalid_value */
   async ensureFirstAdmin({ username, password, email }: { username: string; password: string; email?: string }): Promise<boolean> {
     if (await hasUsers(this.#options.database)) return false
     // An address that receives no mail, at the reserved domain "localhost" (RFC 6761).
@@ -174,6 +121,10 @@ class StoredAccounts implements Accounts {
     return (await createFirstAdmin(this.#users, { username, password, email: address })) !== null
   }
 
+  /**
+   * Creates an account for the person who requests it, and signs them in.
+   * @throws forbidden where registration is closed, rate_limit_exceeded, conflict (name or address taken; Carrel is not set up yet), invalid_value
+   */
   async register({ username, email, password }: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn> {
     if (!(await hasUsers(this.#options.database)))
       refuse('conflict', 'Carrel has not been set up yet; create its first administrator first.')
@@ -181,10 +132,12 @@ class StoredAccounts implements Accounts {
     return this.#signIn.begin(await registerUser(this.#users, { username, email, password }))
   }
 
+  /** Whether {@link register} is open. */
   async isRegistrationOpen(): Promise<boolean> {
     return (await readRegistration(this.#options.database)).isOpen
   }
 
+  /** Changes the caller's own password. @throws unauthorized, rate_limit_exceeded, unavailable */
   changePassword(by: Caller, change: PasswordChange, client: ClientDevice): Promise<EditedUser> {
     return this.#changing(
       changePassword({ ...this.#users, throttle: this.#throttle, devices: this.#devices }, by.userId, change, client),
@@ -196,48 +149,59 @@ class StoredAccounts implements Accounts {
     return listUsers(this.#options.database, window)
   }
 
+  /** @throws not_found */
   async getUser(id: string): Promise<UserDetail> {
     const user = await findUser(this.#options.database, id)
     if (user === null) refuse('not_found', 'There is no such user.')
     return { ...user, sharingTags: await listSharingGrants(this.#options.database, id) }
   }
 
+  /** By user name or e-mail address. */
   async findUser(login: string): Promise<User | null> {
     return (await findUserByLogin(this.#options.database, login))?.user ?? null
   }
 
+  /** @param by null: the operator at the command line. @throws invalid_value, conflict, forbidden */
   createUser(request: NewUser, by: Caller | null): Promise<User> {
     return createUser(this.#users, request, by)
   }
 
+  /** @throws not_found, invalid_value, forbidden, conflict */
   editUser(id: string, edit: UserEdit, by: Caller | null): Promise<EditedUser> {
     return this.#changing(editUser(this.#users, id, edit, by), (user) => user.id)
   }
 
+  /** @throws not_found, forbidden, conflict */
   async removeUser(id: string, by: Caller | null): Promise<void> {
     await this.#changing(removeUser(this.#options.database, id, by), (user) => user.id)
   }
 
+  /** The caller's own keys. */
   listApiKeys(by: Caller, window: { offset: number; limit: number }): Promise<{ total: number; keys: ApiKey[] }> {
     return listApiKeys(this.#options.database, { userId: by.userId, ...window })
   }
 
+  /** @throws not_found */
   getApiKey(id: string, by: Caller): Promise<ApiKey> {
     return getApiKey(this.#options.database, id, by, 'users-read')
   }
 
+  /** @throws forbidden, invalid_value, conflict (too many) */
   createApiKey(request: NewApiKey, by: Caller): Promise<NewApiKeyAnswer> {
     return createApiKey(this.#options.database, request, by)
   }
 
+  /** @throws not_found, forbidden, invalid_value */
   editApiKey(id: string, edit: ApiKeyEdit, by: Caller): Promise<ApiKey> {
     return this.#changing(editApiKey(this.#options.database, id, edit, by), ({ userId }) => userId)
   }
 
+  /** @throws not_found, forbidden */
   async removeApiKey(id: string, by: Caller): Promise<void> {
     await this.#changing(removeApiKey(this.#options.database, id, by), ({ userId }) => userId)
   }
 
+  /** Writes pending uses of API keys; call before the database is closed. */
   async close(): Promise<void> {
     await this.#recording.now()
     await Promise.all([this.#recording.stop(), this.#purging.stop()])

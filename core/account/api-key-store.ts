@@ -3,6 +3,7 @@ import type { ApiKey } from '#core/account/api-key.ts'
 import type { Permission } from '#core/account/permission.ts'
 import type { User } from '#core/account/user.ts'
 import { readUser } from '#core/account/user-store.ts'
+import { countRows } from '#core/database/select.ts'
 import { announceAccess } from '#core/events/event-store.ts'
 
 const COLUMNS = [
@@ -62,8 +63,7 @@ export async function insertApiKey(
   return database.transaction(async (transaction) => {
     // Locked: of many concurrent requests, each counts the keys of those before it.
     if (!(await transaction('users').where({ id: key.userId }).first('id').forUpdate())) return null
-    const [{ count } = { count: 0 }] = await transaction('api_keys').where({ user_id: key.userId }).count('* AS count')
-    if (Number(count) >= keysMax) return null
+    if ((await countRows(transaction('api_keys').where({ user_id: key.userId }))) >= keysMax) return null
     const [row] = await transaction('api_keys').insert(
       {
         user_id: key.userId,
@@ -120,14 +120,14 @@ export async function listApiKeys(
   database: Knex,
   { userId, offset, limit }: { userId: string; offset: number; limit: number },
 ): Promise<{ total: number; keys: ApiKey[] }> {
-  const [{ count } = { count: 0 }] = await database('api_keys').where({ user_id: userId }).count('* AS count')
+  const total = await countRows(database('api_keys').where({ user_id: userId }))
   const rows: ApiKeyRow[] = await database('api_keys')
     .select(COLUMNS)
     .where({ user_id: userId })
     .orderBy(['created_at', 'id'])
     .offset(offset)
     .limit(limit)
-  return { total: Number(count), keys: rows.map(readApiKey) }
+  return { total, keys: rows.map(readApiKey) }
 }
 
 /** @returns null when the key does not exist any more */
@@ -168,11 +168,11 @@ export async function revokeApiKeysOfUser(trx: Knex.Transaction, userId: string)
 
 /** How many keys of a user are active and have not expired. */
 export async function countValidApiKeys(database: Knex, userId: string): Promise<number> {
-  const [{ count } = { count: 0 }] = await database('api_keys')
-    .where({ user_id: userId, is_active: true })
-    .where((lasting) => lasting.whereNull('expires_at').orWhere('expires_at', '>', new Date()))
-    .count('* AS count')
-  return Number(count)
+  return await countRows(
+    database('api_keys')
+      .where({ user_id: userId, is_active: true })
+      .where((lasting) => lasting.whereNull('expires_at').orWhere('expires_at', '>', new Date())),
+  )
 }
 
 /** Records when keys were last used, all in one statement. */

@@ -11,25 +11,22 @@ const SECRET_BYTES = 32
 const KEY = /^(carrel_[0-9a-f]{16})_[0-9a-f]{64}$/
 
 /** An API key without its secret. */
-export const ApiKey = Type.Object(
-  {
-    id: Uuid,
-    userId: Uuid,
-    name: Type.String(),
-    keyPrefix: Type.String(),
-    permissions: Type.Array(PermissionName),
-    isActive: Type.Boolean(),
-    expiresAt: Nullable(Timestamp),
-    lastUsedAt: Nullable(Timestamp),
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
-  },
-  { title: 'ApiKey' },
-)
+export const ApiKey = Noun('ApiKey')({
+  id: Uuid,
+  userId: Uuid,
+  name: Type.String(),
+  keyPrefix: Type.String(),
+  permissions: Type.Array(PermissionName),
+  isActive: Type.Boolean(),
+  expiresAt: Nullable(Timestamp),
+  lastUsedAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
 export type ApiKey = Static<typeof ApiKey>
 
 /** The response to creating a key: the only one that contains the key itself. */
-export const NewApiKeyAnswer = Type.Object({ ...ApiKey.properties, key: Type.String() }, { title: 'NewApiKeyAnswer' })
+export const NewApiKeyAnswer = Noun('NewApiKeyAnswer')({ ...ApiKey.properties, key: Type.String() })
 export type NewApiKeyAnswer = Static<typeof NewApiKeyAnswer>
 
 const Name = NameText({ minLength: 1, maxLength: 200 })

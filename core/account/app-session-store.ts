@@ -21,7 +21,7 @@ export interface AppSessionProof {
  * @param session.sessionsMax how many app sessions a user has at most
  * @returns null when the user was deleted, is not active, or has changed the password since
  */
-export async function openAppSession(
+export async function findOrInsertAppSession(
   database: Knex,
   session: {
     userId: string

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { Knex } from 'knex'
-import { type AppSessionProof, findAppSession, openAppSession } from '#core/account/app-session-store.ts'
-import { openFreshCache } from '#core/database/fresh-cache.ts'
+import { type AppSessionProof, findAppSession, findOrInsertAppSession } from '#core/account/app-session-store.ts'
+import { FreshCache } from '#core/database/fresh-cache.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 
 /** People open a reading app every few days; until then its session lasts without a password. */
@@ -31,70 +31,80 @@ export interface AppSession {
 }
 
 /** Sessions of client apps, which send a password or a key once and a token from then on. */
-export interface AppSessions {
+export class AppSessions {
+  readonly #database: Knex
+  readonly #key: Buffer
+  readonly #rememberedMs: number
+  readonly #begun = new BoundedCache<{ userId: string; running: Promise<AppSession | null> }>({ bytesMax: REMEMBERED_BYTES_MAX })
+  readonly #known: FreshCache<AppSessionProof>
+
+  /** @param options.key at least 32 bytes; the same on every node. @param options.rememberedDays how long a remembered session lasts */
+  constructor({ database, key, rememberedDays }: { database: Knex; key: Uint8Array; rememberedDays: number }) {
+    this.#database = database
+    this.#key = Buffer.from(hkdfSync('sha256', key, '', 'carrel app sessions', 32))
+    this.#rememberedMs = rememberedDays * 86_400_000
+    const load = (sessionId: string) => findAppSession(database, sessionId)
+    this.#known = new FreshCache({ bytesMax: REMEMBERED_BYTES_MAX, freshMs: FRESH_MS, load })
+  }
+
   /** The session of a token; null when the token is not ours or its session has ended. Forged tokens cost no query. */
-  find(token: string): Promise<AppSessionProof | null>
+  async find(token: string): Promise<AppSessionProof | null> {
+    if (!TOKEN.test(token)) return null
+    const [name = '', signature = ''] = token.split('.')
+    return timingSafeEqual(Buffer.from(signature), Buffer.from(this.#sign(name))) ? await this.#known.get(sessionOf(name)) : null
+  }
+
   /**
    * The session for a password or a key: every client that sends the same credential gets the same session, so that apps without cookies do not
    * add one with every request, nor one for every node. Null when the credential is not valid any more.
    */
-  begin(credential: SessionCredential, remembered: boolean): Promise<AppSession | null>
-  /** Drops the cached sessions of a user; without a user, all of them. */
-  forget(userId?: string): void
-}
-
-/** @param options.key at least 32 bytes; the same on every node. @param options.rememberedDays how long a remembered session lasts */
-export function openAppSessions(options: { database: Knex; key: Uint8Array; rememberedDays: number }): AppSessions {
-  const { database, rememberedDays } = options
-  const key = Buffer.from(hkdfSync('sha256', options.key, '', 'carrel app sessions', 32))
-  const sign = (name: string) => createHmac('sha256', key).update(name).digest('base64url')
-  const begun = new BoundedCache<{ userId: string; running: Promise<AppSession | null> }>({ bytesMax: REMEMBERED_BYTES_MAX })
-  const known = openFreshCache<AppSessionProof>({
-    bytesMax: REMEMBERED_BYTES_MAX,
-    freshMs: FRESH_MS,
-    load: (sessionId) => findAppSession(database, sessionId),
-  })
-
-  async function make(credential: SessionCredential, remembered: boolean): Promise<AppSession | null> {
-    const now = Date.now()
-    const [expiresAt, freshUntil] = [new Date(now + lifeMs(remembered)), new Date(now + lifeMs(remembered) / 2)]
-    const opened = await openAppSession(database, { ...credential, remembered, expiresAt, freshUntil, sessionsMax: SESSIONS_MAX })
-    if (opened === null) return null
-    const name = nameOf(opened.sessionId)
-    return { token: `${name}.${sign(name)}`, expiresAt: opened.expiresAt, remembered }
+  async begin(credential: SessionCredential, remembered: boolean): Promise<AppSession | null> {
+    const id = JSON.stringify([credential.userId, credential.apiKeyId ?? credential.passwordHash, remembered])
+    const running = this.#begun.get(id)?.running
+    const present = await running?.catch(() => null)
+    // In its second half a session is replaced by a new one, so that an app in use never meets an expired one. Another node may have ended it.
+    const isYoung = present != null && present.expiresAt.getTime() - Date.now() > this.#lifeMs(remembered) / 2
+    if (isYoung && (await this.#known.get(sessionOf(present.token)))) return present
+    // Of several concurrent requests, the first opens it.
+    const meanwhile = this.#begun.get(id)?.running
+    const making = meanwhile !== undefined && meanwhile !== running ? meanwhile : this.#make(credential, remembered)
+    this.#begun.set(id, { userId: credential.userId, running: making })
+    const session = await making.catch((error: unknown) => {
+      this.#begun.delete(id)
+      throw error
+    })
+    if (session === null) this.#begun.delete(id)
+    return session
   }
-  const lifeMs = (remembered: boolean) => (remembered ? rememberedDays * 86_400_000 : SESSION_MS)
 
-  return {
-    async find(token) {
-      if (!TOKEN.test(token)) return null
-      const [name = '', signature = ''] = token.split('.')
-      return timingSafeEqual(Buffer.from(signature), Buffer.from(sign(name))) ? await known.get(sessionOf(name)) : null
-    },
+  /** Drops the cached sessions of a user; without a user, all of them. */
+  forget(userId?: string): void {
+    this.#begun.forget((one) => userId === undefined || one.userId === userId)
+    this.#known.forget(({ user }) => userId === undefined || user.id === userId)
+  }
 
-    async begin(credential, remembered) {
-      const id = JSON.stringify([credential.userId, credential.apiKeyId ?? credential.passwordHash, remembered])
-      const running = begun.get(id)?.running
-      const present = await running?.catch(() => null)
-      // In its second half a session is replaced by a new one, so that an app in use never meets an expired one. Another node may have ended it.
-      if (present && present.expiresAt.getTime() - Date.now() > lifeMs(remembered) / 2 && (await known.get(sessionOf(present.token))))
-        return present
-      // Of several concurrent requests, the first opens it.
-      const meanwhile = begun.get(id)?.running
-      const making = meanwhile !== undefined && meanwhile !== running ? meanwhile : make(credential, remembered)
-      begun.set(id, { userId: credential.userId, running: making })
-      const session = await making.catch((error: unknown) => {
-        begun.delete(id)
-        throw error
-      })
-      if (session === null) begun.delete(id)
-      return session
-    },
+  async #make(credential: SessionCredential, remembered: boolean): Promise<AppSession | null> {
+    const now = Date.now()
+    const lifeMs = this.#lifeMs(remembered)
+    const [expiresAt, freshUntil] = [new Date(now + lifeMs), new Date(now + lifeMs / 2)]
+    const made = await findOrInsertAppSession(this.#database, {
+      ...credential,
+      remembered,
+      expiresAt,
+      freshUntil,
+      sessionsMax: SESSIONS_MAX,
+    })
+    if (made === null) return null
+    const name = nameOf(made.sessionId)
+    return { token: `${name}.${this.#sign(name)}`, expiresAt: made.expiresAt, remembered }
+  }
 
-    forget(userId) {
-      begun.forget((one) => userId === undefined || one.userId === userId)
-      known.forget(({ user }) => userId === undefined || user.id === userId)
-    },
+  #lifeMs(remembered: boolean): number {
+    return remembered ? this.#rememberedMs : SESSION_MS
+  }
+
+  #sign(name: string): string {
+    return createHmac('sha256', this.#key).update(name).digest('base64url')
   }
 }
 

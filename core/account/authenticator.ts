@@ -12,8 +12,8 @@ import { findSessionUser } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
 import { findLogin, findUserByLogin } from '#core/account/user-store.ts'
-import { openFreshCache } from '#core/database/fresh-cache.ts'
-import { openSingleFlight } from '#core/database/single-flight.ts'
+import { FreshCache } from '#core/database/fresh-cache.ts'
+import { SingleFlight } from '#core/database/single-flight.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { Register } from '#core/foundation/register.ts'
 
@@ -23,34 +23,6 @@ const FRESH_MS = 5_000
 const REMEMBERED_BYTES_MAX = 10 * 1024 * 1024
 /** Keys whose use waits to be written; further ones are not recorded, which only makes "last used" less exact. */
 const USES_MAX = 10_000
-
-/** Turns credentials into callers. Every method returns null for a credential that is not valid, or not valid any more. */
-export interface Authenticator {
-  ofToken(token: string, via: 'token' | 'cookie'): Promise<Caller | null>
-  ofApiKey(key: string): Promise<Caller | null>
-  /**
-   * User name or e-mail with password, or any name with an API key as password.
-   * @throws rate_limit_exceeded, unavailable
-   */
-  ofBasic(proof: { username: string; password: string; address: string; device?: string | null }): Promise<Caller | null>
-  /** @param token of a session that {@link beginAppSession} began */
-  ofAppSession(token: string): Promise<Caller | null>
-  /**
-   * The same credential again, which may have ended since: for requests whose body arrives late, and for answers that take long. An access token is as
-   * good as its session, because clients renew it meanwhile. Needs a query at most every few seconds, and checks no password.
-   */
-  again(caller: Caller): Promise<Caller | null>
-  /** Whether the credential is still valid, with every permission that it had, and the account, with its grants, has not been changed. */
-  isAsBefore(caller: Caller): Promise<boolean>
-  /** The app session for a caller who has just sent a password or an API key; null for other credentials, and when the credential is not valid any more. */
-  beginAppSession(caller: Caller, options: { remembered: boolean }): Promise<AppSession | null>
-  /** Whether a key that begins like this one was valid before, so that the client is hardly guessing. Needs no query. */
-  knowsApiKey(key: string): boolean
-  /** Call after every change of a user, their sessions or keys: drops what is cached about the user; without a user, about everybody. */
-  forget(userId?: string): void
-  /** Writes to the database when API keys were last used. */
-  recordUses(): Promise<void>
-}
 
 interface BasicProof {
   login: string
@@ -67,11 +39,8 @@ interface AuthenticatorOptions {
   appSessions: AppSessions
 }
 
-export function openAuthenticator(options: AuthenticatorOptions): Authenticator {
-  return new CachedAuthenticator(options)
-}
-
-class CachedAuthenticator implements Authenticator {
+/** Turns credentials into callers. Every method returns null for a credential that is not valid, or not valid any more. */
+export class Authenticator {
   readonly #options: AuthenticatorOptions
   readonly #sessions
   readonly #keys
@@ -84,12 +53,12 @@ class CachedAuthenticator implements Authenticator {
   #uses = new Register<Date>()
   #generation = 0
   // Of many concurrent requests with the same name and password, only one pays for the check.
-  readonly #checks = openSingleFlight()
+  readonly #checks = new SingleFlight()
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options
     // Permissions are computed here, because every request needs them.
-    this.#sessions = openFreshCache<{ user: User; permissions: ReadonlySet<Permission> }>({
+    this.#sessions = new FreshCache<{ user: User; permissions: ReadonlySet<Permission> }>({
       bytesMax: REMEMBERED_BYTES_MAX,
       freshMs: FRESH_MS,
       load: async (key) => {
@@ -98,7 +67,7 @@ class CachedAuthenticator implements Authenticator {
         return user && { user, permissions: permissionsOf(user) }
       },
     })
-    this.#keys = openFreshCache<ApiKeyProof & { permissions: ReadonlySet<Permission> }>({
+    this.#keys = new FreshCache<ApiKeyProof & { permissions: ReadonlySet<Permission> }>({
       bytesMax: REMEMBERED_BYTES_MAX,
       freshMs: FRESH_MS,
       load: async (keyPrefix) => {
@@ -196,6 +165,10 @@ class CachedAuthenticator implements Authenticator {
     return this.#ofKey(key)
   }
 
+  /**
+   * User name or e-mail with password, or any name with an API key as password.
+   * @throws rate_limit_exceeded, unavailable
+   */
   async ofBasic({
     username,
     password,
@@ -215,6 +188,7 @@ class CachedAuthenticator implements Authenticator {
     return proof && this.#ofPassword(id, proof)
   }
 
+  /** @param token of a session that {@link beginAppSession} began */
   async ofAppSession(token: string): Promise<Caller | null> {
     const found = await this.#options.appSessions.find(token)
     if (found === null || !found.user.isActive) return null
@@ -225,26 +199,34 @@ class CachedAuthenticator implements Authenticator {
     return { ...callerOf(user, permissions, 'app_session', () => this.ofAppSession(token)), sessionId, endsAt }
   }
 
+  /**
+   * The same credential again, which may have ended since: for requests whose body arrives late, and for answers that take long. An access token is as
+   * good as its session, because clients renew it meanwhile. Needs a query at most every few seconds, and checks no password.
+   */
   async again(caller: Caller): Promise<Caller | null> {
     return (await (caller as Proven)[PROOF]?.again()) ?? null
   }
 
+  /** Whether the credential is still valid, with every permission that it had, and the account, with its grants, has not been changed. */
   async isAsBefore(caller: Caller): Promise<boolean> {
     const now = await this.again(caller)
     if (now === null || (now as Proven)[PROOF]?.changedAt !== (caller as Proven)[PROOF]?.changedAt) return false
     return [...caller.permissions].every((permission) => now.permissions.has(permission))
   }
 
+  /** The app session for a caller who has just sent a password or an API key; null for other credentials, and when the credential is not valid any more. */
   async beginAppSession(caller: Caller, { remembered }: { remembered: boolean }): Promise<AppSession | null> {
     const { [CREDENTIAL]: credential } = caller as { [CREDENTIAL]?: SessionCredential }
     return credential === undefined ? null : await this.#options.appSessions.begin(credential, remembered)
   }
 
+  /** Whether a key that begins like this one was valid before, so that the client is hardly guessing. Needs no query. */
   knowsApiKey(key: string): boolean {
     const prefix = findKeyPrefix(key)
     return prefix !== null && this.#goodKeys.has(prefix)
   }
 
+  /** Call after every change of a user, their sessions or keys: drops what is cached about the user; without a user, about everybody. */
   forget(userId?: string): void {
     this.#generation++
     this.#checks.forget()
@@ -255,6 +237,7 @@ class CachedAuthenticator implements Authenticator {
     this.#options.appSessions.forget(userId)
   }
 
+  /** Writes to the database when API keys were last used. */
   async recordUses(): Promise<void> {
     const batch = this.#uses
     this.#uses = new Register()

@@ -61,8 +61,8 @@ export async function registerUser(
   request: Pick<NewUser, 'username' | 'email' | 'password'>,
 ): Promise<User> {
   // Checked before the costly hash, and again in the transaction.
-  const check = async (place: Knex) => {
-    const registration = await readRegistration(place)
+  const check = async (from: Knex) => {
+    const registration = await readRegistration(from)
     return registration.isOpen ? registration.tagIds : refuse('forbidden', registration.reason)
   }
   await check(database)

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { isAdministrator } from '#core/account/caller.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
-import { PERMISSIONS, type Permission } from '#core/account/permission.ts'
+import { type Permission, permissionKey } from '#core/account/permission.ts'
 import { wordsFor } from '#core/account/private-words.ts'
 import { visibleToUser } from '#core/account/visibility.ts'
+import { select } from '#core/database/select.ts'
 import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
-import type { Audience, Decision, Follower } from '#core/events/follow.ts'
+import type { Audience, Decision } from '#core/events/follow.ts'
+import type { Follower } from '#core/events/stream.ts'
 
 /** The permission that a client needs to read the subject of an event by REST; null: none. */
 const NEEDED: Record<Exclude<EventType, 'cover_updated'>, Permission | null> = {
@@ -61,8 +63,8 @@ const tagSetId = ({ id }: Announcement, at: number): string => {
 const PAIRS_MAX = 50_000
 
 /** Decides who receives which events, by current permissions: a few statements for any number of followers, because users with the same grants see the same. */
-export const openEventAudience = (database: Knex): Audience => ({
-  classOf: ({ permissions }) => String(PERMISSIONS.reduce((bits, one, at) => bits | (Number(permissions.has(one)) << at), 0)),
+export const eventAudience = (database: Knex): Audience => ({
+  classOf: ({ permissions }) => String(permissionKey(permissions)),
   async decide(announcements, userIds): Promise<Decision> {
     const { present, groups } = await findRestricted(database, userIds)
     const seen = groups.size === 0 ? new Set<string>() : await listVisiblePairs(database, [...new Set(groups.values())], announcements)
@@ -92,13 +94,14 @@ export const openEventAudience = (database: Knex): Audience => ({
  * nothing, not everything.
  */
 async function findRestricted(database: Knex, userIds: readonly string[]): Promise<{ present: Set<string>; groups: Map<string, string> }> {
-  const { rows } = await database.raw(
-    `SELECT CAST(u.id AS text) AS id, string_agg(g.access_mode || g.sharing_tag_id, ' ' ORDER BY g.sharing_tag_id) AS grants
+  const users = await select<{ id: string; grants: string | null }>(
+    database.raw(
+      `SELECT CAST(u.id AS text) AS id, string_agg(g.access_mode || g.sharing_tag_id, ' ' ORDER BY g.sharing_tag_id) AS grants
      FROM users u LEFT JOIN user_sharing_grants g ON g.user_id = u.id
      WHERE u.id = ANY(CAST(? AS uuid[])) AND u.is_active GROUP BY u.id`,
-    [[...userIds]],
+      [[...userIds]],
+    ),
   )
-  const users = rows as { id: string; grants: string | null }[]
   const first = new Map<string, string>()
   const groups = new Map<string, string>()
   for (const { id, grants } of users) {
@@ -143,7 +146,7 @@ async function listVisiblePairs(database: Knex, userIds: readonly string[], anno
         ),
       )
       .from(database.raw('unnest(CAST(? AS uuid[])) AS who(id)', [userIds.slice(start, start + usersAtOnce)]))
-      .crossJoin('announced' as never)
+      .crossJoin(database.raw('announced'))
       .modify(visibleToUser('who.id', 'announced.id', 'carried'))
       .select('who.id AS user', 'announced.id AS series')
     for (const { user, series } of rows) pairs.add(`${user} ${series}`)

@@ -23,35 +23,41 @@ export interface KnownParts {
 }
 
 /** Records from which addresses and devices users have signed in before. */
-export interface KnownDevices {
+export class KnownDevices {
+  readonly #database: Knex
+  readonly #key: Buffer
+
+  /** @param options.key secret of this server; at least 32 bytes */
+  constructor({ database, key }: { database: Knex; key: Uint8Array }) {
+    this.#database = database
+    this.#key = createHmac('sha256', key).update('known devices').digest()
+  }
+
   /** @param userId null for a user who does not exist, which takes as long */
-  find(userId: string | null, client: ClientDevice): Promise<KnownParts>
+  async find(userId: string | null, { address, device }: ClientDevice): Promise<KnownParts> {
+    const client = device !== null && TOKEN.test(device) ? this.#mark('device', device) : null
+    const marks = [this.#markOfAddress(address), ...(client ? [client] : [])]
+    const [isAddress = false, isDevice = false] = await findKnownMarks(this.#database, userId, marks)
+    return { address: isAddress, device: client !== null && isDevice ? client.toString('base64url') : null }
+  }
+
   /** Call after a correct password. @returns the device token for the next time: the present one, if it is recorded */
-  record(userId: string, client: ClientDevice, known: KnownParts): Promise<string>
+  async record(userId: string, { address, device }: ClientDevice, known: KnownParts): Promise<string> {
+    const token = known.device !== null && device !== null ? device : `dev_${randomBytes(SECRET_BYTES).toString('base64url')}`
+    await recordMarks(this.#database, userId, [this.#markOfAddress(address), this.#mark('device', token)], MARKS_MAX)
+    return token
+  }
+
   /** Records the address alone, for a client that keeps no cookies. */
-  recordAddress(userId: string, address: string): Promise<void>
-}
+  async recordAddress(userId: string, address: string): Promise<void> {
+    await recordMarks(this.#database, userId, [this.#markOfAddress(address)], MARKS_MAX)
+  }
 
-/** @param key secret of this server; at least 32 bytes */
-export function openKnownDevices({ database, key }: { database: Knex; key: Uint8Array }): KnownDevices {
-  const own = createHmac('sha256', key).update('known devices').digest()
-  const mark = (kind: 'address' | 'device', text: string) => createHmac('sha256', own).update(`${kind} ${text}`).digest()
-  const markOfAddress = (address: string) => mark('address', addressGroup(address))
+  #markOfAddress(address: string): Buffer {
+    return this.#mark('address', addressGroup(address))
+  }
 
-  return {
-    async find(userId, { address, device }) {
-      const client = device !== null && TOKEN.test(device) ? mark('device', device) : null
-      const [isAddress = false, isDevice = false] = await findKnownMarks(database, userId, [
-        markOfAddress(address),
-        ...(client ? [client] : []),
-      ])
-      return { address: isAddress, device: client !== null && isDevice ? client.toString('base64url') : null }
-    },
-    async record(userId, { address, device }, known) {
-      const token = known.device !== null && device !== null ? device : `dev_${randomBytes(SECRET_BYTES).toString('base64url')}`
-      await recordMarks(database, userId, [markOfAddress(address), mark('device', token)], MARKS_MAX)
-      return token
-    },
-    recordAddress: (userId, address) => recordMarks(database, userId, [markOfAddress(address)], MARKS_MAX),
+  #mark(kind: 'address' | 'device', text: string): Buffer {
+    return createHmac('sha256', this.#key).update(`${kind} ${text}`).digest()
   }
 }

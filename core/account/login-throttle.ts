@@ -48,28 +48,8 @@ interface LoginClient {
   known: KnownParts
 }
 
-/**
- * Slows down password guessing: per account and place, per address, and per account in total. Failures from one place do not throttle other places;
- * the total binds only places from which the account never signed in, and a known device is bound by its own count only. The throttle never reveals
- * whether the account exists.
- */
-export interface LoginThrottle {
-  /** @throws rate_limit_exceeded with the seconds to wait */
-  begin(client: LoginClient): LoginAttempt
-}
-
-/** One count that an attempt must pass. */
-interface Counter {
-  /** Seconds to wait; 0 when the attempt may begin. */
-  wait(): number
-  enter(): void
-  leave(): void
-  fail(): void
-  succeed(): void
-}
-
 /** The failures of one account from one place, or of one address. */
-class FailureCount implements Counter {
+class FailureCount {
   readonly #entries: BoundedCache<Entry>
   readonly #key: string
   readonly #limit: typeof PLACE
@@ -87,6 +67,7 @@ class FailureCount implements Counter {
     entries.set(key, this.#entry)
   }
 
+  /** Seconds to wait; 0 when the attempt may begin. */
   wait(): number {
     const { failures, pending, pausedUntil } = this.#entry
     const waitMs = pausedUntil - this.#now()
@@ -116,7 +97,7 @@ class FailureCount implements Counter {
 }
 
 /** The failures that one account has left for all unknown places together. */
-class AccountAllowance implements Counter {
+class AccountAllowance {
   readonly #entries: BoundedCache<Allowance>
   readonly #account: string
   readonly #entry: Allowance
@@ -159,23 +140,24 @@ class AccountAllowance implements Counter {
   succeed(): void {}
 }
 
-/** @param now milliseconds of a monotonic clock */
-export function openLoginThrottle(now: () => number = () => performance.now()): LoginThrottle {
-  return new MemoryLoginThrottle(now)
-}
-
-class MemoryLoginThrottle implements LoginThrottle {
+/**
+ * Slows down password guessing: per account and place, per address, and per account in total. Failures from one place do not throttle other places;
+ * the total binds only places from which the account never signed in, and a known device is bound by its own count only. The throttle never reveals
+ * whether the account exists.
+ */
+export class LoginThrottle {
   readonly #now: () => number
   readonly #places = new BoundedCache<Entry>({ bytesMax: BYTES_MAX, ttl: MEMORY_MS })
   readonly #addresses = new BoundedCache<Entry>({ bytesMax: BYTES_MAX, ttl: MEMORY_MS })
   // Full again after an hour, so entries live longer than that.
   readonly #totals = new BoundedCache<Allowance>({ bytesMax: BYTES_MAX, ttl: 2 * TOTAL.failures * TOTAL.refillMs })
 
-  constructor(now: () => number) {
+  /** @param now milliseconds of a monotonic clock */
+  constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  #countersOf({ account, address, known }: LoginClient): Counter[] {
+  #countersOf({ account, address, known }: LoginClient): (FailureCount | AccountAllowance)[] {
     const now = this.#now
     const place = { limit: PLACE, forgives: true, now }
     if (known.device !== null) return [new FailureCount(this.#places, `${account} device ${known.device}`, place)]
@@ -188,6 +170,7 @@ class MemoryLoginThrottle implements LoginThrottle {
     ]
   }
 
+  /** @throws rate_limit_exceeded with the seconds to wait */
   begin(client: LoginClient): LoginAttempt {
     const counters = this.#countersOf(client)
     const wait = Math.max(...counters.map((counter) => counter.wait()))

@@ -6,7 +6,7 @@ export const seesWholePaths = ({ permissions }: Pick<Caller, 'permissions'>): bo
 
 /**
  * The path of a book's file as the caller may see it: absolute, or without the folder of its library.
- * @param place.path absolute, below `libraryPath`
+ * @param file.path absolute, below `libraryPath`
  */
 export function visibleFilePath(caller: Pick<Caller, 'permissions'>, { libraryPath, path }: { libraryPath: string; path: string }): string {
   if (seesWholePaths(caller)) return path
@@ -34,8 +34,8 @@ export const visibleMessage = (caller: Pick<Caller, 'permissions'>, message: str
 export const visibleFilePathSql = (isWhole: boolean): string =>
   isWhole
     ? 'books.path'
-    : `(SELECT CASE WHEN starts_with(books.path, rtrim(place.path, '/') || '/') THEN substr(books.path, length(rtrim(place.path, '/')) + 2)
-         ELSE books.file_name END FROM libraries place WHERE place.id = books.library_id)`
+    : `(SELECT CASE WHEN starts_with(books.path, rtrim(l.path, '/') || '/') THEN substr(books.path, length(rtrim(l.path, '/')) + 2)
+         ELSE books.file_name END FROM libraries l WHERE l.id = books.library_id)`
 
 /** The note for schemas with {@link visibleFilePath}. */
 export const FILE_PATH_NOTE =

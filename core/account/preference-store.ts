@@ -10,7 +10,9 @@ interface Row {
 
 const COLUMNS = ['key', 'value', 'updated_at']
 const preferenceOf = ({ key, value, updated_at }: Row): Preference => ({
-  ...{ key, value, valueType: valueTypeOf(value) },
+  key,
+  value,
+  valueType: valueTypeOf(value),
   updatedAt: updated_at.toISOString(),
 })
 

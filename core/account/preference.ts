@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { refuse } from '#core/foundation/errors.ts'
-import { OneOf, Timestamp } from '#core/foundation/schema.ts'
+import { Noun, OneOf, Timestamp } from '#core/foundation/schema.ts'
 import { cutText } from '#core/foundation/text.ts'
 
 /** JSON of one value: the settings of a whole page, not a file. */
@@ -16,15 +16,12 @@ const KEY = /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/
 const VALUE_TYPES = ['string', 'integer', 'float', 'boolean', 'json'] as const
 
 /** A value that a client stores for a user. */
-export const Preference = Type.Object(
-  {
-    key: Type.String(),
-    value: Type.Unknown({ description: 'Any JSON, as it was given.' }),
-    valueType: OneOf(VALUE_TYPES),
-    updatedAt: Timestamp,
-  },
-  { title: 'UserPreference' },
-)
+export const Preference = Noun('UserPreference')({
+  key: Type.String(),
+  value: Type.Unknown({ description: 'Any JSON, as it was given.' }),
+  valueType: OneOf(VALUE_TYPES),
+  updatedAt: Timestamp,
+})
 export type Preference = Static<typeof Preference>
 
 export const PreferenceKey = Type.String({

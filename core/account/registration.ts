@@ -9,24 +9,24 @@ const WINDOW_MS = 3_600_000
 const BYTES_MAX = 6 * 1024 * 1024
 
 /** Limits how many accounts people create from one address. */
-interface RegistrationLimit {
-  /** Counts an attempt. @throws rate_limit_exceeded with the seconds to wait */
-  count(address: string): void
-}
+export class RegistrationLimit {
+  readonly #attempts = new BoundedCache<number[]>({ bytesMax: BYTES_MAX, ttl: WINDOW_MS })
+  readonly #now: () => number
 
-/** @param now milliseconds of a monotonic clock */
-export function openRegistrationLimit(now: () => number = () => performance.now()): RegistrationLimit {
-  const attempts = new BoundedCache<number[]>({ bytesMax: BYTES_MAX, ttl: WINDOW_MS })
-  return {
-    count(address) {
-      const key = addressGroup(address)
-      const recent = (attempts.get(key) ?? []).filter((at) => now() - at < WINDOW_MS)
-      const [oldest = 0] = recent
-      if (recent.length >= REGISTRATIONS_MAX) {
-        const retryAfterSeconds = Math.max(1, Math.ceil((oldest + WINDOW_MS - now()) / 1000))
-        refuse('rate_limit_exceeded', undefined, { retryAfterSeconds })
-      }
-      attempts.set(key, [...recent, now()])
-    },
+  /** @param now milliseconds of a monotonic clock */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** Counts an attempt. @throws rate_limit_exceeded with the seconds to wait */
+  count(address: string): void {
+    const key = addressGroup(address)
+    const now = this.#now()
+    const recent = (this.#attempts.get(key) ?? []).filter((at) => now - at < WINDOW_MS)
+    const [oldest = 0] = recent
+    if (recent.length >= REGISTRATIONS_MAX) {
+      refuse('rate_limit_exceeded', undefined, { retryAfterSeconds: Math.max(1, Math.ceil((oldest + WINDOW_MS - now) / 1000)) })
+    }
+    this.#attempts.set(key, [...recent, now])
   }
 }

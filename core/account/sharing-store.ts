@@ -12,10 +12,11 @@ import {
 import { permissionsOf, type SharingGrant } from '#core/account/user.ts'
 import { findUser, listSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
+import { countRows } from '#core/database/select.ts'
+import { isUniqueViolation } from '#core/database/unique-violation.ts'
 import { announceAccess, announceSeries } from '#core/events/event-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 
-const UNIQUE_VIOLATION = '23505'
 /** Of the users who would see more, the message names this many. */
 const USERS_NAMED_MAX = 20
 /** The changed field in the events of a series. */
@@ -37,11 +38,11 @@ export async function listSharingTags(
   caller: Caller,
   window: { offset: number; limit: number },
 ): Promise<{ items: SharingTag[]; total: number }> {
-  const [rows, counted] = await Promise.all([
+  const [rows, total] = await Promise.all([
     selectTags(database, caller).orderByRaw('lower(t.name), t.id').offset(window.offset).limit(window.limit) as Promise<TagRow[]>,
-    database('sharing_tags').count({ total: '*' }).first() as unknown as Promise<{ total: string }>,
+    countRows(database('sharing_tags')),
   ])
-  return { items: rows.map(tagOf), total: Number(counted.total) }
+  return { items: rows.map(tagOf), total }
 }
 
 /** @throws not_found */
@@ -279,8 +280,5 @@ function refuseUnknown(tagIds: readonly string[]): never {
 }
 
 function refuseTaken(error: unknown): never {
-  if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) {
-    throw new AppError('conflict', 'Another sharing tag has this name.', { cause: error })
-  }
-  throw error
+  throw isUniqueViolation(error) ? new AppError('conflict', 'Another sharing tag has this name.', { cause: error }) : error
 }

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { SharingGrant } from '#core/account/user.ts'
-import { NameText, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { NameText, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** Fits a list in a menu. */
 const Name = NameText({ minLength: 1, maxLength: 100 })
@@ -11,40 +11,28 @@ const Description = Nullable(Type.String({ maxLength: 1_000 }))
 export const TAGS_PER_SERIES_MAX = 100
 
 /** A mark on series by which users are allowed or denied them. */
-export const SharingTagSummary = Type.Object(
-  { id: Uuid, name: Type.String(), description: Nullable(Type.String()) },
-  { title: 'SharingTagSummary' },
-)
+export const SharingTagSummary = Noun('SharingTagSummary')({ id: Uuid, name: Type.String(), description: Nullable(Type.String()) })
 export type SharingTagSummary = Static<typeof SharingTagSummary>
 
 /** A sharing tag with how many series have it and how many users have a grant for it. */
-export const SharingTag = Type.Object(
-  {
-    ...SharingTagSummary.properties,
-    seriesCount: Type.Integer({ minimum: 0 }),
-    userCount: Type.Integer({ minimum: 0 }),
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
-  },
-  { title: 'SharingTag' },
-)
+export const SharingTag = Noun('SharingTag')({
+  ...SharingTagSummary.properties,
+  seriesCount: Type.Integer({ minimum: 0 }),
+  userCount: Type.Integer({ minimum: 0 }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
 export type SharingTag = Static<typeof SharingTag>
 
-export const NewSharingTag = Type.Object({ name: Name, description: Type.Optional(Description) }, { title: 'NewSharingTag' })
+export const NewSharingTag = Noun('NewSharingTag')({ name: Name, description: Type.Optional(Description) })
 export type NewSharingTag = Static<typeof NewSharingTag>
 
-export const SharingTagEdit = Type.Object(
-  { name: Type.Optional(Name), description: Type.Optional(Description) },
-  { title: 'SharingTagEdit' },
-)
+export const SharingTagEdit = Noun('SharingTagEdit')({ name: Type.Optional(Name), description: Type.Optional(Description) })
 export type SharingTagEdit = Static<typeof SharingTagEdit>
 
-export const SeriesSharingTags = Type.Object(
-  { sharingTagIds: Type.Array(Uuid, { maxItems: TAGS_PER_SERIES_MAX }) },
-  { title: 'SeriesSharingTags' },
-)
+export const SeriesSharingTags = Noun('SeriesSharingTags')({ sharingTagIds: Type.Array(Uuid, { maxItems: TAGS_PER_SERIES_MAX }) })
 
-export const NewGrant = Type.Object({ sharingTagId: Uuid, accessMode: OneOf(['allow', 'deny']) }, { title: 'NewGrant' })
+export const NewGrant = Noun('NewGrant')({ sharingTagId: Uuid, accessMode: OneOf(['allow', 'deny']) })
 export type NewGrant = Static<typeof NewGrant>
 
-export const SharingGrants = Type.Object({ userId: Uuid, grants: Type.Array(SharingGrant) }, { title: 'SharingGrants' })
+export const SharingGrants = Noun('SharingGrants')({ userId: Uuid, grants: Type.Array(SharingGrant) })

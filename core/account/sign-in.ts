@@ -13,6 +13,7 @@ import { type User, UserInfo, userInfo } from '#core/account/user.ts'
 import { findLogin, recordLogin } from '#core/account/user-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Noun } from '#core/foundation/schema.ts'
 
 const DAY_MS = 86_400_000
 const REFRESH_TOKEN_BYTES = 32
@@ -21,20 +22,17 @@ const WRONG_LOGIN = 'The user name or the password is wrong.'
 const INVALID_TOKEN = 'This refresh token is not valid any more; sign in again.'
 
 /** The response to a sign-in. `expiresIn` is the lifetime of the access token in seconds. */
-export const SignedIn = Type.Object(
-  {
-    accessToken: Type.String(),
-    refreshToken: Type.String(),
-    tokenType: Type.Literal('Bearer'),
-    expiresIn: Type.Integer(),
-    user: UserInfo,
-  },
-  { title: 'SignedIn' },
-)
+export const SignedIn = Noun('SignedIn')({
+  accessToken: Type.String(),
+  refreshToken: Type.String(),
+  tokenType: Type.Literal('Bearer'),
+  expiresIn: Type.Integer(),
+  user: UserInfo,
+})
 export type SignedIn = Static<typeof SignedIn>
 
 /** The same for a new account, with a welcome message. */
-export const FirstSignIn = Type.Object({ ...SignedIn.properties, message: Type.String() }, { title: 'FirstSignIn' })
+export const FirstSignIn = Noun('FirstSignIn')({ ...SignedIn.properties, message: Type.String() })
 
 /** The credentials of a sign-in. */
 export interface LoginProof {
@@ -43,17 +41,6 @@ export interface LoginProof {
   address: string
   /** The client's device token from an earlier sign-in, and a function that stores the next one. */
   device?: { token: string | null; store(token: string): void }
-}
-
-export interface SignIn {
-  /** @throws unauthorized, rate_limit_exceeded, unavailable */
-  login(proof: LoginProof): Promise<SignedIn>
-  /** Starts a session without a password, for a new account. @throws unauthorized when it was deleted in the meantime */
-  begin(user: User): Promise<SignedIn>
-  /** Exchanges a refresh token; the old one is then invalid. @throws unauthorized */
-  refresh(refreshToken: string): Promise<SignedIn>
-  /** Ends the session of the caller, with all its tokens. An API key has none. */
-  logout(caller: Caller): Promise<void>
 }
 
 interface SignInOptions {
@@ -68,16 +55,13 @@ interface SignInOptions {
   log: Log
 }
 
-export function openSignIn(options: SignInOptions): SignIn {
-  return new SessionSignIn(options)
-}
-
 interface OpenedSession {
   sessionId: string
   refreshToken: string
 }
 
-class SessionSignIn implements SignIn {
+/** Starts and ends sessions. */
+export class SignIn {
   readonly #options: SignInOptions
 
   constructor(options: SignInOptions) {
@@ -106,10 +90,12 @@ class SessionSignIn implements SignIn {
     return this.#answer(user, session.sessionId, session.refreshToken)
   }
 
+  /** Starts a session without a password, for a new account. @throws unauthorized when it was deleted in the meantime */
   async begin(user: User): Promise<SignedIn> {
     return this.#complete(user, (await this.#openSession(user, null)) ?? refuse('unauthorized', WRONG_LOGIN))
   }
 
+  /** @throws unauthorized, rate_limit_exceeded, unavailable */
   async login({ username, password, address, device }: LoginProof): Promise<SignedIn> {
     const { found, account } = await findLogin(this.#options.database, username)
     const client = { address, device: device?.token ?? null }
@@ -135,6 +121,7 @@ class SessionSignIn implements SignIn {
     return this.#complete(found.user, session)
   }
 
+  /** Exchanges a refresh token; the old one is then invalid. @throws unauthorized */
   async refresh(refreshToken: string): Promise<SignedIn> {
     const next = this.#makeRefreshToken()
     const rotation = await rotateRefreshToken(this.#options.database, {
@@ -153,6 +140,7 @@ class SessionSignIn implements SignIn {
     refuse('unauthorized', INVALID_TOKEN)
   }
 
+  /** Ends the session of the caller, with all its tokens. An API key has none. */
   async logout({ sessionId, userId }: Caller): Promise<void> {
     if (sessionId === undefined) return
     await revokeSession(this.#options.database, sessionId)

@@ -1,6 +1,8 @@
 import type { Knex } from 'knex'
 import type { Permission, Role } from '#core/account/permission.ts'
 import type { SharingGrant, User } from '#core/account/user.ts'
+import { countRows } from '#core/database/select.ts'
+import { isUniqueViolation } from '#core/database/unique-violation.ts'
 import { announceAccess } from '#core/events/event-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { boundMarks, cutText } from '#core/foundation/text.ts'
@@ -8,7 +10,6 @@ import { boundMarks, cutText } from '#core/foundation/text.ts'
 const COLUMNS = ['id', 'username', 'email', 'role', 'permissions', 'is_active', 'last_login_at', 'created_at', 'updated_at'] as const
 /** One more than the length of the longest address, so that a truncated name matches no user. */
 const LOGIN_LENGTH_MAX = 255
-const UNIQUE_VIOLATION = '23505'
 
 interface UserRow {
   id: string
@@ -114,9 +115,9 @@ export async function listUsers(
       if (filter.sharingTagMode !== undefined) grants.where('g.access_mode', filter.sharingTagMode)
     })
   })
-  const [{ count } = { count: 0 }] = await wanted.clone().count('* AS count')
+  const total = await countRows(wanted.clone())
   const rows: UserRow[] = await wanted.select(COLUMNS).orderByRaw('lower(username), id').offset(offset).limit(limit)
-  return { total: Number(count), users: rows.map(readUser) }
+  return { total, users: rows.map(readUser) }
 }
 
 /** Whether there may be series that the user does not see: with any grant, and for an account that is not there or not active any more. */
@@ -129,20 +130,18 @@ export async function isRestricted(database: Knex, userId: string): Promise<bool
 
 /** Oldest grant first. */
 export async function listSharingGrants(database: Knex, userId: string): Promise<SharingGrant[]> {
-  const rows: { id: string; sharing_tag_id: string; name: string; access_mode: 'allow' | 'deny'; created_at: Date }[] = await database(
-    'user_sharing_grants AS g',
-  )
+  const rows: (Omit<SharingGrant, 'createdAt'> & { createdAt: Date })[] = await database('user_sharing_grants AS g')
     .join('sharing_tags AS t', 't.id', 'g.sharing_tag_id')
-    .select('g.id', 'g.sharing_tag_id', 't.name', 'g.access_mode', 'g.created_at')
     .where('g.user_id', userId)
     .orderBy(['g.created_at', 'g.id'])
-  return rows.map((row) => ({
-    id: row.id,
-    sharingTagId: row.sharing_tag_id,
-    sharingTagName: row.name,
-    accessMode: row.access_mode,
-    createdAt: row.created_at.toISOString(),
-  }))
+    .select({
+      id: 'g.id',
+      sharingTagId: 'g.sharing_tag_id',
+      sharingTagName: 't.name',
+      accessMode: 'g.access_mode',
+      createdAt: 'g.created_at',
+    })
+  return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }))
 }
 
 /** Allows a new user sharing tags. */
@@ -246,9 +245,8 @@ function toRow(fields: Partial<UserFields>): Partial<UserRow> & { password_hash?
 }
 
 function refuseTaken(error: unknown): never {
-  if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION && 'constraint' in error) {
-    if (error.constraint === 'users_username') throw new AppError('conflict', 'This user name is taken.', { cause: error })
-    if (error.constraint === 'users_email') throw new AppError('conflict', 'This e-mail address belongs to another user.', { cause: error })
-  }
+  if (isUniqueViolation(error, 'users_username')) throw new AppError('conflict', 'This user name is taken.', { cause: error })
+  if (isUniqueViolation(error, 'users_email'))
+    throw new AppError('conflict', 'This e-mail address belongs to another user.', { cause: error })
   throw error
 }

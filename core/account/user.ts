@@ -35,60 +35,48 @@ export const Email = Type.String({ format: 'email', maxLength: 254 })
 export const Password = Secret({ minLength: PASSWORD_LENGTH_MIN, maxLength: PASSWORD_LENGTH_MAX })
 
 /** A user as administrators see one. `permissions` are those beyond the role's. */
-export const User = Type.Object(
-  {
-    id: Uuid,
-    username: Type.String(),
-    email: Type.String(),
-    role: OneOf(ROLES),
-    permissions: Type.Array(PermissionName),
-    isActive: Type.Boolean(),
-    lastLoginAt: Nullable(Timestamp),
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
-  },
-  { title: 'User' },
-)
+export const User = Noun('User')({
+  id: Uuid,
+  username: Type.String(),
+  email: Type.String(),
+  role: OneOf(ROLES),
+  permissions: Type.Array(PermissionName),
+  isActive: Type.Boolean(),
+  lastLoginAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
 export type User = Static<typeof User>
 
 /** A user after a change. */
-export const EditedUser = Type.Object(
-  {
-    ...User.properties,
-    apiKeysValid: Type.Integer({ minimum: 0, description: 'How many API keys of the user still work.' }),
-  },
-  { title: 'EditedUser' },
-)
+export const EditedUser = Noun('EditedUser')({
+  ...User.properties,
+  apiKeysValid: Type.Integer({ minimum: 0, description: 'How many API keys of the user still work.' }),
+})
 export type EditedUser = Static<typeof EditedUser>
 
 /** One rule of what a user may see: series with this tag are allowed or denied. */
-export const SharingGrant = Type.Object(
-  {
-    id: Uuid,
-    sharingTagId: Uuid,
-    sharingTagName: Type.String(),
-    accessMode: OneOf(['allow', 'deny']),
-    createdAt: Timestamp,
-  },
-  { title: 'SharingGrant' },
-)
+export const SharingGrant = Noun('SharingGrant')({
+  id: Uuid,
+  sharingTagId: Uuid,
+  sharingTagName: Type.String(),
+  accessMode: OneOf(['allow', 'deny']),
+  createdAt: Timestamp,
+})
 export type SharingGrant = Static<typeof SharingGrant>
 
-export const UserDetail = Type.Object({ ...User.properties, sharingTags: Type.Array(SharingGrant) }, { title: 'UserDetail' })
+export const UserDetail = Noun('UserDetail')({ ...User.properties, sharingTags: Type.Array(SharingGrant) })
 export type UserDetail = Static<typeof UserDetail>
 
 /** The signed-in user as clients see themselves. `permissions` are all permissions of the user, including the role's. */
-export const UserInfo = Type.Object(
-  {
-    id: Uuid,
-    username: Type.String(),
-    email: Type.String(),
-    role: OneOf(ROLES),
-    emailVerified: Type.Boolean(),
-    permissions: Type.Array(PermissionName),
-  },
-  { title: 'UserInfo' },
-)
+export const UserInfo = Noun('UserInfo')({
+  id: Uuid,
+  username: Type.String(),
+  email: Type.String(),
+  role: OneOf(ROLES),
+  emailVerified: Type.Boolean(),
+  permissions: Type.Array(PermissionName),
+})
 export type UserInfo = Static<typeof UserInfo>
 
 /** Members of a request that creates a user. */

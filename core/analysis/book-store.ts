@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Suspicion } from '#core/analysis/suspect.ts'
-import { folderOf } from '#core/catalog/library-place.ts'
+import { folderOf } from '#core/catalog/library-folder.ts'
 import type { Analysis, BookErrorType, Page, Problem } from '#core/fields/analysis.ts'
 import { runsOf } from '#core/foundation/json-lines.ts'
 import { storable, storableMember } from '#core/foundation/storable-text.ts'

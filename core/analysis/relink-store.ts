@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { folderOf } from '#core/catalog/library-place.ts'
+import { folderOf } from '#core/catalog/library-folder.ts'
 import { announce, announceSeries, announceSeriesGone, bookEvent } from '#core/events/event-store.ts'
 
 /** A new book that may be a moved one. */

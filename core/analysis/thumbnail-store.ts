@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { announceCover } from '#core/events/event-store.ts'
+import { announceCoverChange } from '#core/events/event-store.ts'
 import { READING_ORDER } from '#core/fields/reading-order.ts'
 
 /** A book whose thumbnail can be rendered: its file existed and was readable at its last analysis. */
@@ -98,6 +98,6 @@ export async function recordThumbnail(
      ) SELECT id FROM updated`,
     { coverHash, isWhole, bookId: book.id, mtimeNs: book.mtimeNs, bytes: book.bytes },
   )
-  if (rows.length > 0 && coverHash !== book.coverHash) await announceCover(trx, { kind: 'book', id: book.id })
+  if (rows.length > 0 && coverHash !== book.coverHash) await announceCoverChange(trx, { kind: 'book', id: book.id })
   return rows.length > 0
 }

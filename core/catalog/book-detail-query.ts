@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { select } from '#core/database/select.ts'
 import type { PageSource } from '#core/fields/analysis.ts'
 import { READING_ORDER } from '#core/fields/reading-order.ts'
 
@@ -49,8 +50,9 @@ type DetailRow = Pick<BookDetail, 'state' | 'isbns' | 'summary' | 'year' | 'mont
 /** Details of books by id, in one statement, or two if some have no number. The caller must have checked that they are visible. */
 export async function listBookDetails(database: Knex, ids: readonly string[]): Promise<Map<string, BookDetail>> {
   if (ids.length === 0) return new Map()
-  const { rows } = (await database.raw(
-    `SELECT b.id, b.series_id, b.number, div(b.file_mtime_ns, 1000000) AS mtime_ms, b.page_source, b.state,
+  const rows = await select<DetailRow>(
+    database.raw(
+      `SELECT b.id, b.series_id, b.number, div(b.file_mtime_ns, 1000000) AS mtime_ms, b.page_source, b.state,
        s.oneshot, m.authors, m.isbns, m.summary, m.year, m.month, m.day, m.locks,
        coalesce(m.created_at, b.created_at) AS metadata_created, greatest(m.updated_at, b.updated_at) AS metadata_updated,
        ARRAY(SELECT n.name FROM book_tags x JOIN tags n ON n.id = x.tag_id WHERE x.book_id = b.id ORDER BY n.name) AS tags,
@@ -58,8 +60,9 @@ export async function listBookDetails(database: Knex, ids: readonly string[]): P
         FROM book_external_links l WHERE l.book_id = b.id) AS links
      FROM books b JOIN series s ON s.id = b.series_id LEFT JOIN book_metadata m ON m.book_id = b.id
      WHERE b.id = ANY(CAST(? AS uuid[]))`,
-    [[...ids]],
-  )) as { rows: DetailRow[] }
+      [[...ids]],
+    ),
+  )
   const positions = await listPositions(
     database,
     rows.filter(({ number }) => number === null),
@@ -70,13 +73,15 @@ export async function listBookDetails(database: Knex, ids: readonly string[]): P
 /** Positions in the reading order of their series; each series is sorted once. */
 async function listPositions(database: Knex, books: readonly Pick<DetailRow, 'id' | 'series_id'>[]): Promise<Map<string, number>> {
   if (books.length === 0) return new Map()
-  const { rows } = (await database.raw(
-    `SELECT id, position FROM (
+  const rows = await select<{ id: string; position: string | number }>(
+    database.raw(
+      `SELECT id, position FROM (
        SELECT books.id, row_number() OVER (PARTITION BY books.series_id ORDER BY ${READING_ORDER}) AS position
        FROM books WHERE books.series_id = ANY(CAST(:seriesIds AS uuid[])) AND (books.deleted_at IS NULL OR books.id = ANY(CAST(:ids AS uuid[])))
-     ) AS placed WHERE id = ANY(CAST(:ids AS uuid[]))`,
-    { seriesIds: [...new Set(books.map(({ series_id }) => series_id))], ids: books.map(({ id }) => id) },
-  )) as { rows: { id: string; position: string | number }[] }
+     ) AS ordered WHERE id = ANY(CAST(:ids AS uuid[]))`,
+      { seriesIds: [...new Set(books.map(({ series_id }) => series_id))], ids: books.map(({ id }) => id) },
+    ),
+  )
   return new Map(rows.map(({ id, position }) => [id, Number(position)]))
 }
 

@@ -42,15 +42,15 @@ export async function listBooksWithErrors(
       'books.id',
       'book_errors.error_type',
       database.raw(`row_number() OVER (PARTITION BY book_errors.error_type
-        ORDER BY books.sort_key, books.id) AS place`),
+        ORDER BY books.sort_key, books.id) AS position`),
     )
     .as('ranked')
   const showing = database
     .from(ranked)
     .select('id', 'error_type')
-    .where('place', '>', page * pageSize)
-    .where('place', '<=', (page + 1) * pageSize)
-    .orderBy(['error_type', 'place']) as Promise<{ id: string; error_type: BookErrorType }[]>
+    .where('position', '>', page * pageSize)
+    .where('position', '<=', (page + 1) * pageSize)
+    .orderBy(['error_type', 'position']) as Promise<{ id: string; error_type: BookErrorType }[]>
 
   const [counts, shown] = await Promise.all([counting, showing])
   const ids = [...new Set(shown.map((row) => row.id))]

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { findFatalMessage, findReadableBook, type ReadableBook } from '#core/catalog/readable-book-query.ts'
-import { openFreshCache } from '#core/database/fresh-cache.ts'
+import { FreshCache } from '#core/database/fresh-cache.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 /**
@@ -13,40 +13,44 @@ const FRESH_MS = 200
 const REMEMBERED_BYTES_MAX = 8 * 1024 * 1024
 
 /** Finds books, with permissions cached for a moment. */
-interface BookLookup {
-  /** The book if the caller may see it, else null. */
-  find(caller: Caller, bookId: string): Promise<ReadableBook | null>
-  /** @throws not_found (no such book, or hidden), not_analyzed */
-  getAnalyzed(request: { caller: Caller; bookId: string }): Promise<ReadableBook>
-  /** Clears the cache. */
-  forget(): void
-}
+export class BookLookup {
+  readonly #database: Knex
+  readonly #books: FreshCache<ReadableBook>
 
-/** @param options.freshMs how long a result is cached; 200 by default */
-export function openBookLookup(database: Knex, options: { freshMs?: number | undefined } = {}): BookLookup {
-  const books = openFreshCache<ReadableBook>({
-    bytesMax: REMEMBERED_BYTES_MAX,
-    freshMs: options.freshMs ?? FRESH_MS,
-    // A client that waits for an analysis must not wait longer than it takes.
-    keep: (book) => book.state === 'analyzed',
-    load: async (key) => {
-      const [userId = '', bookId = ''] = key.split(' ')
-      return await findReadableBook(database, { userId }, bookId)
-    },
-  })
-  const find = (caller: Caller, bookId: string) => books.get(`${caller.userId} ${bookId.toLowerCase()}`)
-  return {
-    find,
-    async getAnalyzed({ caller, bookId }) {
-      const book = await find(caller, bookId)
-      if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
-      if (book.state === 'pending') refuse('not_analyzed', `"${book.fileName}" waits for its analysis; try again when it is done.`)
-      if (book.state === 'failed') {
-        const message = await findFatalMessage(database, book.id)
-        refuse('not_analyzed', `"${book.fileName}" could not be analyzed${message ? `: ${message}` : '.'}`)
-      }
-      return book
-    },
-    forget: () => books.clear(),
+  /** @param options.freshMs how long a result is cached; 200 by default */
+  constructor(database: Knex, { freshMs = FRESH_MS }: { freshMs?: number | undefined } = {}) {
+    this.#database = database
+    this.#books = new FreshCache({
+      bytesMax: REMEMBERED_BYTES_MAX,
+      freshMs,
+      // A client that waits for an analysis must not wait longer than it takes.
+      keep: (book) => book.state === 'analyzed',
+      load: async (key) => {
+        const [userId = '', bookId = ''] = key.split(' ')
+        return await findReadableBook(database, { userId }, bookId)
+      },
+    })
+  }
+
+  /** The book if the caller may see it, else null. */
+  find(caller: Caller, bookId: string): Promise<ReadableBook | null> {
+    return this.#books.get(`${caller.userId} ${bookId.toLowerCase()}`)
+  }
+
+  /** @throws not_found (no such book, or hidden), not_analyzed */
+  async getAnalyzed({ caller, bookId }: { caller: Caller; bookId: string }): Promise<ReadableBook> {
+    const book = await this.find(caller, bookId)
+    if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+    if (book.state === 'pending') refuse('not_analyzed', `"${book.fileName}" waits for its analysis; try again when it is done.`)
+    if (book.state === 'failed') {
+      const message = await findFatalMessage(this.#database, book.id)
+      refuse('not_analyzed', `"${book.fileName}" could not be analyzed${message ? `: ${message}` : '.'}`)
+    }
+    return book
+  }
+
+  /** Clears the cache. */
+  forget(): void {
+    this.#books.clear()
   }
 }

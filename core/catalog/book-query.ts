@@ -3,7 +3,7 @@ import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { visibleFilePath } from '#core/account/path-view.ts'
 import { visibilityOf, visibleInList, visibleSql, visibleTo } from '#core/account/visibility.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/catalog/book.ts'
-import { type BookSort, DEFAULT_SORT, joinForSort, orderOfBooks, termsOf } from '#core/catalog/book-sort-query.ts'
+import { type BookSort, DEFAULT_BOOK_SORT, joinForSort, orderOfBooks, termsOf } from '#core/catalog/book-sort-query.ts'
 import type { CompiledCondition } from '#core/catalog/filter-query.ts'
 import { keptBooks } from '#core/catalog/kept-total-query.ts'
 import type { ListState } from '#core/catalog/list-state.ts'
@@ -13,6 +13,7 @@ import { type ProgressRow, progressOf } from '#core/catalog/progress.ts'
 import { found, rankedOrder } from '#core/catalog/search-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
+import { select } from '#core/database/select.ts'
 import type { BookFormat } from '#core/fields/book-format.ts'
 import { READING_ORDER, READING_TERMS } from '#core/fields/reading-order.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
@@ -20,6 +21,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { type FullBookMetadata, fullBookMetadataOf } from '#core/metadata/book-metadata-record.ts'
 import { BOOK_RECORD, readRecords, recordOf, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
 import { listNamesOf, type Named } from '#core/metadata/taxonomy-query.ts'
+import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import { type IdList, type IdPage, pageOfRows } from '#core/paging/id-page-query.ts'
 import type { ListPart } from '#core/paging/list-order.ts'
 import { type FoundPage, idsOfPage, pageOfMatches } from '#core/paging/match-page-query.ts'
@@ -104,7 +106,7 @@ async function findPage(database: Knex, caller: Caller, list: BookList): Promise
   const { condition, search } = filter
   const state = list.state ?? (await readListState(database, caller))
   const total = totalOfBooks(database, caller, state, filter)
-  const sort = list.sort ?? DEFAULT_SORT
+  const sort = list.sort ?? DEFAULT_BOOK_SORT
   const key = orderKey(caller, state, { total: total.key, sort, isOwn: sort.field === 'read' })
   const matching = selectMatching(database, caller, state, filter)
   const order = orderOfBooks(caller, sort)
@@ -164,8 +166,8 @@ export async function pageOfBooks(
   isFixed = false,
 ): Promise<{ items: Book[]; total: number }> {
   const { rows, total } = await pageOfRows<BookRow>(database, list, async (ids) => {
-    const statement = database.raw(PAGE, [ids, progressUserId(caller)] as never)
-    return ((await (isFixed ? prepared(statement) : statement)) as { rows: BookRow[] }).rows
+    const statement = database.raw(PAGE, [ids, progressUserId(caller)])
+    return await select<BookRow>(isFixed ? prepared(statement) : statement)
   })
   return { items: rows.map((row) => bookOf(row, caller)), total }
 }
@@ -229,19 +231,16 @@ export async function getBookWithRecord(
 }
 
 async function readOne(database: Knex, caller: Caller, what: keyof typeof SOME, bookId: string): Promise<BookRow> {
-  const row = await readTogether(database, `${what} ${caller.userId} ${progressUserId(caller)}`, bookId, async (ids) => {
-    const bindings = [progressUserId(caller), ids, ...visibilityOf(caller)] as (string | string[])[]
-    const { rows } = (await prepared(database.raw(SOME[what], bindings))) as { rows: BookRow[] }
-    return rows
-  })
+  const row = await readTogether(database, `${what} ${caller.userId} ${progressUserId(caller)}`, bookId, (ids) =>
+    select<BookRow>(prepared(database.raw(SOME[what], [progressUserId(caller), ids, ...visibilityOf(caller)]))),
+  )
   return row ?? refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
 }
 
 /** Books by id, in no particular order. The caller must have checked that they are visible. */
 export async function listBooksByIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Map<string, Book>> {
   if (ids.length === 0) return new Map()
-  const bindings = [progressUserId(caller), [...ids]] as (string | string[])[]
-  const { rows } = (await prepared(database.raw(MANY, bindings))) as { rows: BookRow[] }
+  const rows = await select<BookRow>(prepared(database.raw(MANY, [progressUserId(caller), [...ids]])))
   return new Map(rows.map((row) => [row.id, bookOf(row, caller)]))
 }
 
@@ -257,9 +256,8 @@ export async function listSeriesBooks(
   caller: Caller,
   series: { seriesId: string; includeDeleted: boolean; sort?: BookSort | null; limit?: number | undefined },
 ): Promise<Book[]> {
-  const found = await database('series').where('series.id', series.seriesId).modify(visibleTo(caller, 'series.id')).first('id')
-  if (!found) refuse('not_found', `There is no series ${series.seriesId}, or you may not see it.`)
   const { seriesId, includeDeleted, sort, limit = SERIES_BOOKS_MAX + 1 } = series
+  await checkVisible(database, caller, 'series', seriesId)
   const query = selectBooks(database, caller).modify(matches({ seriesId, includeDeleted }, caller)).limit(limit)
   const rows = (await query.orderByRaw((sort ? termsOf(sort) : READING_TERMS).join(', '))) as BookRow[]
   if (rows.length > SERIES_BOOKS_MAX) {
@@ -275,15 +273,17 @@ export async function listSeriesBooks(
 export async function findAdjacentBooks(database: Knex, caller: Caller, bookId: string): Promise<AdjacentBooks> {
   const self = await database('books').where('books.id', bookId).modify(visibleTo(caller, 'books.series_id')).first('series_id')
   if (!self) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
-  const { rows } = (await database.raw(
-    `SELECT prev, next FROM (
+  const [neighbors] = await select<{ prev: string | null; next: string | null }>(
+    database.raw(
+      `SELECT prev, next FROM (
        SELECT books.id, lag(books.id) OVER w AS prev, lead(books.id) OVER w AS next FROM books
        WHERE books.series_id = :seriesId AND (books.deleted_at IS NULL OR books.id = :bookId)
        WINDOW w AS (ORDER BY ${READING_ORDER})
      ) AS ordered WHERE id = :bookId`,
-    { seriesId: self.series_id, bookId },
-  )) as { rows: { prev: string | null; next: string | null }[] }
-  const { prev = null, next = null } = rows[0] ?? {}
+      { seriesId: self.series_id, bookId },
+    ),
+  )
+  const { prev = null, next = null } = neighbors ?? {}
   const books = await listBooksByIds(
     database,
     caller,
@@ -333,7 +333,7 @@ const MANY = `SELECT ${COLUMNS} FROM ${TABLES} WHERE books.id = ANY(CAST(? AS uu
 
 /** Books with the columns of {@link BookRow}, including the caller's progress. */
 const selectBooks = (database: Knex, caller: Caller): Knex.QueryBuilder =>
-  database.select(database.raw(COLUMNS)).from(database.raw(TABLES, [progressUserId(caller)] as string[]))
+  database.select(database.raw(COLUMNS)).from(database.raw(TABLES, [progressUserId(caller)]))
 
 function bookOf(row: BookRow, caller: Caller): Book {
   return {

@@ -96,11 +96,11 @@ export function orderOfBooks(caller: Caller, sort: BookSort): Order | ((total: n
   ]
 }
 
-export const DEFAULT_SORT: BookSort = { field: 'title', direction: 'asc' }
+export const DEFAULT_BOOK_SORT: BookSort = { field: 'title', direction: 'asc' }
 
 /** Every accepted spelling of a sort field. */
 export const BOOK_SORT_FIELDS = Object.keys(BOOK_SORT_NAMES)
 
 /** Null if absent. @throws invalid_request for an unknown field */
 export const readBookSort = (text: string | undefined): BookSort | null =>
-  text?.trim() ? readSort<BookSortField>(text, BOOK_SORT_NAMES, DEFAULT_SORT) : null
+  text?.trim() ? readSort<BookSortField>(text, BOOK_SORT_NAMES, DEFAULT_BOOK_SORT) : null

@@ -4,11 +4,10 @@ import Type from 'typebox'
 import { FILE_PATH_NOTE } from '#core/account/path-view.ts'
 import { BOOK_ERROR_TYPES } from '#core/fields/analysis.ts'
 import { BOOK_FORMATS } from '#core/fields/book-format.ts'
+import { INT32_MAX, Int32, Natural } from '#core/fields/field.ts'
 import { READING_DIRECTIONS } from '#core/fields/series-metadata.ts'
-import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
-const INT32 = { minimum: -2147483648, maximum: 2147483647 }
-const Int32 = Type.Integer(INT32)
 const Count = Type.Integer({ minimum: 0 })
 
 /** The current user's read progress in a book. */
@@ -42,8 +41,8 @@ export const Book = Noun('Book')({
   }),
   readerHash: Nullable(Type.String({ description: 'Partial MD5 by which e-readers identify the file.' })),
   koreaderHash: Type.Optional(Nullable(Type.String({ description: 'Same as readerHash; only with compatibility.legacyNames.' }))),
-  pageCount: Type.Integer({ minimum: 0, maximum: 2147483647 }),
-  number: Nullable(Type.Integer({ ...INT32, description: 'Null when the book has no number or a fractional one.' })),
+  pageCount: Natural,
+  number: Nullable(described(Int32, 'Null when the book has no number or a fractional one.')),
   volume: Nullable(Int32),
   chapter: Nullable(Type.Number()),
   analyzed: Type.Boolean(),
@@ -73,10 +72,10 @@ export type BookPage = Static<typeof BookPage>
 export const AdjacentBooks = Noun('AdjacentBooks')({ prev: Nullable(Book), next: Nullable(Book) })
 export type AdjacentBooks = Static<typeof AdjacentBooks>
 
-export const BookErrorType = Type.Enum([...BOOK_ERROR_TYPES], { type: 'string', title: 'BookErrorType' })
+export const BookErrorTypeName = Type.Enum([...BOOK_ERROR_TYPES], { type: 'string', title: 'BookErrorType' })
 
 export const BookError = Noun('BookError')({
-  errorType: BookErrorType,
+  errorType: BookErrorTypeName,
   message: Type.String(),
   details: Type.Optional(Type.Unknown()),
   occurredAt: Timestamp,
@@ -88,7 +87,7 @@ export const BooksWithErrors = Noun('BooksWithErrors')({
   errorCounts: Type.Record(Type.String(), Count),
   groups: Type.Array(
     Type.Object({
-      errorType: BookErrorType,
+      errorType: BookErrorTypeName,
       label: Type.String(),
       count: Count,
       books: Type.Array(Type.Object({ book: Book, errors: Type.Array(BookError) })),
@@ -106,7 +105,7 @@ export type BooksWithErrors = Static<typeof BooksWithErrors>
  * Its exact position shows in `chapter` and in the order of the series.
  */
 export function wholeNumber(number: number | null): number | null {
-  return number !== null && Number.isInteger(number) && Math.abs(number) <= 2147483647 ? number : null
+  return number !== null && Number.isInteger(number) && Math.abs(number) <= INT32_MAX ? number : null
 }
 
 /** `fileHash` is never empty, so a file that has not been hashed yet is named by its book's id: no two such books look like duplicates. */

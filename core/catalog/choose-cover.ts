@@ -9,7 +9,6 @@ import {
   addCover,
   announceCover,
   type CoverRow,
-  checkOwner,
   findCoverRow,
   listCoverRows,
   nounOf,
@@ -29,6 +28,7 @@ import { removeCoverFiles, writeCoverFiles } from '#core/covers/cover-file.ts'
 import { forgetCover } from '#core/covers/cover-orphan-store.ts'
 import { coverHashOf } from '#core/covers/cover-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { checkVisible } from '#core/metadata/visible-records-query.ts'
 
 interface Dependencies {
   database: Knex
@@ -45,7 +45,7 @@ export interface CoverFile {
 
 /** @throws not_found */
 export async function listCovers({ database }: ReadDependencies, caller: Caller, owner: RecordOwner): Promise<CoverRow[]> {
-  await checkOwner(database, caller, owner)
+  await checkVisible(database, caller, owner.kind, owner.id)
   return await listCoverRows(database, owner)
 }
 
@@ -58,7 +58,7 @@ export async function uploadCover(
   caller: Caller,
   cover: { owner: RecordOwner; bytes: Uint8Array },
 ): Promise<CoverRow> {
-  await checkOwner(dependencies.database, caller, cover.owner)
+  await checkVisible(dependencies.database, caller, cover.owner.kind, cover.owner.id)
   return await keepCover(dependencies, { ...cover, source: 'custom', giver: 'user' })
 }
 
@@ -68,7 +68,7 @@ export async function chooseCover(
   caller: Caller,
   cover: { owner: RecordOwner; coverId: string },
 ): Promise<CoverRow> {
-  await checkOwner(database, caller, cover.owner)
+  await checkVisible(database, caller, cover.owner.kind, cover.owner.id)
   await selectCover(database, cover.owner, cover.coverId)
   coverLookupOf(database).forget(cover.owner.id)
   return (await findCoverRow(database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
@@ -76,7 +76,7 @@ export async function chooseCover(
 
 /** Selects the cover from the file again; deletes nothing. @throws not_found */
 export async function dropChoice({ database }: ReadDependencies, caller: Caller, owner: RecordOwner): Promise<void> {
-  await checkOwner(database, caller, owner)
+  await checkVisible(database, caller, owner.kind, owner.id)
   await selectCover(database, owner, null)
   coverLookupOf(database).forget(owner.id)
 }
@@ -87,7 +87,7 @@ export async function deleteCover(
   caller: Caller,
   cover: { owner: RecordOwner; coverId: string },
 ): Promise<void> {
-  await checkOwner(dependencies.database, caller, cover.owner)
+  await checkVisible(dependencies.database, caller, cover.owner.kind, cover.owner.id)
   await dropCover(dependencies, { ...cover, by: 'user' })
 }
 
@@ -109,7 +109,7 @@ export async function getCoverFile(
   caller: Caller,
   cover: { owner: RecordOwner; coverId: string },
 ): Promise<CoverFile> {
-  await checkOwner(dependencies.database, caller, cover.owner)
+  await checkVisible(dependencies.database, caller, cover.owner.kind, cover.owner.id)
   return await coverFileOf(dependencies, cover)
 }
 

@@ -18,7 +18,7 @@ interface Dependencies {
 }
 
 /** Registers the handler with the queue; call before its start(). */
-export function openDuplicates({ database, tasks }: Dependencies & { tasks: TaskQueue }): void {
+export function registerDuplicateSearch({ database, tasks }: Dependencies & { tasks: TaskQueue }): void {
   tasks.handle(TYPE, { concurrency: 1 }, async (run) => {
     const found = { groups: 0, books: 0 }
     for (let piece = 0; piece < PIECES; piece++) {

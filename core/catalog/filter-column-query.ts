@@ -30,7 +30,7 @@ export type Column = FilterField & {
     | { expression: string; visibleExpression?: string; callerBinding?: true; folded?: string }
     /** Rows that belong to the record, and their value to compare. `key`: it is a normalized name, or a person with a role. */
     | { sets: Rows[]; name: string; folded?: string; key?: 'name' | 'person' }
-    | { test: (value: string) => Fragment; needsCaller?: true }
+    | { test: (value: string) => Fragment }
   )
 
 const READ_STATUS = ['unread', 'in_progress', 'read'] as const
@@ -107,7 +107,7 @@ const SERIES: Record<string, Column> = {
   },
   dateAdded: { family: 'date', expression: 'series.created_at' },
   updatedAt: { family: 'date', expression: 'series.updated_at' },
-  readStatus: { family: 'word', words: READ_STATUS, test: seriesReadStatus, needsCaller: true, needs: 'progress-read' },
+  readStatus: { family: 'word', words: READ_STATUS, test: seriesReadStatus, needs: 'progress-read' },
   completion: {
     family: 'bool',
     // Null if the total is unknown: such a series is neither complete nor incomplete.
@@ -168,7 +168,7 @@ const BOOKS: Record<string, Column> = {
   year: { family: 'number', expression: 'extract(year FROM books.released)::int' },
   dateAdded: { family: 'date', expression: 'books.created_at' },
   updatedAt: { family: 'date', expression: 'books.updated_at' },
-  readStatus: { family: 'word', words: READ_STATUS, test: bookReadStatus, needsCaller: true, needs: 'progress-read' },
+  readStatus: { family: 'word', words: READ_STATUS, test: bookReadStatus, needs: 'progress-read' },
   hasError: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM book_errors e WHERE e.book_id = books.id)' },
   cover: { family: 'word', words: COVER_SOURCES, test: bookCover(null) },
   selectedCover: { family: 'word', words: COVER_SOURCES, test: bookCover(true) },
@@ -196,22 +196,25 @@ function bookCover(selected: boolean | null): (source: string) => Fragment {
   return (source) => ({ sql: tests[source] as string, bindings: [] })
 }
 
+/** A test with the id of the caller in place of each question mark. */
+const ofCaller = (sql: string): Fragment => ({ sql, bindings: Array.from(sql.matchAll(/\?/g), () => CALLER) })
+
 function bookReadStatus(value: string): Fragment {
-  const [sql, times] = {
-    read: [mine('books.id', ' AND p.completed'), 1],
-    in_progress: [mine('books.id', ' AND NOT p.completed'), 1],
-    unread: [`NOT ${mine('books.id')}`, 1],
-  }[value] as [string, number]
-  return { sql, bindings: Array.from({ length: times }, () => CALLER) }
+  const tests: Record<string, string> = {
+    read: mine('books.id', ' AND p.completed'),
+    in_progress: mine('books.id', ' AND NOT p.completed'),
+    unread: `NOT ${mine('books.id')}`,
+  }
+  return ofCaller(tests[value] as string)
 }
 
 function seriesReadStatus(value: string): Fragment {
   const begun = `EXISTS (SELECT 1 ${present} AND ${mine('b.id')})`
   const unfinished = `EXISTS (SELECT 1 ${present} AND NOT ${mine('b.id', ' AND p.completed')})`
-  const [sql, times] = {
-    read: [`(${begun} AND NOT ${unfinished})`, 2],
-    in_progress: [`(${begun} AND ${unfinished})`, 2],
-    unread: [`NOT ${begun}`, 1],
-  }[value] as [string, number]
-  return { sql, bindings: Array.from({ length: times }, () => CALLER) }
+  const tests: Record<string, string> = {
+    read: `(${begun} AND NOT ${unfinished})`,
+    in_progress: `(${begun} AND ${unfinished})`,
+    unread: `NOT ${begun}`,
+  }
+  return ofCaller(tests[value] as string)
 }

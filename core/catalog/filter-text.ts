@@ -21,10 +21,12 @@ export function renderConditionTables(): string {
       const remarks = [words && `${words.map((word) => `\`${word}\``).join(', ')}`, needs && `needs \`${needs}\``].filter(Boolean)
       return `| \`${name}\` | ${family} | ${remarks.join('; ')} |`
     })
-  const head = ['| Field | Kind | |', '|---|---|---|']
+  const tableOf = (target: keyof typeof FILTER_FIELDS) => ['| Field | Kind | |', '|---|---|---|', ...fieldsOf(target)].join('\n')
   return [
-    ...['| Kind | Operators | Members beside `operator` |', '|---|---|---|', ...families, ''],
-    ...['Fields of books:', '', ...head, ...fieldsOf('books'), ''],
-    ...['Fields of series:', '', ...head, ...fieldsOf('series')],
-  ].join('\n')
+    ['| Kind | Operators | Members beside `operator` |', '|---|---|---|', ...families].join('\n'),
+    'Fields of books:',
+    tableOf('books'),
+    'Fields of series:',
+    tableOf('series'),
+  ].join('\n\n')
 }

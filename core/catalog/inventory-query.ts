@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { isRestricted } from '#core/account/user-store.ts'
 import { asUser, visibleTo } from '#core/account/visibility.ts'
+import { countRows } from '#core/database/select.ts'
 
 /** The size of the libraries, in numbers; only books and series that the caller may see, without deleted ones. Sizes in bytes. */
 interface Inventory {
@@ -57,9 +58,7 @@ export async function readInventory(database: Knex, caller: Caller): Promise<Inv
   const restricted = await isRestricted(database, caller.userId)
   const [rows, users, size] = await Promise.all([
     listed as Promise<LibraryRow[]>,
-    caller.permissions.has('users-read')
-      ? (database('users').count({ count: '*' }).first() as unknown as Promise<{ count: string }>)
-      : null,
+    caller.permissions.has('users-read') ? countRows(database('users')) : 0,
     restricted ? null : database.raw('SELECT pg_database_size(current_database())::float8 AS bytes'),
   ])
   const sum = (member: 'books' | 'series' | 'bytes' | 'pages') => rows.reduce((all, row) => all + row[member], 0)
@@ -69,7 +68,7 @@ export async function readInventory(database: Knex, caller: Caller): Promise<Inv
     bookCount: sum('books'),
     pageCount: sum('pages'),
     totalBookSize: sum('bytes'),
-    userCount: Number(users?.count ?? 0),
+    userCount: users,
     databaseSize: size?.rows[0]?.bytes ?? 0,
     libraries: rows.map((row) => ({ id: row.id, name: row.name, bookCount: row.books, seriesCount: row.series, totalSize: row.bytes })),
   }

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { eachId } from '#core/database/each-by-id.ts'
 import { runForSeveral } from '#core/database/statement-scope.ts'
 import { announce, announceSeriesGone } from '#core/events/event-store.ts'
 
@@ -8,19 +9,7 @@ import { announce, announceSeriesGone } from '#core/events/event-store.ts'
  */
 export const PIECE = 250
 
-/** Before every id. */
-const FIRST = '00000000-0000-0000-0000-000000000000'
-
-/** The ids of all books of a library, in order, some at a time. */
-async function* eachBook(trx: Knex, libraryId: string): AsyncGenerator<string[]> {
-  let after = FIRST
-  for (;;) {
-    const ids: string[] = await trx('books').where('library_id', libraryId).where('id', '>', after).orderBy('id').limit(PIECE).pluck('id')
-    if (ids.length > 0) yield ids
-    if (ids.length < PIECE) return
-    after = ids.at(-1) as string
-  }
-}
+const eachBook = (trx: Knex, libraryId: string): AsyncGenerator<string[]> => eachId(trx('books').where('library_id', libraryId), PIECE)
 
 /** Rows of books contain the path of their file: moving the folder of the library changes all of them. */
 export async function moveBookPaths(trx: Knex, library: { id: string; from: string; to: string }): Promise<void> {

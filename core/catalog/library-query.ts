@@ -4,6 +4,7 @@ import { visibleLibraryPath } from '#core/account/path-view.ts'
 import { asUser, visibleTo } from '#core/account/visibility.ts'
 import type { Library } from '#core/catalog/library.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
+import { countRows } from '#core/database/select.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 interface CountedRow extends LibraryRow {
@@ -17,14 +18,14 @@ export async function listLibraries(
   caller: Caller,
   list: { offset: number; limit: number },
 ): Promise<{ items: Library[]; total: number }> {
-  const [rows, counted] = await Promise.all([
+  const [rows, total] = await Promise.all([
     selectLibraries(database, caller)
       .orderByRaw('libraries.name COLLATE carrel_natural, libraries.id')
       .offset(list.offset)
       .limit(list.limit) as Promise<CountedRow[]>,
-    database('libraries').modify(asUser(caller)).count({ total: '*' }).first(),
+    countRows(database('libraries').modify(asUser(caller))),
   ])
-  return { items: rows.map((row) => libraryOf(row, caller)), total: Number(counted?.total) }
+  return { items: rows.map((row) => libraryOf(row, caller)), total }
 }
 
 /** @throws not_found */

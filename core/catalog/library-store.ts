@@ -1,10 +1,11 @@
 import type { Knex } from 'knex'
+import { eachId } from '#core/database/each-by-id.ts'
+import { isUniqueViolation } from '#core/database/unique-violation.ts'
 import { announce, announcePurged } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 /** Rows per step through a library. */
 const STEP = 2_000
-const UNIQUE_VIOLATION = '23505'
 /** Any constant of our own: libraries are created and moved one at a time, so that two can never be inside each other. */
 const LIBRARY_LOCK = 7_201_884_316
 
@@ -74,7 +75,7 @@ export async function insertLibrary(trx: Knex.Transaction, row: LibraryChange & 
     await announce(trx, [{ event: { type: 'library_updated', libraryId: inserted.id } }])
     return inserted.id
   } catch (error) {
-    if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error
+    if (!isUniqueViolation(error)) throw error
     refuse('conflict', `There is a library at "${row.path}" already.`)
   }
 }
@@ -88,16 +89,10 @@ export async function updateLibrary(trx: Knex.Transaction, libraryId: string, ch
 }
 
 /** Existing books, some thousand at a time. */
-export async function* listBooksToAnalyze(database: Knex, libraryId: string, scope: 'all' | 'unanalyzed'): AsyncGenerator<string[]> {
-  let after = '00000000-0000-0000-0000-000000000000'
-  for (;;) {
-    const query = database('books').where('library_id', libraryId).whereNull('deleted_at').where('id', '>', after).orderBy('id').limit(STEP)
-    if (scope === 'unanalyzed') query.whereNot('state', 'analyzed')
-    const ids: string[] = await query.pluck('id')
-    if (ids.length === 0) return
-    yield ids
-    after = ids.at(-1) as string
-  }
+export function listBooksToAnalyze(database: Knex, libraryId: string, scope: 'all' | 'unanalyzed'): AsyncGenerator<string[]> {
+  const query = database('books').where('library_id', libraryId).whereNull('deleted_at')
+  if (scope === 'unanalyzed') query.whereNot('state', 'analyzed')
+  return eachId(query, STEP)
 }
 
 /** Which deleted books a scan may purge: those that another complete scan also found missing, long enough before it. */

@@ -4,7 +4,8 @@ import { NO_USER } from '#core/account/visibility.ts'
 import type { ListState } from '#core/catalog/list-state.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
-import { currentScope, runBeside } from '#core/database/statement-scope.ts'
+import { select } from '#core/database/select.ts'
+import { besideRequests, currentScope } from '#core/database/statement-scope.ts'
 import { addUpKeptNumbers } from '#core/paging/kept-number-store.ts'
 
 /** To add up more of them costs each request more than their removal costs once. */
@@ -38,18 +39,18 @@ interface StateRow {
   grants: string
 }
 
+/** If it fails, requests only read more rows. */
+const addUpSoon = besideRequests(addUpKeptNumbers)
+
 export async function readListState(database: Knex, { userId }: Pick<Caller, 'userId'>): Promise<ListState> {
-  const row = await readTogether(database, 'list state', userId, async (ids) => {
-    const { rows } = (await prepared(database.raw(STATES, [ids]))) as { rows: StateRow[] }
-    return rows
-  })
+  const row = await readTogether(database, 'list state', userId, (ids) => select<StateRow>(prepared(database.raw(STATES, [ids]))))
   const { catalog, own, averages, differences, grants } = row as StateRow
   if (differences > DIFFERENCES_MAX) addUpSoon(database)
   return { catalog, own, averages, grants }
 }
 
 /**
- * The key of the places of a list in one order; undefined for an order that changes by itself.
+ * The key of the anchors of a list in one order; undefined for an order that changes by itself.
  * @param list.total of the filter and the state of the data
  * @param list.isOwn whether the order is by what belongs to the caller
  * @param list.isAverage whether the order is by averages of ratings
@@ -73,14 +74,3 @@ export function noteAverages(): void {
 
 /** Whether the current request depends on averages. */
 export const readsAverages = (): boolean => currentScope()?.readsAverages === true
-
-const adding = new WeakSet<Knex>()
-
-/** Beside the request, once at a time. If it fails, one of the next requests tries again; until then they only read more rows. */
-function addUpSoon(database: Knex): void {
-  if (adding.has(database) || database.isTransaction) return
-  adding.add(database)
-  runBeside(() => addUpKeptNumbers(database))
-    .catch(() => {})
-    .finally(() => adding.delete(database))
-}

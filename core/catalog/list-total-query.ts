@@ -3,7 +3,8 @@ import { type Caller, progressUserId } from '#core/account/caller.ts'
 import type { CompiledCondition } from '#core/catalog/filter-query.ts'
 import type { ListState } from '#core/catalog/list-state.ts'
 import { AVERAGES_VERSION, CATALOG_VERSION, OWN_VERSION } from '#core/catalog/list-state-query.ts'
-import { openSingleFlight } from '#core/database/single-flight.ts'
+import { perDatabase } from '#core/database/per-database.ts'
+import { SingleFlight } from '#core/database/single-flight.ts'
 import { currentScope } from '#core/database/statement-scope.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { shortKey } from '#core/foundation/register.ts'
@@ -50,7 +51,7 @@ const REMEMBERED_BYTES_MAX = 3 * 1024 * 1024
 
 class Totals {
   readonly #remembered = new BoundedCache<Counted>({ bytesMax: REMEMBERED_BYTES_MAX })
-  readonly #counting = openSingleFlight({ mayRepeat: true })
+  readonly #counting = new SingleFlight({ mayRepeat: true })
   readonly #database: Knex
 
   constructor(database: Knex) {
@@ -102,14 +103,8 @@ type Versions = Pick<ListState, 'catalog' | 'own' | 'averages'>
 
 const VERSIONS = `${CATALOG_VERSION}::text AS catalog, ${OWN_VERSION}::text AS own, ${AVERAGES_VERSION}::text AS averages`
 
-const totals = new WeakMap<Knex, Totals>()
+const totalsOf = perDatabase((database) => new Totals(database))
 
 /** The total of a filtered list: counted once for all callers who see the same, and remembered until something that it depends on changes. */
-export function totalOf(database: Knex, caller: Caller, state: ListState, list: FilteredList): ListTotal {
-  let own = totals.get(database)
-  if (own === undefined) {
-    own = new Totals(database)
-    totals.set(database, own)
-  }
-  return own.of(caller, state, list)
-}
+export const totalOf = (database: Knex, caller: Caller, state: ListState, list: FilteredList): ListTotal =>
+  totalsOf(database).of(caller, state, list)

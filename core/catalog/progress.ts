@@ -15,11 +15,11 @@ export interface ProgressRow {
 }
 
 /** The same, with the exact position in addition to the page. */
-export interface PlaceRow extends ProgressRow {
+export interface PositionRow extends ProgressRow {
   /** Device and locator of the last progression, as long as the page matches the locator. */
   locator: unknown
   progression_at: Date | string | null
-  sync_place: SyncPlace | null
+  sync_place: SyncPosition | null
 }
 
 const iso = (time: Date | string) => new Date(time).toISOString()
@@ -39,7 +39,7 @@ export function progressOf(row: ProgressRow): Static<typeof ReadProgress> {
 }
 
 /** The position that an e-reader reported, for itself and similar ones to resume at. */
-export interface SyncPlace {
+export interface SyncPosition {
   /** In the format of the e-reader: a page, or a path to an element of the text. */
   progress: string
   device: string
@@ -67,7 +67,7 @@ export const pageUpTo = (part: number, pageCount: number): number => Math.max(1,
 /** A text counts as read at this fraction: notes and advertisements follow, and no client app reports the very last position. */
 export const TEXT_COMPLETE_FROM = 0.99
 
-export interface Place {
+export interface ReadPosition {
   currentPage: number
   percentage: number | null
   completed: boolean
@@ -77,10 +77,10 @@ export interface Place {
  * The position of a user on page n: the last page completes the book, unless the client says otherwise. A book that was not analyzed has no
  * last page, so only the client can say that it is completed.
  */
-export function placeOf(
+export function readPositionOf(
   extent: Extent,
   reported: { currentPage: number; progressPercentage?: number | null | undefined; completed?: boolean | null | undefined },
-): Place {
+): ReadPosition {
   const known = extent.analyzed && extent.pageCount > 0
   const completed = reported.completed ?? (known && reported.currentPage >= extent.pageCount)
   const counted = known ? Math.min(1, reported.currentPage / extent.pageCount) : null

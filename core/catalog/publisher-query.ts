@@ -3,6 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { VALUE_LENGTH_MAX } from '#core/catalog/condition.ts'
 import { HAS_BOOKS } from '#core/catalog/series-query.ts'
+import { countRows } from '#core/database/select.ts'
 
 interface SeriesWord {
   /** As one of the series spells it; spellings that differ only in case and accents are one, as in conditions. */
@@ -37,14 +38,14 @@ export async function listSeriesWords(
     .groupByRaw(`trim(${folded})`)
     .select(database.raw(`min(trim(m.${of})) AS name, count(*) AS series_count`))
   if (list.search) named.whereRaw(`${folded} LIKE '%' || carrel_pattern(?) || '%'`, [list.search])
-  const [rows, counted] = await Promise.all([
+  const [rows, total] = await Promise.all([
     database
       .from(named.clone().as('named'))
       .select('*')
       .orderByRaw('name COLLATE carrel_natural, name')
       .offset(list.offset)
       .limit(list.limit) as Promise<{ name: string; series_count: string | number }[]>,
-    database.from(named.clone().as('named')).count({ total: '*' }).first() as unknown as Promise<{ total: string | number }>,
+    countRows(database.from(named.clone().as('named'))),
   ])
-  return { items: rows.map(({ name, series_count }) => ({ name, seriesCount: Number(series_count) })), total: Number(counted.total) }
+  return { items: rows.map(({ name, series_count }) => ({ name, seriesCount: Number(series_count) })), total }
 }

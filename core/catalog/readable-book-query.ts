@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibilityOf, visibleSql } from '#core/account/visibility.ts'
 import { prepared } from '#core/database/prepared.ts'
+import { select } from '#core/database/select.ts'
 import type { Page, PageSource } from '#core/fields/analysis.ts'
 import type { BookFormat } from '#core/fields/book-format.ts'
 
@@ -59,8 +60,8 @@ const READABLE = `
 
 /** The book if the caller may see it, else null. Used for nearly every page and cover. */
 export async function findReadableBook(database: Knex, caller: Pick<Caller, 'userId'>, bookId: string): Promise<ReadableBook | null> {
-  const { rows } = (await prepared(database.raw(READABLE, [bookId, ...visibilityOf(caller)]))) as { rows: ReadableRow[] }
-  return rows[0] ? readableOf(rows[0]) : null
+  const [row] = await select<ReadableRow>(prepared(database.raw(READABLE, [bookId, ...visibilityOf(caller)])))
+  return row ? readableOf(row) : null
 }
 
 function readableOf(row: ReadableRow): ReadableBook {

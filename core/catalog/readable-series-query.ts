@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibilityOf, visibleSql } from '#core/account/visibility.ts'
 import { prepared } from '#core/database/prepared.ts'
+import { select } from '#core/database/select.ts'
 import { READING_ORDER } from '#core/fields/reading-order.ts'
 
 /** What showing the cover of a series needs. */
@@ -28,8 +29,7 @@ const READABLE = `
 
 /** The series if the caller may see it, else null. */
 export async function findReadableSeries(database: Knex, caller: Pick<Caller, 'userId'>, seriesId: string): Promise<ReadableSeries | null> {
-  const { rows } = (await prepared(database.raw(READABLE, [seriesId, ...visibilityOf(caller)]))) as { rows: ReadableRow[] }
-  const [row] = rows
+  const [row] = await select<ReadableRow>(prepared(database.raw(READABLE, [seriesId, ...visibilityOf(caller)])))
   if (!row) return null
   const chosenCover = row.chosen_id === null ? null : { id: row.chosen_id, hash: row.chosen_hash as string }
   return { id: row.id, chosenCover, coverBookId: row.book_id }

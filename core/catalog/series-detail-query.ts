@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import { type Caller, isAdministrator, progressUserId } from '#core/account/caller.ts'
 import type { Person } from '#core/catalog/book-detail-query.ts'
+import { select } from '#core/database/select.ts'
 
 /** What client apps show of a series besides its record. Only existing books count. */
 export interface SeriesDetail {
@@ -80,8 +81,9 @@ const RELEASED = `CASE WHEN m.year BETWEEN 1 AND 9999 THEN make_date(m.year, coa
 /** Details of series by id, in one statement. The caller must have checked that they are visible. */
 export async function listSeriesDetails(database: Knex, caller: Caller, ids: readonly string[]): Promise<Map<string, SeriesDetail>> {
   if (ids.length === 0) return new Map()
-  const { rows } = (await database.raw(
-    `SELECT s.id, s.path, s.oneshot, s.created_at, s.updated_at, coalesce(s.reading_direction, l.default_reading_direction) AS reading_direction,
+  const rows = await select<DetailRow>(
+    database.raw(
+      `SELECT s.id, s.path, s.oneshot, s.created_at, s.updated_at, coalesce(s.reading_direction, l.default_reading_direction) AS reading_direction,
        sm.age_rating, sm.language, sm.status, sm.total_volume_count, sm.locks, sm.authors AS people,
        coalesce(sm.created_at, s.created_at) AS metadata_created, greatest(sm.updated_at, s.updated_at) AS metadata_updated,
        ${names('genres', 'genre_id', '(SELECT * FROM series_genres WHERE series_id = s.id) x')} AS genres,
@@ -108,8 +110,9 @@ export async function listSeriesDetails(database: Knex, caller: Caller, ids: rea
        SELECT m.summary, b.number FROM books b JOIN book_metadata m ON m.book_id = b.id
        WHERE ${PRESENT} AND m.summary IS NOT NULL ORDER BY b.number NULLS LAST, b.id LIMIT 1) summarized ON true
      WHERE s.id = ANY(CAST(:ids AS uuid[]))`,
-    { ids: [...ids], userId: progressUserId(caller), isAdmin: isAdministrator(caller) },
-  )) as { rows: DetailRow[] }
+      { ids: [...ids], userId: progressUserId(caller), isAdmin: isAdministrator(caller) },
+    ),
+  )
   return new Map(rows.map((row) => [row.id, detailOf(row)]))
 }
 

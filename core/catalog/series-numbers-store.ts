@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { COMPUTED, READ } from '#core/catalog/series-numbers-query.ts'
 import { prepared } from '#core/database/prepared.ts'
-import { runBeside } from '#core/database/statement-scope.ts'
+import { besideRequests } from '#core/database/statement-scope.ts'
 
 /** Any constant of our own, different from the other ones: who holds this lock computes numbers that are due. */
 const COMPUTING_LOCK = 7_201_884_318
@@ -68,13 +68,5 @@ async function computeDue(database: Knex, lock: string): Promise<void> {
   }
 }
 
-const computing = new WeakSet<Knex>()
-
-/** Beside a request, once at a time. If it fails, one of the next requests tries again; until then they compute what is due themselves. */
-export function computeSoon(database: Knex): void {
-  if (computing.has(database) || database.isTransaction) return
-  computing.add(database)
-  runBeside(() => computeDue(database, 'SELECT pg_try_advisory_xact_lock(?) AS mine'))
-    .catch(() => {})
-    .finally(() => computing.delete(database))
-}
+/** Until this has computed them, requests compute what is due themselves. */
+export const computeSoon = besideRequests((database) => computeDue(database, 'SELECT pg_try_advisory_xact_lock(?) AS mine'))

@@ -12,7 +12,7 @@ import { type Series, seriesFolder } from '#core/catalog/series.ts'
 import { numbersOf, readingOf } from '#core/catalog/series-numbers-query.ts'
 import { computeSeriesNumbers, computeSoon } from '#core/catalog/series-numbers-store.ts'
 import {
-  DEFAULT_SORT,
+  DEFAULT_SERIES_SORT,
   isAverageOrder,
   isOwnOrder,
   orderOfSeries,
@@ -22,6 +22,7 @@ import {
 } from '#core/catalog/series-sort-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
+import { select } from '#core/database/select.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { type IdList, type IdPage, pageOfRows } from '#core/paging/id-page-query.ts'
 import type { ListPart } from '#core/paging/list-order.ts'
@@ -139,7 +140,7 @@ async function findPage(database: Knex, caller: Caller, list: SeriesList): Promi
   const { condition, search } = filter
   const state = list.state ?? (await readListState(database, caller))
   const total = totalOfSeries(database, caller, state, filter)
-  const sort = list.sort ?? DEFAULT_SORT
+  const sort = list.sort ?? DEFAULT_SERIES_SORT
   if (usesNumbers(sort)) await computeSeriesNumbers(database)
   const key = orderKey(caller, state, { total: total.key, sort, isOwn: isOwnOrder(sort), isAverage: isAverageOrder(sort) })
   const matching = selectMatching(database, caller, state, filter)
@@ -187,7 +188,7 @@ export async function pageOfSeries(
   isFixed = false,
 ): Promise<{ items: Series[]; total: number }> {
   const { rows, total } = await pageOfRows<SeriesRow>(database, list, async (ids) => {
-    const statement = database.raw(PAGE, [ids, progressUserId(caller)] as never)
+    const statement = database.raw(PAGE, [ids, progressUserId(caller)])
     return await runRows(database, isFixed ? prepared(statement) : statement)
   })
   return { items: rows.map((row) => seriesOf(row, caller)), total }
@@ -227,14 +228,11 @@ export async function listAlphabeticalGroups(
     .whereRaw(HAS_BOOKS)
     .modify(matchesSeries(filter, caller))
     .select(database.raw(`substr(series.sort_key, 1, 1) COLLATE "und-x-icu" AS initial`))
-  const rows = await database
+  const rows: { group: string; count: number }[] = await database
     .from(initials.as('initials'))
-    .select(database.raw(`CASE WHEN initial ~ '[[:alpha:]]' THEN initial ELSE '#' END AS "group"`))
-    .count({ count: '*' })
-    .groupBy(1 as never)
-  return (rows as { group: string; count: string | number }[])
-    .map(({ group, count }) => ({ group, count: Number(count) }))
-    .sort((a, b) => (a.group === '#' ? -1 : b.group === '#' ? 1 : a.group.localeCompare(b.group)))
+    .select(database.raw(`CASE WHEN initial ~ '[[:alpha:]]' THEN initial ELSE '#' END AS "group", count(*)::int AS count`))
+    .groupByRaw('1')
+  return rows.sort((a, b) => (a.group === '#' ? -1 : b.group === '#' ? 1 : a.group.localeCompare(b.group)))
 }
 
 /** A series by id, also one without existing books. @throws not_found when it does not exist or the caller may not see it */
@@ -267,12 +265,11 @@ const SOME = `${MANY} AND ${SEEN}`
 const MANY_SEEN = `${MANY} AND ${HAS_BOOKS} AND ${SEEN}`
 
 async function readRows(database: Knex, caller: Caller, sql: string, bindings: readonly (string | string[])[]): Promise<SeriesRow[]> {
-  const all = [progressUserId(caller), ...bindings] as (string | string[])[]
-  return await runRows(database, prepared(database.raw(sql, all)))
+  return await runRows(database, prepared(database.raw(sql, [progressUserId(caller), ...bindings])))
 }
 
 async function runRows(database: Knex, statement: Knex.Raw): Promise<SeriesRow[]> {
-  const { rows } = (await statement) as { rows: SeriesRow[] }
+  const rows = await select<SeriesRow>(statement)
   if (rows.some(({ is_due }) => is_due)) computeSoon(database)
   return rows
 }

@@ -48,14 +48,14 @@ const JOINED: Partial<Record<SeriesSortField, Joined>> = {
 
 export type SeriesSort = Sort<SeriesSortField>
 
-export const DEFAULT_SORT: SeriesSort = { field: 'name', direction: 'asc' }
+export const DEFAULT_SERIES_SORT: SeriesSort = { field: 'name', direction: 'asc' }
 
 /** Every accepted spelling of a sort field. */
 export const SERIES_SORT_FIELDS = Object.keys(SERIES_SORT_NAMES)
 
 /** Null if absent. @throws invalid_request for an unknown field */
 export const readSeriesSort = (text: string | undefined): SeriesSort | null =>
-  text?.trim() ? readSort<SeriesSortField>(text, SERIES_SORT_NAMES, DEFAULT_SORT) : null
+  text?.trim() ? readSort<SeriesSortField>(text, SERIES_SORT_NAMES, DEFAULT_SERIES_SORT) : null
 
 /** Whether the order is one of kept numbers, which must be computed first where they are due. */
 export const usesNumbers = ({ field }: SeriesSort): boolean => ['series_numbers', 'series_reading'].includes(JOINED[field]?.table ?? '')

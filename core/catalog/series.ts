@@ -30,6 +30,6 @@ export const Series = Noun('Series')({
 export type Series = Static<typeof Series>
 
 /** The path of a series on disk; the table stores it relative to the library. */
-export function seriesFolder(place: { libraryPath: string; seriesPath: string }): string {
-  return join(place.libraryPath, place.seriesPath)
+export function seriesFolder(series: { libraryPath: string; seriesPath: string }): string {
+  return join(series.libraryPath, series.seriesPath)
 }

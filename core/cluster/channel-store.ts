@@ -13,11 +13,6 @@ interface Probes {
 /** An overloaded machine takes seconds for anything, and a false alarm makes every follower reload everything. */
 const PROBES: Probes = { everyMs: 15_000, deadlineMs: 30_000 }
 
-/** A connection of its own, outside the pool, that receives the notifications of one channel. */
-export interface Channel {
-  close(): Promise<void>
-}
-
 interface ChannelOptions {
   name: string
   prepare?: (client: Client) => Promise<unknown>
@@ -35,10 +30,11 @@ interface ChannelOptions {
  * @throws when the first connection fails
  */
 export async function openChannel(database: Knex, options: ChannelOptions): Promise<Channel> {
-  return await new ListeningChannel(database, options).open()
+  return await new Channel(database, options).open()
 }
 
-class ListeningChannel implements Channel {
+/** A connection of its own, outside the pool, that receives the notifications of one channel. */
+export class Channel {
   readonly #database: Knex
   readonly #options: ChannelOptions
   readonly #probes: Probes

@@ -12,10 +12,8 @@ export const LIVE_NODES = `SELECT (classid::bigint << 32) | objid::bigint FROM p
 /** A random lock for a node: unique among processes, and exact in a double. */
 export const newNodeLock = (): number => randomInt(1, 2 ** 48 - 1)
 
-/** A separate connection that receives signals of other nodes, and whose advisory lock shows them that this node is alive. */
-export type Presence = Channel
-
 /**
+ * Opens a separate connection that receives signals of other nodes, and whose advisory lock shows them that this node is alive.
  * @param options.onSignal receives the signals of all nodes, including this one, as given to {@link sendSignal}
  * @param options.onReturn the connection is restored after a loss, during which signals were missed and the lock was free
  * @throws when the first connection fails
@@ -23,7 +21,7 @@ export type Presence = Channel
 export async function openPresence(
   database: Knex,
   options: { nodeLock: number; onSignal: (signal: unknown) => void; onReturn: () => void; onLoss: (error: unknown) => void },
-): Promise<Presence> {
+): Promise<Channel> {
   const { nodeLock, onSignal, onReturn, onLoss } = options
   return await openChannel(database, {
     name: CHANNEL,

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { OPERATORS } from '#core/conditions/operators.ts'
+import { RULE_OPERATORS } from '#core/conditions/operators.ts'
 import { describedAs, FreeJson, FreeObject, OneOf } from '#core/foundation/schema.ts'
 
 const Scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()], { title: 'RuleValue' })
@@ -14,7 +14,7 @@ const Shown = Type.Object(
           Type.Object(
             {
               field: Type.String({ description: 'A path such as metadata.title.' }),
-              operator: OneOf(OPERATORS),
+              operator: OneOf(RULE_OPERATORS),
               value: Type.Optional(Type.Union([Type.Array(Scalar), Scalar])),
             },
             { title: 'Rule' },

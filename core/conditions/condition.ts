@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js'
 import type { Context } from '#core/conditions/context.ts'
 import { readPath } from '#core/conditions/context-path.ts'
-import { DEPTH_MAX, OPERATORS, type Operator, PRESENCE_OPERATORS, RULES_MAX } from '#core/conditions/operators.ts'
+import { type Operator, PRESENCE_OPERATORS, RULE_DEPTH_MAX, RULE_OPERATORS, RULES_MAX } from '#core/conditions/operators.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 
@@ -83,7 +83,7 @@ const wrong = (path: string, message: string): never =>
 
 function readGroup(given: unknown, path: string, depth: number, count: { rules: number; steps: number }): CompiledGroup {
   if (given === null || typeof given !== 'object' || Array.isArray(given)) return wrong(path, 'must be an object with mode and rules')
-  if (depth > DEPTH_MAX) return wrong(path, `is nested deeper than ${DEPTH_MAX} levels`)
+  if (depth > RULE_DEPTH_MAX) return wrong(path, `is nested deeper than ${RULE_DEPTH_MAX} levels`)
   const { mode = 'all', rules = [], ...more } = given as Record<string, unknown>
   const [unknown] = Object.keys(more)
   if (unknown !== undefined) return wrong(`${path}/${unknown}`, 'is not a member of a condition: it has mode and rules')
@@ -114,7 +114,7 @@ function readRule(given: unknown, path: string): CompiledRule {
   if (unknown !== undefined) return wrong(`${path}/${unknown}`, 'is not a member of a rule: it has field, operator and value')
   if (typeof field !== 'string' || field === '' || field.length > FIELD_LENGTH_MAX)
     return wrong(`${path}/field`, 'must be a path such as metadata.title')
-  if (!OPERATORS.includes(operator as Operator)) return wrong(`${path}/operator`, `must be one of ${OPERATORS.join(', ')}`)
+  if (!RULE_OPERATORS.includes(operator as Operator)) return wrong(`${path}/operator`, `must be one of ${RULE_OPERATORS.join(', ')}`)
   const known = operator as Operator
   if ((PRESENCE_OPERATORS as readonly string[]).includes(known)) {
     if (value !== undefined && value !== null) return wrong(`${path}/value`, `must be omitted: ${known} takes no value`)

@@ -92,7 +92,7 @@ const memberOf = (field: Field): TSchema => {
   return isList(field) ? ({ ...field.schema, description: field.about } as TSchema) : Nullable(field.schema, { description: field.about })
 }
 const membersOf = <One extends Field>(fields: readonly One[]) =>
-  Object.fromEntries(fields.map((field) => [field.name, memberOf(field)])) as unknown as MembersOf<One>
+  Object.fromEntries(fields.map((field) => [field.name, memberOf(field)])) as MembersOf<One>
 const lockMembers = (locks: readonly { name: string; member: string }[]) =>
   Object.fromEntries(
     locks.map(({ name, member }) => [member, Type.Boolean({ description: `Whether ${name} is locked: only people can change it.` })]),
@@ -139,22 +139,19 @@ const BookContextMetadata = Type.Object(
   { description: 'Metadata of the book.' },
 )
 
-export const BookContext = Type.Object(
-  {
-    type: Type.Literal('book', { description: 'Always "book".' }),
-    bookId: Type.String({ format: 'uuid', description: 'Id of the book.' }),
-    seriesId: Type.String({ format: 'uuid', description: 'The series of the book.' }),
-    libraryId: Type.String({ format: 'uuid', description: 'The library of the book.' }),
-    fileFormat: Type.String({ description: `One of ${BOOK_FORMATS.join(', ')}.` }),
-    fileSize: Type.Integer({ minimum: 0, description: 'Size of the file in bytes.' }),
-    pageCount: Type.Integer({ minimum: 0, description: 'Number of pages; 0 until the book is analyzed.' }),
-    customMetadata: CustomMetadata,
-    externalIds: ExternalIds,
-    metadata: BookContextMetadata,
-    series: SeriesContext,
-  },
-  { title: 'BookContext' },
-)
+export const BookContext = Noun('BookContext')({
+  type: Type.Literal('book', { description: 'Always "book".' }),
+  bookId: Type.String({ format: 'uuid', description: 'Id of the book.' }),
+  seriesId: Type.String({ format: 'uuid', description: 'The series of the book.' }),
+  libraryId: Type.String({ format: 'uuid', description: 'The library of the book.' }),
+  fileFormat: Type.String({ description: `One of ${BOOK_FORMATS.join(', ')}.` }),
+  fileSize: Type.Integer({ minimum: 0, description: 'Size of the file in bytes.' }),
+  pageCount: Type.Integer({ minimum: 0, description: 'Number of pages; 0 until the book is analyzed.' }),
+  customMetadata: CustomMetadata,
+  externalIds: ExternalIds,
+  metadata: BookContextMetadata,
+  series: SeriesContext,
+})
 export type BookContext = Static<typeof BookContext>
 
 export type Context = BookContext | SeriesContext

@@ -15,9 +15,9 @@ const VALUE_OPERATORS = [
   'not_in',
 ] as const
 export const PRESENCE_OPERATORS = ['is_null', 'is_not_null'] as const
-export const OPERATORS = [...PRESENCE_OPERATORS, ...VALUE_OPERATORS] as const
-export type Operator = (typeof OPERATORS)[number]
+export const RULE_OPERATORS = [...PRESENCE_OPERATORS, ...VALUE_OPERATORS] as const
+export type Operator = (typeof RULE_OPERATORS)[number]
 
 /** Deeper or larger than any rule editor produces. */
-export const DEPTH_MAX = 10
+export const RULE_DEPTH_MAX = 10
 export const RULES_MAX = 200

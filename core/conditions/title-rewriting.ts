@@ -11,7 +11,7 @@ const STEPS_MAX = 3_000
 /** Steps times characters of one call: a quarter of a second. */
 const WORK_MAX = 2_000_000
 /** How many positions are tried to find the error in a pattern. */
-const PLACES_MAX = 10
+const POSITIONS_MAX = 10
 
 /** @throws invalid_value with the rule and the position of the first invalid pattern, or when all patterns together would take too long */
 export function checkTitleRules(rules: TitleRules): void {
@@ -22,7 +22,7 @@ export function checkTitleRules(rules: TitleRules): void {
       steps += RE2JS.compile(pattern).programSize()
     } catch (error) {
       if (!(error instanceof RE2JSSyntaxException)) throw error
-      const reason = `${error.error} at character ${placeOf(pattern, error) + 1}`
+      const reason = `${error.error} at character ${positionOf(pattern, error) + 1}`
       refuse('invalid_value', `The pattern "${pattern}" of title rule ${index + 1} is not a regular expression: ${reason}.`, {
         details: [{ path: at, message: reason }],
       })
@@ -37,17 +37,17 @@ export function checkTitleRules(rules: TitleRules): void {
  * Index of the character where a pattern is invalid. The engine names only the part that it rejects, which may also occur in other places
  * where it is valid: the position is the first one up to which the pattern is rejected for that reason.
  */
-function placeOf(pattern: string, wrong: RE2JSSyntaxException): number {
+function positionOf(pattern: string, wrong: RE2JSSyntaxException): number {
   if (wrong.error === 'missing closing )') return pattern.length
   const part = wrong.error === 'unexpected )' ? ')' : (wrong.input ?? '')
-  let place = pattern.indexOf(part)
-  for (let tries = 0; tries < PLACES_MAX && place !== -1; tries++) {
+  let position = pattern.indexOf(part)
+  for (let tries = 0; tries < POSITIONS_MAX && position !== -1; tries++) {
     try {
-      RE2JS.compile(pattern.slice(0, place + part.length))
+      RE2JS.compile(pattern.slice(0, position + part.length))
     } catch (error) {
-      if (error instanceof RE2JSSyntaxException && error.error === wrong.error) return place
+      if (error instanceof RE2JSSyntaxException && error.error === wrong.error) return position
     }
-    place = pattern.indexOf(part, place + 1)
+    position = pattern.indexOf(part, position + 1)
   }
   return Math.max(0, pattern.indexOf(part))
 }

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { UNTRIMMED } from '#core/foundation/schema.ts'
+import { Nullable, UNTRIMMED } from '#core/foundation/schema.ts'
 
 /** More rules than anybody maintains. */
 const RULES_MAX = 50
@@ -19,7 +19,7 @@ const TitleRule = Type.Object(
       maxLength: PATTERN_LENGTH_MAX,
       description: 'Replaces every match; $1 for its first group.',
     }),
-    description: Type.Optional(Type.Union([Type.String({ maxLength: PATTERN_LENGTH_MAX }), Type.Null()])),
+    description: Type.Optional(Nullable(Type.String({ maxLength: PATTERN_LENGTH_MAX }))),
     enabled: Type.Optional(Type.Boolean({ description: 'True by default.' })),
   },
   { additionalProperties: false, title: 'TitleRule' },

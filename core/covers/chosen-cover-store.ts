@@ -1,8 +1,7 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
-import { visibleTo } from '#core/account/visibility.ts'
 import { COVER_OWNERS, COVERS_PER_OWNER_MAX, type CoverGiver, type CoverOwner, type RecordOwner } from '#core/covers/cover.ts'
-import { announceCover as announceCoverChange } from '#core/events/event-store.ts'
+import { countRows } from '#core/database/select.ts'
+import { announceCoverChange } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { readLocks, touchRecords } from '#core/metadata/metadata-record-store.ts'
 
@@ -25,15 +24,6 @@ export const nounOf = ({ kind }: CoverOwner): string => kind.replace('_', ' ')
 const coversOf = (database: Knex, owner: CoverOwner) => database('covers').where(ownerColumn(owner), owner.id)
 
 const isRecord = (owner: CoverOwner): owner is RecordOwner => owner.kind === 'book' || owner.kind === 'series'
-
-/** @throws not_found if the book or series does not exist or is hidden */
-export async function checkOwner(database: Knex, caller: Caller, owner: RecordOwner): Promise<void> {
-  const query =
-    owner.kind === 'book'
-      ? database('books').where('books.id', owner.id).modify(visibleTo(caller, 'books.series_id'))
-      : database('series').where('series.id', owner.id).modify(visibleTo(caller, 'series.id'))
-  if (!(await query.first('id'))) refuse('not_found', `There is no ${owner.kind} ${owner.id}, or you may not see it.`)
-}
 
 /** Locks the owner until the transaction ends: otherwise two users who select covers at the same time could both succeed. @throws not_found */
 async function lockOwner(trx: Knex, owner: CoverOwner): Promise<void> {
@@ -73,8 +63,8 @@ export async function addCover(
   return await database.transaction(async (trx) => {
     await lockOwner(trx, owner)
     if (cover.given_by !== 'user' && isRecord(owner)) await checkMachineMayChoose(trx, owner)
-    const { count } = (await coversOf(trx, owner).count({ count: '*' }).first()) as unknown as { count: string }
-    if (Number(count) >= COVERS_PER_OWNER_MAX) {
+    const count = await countRows(coversOf(trx, owner))
+    if (count >= COVERS_PER_OWNER_MAX) {
       refuse('conflict', `This ${nounOf(owner)} has ${count} covers, the maximum; delete one first.`)
     }
     await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false })

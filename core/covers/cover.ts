@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Cover as Picture } from '#core/fields/analysis.ts'
-import { Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { Noun, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** Maximum size of an uploaded cover: only an uncompressed scan of a page is larger. */
 export const COVER_BYTES_MAX = 20 * 1_048_576
@@ -23,11 +23,11 @@ const members = {
 }
 
 /** A cover of a book besides the one in its file. */
-export const BookCover = Type.Object({ bookId: Uuid, ...members }, { title: 'BookCover' })
+export const BookCover = Noun('BookCover')({ bookId: Uuid, ...members })
 export type BookCover = Static<typeof BookCover>
 
 /** A cover of a series besides that of its first book. */
-export const SeriesCover = Type.Object({ seriesId: Uuid, ...members }, { title: 'SeriesCover' })
+export const SeriesCover = Noun('SeriesCover')({ seriesId: Uuid, ...members })
 export type SeriesCover = Static<typeof SeriesCover>
 
 /** Who gave a cover: a user uploaded or selected it, or a plugin found it and no user has selected it since. */

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import knexFactory, { type Knex } from 'knex'
 import pg from 'pg'
 import { limitedClient } from '#core/database/limited-client.ts'
@@ -98,11 +97,6 @@ export function openDatabase(options: {
   })
 }
 
-/** Ends the pool; running statements finish first. */
-export async function closeDatabase(database: Knex): Promise<void> {
-  await database.destroy()
-}
-
 /** The server's version number (180004 = 18.4) and database name; throws when it cannot be reached. */
 export async function checkDatabase(database: Knex): Promise<{ version: number; name: string }> {
   const { rows } = await database.raw(`SELECT current_setting('server_version_num')::int AS version, current_database() AS name`)
@@ -113,14 +107,6 @@ export async function checkDatabase(database: Knex): Promise<{ version: number; 
 export async function listMigrations(): Promise<string[]> {
   const files = await readdir(MIGRATIONS)
   return files.filter((file) => /^\d{4}_[a-z0-9_]+\.ts$/.test(file)).sort()
-}
-
-/** Changes when any migration or a module of one changes: names the template database of the tests. */
-export async function hashMigrations(): Promise<string> {
-  const hash = createHash('sha256')
-  const files = (await readdir(MIGRATIONS, { recursive: true })).filter((file) => file.endsWith('.ts')).sort()
-  for (const name of files) hash.update(name).update(await readFile(new URL(name, MIGRATIONS)))
-  return hash.digest('hex').slice(0, 16)
 }
 
 /** Migrations that have not run on the database yet. */

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { openSharedProbe } from '#core/database/shared-probe.ts'
+import { sharedProbe } from '#core/database/shared-probe.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 
 /** `read_only`: it answers but accepts no changes, because the disk is full or an administrator configured it so. */
@@ -15,8 +15,8 @@ const TOO_MANY_CONNECTIONS = '53300'
  * @param database a pool of its own: the others may be full
  * @param options.deadlineMs after which it counts as unavailable; the check never takes longer
  */
-export function openDatabaseProbe(database: Knex, { deadlineMs }: { deadlineMs: number }): () => Promise<DatabaseState> {
-  return openSharedProbe<DatabaseState>({ check: () => check(database), late: 'unavailable', deadlineMs })
+export function databaseProbe(database: Knex, { deadlineMs }: { deadlineMs: number }): () => Promise<DatabaseState> {
+  return sharedProbe<DatabaseState>({ check: () => check(database), late: 'unavailable', deadlineMs })
 }
 
 async function check(database: Knex): Promise<DatabaseState> {

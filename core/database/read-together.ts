@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { perDatabase } from '#core/database/per-database.ts'
 import { NoShare } from '#core/database/statement-limits.ts'
 import { runForSeveral, SHARED_OWNER } from '#core/database/statement-scope.ts'
 import { Register } from '#core/foundation/register.ts'
@@ -18,7 +19,7 @@ interface Reads {
   last: Promise<unknown>
 }
 
-const readsOf = new WeakMap<Knex, Map<string, Reads>>()
+const readsOf = perDatabase(() => new Register<Reads>())
 
 /**
  * Reads a row by its id, together with those that others ask for while a statement of the same key runs. A statement costs more to send and to receive
@@ -34,8 +35,7 @@ export async function readTogether<Row extends { id: string }>(
 ): Promise<Row | undefined> {
   // Others must not wait for a transaction, nor see what it has written.
   if (database.isTransaction) return (await run([id]))[0]
-  const all = readsOf.get(database) ?? new Register<Reads>()
-  readsOf.set(database, all)
+  const all = readsOf(database)
   const reads = all.get(key) ?? { next: null, last: Promise.resolve() }
   all.set(key, reads)
   if (reads.next === null || reads.next.ids.size >= IDS_MAX) begin(reads, run, () => all.delete(key))

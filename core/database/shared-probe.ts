@@ -8,7 +8,7 @@ const SHARED_MS = 1_000
  * receive `late` while it takes longer than the deadline.
  * @param options.check must not reject
  */
-export function openSharedProbe<T>(options: { check: () => Promise<T>; late: T; deadlineMs: number }): () => Promise<T> {
+export function sharedProbe<T>(options: { check: () => Promise<T>; late: T; deadlineMs: number }): () => Promise<T> {
   // A hanging check must not be followed by more of them, each holding a connection or a thread.
   let running: Promise<T> | null = null
   let cached: { answer: T; freshUntil: number } | null = null

@@ -1,19 +1,6 @@
 import { currentScope, runForSeveral } from '#core/database/statement-scope.ts'
 import { Register } from '#core/foundation/register.ts'
 
-/** Runs the work for a key once for all concurrent callers. */
-interface SingleFlight {
-  /**
-   * Joins the running work of `key` or starts it. A caller whose signal aborts stops waiting immediately; the work itself is aborted when
-   * no caller waits for it any more.
-   */
-  join<T>(key: string, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T>
-  /** No later caller joins the running work: the next call of `join` starts it again. Callers that already wait receive its result. */
-  forget(): void
-  /** Aborts everything that was not forgotten, and waits until it has ended. */
-  close(): Promise<void>
-}
-
 interface Flight {
   promise: Promise<unknown>
   abort: AbortController
@@ -28,14 +15,53 @@ interface Flight {
 
 const WAITS = Symbol('waits')
 
-/**
- * @param options.mayRepeat the work only reads, so it may run again: a caller who has joined the work of another user leaves it when that user has no permit
- * or connection left, and runs it in their own
- */
-export function openSingleFlight({ mayRepeat = false }: { mayRepeat?: boolean } = {}): SingleFlight {
-  const flights = new Register<Flight>()
+/** Runs the work for a key once for all concurrent callers. */
+export class SingleFlight {
+  readonly #flights = new Register<Flight>()
+  readonly #mayRepeat: boolean
 
-  function start(key: string, owner: string | null, work: (signal: AbortSignal) => Promise<unknown>): Flight {
+  /**
+   * @param options.mayRepeat the work only reads, so it may run again: a caller who has joined the work of another user leaves it when that user has no
+   *   permit or connection left, and runs it in their own
+   */
+  constructor({ mayRepeat = false }: { mayRepeat?: boolean } = {}) {
+    this.#mayRepeat = mayRepeat
+  }
+
+  /**
+   * Joins the running work of `key` or starts it. A caller whose signal aborts stops waiting immediately; the work itself is aborted when
+   * no caller waits for it any more.
+   */
+  async join<T>(key: string, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const owner = currentScope()?.owner ?? null
+    for (;;) {
+      signal?.throwIfAborted()
+      const known = this.#flights.get(key)
+      const isOthers = this.#mayRepeat && known !== undefined && known.owner !== owner
+      const flight = known === undefined || (isOthers && known.isWaiting) ? this.#start(key, owner, work) : known
+      flight.waiting++
+      try {
+        const result = await orLeft(flight === known && isOthers ? [flight.promise, flight.waits] : [flight.promise], signal)
+        if (result !== WAITS) return result as T
+      } finally {
+        this.#leave(key, flight)
+      }
+    }
+  }
+
+  /** No later caller joins the running work: the next call of `join` starts it again. Callers that already wait receive its result. */
+  forget(): void {
+    this.#flights.clear()
+  }
+
+  /** Aborts everything that was not forgotten, and waits until it has ended. */
+  async close(): Promise<void> {
+    const running = [...this.#flights.values()]
+    for (const flight of running) flight.abort.abort()
+    await Promise.allSettled(running.map((flight) => flight.promise))
+  }
+
+  #start(key: string, owner: string | null, work: (signal: AbortSignal) => Promise<unknown>): Flight {
     const { promise: waits, resolve } = Promise.withResolvers<typeof WAITS>()
     const flight: Flight = { owner, abort: new AbortController(), waiting: 0, promise: waits, isWaiting: false, waits, hasEnded: false }
     const onWait = () => {
@@ -45,45 +71,20 @@ export function openSingleFlight({ mayRepeat = false }: { mayRepeat?: boolean } 
     // The caller that started the work may be the first to leave.
     flight.promise = runForSeveral(() => work(flight.abort.signal), { onWait }).finally(() => {
       flight.hasEnded = true
-      if (flights.get(key) === flight) flights.delete(key)
+      if (this.#flights.get(key) === flight) this.#flights.delete(key)
     })
     // Every waiter may have left before it fails.
     flight.promise.catch(() => {})
-    flights.set(key, flight)
+    this.#flights.set(key, flight)
     return flight
   }
 
-  function leave(key: string, flight: Flight): void {
+  #leave(key: string, flight: Flight): void {
     flight.waiting--
     if (flight.waiting > 0 || flight.hasEnded) return
     // Still running without any caller; a new caller starts again instead of joining work that is being aborted.
-    if (flights.get(key) === flight) flights.delete(key)
+    if (this.#flights.get(key) === flight) this.#flights.delete(key)
     flight.abort.abort()
-  }
-
-  return {
-    async join<T>(key: string, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-      const owner = currentScope()?.owner ?? null
-      for (;;) {
-        signal?.throwIfAborted()
-        const known = flights.get(key)
-        const isOthers = mayRepeat && known !== undefined && known.owner !== owner
-        const flight = known === undefined || (isOthers && known.isWaiting) ? start(key, owner, work) : known
-        flight.waiting++
-        try {
-          const result = await orLeft(flight === known && isOthers ? [flight.promise, flight.waits] : [flight.promise], signal)
-          if (result !== WAITS) return result as T
-        } finally {
-          leave(key, flight)
-        }
-      }
-    },
-    forget: () => flights.clear(),
-    async close() {
-      const running = [...flights.values()]
-      for (const flight of running) flight.abort.abort()
-      await Promise.allSettled(running.map((flight) => flight.promise))
-    },
   }
 }
 

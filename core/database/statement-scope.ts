@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Knex } from 'knex'
 
 /** The owner of statements. */
 interface StatementScope {
@@ -59,8 +60,21 @@ export async function runForSeveral<T>(work: () => Promise<T>, options: { owner?
   return await runInScope({ owner, isList: isList && options.owner === undefined, signal: () => never, ...options }, work)
 }
 
-/** Runs work beside a request, for all: it has no limits of a request, and continues after it. */
-export const runBeside = <T>(work: () => Promise<T>): Promise<T> => storage.run(null, async () => await work())
+/**
+ * Makes a function that runs work beside a request, for all: it has no limits of a request, and continues after it. One run at a time for each database;
+ * if it fails, the next call tries again.
+ */
+export function besideRequests(work: (database: Knex) => Promise<void>): (database: Knex) => void {
+  const running = new WeakSet<Knex>()
+  return (database) => {
+    if (running.has(database) || database.isTransaction) return
+    running.add(database)
+    storage
+      .run(null, async () => await work(database))
+      .catch(() => {})
+      .finally(() => running.delete(database))
+  }
+}
 
 /** From now on, the statements of the current scope make a list or search. */
 export function becomeList(): void {

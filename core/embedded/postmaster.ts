@@ -32,8 +32,8 @@ async function listClusterProcesses(cluster: string): Promise<number[]> {
   const found: number[] = []
   for (const name of await readdir('/proc').catch(() => [] as string[])) {
     if (!/^\d+$/.test(name)) continue
-    const place = await stat(`/proc/${name}/cwd`).catch(() => null)
-    if (place?.dev !== folder.dev || place.ino !== folder.ino) continue
+    const current = await stat(`/proc/${name}/cwd`).catch(() => null)
+    if (current?.dev !== folder.dev || current.ino !== folder.ino) continue
     const program = await readlink(`/proc/${name}/exe`).catch(() => '')
     if (path.basename(program).startsWith('postgres')) found.push(Number(name))
   }

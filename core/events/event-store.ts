@@ -97,7 +97,7 @@ function fewTagSets(all: readonly (readonly string[])[]): (readonly string[])[] 
 /** Parses the payload of a notification. */
 export const readAnnouncements = (payload: string): Announcement[] => JSON.parse(payload) as Announcement[]
 
-interface BookPlace {
+interface BookIds {
   id: string
   series_id: string
   library_id: string
@@ -105,7 +105,7 @@ interface BookPlace {
 
 export const bookEvent = <Type extends 'book_created' | 'book_deleted' | 'book_updated' | 'progress_updated' | 'progress_deleted'>(
   type: Type,
-  { id, series_id, library_id }: BookPlace,
+  { id, series_id, library_id }: BookIds,
 ) => ({ type, bookId: id, seriesId: series_id, libraryId: library_id })
 
 /** Announces that books have changed. @param fields the members, of every book or of each */
@@ -115,7 +115,7 @@ export async function announceBooks(
   fields: readonly string[] | ReadonlyMap<string, readonly string[]>,
 ): Promise<void> {
   if (bookIds.length === 0) return
-  const rows = await listPlaces(trx, bookIds)
+  const rows = await listBookIds(trx, bookIds)
   await announce(
     trx,
     rows.map((row) => ({ event: { ...bookEvent('book_updated', row), fields: [...fieldsOf(fields, row.id)] } })),
@@ -130,14 +130,14 @@ export async function announceProgress(
   bookIds: readonly string[],
 ): Promise<void> {
   if (bookIds.length === 0) return
-  const rows = await listPlaces(trx, bookIds)
+  const rows = await listBookIds(trx, bookIds)
   await announce(
     trx,
     rows.map((row) => ({ event: bookEvent(type, row), userId })),
   )
 }
 
-async function listPlaces(trx: Knex.Transaction, bookIds: readonly string[]): Promise<BookPlace[]> {
+async function listBookIds(trx: Knex.Transaction, bookIds: readonly string[]): Promise<BookIds[]> {
   return await trx('books')
     .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
     .select('id', 'series_id', 'library_id')
@@ -185,7 +185,7 @@ export const announceRecords = (
 ): Promise<void> => (kind === 'book' ? announceBooks(trx, ids, fields) : announceSeries(trx, ids, fields, pluginId))
 
 /** Announces that the cover of a book or a series has changed. */
-export async function announceCover(trx: Knex.Transaction, owner: { kind: 'book' | 'series'; id: string }): Promise<void> {
+export async function announceCoverChange(trx: Knex.Transaction, owner: { kind: 'book' | 'series'; id: string }): Promise<void> {
   const { kind, id } = owner
   const series = kind === 'book' ? 'series_id' : 'id AS series_id'
   const row = await trx(kind === 'book' ? 'books' : 'series')
@@ -194,7 +194,7 @@ export async function announceCover(trx: Knex.Transaction, owner: { kind: 'book'
   if (row) await announce(trx, [coverEvent(kind, { id, ...row })])
 }
 
-export const coverEvent = (kind: 'book' | 'series', { id, series_id, library_id }: BookPlace): NewAnnouncement => ({
+export const coverEvent = (kind: 'book' | 'series', { id, series_id, library_id }: BookIds): NewAnnouncement => ({
   event: { type: 'cover_updated', entityType: kind, entityId: id, libraryId: library_id, seriesId: series_id },
 })
 
@@ -207,9 +207,9 @@ export async function announceAccess(trx: Knex.Transaction, userIds: readonly st
 }
 
 /** Announces that books were deleted permanently. */
-export async function announcePurged(trx: Knex.Transaction, books: readonly BookPlace[]): Promise<void> {
+export async function announcePurged(trx: Knex.Transaction, books: readonly BookIds[]): Promise<void> {
   const purged = [...Map.groupBy(books, ({ series_id }) => series_id)].map(([seriesId, [first, ...more]]): NewAnnouncement => {
-    const { library_id: libraryId } = first as BookPlace
+    const { library_id: libraryId } = first as BookIds
     return { event: { type: 'series_bulk_purged', seriesId, libraryId, count: more.length + 1 } }
   })
   await announce(trx, [...books.map((book): NewAnnouncement => ({ event: bookEvent('book_deleted', book) })), ...purged])

@@ -6,8 +6,8 @@ import { type Channel, openChannel } from '#core/cluster/channel-store.ts'
 import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
 import { EVENT_CHANNEL, readAnnouncements } from '#core/events/event-store.ts'
 import { foldAnnouncements } from '#core/events/fold.ts'
-import { type Delivery, type FollowedStream, type Follower, Stream, type StreamOwner } from '#core/events/stream.ts'
-import { openWindow } from '#core/events/window.ts'
+import { type Delivery, EventStream, type Follower, type StreamOwner } from '#core/events/stream.ts'
+import { EventWindow } from '#core/events/window.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
@@ -32,8 +32,6 @@ const CHECKED_MAX = 1_000
 const POSITIONS_MAX = 50
 const RETRY_MS = 1_000
 
-export type { Delivery, Followed, FollowedStream, Follower, Sink } from '#core/events/stream.ts'
-
 /** Decides who receives what. */
 export interface Audience {
   /** Followers of one class and with the same grants see the same events, except those for one user alone. */
@@ -49,20 +47,6 @@ export interface Decision {
   show(follower: Follower, announcement: Announcement): CarrelEvent | null
 }
 
-export interface Events {
-  /**
-   * Sends events as they are committed: from now on, or those after the event `after`, the last one that the follower received. If that event is
-   * no longer kept, `reload` comes first. The stream ends when the user's permissions have changed, when the stream has fallen too far behind (after a
-   * `reload`), and when this closes.
-   * @param from.types omits all other types, except `reload`
-   * @throws rate_limit_exceeded, unavailable: immediately, when there are too many streams
-   */
-  follow(follower: Follower, from: { after: string | null; types?: ReadonlySet<EventType> }): FollowedStream
-  /** Starts listening for announcements; otherwise the first stream does. */
-  start(): void
-  close(): Promise<void>
-}
-
 interface Options {
   database: Knex
   log: Log
@@ -71,25 +55,22 @@ interface Options {
   onAccessChange?: () => void
 }
 
-export function openEvents(options: Options): Events {
-  return new OpenEvents(options)
-}
-
 interface Group {
   announcements: readonly Announcement[] | null
   /** Position after the events. */
   to: number
-  streams: readonly Stream[]
+  streams: readonly EventStream[]
 }
 
-class OpenEvents implements Events, StreamOwner {
+/** Sends events to those who follow them. */
+export class Events implements StreamOwner {
   readonly #database: Knex
   readonly #log: Log
   readonly #audience: Audience
   readonly #onAccessChange: () => void
-  readonly #window = openWindow(newId())
-  readonly #streams = new Set<Stream>()
-  readonly #streamsOf = new Register<Set<Stream>>()
+  readonly #window = new EventWindow(newId())
+  readonly #streams = new Set<EventStream>()
+  readonly #streamsOf = new Register<Set<EventStream>>()
   /** There are only a few constant sets of types. */
   readonly #types: ReadonlySet<EventType>[] = []
   /** Work for all streams must not run in the context of the request that happened to start it. */
@@ -107,9 +88,15 @@ class OpenEvents implements Events, StreamOwner {
     this.#onAccessChange = onAccessChange
   }
 
-  follow(
-    ...[follower, { after, types = null }]: [Follower, { after: string | null; types?: ReadonlySet<EventType> | null }]
-  ): FollowedStream {
+  /**
+   * Sends events as they are committed: from now on, or those after the event `after`, the last one that the follower received. If that event is
+   * no longer kept, `reload` comes first. The stream ends when the user's permissions have changed, when the stream has fallen too far behind (after a
+   * `reload`), and when this closes.
+   * @param from.types omits all other types, except `reload`
+   * @throws rate_limit_exceeded, unavailable: immediately, when there are too many streams
+   */
+  follow(follower: Follower, from: { after: string | null; types?: ReadonlySet<EventType> }): EventStream {
+    const { after, types = null } = from
     const ofUser = this.#streamsOf.get(follower.userId) ?? new Set()
     if (ofUser.size >= STREAMS_PER_USER_MAX)
       refuse('rate_limit_exceeded', `You have ${ofUser.size} event streams open, the most that one user may have; close some of them.`, {
@@ -121,12 +108,13 @@ class OpenEvents implements Events, StreamOwner {
       })
     this.start()
     const audience = `${this.#audience.classOf(follower)} ${types === null ? '' : this.#numberOf(types)}`
-    const stream = new Stream(this, { follower, audience, types, after })
+    const stream = new EventStream(this, { follower, audience, types, after })
     this.#streams.add(stream)
     this.#streamsOf.set(follower.userId, ofUser.add(stream))
     return stream
   }
 
+  /** Starts listening for announcements; otherwise the first stream does. */
   start(): void {
     if (this.#started) return
     this.#started = true
@@ -140,17 +128,17 @@ class OpenEvents implements Events, StreamOwner {
     await this.#channel?.close()
   }
 
-  started(stream: Stream): void {
+  started(stream: EventStream): void {
     if (this.#channel === null) return
-    this.#place(stream, stream.after === null ? this.#window.end : this.#window.find(stream.after))
+    this.#setPosition(stream, stream.after === null ? this.#window.end : this.#window.find(stream.after))
     this.resumed(stream)
   }
 
-  resumed({ position }: Stream): void {
+  resumed({ position }: EventStream): void {
     if (position < this.#window.end) this.#deliver()
   }
 
-  ended(stream: Stream): void {
+  ended(stream: EventStream): void {
     const { userId } = stream.follower
     const ofUser = this.#streamsOf.get(userId)
     this.#streams.delete(stream)
@@ -164,15 +152,15 @@ class OpenEvents implements Events, StreamOwner {
   }
 
   /** @param position null when the last event that the follower received is not kept */
-  #place(stream: Stream, position: number | null): void {
+  #setPosition(stream: EventStream, position: number | null): void {
     stream.position = position ?? this.#window.end
     const id = this.#window.idAt(stream.position)
     stream.give([{ id, event: position === null ? reload() : null }])
   }
 
   /** The client reconnects, authenticates again, and reloads what it shows. */
-  #dismiss(stream: Stream): void {
-    this.#place(stream, null)
+  #dismiss(stream: EventStream): void {
+    this.#setPosition(stream, null)
     stream.end()
   }
 
@@ -189,7 +177,7 @@ class OpenEvents implements Events, StreamOwner {
         if (this.#closed) return await channel.close()
         // Events may have arrived since the connection listens: send them to the streams that waited for it.
         for (const stream of this.#streams)
-          this.#place(stream, stream.after === null ? this.#window.start : this.#window.find(stream.after))
+          this.#setPosition(stream, stream.after === null ? this.#window.start : this.#window.find(stream.after))
         this.#deliver()
         return
       } catch (error) {
@@ -249,12 +237,12 @@ class OpenEvents implements Events, StreamOwner {
   }
 
   /** Streams that are ready and not at the end. */
-  #listDue(): Stream[] {
+  #listDue(): EventStream[] {
     const { end } = this.#window
     return this.#closed ? [] : [...this.#streams].filter((stream) => stream.position < end && stream.isReady)
   }
 
-  async #deliverTo(due: readonly Stream[]): Promise<void> {
+  async #deliverTo(due: readonly EventStream[]): Promise<void> {
     const window = this.#window
     const { epoch } = window
     const groups = this.#groupByPosition(due)
@@ -279,7 +267,7 @@ class OpenEvents implements Events, StreamOwner {
     }
   }
 
-  #groupByPosition(due: readonly Stream[]): Group[] {
+  #groupByPosition(due: readonly EventStream[]): Group[] {
     const window = this.#window
     return [...Map.groupBy(due, ({ position }) => position)].slice(0, POSITIONS_MAX).map(([position, streams]) => {
       const to = Math.min(window.end, position + CHECKED_MAX)
@@ -292,7 +280,7 @@ class OpenEvents implements Events, StreamOwner {
     const [before, after] = [this.#window.idAt(to - announcements.length), this.#window.idAt(to)]
     const personal = new Set(announcements.flatMap(({ userId }) => userId ?? []))
     const deliveries = new Map<string, Delivery>()
-    return (stream: Stream): Delivery => {
+    return (stream: EventStream): Delivery => {
       const { follower, audience } = stream
       const { userId } = follower
       const key = `${audience} ${decision.groupOf(userId)} ${personal.has(userId) ? userId : ''}`
@@ -310,12 +298,12 @@ class OpenEvents implements Events, StreamOwner {
   }
 }
 
-/** @param place ids of the events before the first and at the end of the events */
-function deliveryOf(visible: readonly Announcement[], most: number, place: { before: string; after: string }): Delivery {
+/** @param at ids of the events before the first and at the end of the events */
+function deliveryOf(visible: readonly Announcement[], most: number, at: { before: string; after: string }): Delivery {
   const folded = foldAnnouncements(visible, most)
   if (folded === visible) return visible.map(({ id, event }) => ({ id, event }))
   // A client that disconnects in the middle of folded events receives all of them again.
-  return [...folded.map(({ event }) => ({ id: place.before, event })), { id: place.after, event: null }]
+  return [...folded.map(({ event }) => ({ id: at.before, event })), { id: at.after, event: null }]
 }
 
 /** Unique and unguessable; contains no information. */

@@ -18,24 +18,14 @@ export type Delivery = readonly Followed[]
 
 /** The receiver of a stream. */
 export interface Sink {
-  /** Returns whether more may come now; if not, it calls {@link Stream.resume} later. */
+  /** Returns whether more may come now; if not, it calls {@link EventStream.resume} later. */
   take(delivery: Delivery): boolean
   /** Nothing more will come. */
   end(): void
 }
 
-/** What the code outside may do with a stream. */
-export interface FollowedStream {
-  /** Starts sending everything to this sink. */
-  start(sink: Sink): void
-  /** The sink is ready for more. */
-  resume(): void
-  /** The client has disconnected. */
-  end(): void
-}
-
 /** One follower. It buffers nothing: events that it has not received yet are in the window, and delivered ones are shared with other streams. */
-export class Stream implements FollowedStream {
+export class EventStream {
   readonly follower: Follower
   /** Followers with the same audience and the same grants see the same events. */
   readonly audience: string
@@ -73,6 +63,7 @@ export class Stream implements FollowedStream {
     if (this.#sink !== null && !this.#isOver) this.#isReady = this.#sink.take(delivery)
   }
 
+  /** Starts sending everything to this sink. */
   start(sink: Sink): void {
     if (this.#isOver) {
       sink.end()
@@ -83,12 +74,14 @@ export class Stream implements FollowedStream {
     this.#owner.started(this)
   }
 
+  /** The sink is ready for more. */
   resume(): void {
     if (this.#isOver) return
     this.#isReady = true
     this.#owner.resumed(this)
   }
 
+  /** The client has disconnected. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -100,7 +93,7 @@ export class Stream implements FollowedStream {
 
 /** The owner of the streams, which delivers to them. */
 export interface StreamOwner {
-  started(stream: Stream): void
-  resumed(stream: Stream): void
-  ended(stream: Stream): void
+  started(stream: EventStream): void
+  resumed(stream: EventStream): void
+  ended(stream: EventStream): void
 }

@@ -7,8 +7,6 @@
 import type { BookFormat } from '#core/fields/book-format.ts'
 import type { Embedded } from '#core/fields/embedded.ts'
 
-export type { Embedded } from '#core/fields/embedded.ts'
-
 /** The eight error types, with labels for users. */
 export const BOOK_ERROR_LABELS = {
   format_detection: 'Format Detection',

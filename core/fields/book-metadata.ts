@@ -1,5 +1,6 @@
 import Type from 'typebox'
-import { Authors, Award, CustomMetadata, type Field, Int32, LIST_MAX, Name, Position, Summary, Text, Year } from '#core/fields/field.ts'
+import { Authors, Award, CustomMetadata, type Field, Int32, Name, Position, Summary, Text, Year } from '#core/fields/field.ts'
+import { LIST_MAX } from '#core/fields/limits.ts'
 
 export const BOOK_TYPES = [
   'comic',

@@ -13,12 +13,12 @@ type FieldValues<One extends Field> = { [Each in One as Each['name']]: Static<Ea
  */
 export function fieldMembers<One extends Field>(fields: readonly One[], aboutOf = ({ about }: Field): string => about): FieldMembers<One> {
   const members = fields.map((field) => [field.name, Type.Optional(Nullable(field.schema, { description: aboutOf(field) }))] as const)
-  return Object.fromEntries(members) as unknown as FieldMembers<One>
+  return Object.fromEntries(members) as FieldMembers<One>
 }
 
 /** Reads the values of fields into an object. A loop, because every record of an answer passes here. */
 export function fieldValues<One extends Field>(fields: readonly One[], read: (field: Field) => unknown): FieldValues<One> {
   const values: Record<string, unknown> = {}
   for (const field of fields) values[field.name] = read(field)
-  return values as unknown as FieldValues<One>
+  return values as FieldValues<One>
 }

@@ -2,9 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
 import { AUTHORS_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
-import { AnyNumber, FreeObject, NameText } from '#core/foundation/schema.ts'
-
-export { AUTHORS_MAX, CUSTOM_BYTES_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
+import { AnyNumber, FreeObject, NameText, Nullable } from '#core/foundation/schema.ts'
 
 /** Sources of a value, strongest first. A weaker source never overwrites a stronger one. */
 export const SOURCES = ['user', 'plugin', 'embedded', 'file_name'] as const
@@ -79,7 +77,7 @@ export const Author = Type.Object(
   {
     name: Name,
     role: Type.Enum([...AUTHOR_ROLES], { type: 'string' }),
-    sortName: Type.Optional(Type.Union([NameText({ maxLength: NAME_LENGTH_MAX }), Type.Null()])),
+    sortName: Type.Optional(Nullable(NameText({ maxLength: NAME_LENGTH_MAX }))),
   },
   { additionalProperties: false, title: 'Author' },
 )
@@ -89,8 +87,8 @@ export const Award = Type.Object(
   {
     name: Name,
     won: Type.Boolean({ description: 'True if won, false if only nominated.' }),
-    category: Type.Optional(Type.Union([NameText({ maxLength: NAME_LENGTH_MAX }), Type.Null()])),
-    year: Type.Optional(Type.Union([Year, Type.Null()])),
+    category: Type.Optional(Nullable(NameText({ maxLength: NAME_LENGTH_MAX }))),
+    year: Type.Optional(Nullable(Year)),
   },
   { additionalProperties: false, title: 'Award' },
 )

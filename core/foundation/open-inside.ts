@@ -27,7 +27,7 @@ export async function openInside(root: string, path: string, descriptors = DESCR
   try {
     const opened = await file.stat()
     const [realRoot, realPath] = await Promise.all([realpath(root), descriptors ? readlink(`${descriptors}/${file.fd}`) : realpath(path)])
-    checkPlace({ root, path, opened, realRoot, realPath, found: descriptors ? opened : await lstat(realPath) })
+    checkOpened({ root, path, opened, realRoot, realPath, found: descriptors ? opened : await lstat(realPath) })
     return file
   } catch (error) {
     await file.close()
@@ -47,7 +47,7 @@ export function openInsideSync(root: string, path: string, descriptors = DESCRIP
     const opened = sync.fstatSync(fd)
     const realRoot = sync.realpathSync.native(root)
     const realPath = descriptors ? sync.readlinkSync(`${descriptors}/${fd}`) : sync.realpathSync.native(path)
-    checkPlace({ root, path, opened, realRoot, realPath, found: descriptors ? opened : sync.lstatSync(realPath) })
+    checkOpened({ root, path, opened, realRoot, realPath, found: descriptors ? opened : sync.lstatSync(realPath) })
     return fd
   } catch (error) {
     sync.closeSync(fd)
@@ -64,7 +64,7 @@ function refuseOpening(path: string, error: unknown): never {
 }
 
 /** `found` is the file at `realPath`: on systems that do not give the path of a descriptor, the two files may have become different. */
-function checkPlace(at: { root: string; path: string; opened: sync.Stats; realRoot: string; realPath: string; found: sync.Stats }): void {
+function checkOpened(at: { root: string; path: string; opened: sync.Stats; realRoot: string; realPath: string; found: sync.Stats }): void {
   const { root, path, opened, realRoot, realPath, found } = at
   if (!opened.isFile()) throw new OutsideError(`"${path}" is not a regular file.`)
   const isInside = realPath.startsWith(realRoot === '/' ? '/' : `${realRoot}/`)
@@ -74,7 +74,7 @@ function checkPlace(at: { root: string; path: string; opened: sync.Stats; realRo
 /** Follows links: their target is checked afterwards. A pipe or device in place of a folder is not opened. */
 const LINKED_FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NONBLOCK
 
-/** An open folder in an allowed place. Paths below `path` belong to this folder, even after another one has taken its place. */
+/** An open folder that is allowed. Paths below `path` belong to this folder, even after another one has taken its place. */
 interface InsideFolder {
   path: string
   /** Its path without links. */

@@ -6,7 +6,7 @@ export const QUIT_AT_ONCE = 130
 /**
  * Aborts when this process receives a signal to stop, or when its launcher was killed. A second signal ends the process at once.
  */
-export function openStopSignal(): AbortSignal {
+export function receiveStopSignal(): AbortSignal {
   const stop = new AbortController()
   let stoppedAt = 0
   const requestStop = () => {

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { openThumbnails } from '#core/analysis/thumbnails.ts'
-import { openDuplicates } from '#core/catalog/duplicates.ts'
+import { registerDuplicateSearch } from '#core/catalog/duplicates.ts'
 import type { DrawBookCover } from '#core/fields/analysis.ts'
 import { openOrphanCleanup } from '#core/maintenance/orphans.ts'
 import { purgeDeleted } from '#core/scan/purge-deleted.ts'
@@ -17,7 +17,7 @@ export function openMaintenance(dependencies: {
   const { database, tasks, settings } = dependencies
   const { dataFolder } = settings
   openRenumbering(dependencies)
-  openDuplicates(dependencies)
+  registerDuplicateSearch(dependencies)
   openThumbnails(dependencies)
   openOrphanCleanup({ database, tasks, dataFolder })
   tasks.handle('purge_deleted', { concurrency: 1 }, async (run) => ({

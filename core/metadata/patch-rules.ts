@@ -1,6 +1,7 @@
 import { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
-import { AUTHORS_MAX, CUSTOM_BYTES_MAX, type Field, NAME_LENGTH_MAX } from '#core/fields/field.ts'
+import type { Field } from '#core/fields/field.ts'
 import { readIsbns } from '#core/fields/isbn.ts'
+import { AUTHORS_MAX, CUSTOM_BYTES_MAX, NAME_LENGTH_MAX } from '#core/fields/limits.ts'
 import { isPossibleDate } from '#core/fields/release-date.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { splitNames } from '#core/metadata/apply-patch.ts'

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
+import { countRows } from '#core/database/select.ts'
+import { anchorsOf, type ListAnchor, type ListAnchors } from '#core/paging/list-anchors.ts'
 import { type ListPart, type Order, orderOf, reversed, seek, type Terms } from '#core/paging/list-order.ts'
-import { type ListPlaces, type Place, placesOf } from '#core/paging/list-places.ts'
 
 export interface IdPage {
   /** The ids on the page, in order. */
@@ -11,13 +12,13 @@ export interface IdPage {
 
 /** Up to here a page is read beside the count; further on, the total decides from which end to read. */
 const NEAR_OFFSET_MAX = 1_000
-/** Rows between two places that a walk through a list leaves: reading half as many takes a millisecond or two. */
+/** Rows between two anchors that a walk through a list leaves: reading half as many takes a millisecond or two. */
 const STEP_MIN = 10_000
-/** A walk leaves no more places in a list than this: it takes longer steps in a longer one. */
+/** A walk leaves no more anchors in a list than this: it takes longer steps in a longer one. */
 const STEPS_MAX = 200
 
-/** Pages that were read leave places between those of walks. To read a fiftieth of a step takes less than a tenth of a millisecond. */
-const PLACES_PER_STEP = 50
+/** Pages that were read leave anchors between those of walks. To read a fiftieth of a step takes less than a tenth of a millisecond. */
+const ANCHORS_PER_STEP = 50
 
 export interface IdList {
   /** Selects `id` of all matches, without an order. */
@@ -28,7 +29,7 @@ export interface IdList {
   order: Order | ((total: number) => Order)
   offset: number
   limit: number
-  /** Of everything that the list depends on, with its order: places in the list are remembered under it. */
+  /** Of everything that the list depends on, with its order: anchors in the list are remembered under it. */
   key?: string | undefined
   /** Replaces {@link STEP_MIN}. */
   stepMin?: number
@@ -103,12 +104,12 @@ class ListReader<Row extends { id: string }> {
     let left = total
     for (const [index, part] of parts.entries()) {
       const narrowed = narrow(matching, part)
-      const places = key === undefined ? null : placesOf(`${key} ${index}`, Math.ceil(stepMin / PLACES_PER_STEP))
+      const anchors = key === undefined ? null : anchorsOf(`${key} ${index}`, Math.ceil(stepMin / ANCHORS_PER_STEP))
       const isLast = index === parts.length - 1
-      const length = isLast ? left : skipped > 0 ? await lengthOf(this.#database, narrowed, places) : null
+      const length = isLast ? left : skipped > 0 ? await lengthOf(this.#database, narrowed, anchors) : null
       if (length === null || skipped < length) {
         const step = Math.max(stepMin, Math.ceil((length ?? 0) / STEPS_MAX))
-        const reader = new PartReader({ part, matching: narrowed, places, step, read: this.#read })
+        const reader = new PartReader({ part, matching: narrowed, anchors, step, read: this.#read })
         const own = length === null ? size - rows.length : Math.min(size - rows.length, length - skipped)
         rows.push(...(await reader.read({ at: skipped, size: own, total: length })))
       }
@@ -132,24 +133,24 @@ function narrow(matching: Knex.QueryBuilder, part: ListPart): Knex.QueryBuilder 
   return query
 }
 
-async function lengthOf(database: Knex, matching: Knex.QueryBuilder, places: ListPlaces | null): Promise<number> {
-  const length = places?.length ?? (await count(database, matching))
-  if (places) places.length = length
+async function lengthOf(database: Knex, matching: Knex.QueryBuilder, anchors: ListAnchors | null): Promise<number> {
+  const length = anchors?.length ?? (await count(database, matching))
+  if (anchors) anchors.length = length
   return length
 }
 
-/** Reads rows of one part, from the nearest place that is known: its begin, its end, or a row that was read before. */
+/** Reads rows of one part, from the nearest anchor that is known: its begin, its end, or a row that was read before. */
 class PartReader<Row extends { id: string }> {
   readonly #part: ListPart
   readonly #matching: Knex.QueryBuilder
-  readonly #places: ListPlaces | null
+  readonly #anchors: ListAnchors | null
   readonly #step: number
   readonly #read: ReadRows<Row>
 
-  constructor(options: { part: ListPart; matching: Knex.QueryBuilder; places: ListPlaces | null; step: number; read: ReadRows<Row> }) {
+  constructor(options: { part: ListPart; matching: Knex.QueryBuilder; anchors: ListAnchors | null; step: number; read: ReadRows<Row> }) {
     this.#part = options.part
     this.#matching = options.matching
-    this.#places = options.places
+    this.#anchors = options.anchors
     this.#step = options.step
     this.#read = options.read
   }
@@ -157,23 +158,23 @@ class PartReader<Row extends { id: string }> {
   async read({ at, size, total }: Wanted): Promise<Row[]> {
     let origin = this.#nearest({ at, size, total })
     const distance = () => (origin.isBackward ? origin.at - at - size : at - origin.at)
-    while (this.#places !== null && distance() > this.#step) {
-      const place = await this.#walk(origin)
+    while (this.#anchors !== null && distance() > this.#step) {
+      const anchor = await this.#walk(origin)
       // Rows were removed since they were counted.
-      if (place === null) break
-      this.#places.note(place)
-      origin = { ...place, isBackward: origin.isBackward }
+      if (anchor === null) break
+      this.#anchors.note(anchor)
+      origin = { ...anchor, isBackward: origin.isBackward }
     }
     const rows = await this.#read(this.#from(origin, distance(), size))
     if (origin.isBackward) rows.reverse()
     const [first, last] = [rows[0], rows.at(-1)]
-    if (first && at > 0) this.#places?.note({ at, id: first.id })
-    if (last && rows.length > 1) this.#places?.note({ at: at + rows.length - 1, id: last.id })
+    if (first && at > 0) this.#anchors?.note({ at, id: first.id })
+    if (last && rows.length > 1) this.#anchors?.note({ at: at + rows.length - 1, id: last.id })
     return rows
   }
 
   #nearest({ at, size, total }: Wanted): Origin {
-    const { before, behind } = this.#places?.around(at) ?? { before: null, behind: null }
+    const { before, behind } = this.#anchors?.around(at) ?? { before: null, behind: null }
     const forward: Origin = before ? { ...before, isBackward: false } : { at: 0, id: null, isBackward: false }
     const isUsable = behind !== null && behind.at >= at + size
     const end: Origin | null = total === null ? null : { at: total, id: null, isBackward: true }
@@ -181,8 +182,8 @@ class PartReader<Row extends { id: string }> {
     return backward !== null && backward.at - at - size < at - forward.at ? backward : forward
   }
 
-  /** The place that is one step away. */
-  async #walk(origin: Origin): Promise<Place | null> {
+  /** The anchor that is one step away. */
+  async #walk(origin: Origin): Promise<ListAnchor | null> {
     // Backward, the origin itself is not read.
     const skip = origin.isBackward ? this.#step - 1 : this.#step
     const [row] = await rowsOf(this.#from(origin, skip, 1))
@@ -204,10 +205,7 @@ interface Origin {
 }
 
 async function count(database: Knex, matching: Knex.QueryBuilder): Promise<number> {
-  const { rows } = (await database.raw('SELECT count(*) AS total FROM (?) AS matching', [matching])) as {
-    rows: { total: string | number }[]
-  }
-  return Number(rows[0]?.total ?? 0)
+  return await countRows(database.from(matching.clone().as('matching')))
 }
 
 const rowsOf: ReadRows<{ id: string }> = async (query) => await query

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { type IdList, type IdPage, pageOfIds } from '#core/paging/id-page-query.ts'
+import { anchorsOf, type ListAnchors } from '#core/paging/list-anchors.ts'
 import { type ListPart, orderOf, seek, splitTerm, type Terms } from '#core/paging/list-order.ts'
-import { type ListPlaces, placesOf } from '#core/paging/list-places.ts'
 
 /**
  * Rows of the order that are tried before all matches are found: the first matches of most lists are among them, and trying them takes some ten
@@ -42,18 +42,18 @@ export const idsOfPage = async (database: Knex, found: FoundPage): Promise<IdPag
 export async function pageOfMatches(database: Knex, list: MatchList): Promise<IdPage> {
   const { total, offset } = list
   if (total.known !== null && offset >= total.known) return { ids: [], total: total.known }
-  const places = placesOf(`${list.key} matches`, 1)
-  const tried = await tryRows(database, list, places)
+  const anchors = anchorsOf(`${list.key} matches`, 1)
+  const tried = await tryRows(database, list, anchors)
   if (tried !== null) return { ids: tried, total: total.known ?? (await total.count()) }
   const found = await findAll(database, list)
-  if (found.ids[0] !== undefined) places.note({ at: offset, id: found.ids[0] })
+  if (found.ids[0] !== undefined) anchors.note({ at: offset, id: found.ids[0] })
   return found
 }
 
 /** The page, if it begins at a known row and its matches are near; else null. */
-async function tryRows(database: Knex, list: MatchList, places: ListPlaces): Promise<string[] | null> {
+async function tryRows(database: Knex, list: MatchList, anchors: ListAnchors): Promise<string[] | null> {
   const { offset, limit, part, table, total } = list
-  const { before } = places.around(offset)
+  const { before } = anchors.around(offset)
   const isKnown = before?.at === offset
   if (offset > 0 && !isKnown) return null
   const rows = database(table).select(`${table}.*`).limit(TRIED_MAX).orderByRaw(orderOf(part, false))
@@ -67,7 +67,7 @@ async function tryRows(database: Knex, list: MatchList, places: ListPlaces): Pro
   part.narrow?.(query)
   const found = ((await query) as { id: string }[]).map(({ id }) => id)
   const next = found[limit]
-  if (next !== undefined) places.note({ at: offset + limit, id: next })
+  if (next !== undefined) anchors.note({ at: offset + limit, id: next })
   if (found.length >= limit) return found.slice(0, limit)
   return offset + found.length === total.known ? found : null
 }

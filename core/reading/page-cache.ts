@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises
 import { dirname, join } from 'node:path'
 import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
-import { openSingleFlight } from '#core/database/single-flight.ts'
+import { SingleFlight } from '#core/database/single-flight.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -104,7 +104,7 @@ type Kept = Entry & { path: string }
 
 class DiskPageCache implements PageCache {
   readonly #options: PageCacheOptions
-  readonly #flights = openSingleFlight()
+  readonly #flights = new SingleFlight()
   readonly #removals = new Register<Promise<void>>()
   readonly #temporary
   readonly #entries

@@ -1,5 +1,5 @@
 import type { Caller } from '#core/account/caller.ts'
-import { type ProgressRow, placeOf } from '#core/catalog/progress.ts'
+import { type ProgressRow, readPositionOf } from '#core/catalog/progress.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { readInstant } from '#core/foundation/instant.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
@@ -36,7 +36,7 @@ export async function recordPage(
   if (extent.analyzed && extent.pageCount > 0 && reported.currentPage > extent.pageCount)
     refuseMember('/currentPage', `is ${reported.currentPage}, but the book has ${extent.pageCount} pages`)
   const row = await saveProgress(database, {
-    ...{ userId: caller.userId, bookId: reading.bookId, pageCount: extent.pageCount, place: placeOf(extent, reported) },
+    ...{ userId: caller.userId, bookId: reading.bookId, pageCount: extent.pageCount, place: readPositionOf(extent, reported) },
     reportedPercentage: reported.progressPercentage,
   })
   return row ?? refuse('conflict')

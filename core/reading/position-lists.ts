@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
-import { openSingleFlight } from '#core/database/single-flight.ts'
+import { SingleFlight } from '#core/database/single-flight.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import type { BookRequest, ReadingDependencies } from '#core/reading/manifest.ts'
 import { getPositions } from '#core/reading/positions.ts'
@@ -31,7 +31,7 @@ type Dependencies = Pick<ReadingDependencies, 'publications' | 'pageReader'>
 /** Position lists: made once for each version of a file, kept compressed. Apps request the whole list whenever a book is opened. */
 export class PositionLists {
   readonly #dependencies: Dependencies
-  readonly #flights = openSingleFlight()
+  readonly #flights = new SingleFlight()
   readonly #packed = new BoundedCache<Uint8Array>({ bytesMax: MEMORY_BYTES_MAX })
 
   constructor(dependencies: Dependencies) {

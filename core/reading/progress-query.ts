@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import type { Extent, PlaceRow, ProgressRow } from '#core/catalog/progress.ts'
+import type { Extent, PositionRow, ProgressRow } from '#core/catalog/progress.ts'
 import type { PageSource } from '#core/fields/analysis.ts'
 import type { BookFormat } from '#core/fields/book-format.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -12,7 +12,7 @@ export interface Reading {
   bookId: string
   format: BookFormat
   extent: Extent
-  progress: PlaceRow | null
+  progress: PositionRow | null
 }
 
 interface ReadingRow {
@@ -21,7 +21,7 @@ interface ReadingRow {
   page_count: number
   file_format: BookFormat
   page_source: PageSource
-  progress: PlaceRow | null
+  progress: PositionRow | null
 }
 
 /** @throws not_found for a hidden or unknown book */

@@ -1,12 +1,12 @@
 import type { Knex } from 'knex'
-import type { Place, ProgressRow, SyncPlace } from '#core/catalog/progress.ts'
+import type { ProgressRow, ReadPosition, SyncPosition } from '#core/catalog/progress.ts'
 import { announceProgress } from '#core/events/event-store.ts'
 
 /** The position of a user in a book, in one of its forms. */
 interface SavedPlace {
   userId: string
   bookId: string
-  place: Place
+  place: ReadPosition
   /** The fraction of the book that the client sent with a page, if any. */
   reportedPercentage?: number | null | undefined
   /** Pages of the book, 0 when unknown. */
@@ -20,7 +20,7 @@ interface SavedPlace {
     mustBeLater: boolean
   }
   /** Additional data of an e-reader. */
-  syncPlace?: SyncPlace
+  syncPlace?: SyncPosition
 }
 
 /**

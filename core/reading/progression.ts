@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { type Extent, type Place, type PlaceRow, pageFrom, placeOf, TEXT_COMPLETE_FROM } from '#core/catalog/progress.ts'
+import { type Extent, type PositionRow, pageFrom, type ReadPosition, readPositionOf, TEXT_COMPLETE_FROM } from '#core/catalog/progress.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Timestamp } from '#core/foundation/schema.ts'
 
@@ -62,7 +62,7 @@ export type Progression = Static<typeof Progression>
  * The page of a locator. @throws invalid_value when it matches no position of the book
  * @param known the position from the book's own list, for a locator with only a progression within a part of the book
  */
-export function placeOfLocator(extent: Extent, locator: Locator, known: number | null = null): Place {
+export function placeOfLocator(extent: Extent, locator: Locator, known: number | null = null): ReadPosition {
   const { position, totalProgression } = locator.locations ?? {}
   if (position !== undefined && extent.analyzed && extent.pageCount > 0 && position > extent.pageCount)
     refuse('invalid_value', `The position ${position} is after the last one, ${extent.pageCount}.`, {
@@ -75,7 +75,7 @@ export function placeOfLocator(extent: Extent, locator: Locator, known: number |
   const end = extent.isText ? TEXT_COMPLETE_FROM : 1
   const reachesEnd = totalProgression === undefined ? undefined : extent.analyzed && totalProgression >= end
   const completed = position === undefined ? (reachesEnd ?? false) : reachesEnd || undefined
-  return placeOf(extent, { currentPage, progressPercentage: totalProgression, completed })
+  return readPositionOf(extent, { currentPage, progressPercentage: totalProgression, completed })
 }
 
 /**
@@ -83,7 +83,7 @@ export function placeOfLocator(extent: Extent, locator: Locator, known: number |
  * @param locatorOf returns the locator of a page
  */
 export async function progressionOf(
-  { progress, extent }: { extent: Extent; progress: PlaceRow | null },
+  { progress, extent }: { extent: Extent; progress: PositionRow | null },
   locatorOf: (position: number) => Promise<Locator>,
 ): Promise<Progression | null> {
   if (!progress) return null

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { PageSource } from '#core/fields/analysis.ts'
-import { AUTHORS_MAX, type Author, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/field.ts'
+import type { Author } from '#core/fields/field.ts'
+import { AUTHORS_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
 
 /** What catalogs contain of a book besides its record. */
 export interface PublicationMetadata {

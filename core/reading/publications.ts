@@ -1,8 +1,8 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { openBookLookup } from '#core/catalog/book-lookup.ts'
+import { BookLookup } from '#core/catalog/book-lookup.ts'
 import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
-import { openSingleFlight } from '#core/database/single-flight.ts'
+import { SingleFlight } from '#core/database/single-flight.ts'
 import type { Problem, ZipLocation } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
@@ -93,14 +93,14 @@ export function openPublications(dependencies: PublicationDependencies): Publica
 class CachedPublications implements Publications {
   readonly #dependencies: PublicationDependencies
   readonly #lookup
-  readonly #flights = openSingleFlight()
+  readonly #flights = new SingleFlight()
   readonly #known = new BoundedCache<Loaded>({ bytesMax: MEMORY_BYTES_MAX, bytesOf: memoryOf })
   /** Of the bytes in memory. */
   readonly #budget: Semaphore
 
   constructor(dependencies: PublicationDependencies) {
     this.#dependencies = dependencies
-    this.#lookup = openBookLookup(dependencies.database, { freshMs: dependencies.rightsFreshMs })
+    this.#lookup = new BookLookup(dependencies.database, { freshMs: dependencies.rightsFreshMs })
     const { bytesMax, perUserMax } = dependencies.inFlight ?? IN_FLIGHT_LIMITS
     this.#budget = new Semaphore(bytesMax, perUserMax)
   }

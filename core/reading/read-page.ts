@@ -2,7 +2,7 @@ import { setImmediate as yieldTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { type BookPage, fileHashOf, formatOfMediaType, pageIdsOf } from '#core/catalog/book.ts'
-import { openBookLookup } from '#core/catalog/book-lookup.ts'
+import { BookLookup } from '#core/catalog/book-lookup.ts'
 import { findPages, type ReadableBook } from '#core/catalog/readable-book-query.ts'
 import type {
   ExtractRar,
@@ -121,7 +121,7 @@ class CachedPageReader implements PageReader {
 
   constructor(dependencies: PageReaderDependencies, cache: PageCache) {
     this.#dependencies = dependencies
-    this.#lookup = openBookLookup(dependencies.database, { freshMs: dependencies.rightsFreshMs })
+    this.#lookup = new BookLookup(dependencies.database, { freshMs: dependencies.rightsFreshMs })
     this.cache = cache
     this.#makeRendered = openRenderedPages({ ...dependencies, cache })
   }

@@ -1,5 +1,13 @@
 import type { Caller } from '#core/account/caller.ts'
-import { type Extent, type Place, type PlaceRow, pageFrom, pageUpTo, placeOf, TEXT_COMPLETE_FROM } from '#core/catalog/progress.ts'
+import {
+  type Extent,
+  type PositionRow,
+  pageFrom,
+  pageUpTo,
+  type ReadPosition,
+  readPositionOf,
+  TEXT_COMPLETE_FROM,
+} from '#core/catalog/progress.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { OpenPublication } from '#core/reading/packed-publication.ts'
 import { findPublication, type PlaceDependencies } from '#core/reading/places.ts'
@@ -39,7 +47,7 @@ export async function recordDocumentPlace(
   const publication = await publicationOf(dependencies, caller, copies)
   const syncPlace = { progress: reported.progress, device: reported.device, deviceId: reported.deviceId }
   const rows = await dependencies.database.transaction(async (trx) => {
-    const saved: (PlaceRow | null)[] = []
+    const saved: (PositionRow | null)[] = []
     for (const { bookId, extent } of copies) {
       const place = placeOfDocument(extent, reported, publication)
       const record = {
@@ -50,7 +58,7 @@ export async function recordDocumentPlace(
         pageCount: extent.pageCount,
         syncPlace,
       }
-      saved.push((await saveProgress(trx, record)) as PlaceRow | null)
+      saved.push((await saveProgress(trx, record)) as PositionRow | null)
     }
     return saved
   })
@@ -102,16 +110,16 @@ export function placeOfDocument(
   extent: Extent,
   { progress, percentage }: Pick<DocumentPlace, 'progress' | 'percentage'>,
   publication: Pick<OpenPublication, 'spine' | 'references'> | null,
-): Place {
+): ReadPosition {
   const { pageCount, isText } = extent
   if (!isText) {
     const page = pageNamed(progress)
     const isPage = page >= 1 && (pageCount === 0 || page <= pageCount)
-    return placeOf(extent, { currentPage: isPage ? page : pageUpTo(percentage, pageCount), progressPercentage: percentage })
+    return readPositionOf(extent, { currentPage: isPage ? page : pageUpTo(percentage, pageCount), progressPercentage: percentage })
   }
   const completed = extent.analyzed && percentage >= TEXT_COMPLETE_FROM ? true : undefined
   const currentPage = withinPart(pageFrom(percentage, pageCount), progress, publication)
-  return placeOf(extent, { currentPage, progressPercentage: percentage, completed })
+  return readPositionOf(extent, { currentPage, progressPercentage: percentage, completed })
 }
 
 /** The page that an e-reader names: in an EPUB made of pictures each part is a page. 0 if it names none. */

@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from 'node:path'
 import type { Knex } from 'knex'
 import type { CreateLibraryRequest, UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { deleteLibraryRows, moveBookPaths } from '#core/catalog/library-content-store.ts'
-import { findPlaceProblem } from '#core/catalog/library-place.ts'
+import { findFolderProblem } from '#core/catalog/library-folder.ts'
 import {
   findLibraryRow,
   insertLibrary,
@@ -173,7 +173,7 @@ export async function checkFolder(given: string, { dataFolder }: Pick<Settings, 
   }
   if (!facts.isDirectory()) fail(`"${path}" is not a folder.`)
   await access(path, constants.R_OK | constants.X_OK).catch(() => fail(`The server may not read "${path}": check its permissions.`))
-  const problem = await findPlaceProblem(path, dataFolder)
+  const problem = await findFolderProblem(path, dataFolder)
   if (problem) fail(problem)
   return path
 }

@@ -3,6 +3,7 @@ import type { Knex } from 'knex'
 import { forgetSuspects } from '#core/analysis/suspect-store.ts'
 import { keptSum } from '#core/catalog/list-state-query.ts'
 import type { Rules } from '#core/conditions/rules.ts'
+import { eachById, eachId } from '#core/database/each-by-id.ts'
 import type { NewAnnouncement } from '#core/events/event.ts'
 import { announce, announceBooks, bookEvent } from '#core/events/event-store.ts'
 import { formatOfName } from '#core/fields/book-format.ts'
@@ -323,20 +324,9 @@ export interface PresentBook {
 }
 
 /** Iterates over the books that are not deleted, some thousand at a time. */
-export async function* eachPresentBook(database: Knex, libraryId: string): AsyncGenerator<PresentBook[]> {
-  let after = '00000000-0000-0000-0000-000000000000'
-  for (;;) {
-    const rows: PresentBook[] = await database('books')
-      .where('library_id', libraryId)
-      .whereNull('deleted_at')
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(PAGE)
-      .select('id', 'path', 'file_size', 'provisional')
-    if (rows.length === 0) return
-    yield rows
-    after = rows.at(-1)?.id as string
-  }
+export function eachPresentBook(database: Knex, libraryId: string): AsyncGenerator<PresentBook[]> {
+  const query = database('books').where('library_id', libraryId).whereNull('deleted_at').select('id', 'path', 'file_size', 'provisional')
+  return eachById<PresentBook>(query, PAGE)
 }
 
 /**
@@ -367,20 +357,7 @@ export async function markDeleted(database: Knex, books: readonly { id: string; 
 }
 
 /** Books that have waited for analysis since before the given time: their task was lost or canceled. */
-export async function* eachForgottenBook(database: Knex, libraryId: string, before: Date): AsyncGenerator<string[]> {
-  let after = '00000000-0000-0000-0000-000000000000'
-  for (;;) {
-    const ids: string[] = await database('books')
-      .where('library_id', libraryId)
-      .where('state', 'pending')
-      .whereNull('deleted_at')
-      .where('updated_at', '<', before)
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(PAGE)
-      .pluck('id')
-    if (ids.length === 0) return
-    yield ids
-    after = ids.at(-1) as string
-  }
+export function eachForgottenBook(database: Knex, libraryId: string, before: Date): AsyncGenerator<string[]> {
+  const query = database('books').where('library_id', libraryId).where('state', 'pending').whereNull('deleted_at')
+  return eachId(query.where('updated_at', '<', before), PAGE)
 }

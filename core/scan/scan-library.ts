@@ -1,7 +1,7 @@
 import { opendir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { queueAnalyses } from '#core/analysis/analyze-book.ts'
-import { findPlaceProblem, folderOf } from '#core/catalog/library-place.ts'
+import { findFolderProblem, folderOf } from '#core/catalog/library-folder.ts'
 import { countLongMissed } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import type { ReadSeriesFile } from '#core/fields/series-file.ts'
@@ -249,7 +249,7 @@ export const rootKey = ({ dev, ino }: { dev: number; ino: number }): string => `
 /** @throws FinalFailure also when the folder must not be a library, or no longer may be */
 async function checkPlacedRoot(path: string, dataFolder: string): Promise<{ dev: number; ino: number }> {
   const facts = await checkRoot(path)
-  const problem = await findPlaceProblem(path, dataFolder)
+  const problem = await findFolderProblem(path, dataFolder)
   if (problem) throw new FinalFailure(`${problem} Nothing was changed.`)
   return facts
 }

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
-import { type FreshCache, openFreshCache } from '#core/database/fresh-cache.ts'
+import { FreshCache } from '#core/database/fresh-cache.ts'
+import { perDatabase } from '#core/database/per-database.ts'
 import {
   CHOSEN_SETTINGS,
   type ChosenSetting,
@@ -38,17 +39,14 @@ export async function readSetting(database: Knex, key: string): Promise<string> 
 const FRESH_MS = 5_000
 /** All settings together, which are few and short. */
 const SETTINGS_BYTES_MAX = 1024 * 1024
-const known = new WeakMap<Knex, FreshCache<Map<string, string>>>()
+const cacheOf = perDatabase((database) => {
+  const load = async () => new Map((await database('chosen_settings').select('key', 'value')).map((row) => [row.key, row.value]))
+  return new FreshCache<Map<string, string>>({ bytesMax: SETTINGS_BYTES_MAX, freshMs: FRESH_MS, load })
+})
 
 /** The value of one setting, for code that runs with every request: cached for a few seconds at most. */
 export async function readFreshSetting(database: Knex, key: string): Promise<string> {
-  let cache = known.get(database)
-  if (!cache) {
-    const load = async () => new Map((await database('chosen_settings').select('key', 'value')).map((row) => [row.key, row.value]))
-    cache = openFreshCache({ bytesMax: SETTINGS_BYTES_MAX, freshMs: FRESH_MS, load })
-    known.set(database, cache)
-  }
-  return (await cache.get('all'))?.get(key) ?? getChosenSetting(key).fallback
+  return (await cacheOf(database).get('all'))?.get(key) ?? getChosenSetting(key).fallback
 }
 
 /** Whether a switch is on. */
@@ -96,32 +94,29 @@ export async function changeSettings(
     }
     return keys.map((key) => recordOf(getChosenSetting(key), changed.get(key) as Row))
   })
-  return await changed.finally(() => known.get(database)?.clear())
+  return await changed.finally(() => cacheOf(database).clear())
 }
 
 /** The latest changes of a setting, newest first. */
 export async function listSettingChanges(database: Knex, key: string, limit: number): Promise<SettingChange[]> {
   getChosenSetting(key)
-  const rows = await database('setting_history')
-    .join('chosen_settings', 'chosen_settings.id', 'setting_history.setting_id')
-    .where('chosen_settings.key', key)
-    .orderBy([
-      { column: 'setting_history.changed_at', order: 'desc' },
-      { column: 'setting_history.id', order: 'desc' },
-    ])
+  const rows: (Omit<SettingChange, 'changedAt'> & { changedAt: Date })[] = await database('setting_history AS h')
+    .join('chosen_settings AS s', 's.id', 'h.setting_id')
+    .where('s.key', key)
+    .orderByRaw('h.changed_at DESC, h.id DESC')
     .limit(limit)
-    .select('setting_history.*')
-  return rows.map((row) => ({
-    id: row.id,
-    settingId: row.setting_id,
-    key,
-    oldValue: row.old_value,
-    newValue: row.new_value,
-    changeReason: row.change_reason,
-    ipAddress: row.ip_address,
-    changedBy: row.changed_by,
-    changedAt: row.changed_at.toISOString(),
-  }))
+    .select({
+      id: 'h.id',
+      settingId: 'h.setting_id',
+      key: 's.key',
+      oldValue: 'h.old_value',
+      newValue: 'h.new_value',
+      changeReason: 'h.change_reason',
+      ipAddress: 'h.ip_address',
+      changedBy: 'h.changed_by',
+      changedAt: 'h.changed_at',
+    })
+  return rows.map((row) => ({ ...row, changedAt: row.changedAt.toISOString() }))
 }
 
 const VALUE_TYPES = { text: 'string', template: 'template', switch: 'boolean' } as const

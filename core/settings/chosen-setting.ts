@@ -4,7 +4,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** The limit of a setting's value, which is always a text. */
-export const VALUE_LENGTH_MAX = 64 * 1024
+export const SETTING_LENGTH_MAX = 64 * 1024
 
 /** A setting that administrators change while the server runs; those of core/settings/setting-table.ts are read at startup. */
 export interface ChosenSetting {
@@ -67,7 +67,7 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
     fallback: '{{#each customMetadata}}- **{{@key}}**: {{this}}\n{{/each}}',
     isPublic: true,
     kind: 'template',
-    lengthMax: VALUE_LENGTH_MAX,
+    lengthMax: SETTING_LENGTH_MAX,
   },
   {
     key: 'apiDocs.enabled',

@@ -1,6 +1,6 @@
 import net from 'node:net'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
-import { LOCAL_PLACE_ABOUT, readLocalPlace } from '#core/settings/local-places.ts'
+import { LOCAL_ADDRESS_ABOUT, readLocalAddress } from '#core/settings/local-services.ts'
 import { absolutePath, type Setting, type SettingKind } from '#core/settings/setting-table.ts'
 
 export type Value = string | number | boolean | readonly string[]
@@ -11,6 +11,8 @@ export interface Given {
   value: unknown
   from: string
 }
+
+type ListKind = 'folders' | 'addresses' | 'services' | 'origins'
 
 /** Kinds that accept several values. */
 export const isList = ({ type }: SettingKind): boolean => Object.hasOwn(LISTS, type)
@@ -24,11 +26,15 @@ export function splitList(setting: Setting, text: string): string | string[] {
     .filter((part) => part !== '')
 }
 
-const LISTS = {
-  folders: { what: 'paths of folders', isGood: () => true },
-  addresses: { what: 'IP addresses or CIDR ranges like 10.0.0.0/8', isGood: isAddress },
-  places: { what: LOCAL_PLACE_ABOUT, isGood: (text: string) => readLocalPlace(text) !== null },
-  origins: { what: 'origins like https://reader.example.org (no path, no / at the end), or *', isGood: isOrigin },
+/** What a list consists of, and how an entry is read; null for one that is not valid. */
+const LISTS: Readonly<Record<ListKind, { what: string; read: (text: string, from: string) => string | null }>> = {
+  folders: { what: 'paths of folders', read: absolutePath },
+  addresses: { what: 'IP addresses or CIDR ranges like 10.0.0.0/8', read: (text) => (isAddress(text) ? text : null) },
+  services: { what: LOCAL_ADDRESS_ABOUT, read: readLocalAddress },
+  origins: {
+    what: 'origins like https://reader.example.org (no path, no / at the end), or *',
+    read: (text) => (isOrigin(text) ? text : null),
+  },
 }
 
 /** In the format that browsers send. */
@@ -53,15 +59,16 @@ export function parseValue(setting: Setting, given: Given): { value: Value } | {
     case 'folders':
     case 'addresses':
     case 'origins':
-    case 'places': {
+    case 'services': {
       const list: unknown[] = Array.isArray(value) ? value : [value]
-      const { isGood, what } = LISTS[kind.type]
-      const bad = list.find((each) => typeof each !== 'string' || each === '' || !isGood(each))
-      if (bad !== undefined) return { problem: `must be ${what}, not ${JSON.stringify(bad)}.` }
-      const texts = list as string[]
-      const read = { folders: (each: string) => absolutePath(each, given.from), places: (each: string) => readLocalPlace(each) as string }
-      const each = kind.type === 'folders' || kind.type === 'places' ? read[kind.type] : (one: string) => one
-      return { value: [...new Set(texts.map(each))] }
+      const { what, read } = LISTS[kind.type]
+      const values: string[] = []
+      for (const each of list) {
+        const entry = typeof each === 'string' && each !== '' ? read(each, given.from) : null
+        if (entry === null) return { problem: `must be ${what}, not ${JSON.stringify(each)}.` }
+        values.push(entry)
+      }
+      return { value: [...new Set(values)] }
     }
     case 'integer': {
       const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value

@@ -138,10 +138,10 @@ function readConfig(input: {
   problems: string[]
 }): { file: string; values: Map<string, unknown> } {
   const named = input.flags.get(CONFIG_FLAG)?.at(-1) ?? input.env[CONFIG_ENV]
-  const places = named
+  const files = named
     ? [absolutePath(named, input.cwd)]
     : [input.dataFolder ?? input.cwd, input.cwd].map((folder) => path.join(folder, CONFIG_NAME))
-  for (const file of places) {
+  for (const file of files) {
     let text: string
     try {
       text = input.readFile(file)

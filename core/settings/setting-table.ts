@@ -9,7 +9,7 @@ export type SettingKind =
   | { type: 'folders' }
   | { type: 'addresses' }
   | { type: 'origins' }
-  | { type: 'places' }
+  | { type: 'services' }
   | { type: 'integer'; min: number; max: number }
   | { type: 'choice'; choices: readonly string[] }
   | { type: 'boolean' }
@@ -303,7 +303,7 @@ export const SETTINGS = [
     key: 'plugins.allowLocal',
     flag: 'plugin-allow-local',
     env: 'CARREL_PLUGIN_ALLOW_LOCAL',
-    kind: { type: 'places' },
+    kind: { type: 'services' },
     fallback: [],
     about:
       'For development: HOST:PORT of a service on this machine or in its network, such as localhost:8600. Plugins whose configuration names it may connect to it, and a plugin repository may be there. Repeatable; in the environment separated by commas.',

@@ -8,10 +8,6 @@ function describeKind(kind: Setting['kind']): string {
       return kind.choices.join(', ')
     case 'boolean':
       return 'on, off'
-    case 'folders':
-      return 'folders'
-    case 'addresses':
-      return 'addresses'
     default:
       return kind.type
   }

@@ -21,6 +21,7 @@ type Get = <Key extends SettingKey>(key: Key) => ValueOf<Extract<SettingRow, { k
  * which are read once at startup, validated, frozen and passed down.
  */
 export function composeSettings(values: ReadonlyMap<string, Value | undefined>, problems: string[]) {
+  // The value was parsed by the kind of this very setting, from which its type is derived.
   const get: Get = (key) => values.get(key) as never
   const checked = checkedValues(get, problems)
   return {
@@ -80,7 +81,7 @@ const composePluginSettings = (get: Get) => ({
   isolation: get('plugins.isolation'),
   /** Without V8's compilers: slower, with a smaller attack surface. */
   hardened: get('plugins.hardened'),
-  /** For development: services on this machine or in its network that plugins and repositories may use; see local-places.ts. */
+  /** For development: services on this machine or in its network that plugins and repositories may use; see local-services.ts. */
   allowLocal: get('plugins.allowLocal'),
 })
 
@@ -95,9 +96,9 @@ function checkedValues(get: Get, problems: string[]) {
   const secretKeys: readonly string[] = (get('plugins.secretKey') ?? '').split(/\s+/).filter((key) => key !== '')
   if (secretKeys.some((key) => Buffer.byteLength(key) < 32)) problems.push('Every key of CARREL_SECRET_KEY must have at least 32 bytes.')
   // A value that its kind refuses is missing here, whatever its type says.
-  for (const place of get('plugins.allowLocal') ?? [])
-    if (isOwnPlace(place, { host: get('host'), port: get('port') }))
-      problems.push(`--plugin-allow-local names this server itself, ${place}: plugins never reach it.`)
+  for (const address of get('plugins.allowLocal') ?? [])
+    if (isOwnAddress(address, { host: get('host'), port: get('port') }))
+      problems.push(`--plugin-allow-local names this server itself, ${address}: plugins never reach it.`)
   const databaseUrl = get('databaseUrl')
   if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl))
     problems.push('DATABASE_URL must begin with postgresql://, like postgresql://user:password@host:5432/database.')
@@ -114,8 +115,8 @@ function checkedValues(get: Get, problems: string[]) {
 }
 
 /** As far as this is known before the server listens. */
-function isOwnPlace(place: string, { host, port }: { host: string; port: number }): boolean {
-  const at = place.lastIndexOf(':')
-  const named = place.slice(0, at).replace(/^\[|\]$/g, '')
-  return place.slice(at + 1) === String(port) && (named === host || named === 'localhost' || named === '::1' || named.startsWith('127.'))
+function isOwnAddress(address: string, { host, port }: { host: string; port: number }): boolean {
+  const at = address.lastIndexOf(':')
+  const named = address.slice(0, at).replace(/^\[|\]$/g, '')
+  return address.slice(at + 1) === String(port) && (named === host || named === 'localhost' || named === '::1' || named.startsWith('127.'))
 }

@@ -1,13 +1,13 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
+import { isUniqueViolation } from '#core/database/unique-violation.ts'
 import { announce } from '#core/events/event-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { SHELF_MEMBERS_MAX, type Shelf, type ShelfEdit, type ShelfKind } from '#core/shelves/shelf.ts'
 import { findShelf } from '#core/shelves/shelf-query.ts'
 import { SHELF_TABLES } from '#core/shelves/shelf-table.ts'
 
-const UNIQUE_VIOLATION = '23505'
 const IDS_LISTED_MAX = 5
 
 /** Creates a shelf with its members in this order. @throws conflict when the name is taken; not_found for an unknown or hidden member */
@@ -187,7 +187,7 @@ async function visibleIds(trx: Knex, caller: Caller, kind: ShelfKind, ids: reado
 }
 
 function refuseTaken(kind: ShelfKind, error: unknown): never {
-  if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) {
+  if (isUniqueViolation(error)) {
     throw new AppError('conflict', `Another ${kind === 'collection' ? 'collection' : 'read list'} has this name.`, { cause: error })
   }
   throw error

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
-import { newNodeLock, openPresence, type Presence } from '#core/cluster/presence-store.ts'
+import type { Channel } from '#core/cluster/channel-store.ts'
+import { newNodeLock, openPresence } from '#core/cluster/presence-store.ts'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { REGULAR_JOBS, RegularJobs } from '#core/foundation/regular-jobs.ts'
@@ -78,7 +79,7 @@ class DurableTaskQueue implements TaskQueue {
   readonly #lanes = new Map<TaskType, TaskLane>()
   #jobs: ReturnType<RegularJobs['start']>[] = []
   #statistics = { added: 0, after: ANALYZED_AFTER, at: 0 }
-  #presence: Presence | null = null
+  #presence: Channel | null = null
   #isStarted = false
   #stopped: Promise<void> | null = null
 

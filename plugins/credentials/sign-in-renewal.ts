@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { openSingleFlight } from '#core/database/single-flight.ts'
+import { SingleFlight } from '#core/database/single-flight.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
@@ -59,7 +59,7 @@ interface RenewalGrant {
 class Renewal implements RenewedCredentials {
   readonly #options: RenewalOptions
   /** By plugin and user: concurrent callers share one renewal. */
-  readonly #underWay = openSingleFlight()
+  readonly #underWay = new SingleFlight()
 
   constructor(options: RenewalOptions) {
     this.#options = options

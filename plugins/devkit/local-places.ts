@@ -1,6 +1,6 @@
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
-import { LOCAL_PLACE_ABOUT, type LocalServices, readLocalPlace } from '#core/settings/local-places.ts'
+import { LOCAL_ADDRESS_ABOUT, type LocalServices, readLocalAddress } from '#core/settings/local-services.ts'
 import { type CommandInput, ToolProblem } from './command.ts'
 
 export const ALLOW_LOCAL: DescribedFlag = {
@@ -16,8 +16,8 @@ export const ALLOW_LOCAL: DescribedFlag = {
 export function readAllowLocal({ all }: Pick<CommandInput, 'all'>): ReadonlySet<string> {
   return new Set(
     all(ALLOW_LOCAL.name).map((text) => {
-      const place = readLocalPlace(text)
-      if (place === null) throw new ToolProblem(`--allow-local is ${LOCAL_PLACE_ABOUT}; "${escapedLines(text)}" is none.`)
+      const place = readLocalAddress(text)
+      if (place === null) throw new ToolProblem(`--allow-local is ${LOCAL_ADDRESS_ABOUT}; "${escapedLines(text)}" is none.`)
       return place
     }),
   )

@@ -1,4 +1,4 @@
-import { openStopSignal } from '#core/foundation/stop-signal.ts'
+import { receiveStopSignal } from '#core/foundation/stop-signal.ts'
 import { openOut } from './command.ts'
 import { runCommandLine } from './command-line.ts'
 
@@ -8,7 +8,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   cwd: process.cwd(),
   out: openOut(process.stdout),
   printError: (text) => void process.stderr.write(`${text}\n`),
-  stop: openStopSignal(),
+  stop: receiveStopSignal(),
 })
 clearInterval(alive)
 // Everything is closed; handles that a library left open must not delay the exit.

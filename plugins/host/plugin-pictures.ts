@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { findUser } from '#core/account/user-store.ts'
-import { openSingleFlight } from '#core/database/single-flight.ts'
+import { SingleFlight } from '#core/database/single-flight.ts'
 import type { ResizeImage } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { type ErrorCode, refuse } from '#core/foundation/errors.ts'
@@ -82,7 +82,7 @@ class Pictures implements PluginPictures {
   readonly #options: PicturesOptions
   readonly #tokens: PictureTokens
   readonly #cache = new BoundedCache<DrawnPicture>({ bytesMax: CACHE_BYTES_MAX, ttl: CACHE_MS })
-  readonly #underWay = openSingleFlight()
+  readonly #underWay = new SingleFlight()
 
   constructor(options: PicturesOptions) {
     this.#options = options

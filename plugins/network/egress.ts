@@ -2,7 +2,7 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type LocalServices, NO_LOCAL_SERVICES, placeOf } from '#core/settings/local-places.ts'
+import { hostAndPort, type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-services.ts'
 import { isGrantableAddress, isLocalAddress, isOwnAddress, isPublicAddress, resolveName } from '#plugins/network/address.ts'
 import { type EgressResponse, headersOf, readBody, retryAfterMs } from '#plugins/network/answer.ts'
 import { cacheableSeconds, cacheKeyOf, isCacheable, openResponseCache } from '#plugins/network/cache.ts'
@@ -215,8 +215,8 @@ class HttpsEgress implements CachingEgress, Downloads {
   #findLocal(host: string, url: URL): string[] {
     const addresses = host === 'localhost' ? LOOPBACK : [host]
     // Whatever the rule says.
-    if (!this.local.has(placeOf(url)) || !addresses.every(isLocalAddress))
-      refuse('permission', `${placeOf(url)} is not a host that this server allows for development.`)
+    if (!this.local.has(hostAndPort(url)) || !addresses.every(isLocalAddress))
+      refuse('permission', `${hostAndPort(url)} is not a host that this server allows for development.`)
     return addresses
   }
 

@@ -1,5 +1,5 @@
 import net from 'node:net'
-import { isLocalHost, type LocalServices, NO_LOCAL_SERVICES, placeOf } from '#core/settings/local-places.ts'
+import { hostAndPort, isLocalHost, type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-services.ts'
 import { isGrantableAddress } from '#plugins/network/address.ts'
 import type { EgressRule } from '#plugins/network/request.ts'
 import { readOrigin } from '#plugins/packages/origin.ts'
@@ -14,7 +14,7 @@ export const grantOf = (host: string, rules: readonly EgressRule[]): string | nu
 
 /** Whether a URL has exactly the host and port of an allowed local service. */
 export const isAllowedLocal = (url: URL, local: LocalServices): boolean =>
-  (url.protocol === 'http:' || url.protocol === 'https:') && isLocalHost(url.hostname) && local.has(placeOf(url))
+  (url.protocol === 'http:' || url.protocol === 'https:') && isLocalHost(url.hostname) && local.has(hostAndPort(url))
 
 /** The rule for such a URL. */
 export const localRule = ({ hostname, origin }: URL, methods: readonly string[]): EgressRule => ({

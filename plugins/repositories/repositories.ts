@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
-import { openSingleFlight } from '#core/database/single-flight.ts'
+import { SingleFlight } from '#core/database/single-flight.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
-import type { LocalServices } from '#core/settings/local-places.ts'
+import type { LocalServices } from '#core/settings/local-services.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import type { PackageOrigin } from '#plugins/packages/identity.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
@@ -132,7 +132,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
   readonly #options: RepositoriesOptions<Installed>
   readonly #ended = new AbortController()
   /** One refresh at a time per repository; concurrent callers share its result. */
-  readonly #refreshing = openSingleFlight()
+  readonly #refreshing = new SingleFlight()
   #refreshingAll: ReturnType<RegularJobs['start']> | null = null
   #round: Promise<void> = Promise.resolve()
 

@@ -1,5 +1,5 @@
 import { type ContextKind, listFields } from '#core/conditions/fields.ts'
-import { DEPTH_MAX, OPERATORS, RULES_MAX } from '#core/conditions/operators.ts'
+import { RULE_DEPTH_MAX, RULE_OPERATORS, RULES_MAX } from '#core/conditions/operators.ts'
 import { EXAMPLE_CONTEXT, HELPER_DOCS } from '#plugins/templates/vocabulary.ts'
 
 const cell = (text: string) => text.replaceAll('|', '\\|')
@@ -72,9 +72,9 @@ const conditions = () => `## Conditions
     { "field": "externalIds.plugin:anilist", "operator": "is_null" } ] } ] }
 \`\`\`
 
-Operators: ${OPERATORS.map((operator) => `\`${operator}\``).join(', ')}.
+Operators: ${RULE_OPERATORS.map((operator) => `\`${operator}\``).join(', ')}.
 
-- A condition without rules is true. Rules may contain conditions, up to ${DEPTH_MAX} levels deep and ${RULES_MAX} rules in total.
+- A condition without rules is true. Rules may contain conditions, up to ${RULE_DEPTH_MAX} levels deep and ${RULES_MAX} rules in total.
 - Comparison of text is case-insensitive, except for \`matches\`, which takes a regular expression in RE2 syntax (evaluated in linear time).
 - For a list, \`contains\` tests whether it has the entry; the other operators are true if one entry matches. \`equals\` compares whole lists.
 - Missing values, empty texts and empty lists are null. \`not_equals\`, \`not_contains\` and \`not_in\` negate \`equals\`, \`contains\` and \`in\`, so they are true for a missing value.

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import t from 'tap'
 import { coverPath } from '#core/covers/cover.ts'
-import { closeDatabase, openDatabase } from '#core/database/database.ts'
+import { openDatabase } from '#core/database/database.ts'
 import { findRunningUrl } from '#core/embedded/embedded-postgres.ts'
 import { findPostmaster } from '#core/embedded/postmaster.ts'
 import { silentLog } from '#core/foundation/log.ts'
@@ -59,7 +59,7 @@ async function leaveCover(): Promise<{ kept: string; gone: string }> {
   await database('books').where('id', goneId).delete()
   // Nothing to scan: the folder of a library may be away for a while.
   await database('libraries').update({ is_active: false })
-  await closeDatabase(database)
+  await database.destroy()
   return { kept, gone }
 }
 

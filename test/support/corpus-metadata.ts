@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Test } from 'tap'
-import type { Analysis, Embedded } from '#core/fields/analysis.ts'
+import type { Analysis } from '#core/fields/analysis.ts'
+import type { Embedded } from '#core/fields/embedded.ts'
 import type { Author } from '#core/fields/field.ts'
 import type { Corpus, ExpectedBook } from '#test/support/corpus.ts'
 import { readComicInfo } from '#workers/metadata/comic-info.ts'

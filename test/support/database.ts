@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
-import { closeDatabase, hashMigrations, migrate, openDatabase } from '#core/database/database.ts'
+import { migrate, openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { CLUSTER_FOLDER, KEEPER, KEEPER_SOCKET } from '#test/support/cluster-folder.ts'
@@ -95,6 +96,15 @@ function askKeeper(): Promise<string | null> {
   })
 }
 
+/** Changes when any migration or a module of one changes. */
+async function hashMigrations(): Promise<string> {
+  const folder = new URL('../../migrations/', import.meta.url)
+  const hash = createHash('sha256')
+  const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.ts')).sort()
+  for (const name of files) hash.update(name).update(await readFile(new URL(name, folder)))
+  return hash.digest('hex').slice(0, 16)
+}
+
 /** Creates the template database of the current migrations if it is missing. */
 async function prepareTemplate(admin: UnheldConnection, urlOf: (database: string) => string): Promise<Template> {
   const name = `template_${await hashMigrations()}`
@@ -120,7 +130,7 @@ async function createTemplate(
     const queue = await openTaskQueue({ database, log: silentLog, nodeId: 'template' })
     await queue.stop()
   } finally {
-    await closeDatabase(database)
+    await database.destroy()
   }
   const connection = await UnheldConnection.open(urlOf(half), CLEANER)
   const plan = await planEmptying(connection).finally(() => connection.close())
@@ -171,7 +181,7 @@ export async function openTestDatabase(
   const { name, url } = taken
   const database = openDatabase({ url, poolMax: options.poolMax ?? 8, log: silentLog })
   t.teardown(async () => {
-    await closeDatabase(database)
+    await database.destroy()
     const leaks = await findLeaks(made.admin, name, options.leakPatienceMs ?? LEAK_PATIENCE_MS)
     if (leaks.length > 0 || options.empty || made.used.length >= USED_MAX) await drop(made, taken)
     else made.used.push(taken)

@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import type { Route } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
 import { Server, type ServerOptions } from '#api/server.ts'
-import { type Accounts, openAccounts } from '#core/account/accounts.ts'
+import { Accounts } from '#core/account/accounts.ts'
 import type { PasswordCost } from '#core/account/password.ts'
 import { type Log, silentLog } from '#core/foundation/log.ts'
 import { readSettings } from '#core/settings/read-settings.ts'
@@ -107,7 +107,7 @@ export async function openTestServer(
   // A response with status 500 hides its cause from the client; the test output must show it.
   const log = options.log ?? { ...silentLog, error: (fields: object, message: string) => t.comment(message, fields) }
   const { passwordCost = TEST_PASSWORD_COST } = options
-  const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), passwordCost, log })
+  const accounts = new Accounts({ database, settings, tokenKey: randomBytes(32), passwordCost, log })
   const given = {
     ...{ settings, log, database, accounts, rules: findRules(), ...HEALTHY },
     ...options.services?.({ database, settings, accounts }),

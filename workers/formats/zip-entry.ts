@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream'
 import { crc32, createInflateRaw } from 'node:zlib'
-import { openSingleFlight } from '#core/database/single-flight.ts'
+import { SingleFlight } from '#core/database/single-flight.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { type EntryRequest, GZIP_EXTRA_BYTES, type OpenedEntry, type OpenZipEntry } from '#core/reading/publication.ts'
 import { BookProblem } from '../book-problem.ts'
@@ -26,7 +26,7 @@ const GZIP_TRAILER_BYTES = GZIP_EXTRA_BYTES - GZIP_HEADER.length
 /** Opens entries of zips through descriptors that stay open. Until then only the directory has been checked. */
 export function openZipEntries(files: OpenFiles, checked: CheckedEntries, limits: typeof ENTRY_LIMITS = ENTRY_LIMITS): OpenZipEntry {
   const kept = new BoundedCache<Uint8Array>({ bytesMax: limits.keptInAllBytesMax })
-  const checks = openSingleFlight()
+  const checks = new SingleFlight()
 
   async function open(request: EntryRequest, fresh: boolean): Promise<OpenedEntry> {
     const { zip, bytes, asGzip } = request

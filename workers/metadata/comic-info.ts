@@ -1,5 +1,5 @@
-import type { Embedded, Problem } from '#core/fields/analysis.ts'
-import type { SeriesHints } from '#core/fields/embedded.ts'
+import type { Problem } from '#core/fields/analysis.ts'
+import type { Embedded, SeriesHints } from '#core/fields/embedded.ts'
 import type { AuthorRole } from '#core/fields/field.ts'
 import { NAME_LENGTH_MAX } from '#core/fields/limits.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'

@@ -1,4 +1,4 @@
-import type { Embedded } from '#core/fields/analysis.ts'
+import type { Embedded } from '#core/fields/embedded.ts'
 import type { Author, AuthorRole } from '#core/fields/field.ts'
 import { readIsbns } from '#core/fields/isbn.ts'
 import { CUSTOM_BYTES_MAX, NAME_LENGTH_MAX } from '#core/fields/limits.ts'

@@ -6,7 +6,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { listUnknownTags, REGISTRATION_TAGS } from '#core/account/registration-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { AnyNumber, Nullable, UNTRIMMED } from '#core/foundation/schema.ts'
-import { CHOSEN_SETTINGS, getChosenSetting, SettingChange, SettingRecord, VALUE_LENGTH_MAX } from '#core/settings/chosen-setting.ts'
+import { CHOSEN_SETTINGS, getChosenSetting, SETTING_LENGTH_MAX, SettingChange, SettingRecord } from '#core/settings/chosen-setting.ts'
 import { type Change, changeSettings, listSettingChanges, listSettings, readSetting } from '#core/settings/chosen-setting-store.ts'
 
 type Services = Pick<DataServices, 'database'> & Pick<TemplateServices, 'templates'>
@@ -15,7 +15,7 @@ const endpoint = endpointOf<Services>()
 const tag = 'settings'
 const allow = { who: 'system-admin' } as const
 const Key = Type.Object({ key: Type.String({ minLength: 1, maxLength: 100 }) })
-export const SettingValue = Type.Union([Type.String({ ...UNTRIMMED, maxLength: VALUE_LENGTH_MAX }), Type.Boolean(), AnyNumber()], {
+export const SettingValue = Type.Union([Type.String({ ...UNTRIMMED, maxLength: SETTING_LENGTH_MAX }), Type.Boolean(), AnyNumber()], {
   title: 'SettingValue',
   description: 'A text, or JSON of the type of the setting. White space is trimmed, except from templates.',
 })

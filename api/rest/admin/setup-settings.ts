@@ -3,7 +3,7 @@ import type { DataServices } from '#api/areas/data.ts'
 import type { TemplateServices } from '#api/areas/templates.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { changeChosen, SettingValue } from '#api/rest/admin/settings.ts'
-import { CHOSEN_SETTINGS, VALUE_LENGTH_MAX } from '#core/settings/chosen-setting.ts'
+import { CHOSEN_SETTINGS, SETTING_LENGTH_MAX } from '#core/settings/chosen-setting.ts'
 import { listSettings } from '#core/settings/chosen-setting-store.ts'
 
 type Services = Pick<DataServices, 'database'> & Pick<TemplateServices, 'templates'>
@@ -14,7 +14,7 @@ const allow = { who: 'system-admin' } as const
 /** More than the number of settings. */
 const SETTINGS_MAX = 100
 /** Enough for every setting with its longest value. */
-const BODY_BYTES_MAX = (CHOSEN_SETTINGS.length + 1) * 2 * VALUE_LENGTH_MAX
+const BODY_BYTES_MAX = (CHOSEN_SETTINGS.length + 1) * 2 * SETTING_LENGTH_MAX
 
 export const setupSettingRoutes = [
   endpoint({

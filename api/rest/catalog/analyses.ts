@@ -13,7 +13,7 @@ import {
   retryBook,
   retryBooks,
 } from '#core/analysis/request-analyses.ts'
-import { BookErrorType, BooksWithErrors } from '#core/catalog/book.ts'
+import { BookErrorTypeName, BooksWithErrors } from '#core/catalog/book.ts'
 import { listBooksWithErrors } from '#core/catalog/book-error-query.ts'
 import { BOOK_ERROR_TYPES } from '#core/fields/analysis.ts'
 import { Noun, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
@@ -42,7 +42,7 @@ export const analysisRoutes = [
     query: Type.Object({
       libraryId: Type.Optional(Uuid),
       seriesId: Type.Optional(Uuid),
-      errorType: Type.Optional(BookErrorType),
+      errorType: Type.Optional(BookErrorTypeName),
       page: Type.Optional(
         Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'From 0, unlike every other list; 0 unless said.' }),
       ),

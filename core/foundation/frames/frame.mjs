@@ -14,18 +14,18 @@ const HEADER = 1
 const BODY = 2
 const UNWANTED = 3
 /** Headers contain names, ids, two paths of 4,096 bytes, and messages of 4,096 characters, each of which JSON may escape with six. */
-export const HEADER_BYTES_MAX = 64 * 1024
+export const FRAME_HEADER_BYTES_MAX = 64 * 1024
 /**
  * The largest argument of a plugin's call is 8 MB of text, in which some letters may need two more bytes. A drawn page of 5,000 × 5,000 pixels of noise
  * has 20 MB as JPEG.
  */
-export const BODY_BYTES_MAX = 32 * 1024 * 1024
+export const FRAME_BODY_BYTES_MAX = 32 * 1024 * 1024
 
 /** @param {number} headerBytes @param {number} bodyBytes @param {number} bodyBytesMax */
 function checkLengths(headerBytes, bodyBytes, bodyBytesMax) {
-  if (headerBytes <= HEADER_BYTES_MAX && bodyBytes <= bodyBytesMax) return
+  if (headerBytes <= FRAME_HEADER_BYTES_MAX && bodyBytes <= bodyBytesMax) return
   throw new RangeError(
-    `A frame of ${headerBytes} and ${bodyBytes} bytes is too large; the limits are ${HEADER_BYTES_MAX} and ${bodyBytesMax}.`,
+    `A frame of ${headerBytes} and ${bodyBytes} bytes is too large; the limits are ${FRAME_HEADER_BYTES_MAX} and ${bodyBytesMax}.`,
   )
 }
 
@@ -35,7 +35,7 @@ function checkLengths(headerBytes, bodyBytes, bodyBytesMax) {
  * @param {number} [bodyBytesMax]
  * @returns {Buffer[]} to be sent one after the other: a body of bytes is not copied
  */
-export function frameOf(header, body = '', bodyBytesMax = BODY_BYTES_MAX) {
+export function frameOf(header, body = '', bodyBytesMax = FRAME_BODY_BYTES_MAX) {
   const head = JSON.stringify(header)
   const headBytes = Buffer.byteLength(head)
   const bodyBytes = Buffer.byteLength(body)
@@ -60,7 +60,7 @@ export function frameOf(header, body = '', bodyBytesMax = BODY_BYTES_MAX) {
  * @param {number} [options.bodyBytesMax]
  * @returns {(chunk: Buffer) => void}
  */
-export function createFrameReader(onFrame, { isWanted = () => true, bodyBytesMax = BODY_BYTES_MAX } = {}) {
+export function createFrameReader(onFrame, { isWanted = () => true, bodyBytesMax = FRAME_BODY_BYTES_MAX } = {}) {
   /** What has arrived of an incomplete part. @type {Buffer[]} */
   let chunks = []
   let bytesHeld = 0

@@ -2,15 +2,15 @@ import { argon2Sync, createSecretKey, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SignJWT } from 'jose'
 import t, { type Test } from 'tap'
-import { openAccounts } from '#core/account/accounts.ts'
+import { Accounts } from '#core/account/accounts.ts'
 import type { KnownParts } from '#core/account/known-devices.ts'
-import { openLoginThrottle } from '#core/account/login-throttle.ts'
+import { LoginThrottle } from '#core/account/login-throttle.ts'
 import { PASSWORD_COST, Passwords } from '#core/account/password.ts'
 import { findPermission, PERMISSIONS } from '#core/account/permission.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
-import { openTokens } from '#core/account/token.ts'
+import { Tokens } from '#core/account/token.ts'
 import { findLogin } from '#core/account/user-store.ts'
-import { openFreshCache } from '#core/database/fresh-cache.ts'
+import { FreshCache } from '#core/database/fresh-cache.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/library-fixture.ts'
@@ -52,14 +52,14 @@ t.test('passwords are Argon2id in PHC format, salted, with a limit on parallel w
 
 t.test('tokens: only ours, unaltered and unexpired', async (t) => {
   const key = randomBytes(32)
-  const tokens = openTokens({ key, lifetimeSeconds: 60 })
+  const tokens = new Tokens({ key, lifetimeSeconds: 60 })
   const token = await tokens.sign({ userId: USER, sessionId: SESSION, role: 'reader' })
   t.match(await tokens.verify(token), { userId: USER, sessionId: SESSION, endsAt: Number })
   t.not(await tokens.sign({ userId: USER, sessionId: SESSION, role: 'reader' }), token, 'each has an id of its own')
   const [header, payload, signature] = token.split('.') as [string, string, string]
   const none = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`
-  const other = await openTokens({ key: randomBytes(32), lifetimeSeconds: 60 }).sign({ userId: USER, sessionId: SESSION, role: 'admin' })
-  const expired = await openTokens({ key, lifetimeSeconds: -1 }).sign({ userId: USER, sessionId: SESSION, role: 'reader' })
+  const other = await new Tokens({ key: randomBytes(32), lifetimeSeconds: 60 }).sign({ userId: USER, sessionId: SESSION, role: 'admin' })
+  const expired = await new Tokens({ key, lifetimeSeconds: -1 }).sign({ userId: USER, sessionId: SESSION, role: 'reader' })
   const claims = () => new SignJWT({ sid: SESSION }).setSubject(USER).setJti('j').setIssuedAt().setExpirationTime('1h')
   const hs512 = await claims().setProtectedHeader({ alg: 'HS512' }).sign(randomBytes(64))
   const noSession = await new SignJWT({})
@@ -73,20 +73,20 @@ t.test('tokens: only ours, unaltered and unexpired', async (t) => {
   for (const bad of ['', 'a', 'a.b.c', none, other, expired, hs512, noSession, noUuid, `${header}.${payload}x.${signature}`, `${token}.`]) {
     t.equal(await tokens.verify(bad), null, bad.slice(0, 60))
   }
-  const brief = openTokens({ key, lifetimeSeconds: 1 })
+  const brief = new Tokens({ key, lifetimeSeconds: 1 })
   const soonOver = await brief.sign({ userId: USER, sessionId: SESSION, role: 'reader' })
   t.not(await brief.verify(soonOver), null)
   // The token lives for a second.
   await sleep(1_100)
   t.equal(await brief.verify(soonOver), null, 'also one that was verified before')
-  t.throws(() => openTokens({ key: randomBytes(31), lifetimeSeconds: 60 }), /at least 32/)
+  t.throws(() => new Tokens({ key: randomBytes(31), lifetimeSeconds: 60 }), /at least 32/)
 })
 
 const STRANGER = { address: false, device: null }
 
 function openTimedThrottle() {
   const clock = { ms: 0 }
-  const throttle = openLoginThrottle(() => clock.ms)
+  const throttle = new LoginThrottle(() => clock.ms)
   const begin = (account: string, address: string, known: KnownParts = STRANGER) => throttle.begin({ account, address, known })
   const fail = (account: string, address: string, known?: KnownParts) => begin(account, address, known).fail()
   const wait = (account: string, address: string, known?: KnownParts): number => {
@@ -158,7 +158,7 @@ t.test('cached values are fresh, loaded once, and never older than the last chan
   let value = 'old'
   let release: () => void = () => {}
   let gate: Promise<void> | null = null
-  const cache = openFreshCache<{ value: string }>({
+  const cache = new FreshCache<{ value: string }>({
     bytesMax: 10_000,
     freshMs: 30,
     load: async (key) => {
@@ -204,7 +204,7 @@ t.test('ended sessions are purged, others are kept; two processes agree within s
     passwordCost: TEST_PASSWORD_COST,
     log: silentLog,
   }
-  const [here, there] = [openAccounts(options), openAccounts(options)]
+  const [here, there] = [new Accounts(options), new Accounts(options)]
   t.teardown(() => Promise.all([here.close(), there.close()]))
   const { accessToken, refreshToken } = await here.initialize({ username: 'ada', email: 'ada@example.org', password: 'long enough' })
   const caller = await there.callers.ofToken(accessToken, 'token')
@@ -227,7 +227,7 @@ t.test('ended sessions are purged, others are kept; two processes agree within s
 async function openTestAccounts(t: Test) {
   const { database } = await openTestDatabase(t, { poolMax: 10 })
   const settings = { accessTokenSeconds: 3600, refreshTokenDays: 30 }
-  const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), passwordCost: TEST_PASSWORD_COST, log: silentLog })
+  const accounts = new Accounts({ database, settings, tokenKey: randomBytes(32), passwordCost: TEST_PASSWORD_COST, log: silentLog })
   t.teardown(() => accounts.close())
   const signedIn = await accounts.initialize({ username: 'admin', email: 'ada@example.org', password: 'long enough' })
   return {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { openAppSessions } from '#core/account/app-sessions.ts'
+import { AppSessions } from '#core/account/app-sessions.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 async function openSessions(t: Test) {
   const { database, accounts, adminId, adminToken } = await openTestServer(t)
   const key = randomBytes(32)
-  const open = () => openAppSessions({ database, key, rememberedDays: 30 })
+  const open = () => new AppSessions({ database, key, rememberedDays: 30 })
   const { password_hash: passwordHash } = await database('users').where({ id: adminId }).first('password_hash')
   return { database, accounts, adminId, adminToken, open, ground: { userId: adminId, passwordHash, apiKeyId: null } }
 }
@@ -47,7 +47,7 @@ t.test('a forged token costs no query', async (t) => {
     `${secret}.${'ä'.repeat(43)}`,
   ]
   for (const wrong of forged) t.equal(await sessions.find(wrong), null, JSON.stringify(wrong))
-  const other = openAppSessions({ database: null as never, key: randomBytes(32), rememberedDays: 1 })
+  const other = new AppSessions({ database: null as never, key: randomBytes(32), rememberedDays: 1 })
   t.equal(await other.find(token), null, 'signed by another key')
 })
 
@@ -77,7 +77,7 @@ t.test('an app session ends with its user or its key, and their number is limite
   const fourth = await byKey()
   await accounts.editUser(admin.userId, { password: 'another password 2' }, admin)
   t.equal(await accounts.callers.ofAppSession(fourth.session.token), null, 'the password was changed')
-  const sessions = openAppSessions({ database, key: randomBytes(32), rememberedDays: 1 })
+  const sessions = new AppSessions({ database, key: randomBytes(32), rememberedDays: 1 })
   const { id: userId } = await database('users').first('id')
   for (let index = 0; index < 30; index++) {
     const key = { user_id: userId, name: 'app', key_prefix: `carrel_${index}`, key_hash: Buffer.from([index]), permissions: [] }

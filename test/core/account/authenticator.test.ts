@@ -6,7 +6,7 @@ t.setTimeout(60_000)
 
 const PASSWORD = 'a long enough password'
 
-async function openAccounts(t: Parameters<typeof openTestServer>[0]) {
+async function openCountingServer(t: Parameters<typeof openTestServer>[0]) {
   const server = await openTestServer(t)
   const statements: string[] = []
   server.database.on('query', ({ sql }: { sql: string }) => statements.push(sql))
@@ -16,7 +16,7 @@ async function openAccounts(t: Parameters<typeof openTestServer>[0]) {
 }
 
 t.test('of many concurrent requests with one password, only one verifies it', async (t) => {
-  const { basic, count } = await openAccounts(t)
+  const { basic, count } = await openCountingServer(t)
   const found = await Promise.all(Array.from({ length: 30 }, () => basic(ADMIN.username, ADMIN.password)))
   t.ok(found.every((caller) => caller?.username === ADMIN.username))
   t.equal(count('typed.folded'), 1)
@@ -29,7 +29,7 @@ t.test('of many concurrent requests with one password, only one verifies it', as
 })
 
 t.test('a change of a user drops the cache of that user only', async (t) => {
-  const { accounts, basic, count, statements, adminToken, signUp } = await openAccounts(t)
+  const { accounts, basic, count, statements, adminToken, signUp } = await openCountingServer(t)
   const rita = await signUp({ username: 'rita' })
   const otto = await signUp({ username: 'otto' })
   await accounts.editUser(otto.id, { password: PASSWORD }, null)
@@ -61,7 +61,7 @@ t.test('a change of a user drops the cache of that user only', async (t) => {
 })
 
 t.test('an app session creates and changes no API key, in any protocol', async (t) => {
-  const { accounts, basic, adminToken } = await openAccounts(t)
+  const { accounts, basic, adminToken } = await openCountingServer(t)
   const session = await accounts.callers.beginAppSession((await basic(ADMIN.username, ADMIN.password)) as Caller, { remembered: false })
   const by = (await accounts.callers.ofAppSession(session?.token as string)) as Caller
   t.equal(by.via, 'app_session')

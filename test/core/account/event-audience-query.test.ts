@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openEventAudience } from '#core/account/event-audience-query.ts'
+import { eventAudience } from '#core/account/event-audience-query.ts'
 import type { Announcement } from '#core/events/event.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
@@ -16,7 +16,7 @@ t.test('a deleted or disabled account sees nothing, not everything', async (t) =
   await database('users').where('id', closed.userId).update({ is_active: false })
   await database('users').where('id', gone.userId).delete()
   const callers = [reader, closed, gone]
-  const { show } = await openEventAudience(database).decide(
+  const { show } = await eventAudience(database).decide(
     [announcement],
     callers.map(({ userId }) => userId),
   )

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { openRegistrationLimit } from '#core/account/registration.ts'
+import { RegistrationLimit } from '#core/account/registration.ts'
 
 t.test('an address registers twenty accounts an hour, and does not throttle other addresses', async (t) => {
   let now = 0
-  const limit = openRegistrationLimit(() => now)
+  const limit = new RegistrationLimit(() => now)
   for (let index = 0; index < 20; index++) {
     limit.count('192.0.2.1')
     now += 60_000

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openBookLookup } from '#core/catalog/book-lookup.ts'
+import { BookLookup } from '#core/catalog/book-lookup.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
@@ -14,7 +14,7 @@ t.test('one statement serves many requests for a book, for each user their own',
   await shareSeries(database, { seriesId: secret, caller: other, mode: 'deny' })
   let statements = 0
   database.on('query', () => statements++)
-  const lookup = openBookLookup(database)
+  const lookup = new BookLookup(database)
 
   const asked = await Promise.all([book, book, book.toUpperCase()].map((id) => lookup.find(caller, id)))
   t.same(
@@ -38,7 +38,7 @@ t.test('one statement serves many requests for a book, for each user their own',
   t.equal(await lookup.find(caller, book), null, 'and soon where another process took it')
 
   await database('user_sharing_grants').where(deny).delete()
-  const anew = openBookLookup(database, { freshMs: 0 })
+  const anew = new BookLookup(database, { freshMs: 0 })
   const before = statements
   for (let asked = 1; asked <= 3; asked++) await anew.find(caller, book)
   t.equal(statements - before, 3, 'unless answers shall not be believed at all')

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
 import { deleteEmptySeries, deleteLibraryRows, moveBookPaths } from '#core/catalog/library-content-store.ts'
-import { closeDatabase, openDatabase } from '#core/database/database.ts'
+import { openDatabase } from '#core/database/database.ts'
 import { STATEMENT_LIMITS } from '#core/database/statement-limits.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { silentLog } from '#core/foundation/log.ts'
@@ -28,7 +28,7 @@ async function openSlow(
     CREATE TRIGGER slow AFTER ${slow.change} ON ${slow.table} FOR EACH ROW EXECUTE FUNCTION take_time()`)
   const limits = { ...STATEMENT_LIMITS, requestMs: REQUEST_MS, readMs: REQUEST_MS, cheapMs: 100 }
   const limited = openDatabase({ url, poolMax: 4, log: silentLog, limits })
-  t.teardown(() => closeDatabase(limited))
+  t.teardown(() => limited.destroy())
   return { database, limited }
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { compileCondition } from '#core/conditions/condition.ts'
 import type { Context } from '#core/conditions/context.ts'
-import { DEPTH_MAX, OPERATORS, RULES_MAX } from '#core/conditions/operators.ts'
+import { RULE_DEPTH_MAX, RULE_OPERATORS, RULES_MAX } from '#core/conditions/operators.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { onlyCost } from '#test/support/lane-size.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
@@ -89,8 +89,8 @@ t.test('every operator on every kind of value', async (t) => {
   ]
   for (const [field, operator, value, expected] of table)
     t.equal(passes(field, operator, value), expected, `${field} ${operator} ${JSON.stringify(value)}`)
-  t.same([...new Set(table.map(([, operator]) => operator))].toSorted(), [...OPERATORS].toSorted(), 'all of them')
-  t.equal(OPERATORS.length, 15)
+  t.same([...new Set(table.map(([, operator]) => operator))].toSorted(), [...RULE_OPERATORS].toSorted(), 'all of them')
+  t.equal(RULE_OPERATORS.length, 15)
 })
 
 t.test('paths of rules name members, entries and lengths', async (t) => {
@@ -155,7 +155,7 @@ t.test('groups, and their explanations', async (t) => {
 t.test('an error is reported with its path', async (t) => {
   const rule = { field: 'a', operator: 'equals', value: 1 }
   let deep: unknown = rule
-  for (let depth = 0; depth < DEPTH_MAX; depth++) deep = { rules: [deep] }
+  for (let depth = 0; depth < RULE_DEPTH_MAX; depth++) deep = { rules: [deep] }
   const table: [condition: unknown, path: string][] = [
     [null, ''],
     [[], ''],

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
-import { closeDatabase, openDatabase } from '#core/database/database.ts'
+import { openDatabase } from '#core/database/database.ts'
 import { readTogether } from '#core/database/read-together.ts'
-import { openSingleFlight } from '#core/database/single-flight.ts'
+import { SingleFlight } from '#core/database/single-flight.ts'
 import type { StatementLimits } from '#core/database/statement-limits.ts'
-import { becomeList, runBeside, runInScope, SHARED_OWNER } from '#core/database/statement-scope.ts'
+import { becomeList, besideRequests, runInScope, SHARED_OWNER } from '#core/database/statement-scope.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
@@ -19,7 +19,7 @@ const never = new AbortController().signal
 
 function openLimited(t: Test, url: string, more: { poolMax?: number; limits?: Partial<StatementLimits> } = {}): Knex {
   const database = openDatabase({ url, poolMax: more.poolMax ?? 8, log: silentLog, limits: { ...SHORT, ...more.limits } })
-  t.teardown(() => closeDatabase(database))
+  t.teardown(() => database.destroy())
   return database
 }
 
@@ -91,7 +91,10 @@ t.test('statements of requests are limited in time and number', async (t) => {
       later = sleep(50).then(longer)
     })
     t.ok(await later)
-    t.ok(await asUser('ada', async () => await runBeside(longer)), 'nor does what runs beside it')
+    const beside = Promise.withResolvers<unknown>()
+    const runBeside = besideRequests(async () => beside.resolve(await longer()))
+    await asUser('ada', async () => runBeside(database))
+    t.ok(await beside.promise, 'nor does what runs beside it')
     await asUser('ada', () => database.raw('SELECT 1'))
     const raw = await database.client.acquireConnection()
     t.ok(await raw.query('SELECT pg_sleep(1.5)'), 'nor does a connection that others use without this client')
@@ -240,7 +243,7 @@ t.test('one reader whose connections are in use holds nobody else up', async (t)
   })
 
   await t.test('work that she begins, and that others would wait for', async (t) => {
-    const flights = openSingleFlight({ mayRepeat: true })
+    const flights = new SingleFlight({ mayRepeat: true })
     const runs: string[] = []
     const count = (user: string) =>
       asUser(user, () =>
@@ -271,7 +274,7 @@ t.test('a total that a reader counts behind their own lists is counted by the ne
   const gone = new AbortController()
   const flood = Array.from({ length: 30 }, () => asList('ada', () => database.raw('SELECT pg_sleep(601)'), gone.signal).catch(() => {}))
   t.ok(await until(async () => (await countRunning(watcher, 'pg_sleep(601)')) === 4))
-  const flights = openSingleFlight({ mayRepeat: true })
+  const flights = new SingleFlight({ mayRepeat: true })
   const count = (user: string, signal?: AbortSignal) =>
     asList(user, () => flights.join('count', signal, async () => (await database.raw('SELECT 1 AS one')).rows[0].one as number), signal)
   const own = count('ada', gone.signal).catch((error) => error.name)

@@ -2,10 +2,10 @@ import { statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { closeDatabase, openDatabase } from '#core/database/database.ts'
-import { openDiskProbe } from '#core/database/disk-space.ts'
-import { openDatabaseProbe } from '#core/database/liveness-query.ts'
-import { openSharedProbe } from '#core/database/shared-probe.ts'
+import { openDatabase } from '#core/database/database.ts'
+import { diskProbe } from '#core/database/disk-space.ts'
+import { databaseProbe } from '#core/database/liveness-query.ts'
+import { sharedProbe } from '#core/database/shared-probe.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
@@ -16,7 +16,7 @@ t.test('many concurrent checks cost one query, and its result is cached for a se
   const { database } = await openTestDatabase(t)
   let queries = 0
   database.on('query', () => queries++)
-  const ask = openDatabaseProbe(database, { deadlineMs: 30_000 })
+  const ask = databaseProbe(database, { deadlineMs: 30_000 })
   t.same(new Set(await Promise.all(Array.from({ length: 20 }, ask))), new Set(['ok']))
   t.equal(queries, 1)
   await sleep(STALE_MS)
@@ -26,7 +26,7 @@ t.test('many concurrent checks cost one query, and its result is cached for a se
 
 t.test('a read-only database is distinguished from one that does not answer', async (t) => {
   const { database } = await openTestDatabase(t)
-  const ask = openDatabaseProbe(database, { deadlineMs: 30_000 })
+  const ask = databaseProbe(database, { deadlineMs: 30_000 })
   t.equal(await ask(), 'ok')
   for (const code of ['53100', '25006']) {
     await database.raw(`
@@ -53,8 +53,8 @@ t.test('a connection without an answer is closed, and the next check uses anothe
   const { database, url } = await openTestDatabase(t)
   const limits = { requestMs: 300, cheapMs: 100 }
   const own = openDatabase({ url, poolMax: 2, log: silentLog, limits })
-  t.teardown(() => closeDatabase(own))
-  const ask = openDatabaseProbe(own, { deadlineMs: 50 })
+  t.teardown(() => own.destroy())
+  const ask = databaseProbe(own, { deadlineMs: 50 })
   await database('health_probe').insert({ id: 1, written_at: new Date() })
   const locked = await database.transaction()
   await locked('health_probe').forUpdate()
@@ -73,7 +73,7 @@ t.test('one check runs at a time, and its late result counts', async (t) => {
   t.teardown(() => clearInterval(alive))
   let asked = 0
   const first = Promise.withResolvers<string>()
-  const ask = openSharedProbe({
+  const ask = sharedProbe({
     check: () => {
       asked++
       return first.promise
@@ -94,7 +94,7 @@ t.test('one check runs at a time, and its late result counts', async (t) => {
 t.test('a full disk and a missing folder', async (t) => {
   const folder = t.testdir({ data: {} })
   const { bavail, bsize } = await statfs(folder)
-  t.equal(await openDiskProbe(folder, { deadlineMs: 30_000, freeBytesMin: 0 })(), 'ok')
-  t.equal(await openDiskProbe(folder, { deadlineMs: 30_000, freeBytesMin: 2 * bavail * bsize + 1e12 })(), 'full')
-  t.equal(await openDiskProbe(path.join(folder, 'gone'), { deadlineMs: 30_000 })(), 'missing')
+  t.equal(await diskProbe(folder, { deadlineMs: 30_000, freeBytesMin: 0 })(), 'ok')
+  t.equal(await diskProbe(folder, { deadlineMs: 30_000, freeBytesMin: 2 * bavail * bsize + 1e12 })(), 'full')
+  t.equal(await diskProbe(path.join(folder, 'gone'), { deadlineMs: 30_000 })(), 'missing')
 })

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openSingleFlight } from '#core/database/single-flight.ts'
+import { SingleFlight } from '#core/database/single-flight.ts'
 
 /** Work that returns how often it has run. */
 function countedWork() {
@@ -13,7 +13,7 @@ function countedWork() {
 }
 
 t.test('the work of one key runs once for all concurrent callers', async (t) => {
-  const flights = openSingleFlight()
+  const flights = new SingleFlight()
   const work = countedWork()
   t.same(await Promise.all([flights.join('a', undefined, work), flights.join('a', undefined, work)]), [1, 1])
   t.equal(await flights.join('a', undefined, work), 2, 'and anew for who comes later')
@@ -24,7 +24,7 @@ t.test('the work of one key runs once for all concurrent callers', async (t) => 
 })
 
 t.test('work is aborted when the last waiting caller has left', async (t) => {
-  const flights = openSingleFlight()
+  const flights = new SingleFlight()
   let signal: AbortSignal | undefined
   const work = async (given: AbortSignal) => {
     signal = given
@@ -45,7 +45,7 @@ t.test('work is aborted when the last waiting caller has left', async (t) => {
 })
 
 t.test('waiting callers receive the result of forgotten work, and no caller joins it', async (t) => {
-  const flights = openSingleFlight()
+  const flights = new SingleFlight()
   const work = countedWork()
   const before = flights.join('a', undefined, work)
   flights.forget()
@@ -55,7 +55,7 @@ t.test('waiting callers receive the result of forgotten work, and no caller join
 })
 
 t.test('closing aborts running work and waits for its end', async (t) => {
-  const flights = openSingleFlight()
+  const flights = new SingleFlight()
   let ended = false
   const work = flights.join('a', undefined, async (signal) => {
     await sleep(1_000, undefined, { signal }).catch(() => {})

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Test } from 'tap'
 import t from 'tap'
-import { closeDatabase, migrate, openDatabase } from '#core/database/database.ts'
+import { migrate, openDatabase } from '#core/database/database.ts'
 import { makeDataFolder } from '#core/embedded/data-folder.ts'
 import { readPassword } from '#core/embedded/database-role.ts'
 import { findRunningUrl, openEmbeddedPostgres, socketUrl } from '#core/embedded/embedded-postgres.ts'
@@ -127,7 +127,7 @@ async function makeOldCluster(folder: string): Promise<void> {
   const url = socketUrl(cluster, 'carrel', { role: 'postgres' })
   const database = openDatabase({ url, poolMax: 2, log: silentLog })
   await migrate(database)
-  await closeDatabase(database)
+  await database.destroy()
   await query(url, OLD_OBJECTS)
   await stopPostmaster(server.pid!)
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import t from 'tap'
 import { Canceler } from '#core/database/canceler.ts'
-import { checkDatabase, closeDatabase, openDatabase } from '#core/database/database.ts'
+import { checkDatabase, openDatabase } from '#core/database/database.ts'
 import { makeDataFolder } from '#core/embedded/data-folder.ts'
 import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres, socketUrl } from '#core/embedded/embedded-postgres.ts'
 import { findPostgresFolder, findPostgresRunner, NOBODY, reachableByNobody, readPostgresVersion } from '#core/embedded/postgres-binaries.ts'
@@ -41,7 +41,7 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
   try {
     return (await database.raw(sql)).rows
   } finally {
-    await closeDatabase(database)
+    await database.destroy()
   }
 }
 
@@ -191,7 +191,7 @@ t.test('the programs of PostgreSQL are found and run', async (t) => {
   const postgres = await open(t, shared)
   const database = openDatabase({ url: postgres.urlOf('postgres'), poolMax: 2, log: silentLog })
   t.match(await checkDatabase(database), { name: 'postgres' })
-  await closeDatabase(database)
+  await database.destroy()
 })
 
 t.test('nothing comes from variables of the environment', async (t) => {

@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
 import type { Caller } from '#core/account/caller.ts'
-import { openEventAudience } from '#core/account/event-audience-query.ts'
+import { eventAudience } from '#core/account/event-audience-query.ts'
 import { openAnnouncer } from '#core/events/announcer.ts'
 import type { NewAnnouncement } from '#core/events/event.ts'
 import { announce, announceAccess } from '#core/events/event-store.ts'
-import { type Delivery, type Events, type Followed, openEvents } from '#core/events/follow.ts'
+import { Events } from '#core/events/follow.ts'
+import type { Delivery, Followed } from '#core/events/stream.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { deleteName } from '#core/metadata/taxonomy-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -18,7 +19,7 @@ t.setTimeout(120_000)
 
 async function openFollowed(t: Test, onAccessChange = () => {}) {
   const { database } = await openTestDatabase(t, { poolMax: 5 })
-  const events = openEvents({ database, log: silentLog, audience: openEventAudience(database), onAccessChange })
+  const events = new Events({ database, log: silentLog, audience: eventAudience(database), onAccessChange })
   t.teardown(() => events.close())
   return { database, events }
 }

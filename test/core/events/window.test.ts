@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Announcement } from '#core/events/event.ts'
-import { openWindow } from '#core/events/window.ts'
+import { EventWindow } from '#core/events/window.ts'
 
 const announcementOf = (id: string): Announcement => ({
   id,
@@ -11,7 +11,7 @@ const announcementOf = (id: string): Announcement => ({
 t.test('a reconnecting client finds the next events, or that its last event is not kept any more', async () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 25_000 }), fc.integer({ min: 1, max: 2_000 }), (count, length) => {
-      const window = openWindow('first')
+      const window = new EventWindow('first')
       for (let index = 1; index <= count; index += 1) window.add(announcementOf(`e${index}`), length)
       if (window.end !== count || window.end - window.start > 10_000) return false
       for (const seen of [0, 1, count >> 1, count - 1, count].filter((place) => place >= 0 && place <= count)) {
@@ -27,7 +27,7 @@ t.test('a reconnecting client finds the next events, or that its last event is n
 })
 
 t.test('a removed event is not found', async (t) => {
-  const window = openWindow('first')
+  const window = new EventWindow('first')
   window.add(announcementOf('a'), 1)
   window.clear('second')
   t.same([window.find('first'), window.find('a'), window.find('second'), window.start, window.end, window.epoch], [null, null, 1, 1, 1, 1])

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 
 const PROGRAM = `
-  import { openStopSignal } from ${JSON.stringify(new URL('../../../core/foundation/stop-signal.ts', import.meta.url).href)}
-  const stop = openStopSignal()
+  import { receiveStopSignal } from ${JSON.stringify(new URL('../../../core/foundation/stop-signal.ts', import.meta.url).href)}
+  const stop = receiveStopSignal()
   const alive = setInterval(() => {}, 1_000)
   stop.addEventListener('abort', () => {
     console.log('stopping')

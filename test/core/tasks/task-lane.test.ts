@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { closeDatabase, migrate, openDatabase } from '#core/database/database.ts'
+import { migrate, openDatabase } from '#core/database/database.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { countTasks, getTask } from '#core/tasks/task-query.ts'
@@ -57,7 +57,7 @@ t.test('no task is lost while the database is unreachable', onlyFull, async (t) 
   const stopped = Date.now()
   await queue.stop()
   t.ok(Date.now() - stopped < 30_000, 'a queue without its database stops all the same')
-  await closeDatabase(database)
+  await database.destroy()
 })
 
 t.test('a task runs outside of the context of the request that added it', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openEventAudience } from '#core/account/event-audience-query.ts'
-import { openEvents } from '#core/events/follow.ts'
+import { eventAudience } from '#core/account/event-audience-query.ts'
+import { Events } from '#core/events/follow.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { addCaller } from '#test/support/library-rows.ts'
@@ -23,7 +23,7 @@ t.test('a user for whom a plugin pauses is told, once for each pause, and the lo
   const log = { ...silentLog, info: (_fields: object, message: string) => void said.push(message) }
   const { host, database, run } = await openTestHost(t, fine, { log })
   const { id: pluginId } = await run(MAIN, manifestOf('1.0.0', []))
-  const events = openEvents({ database, log: silentLog, audience: openEventAudience(database) })
+  const events = new Events({ database, log: silentLog, audience: eventAudience(database) })
   t.teardown(() => events.close())
   /** The types of the events about plugins that a user has received. */
   const follow = async () => {

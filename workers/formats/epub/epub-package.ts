@@ -1,4 +1,5 @@
-import type { Embedded, Problem } from '#core/fields/analysis.ts'
+import type { Problem } from '#core/fields/analysis.ts'
+import type { Embedded } from '#core/fields/embedded.ts'
 import { addFolded, decodePercents, foldPath, normalizeArchivePath } from '#core/reading/publication.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { openRemarks } from '../../metadata/metadata-values.ts'

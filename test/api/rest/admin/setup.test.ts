@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { SignedIn } from '#core/account/sign-in.ts'
 import type { DiskState } from '#core/database/disk-space.ts'
-import { openDatabaseProbe } from '#core/database/liveness-query.ts'
+import { databaseProbe } from '#core/database/liveness-query.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 const FIRST = { username: 'ada', email: 'ada@example.org', password: 'correct horse 1' }
@@ -46,7 +46,7 @@ t.test('health tells what is wrong, info what this is', async (t) => {
   let disk: DiskState = 'ok'
   const server = await openTestServer(t, {
     services: ({ database }) => ({
-      databaseState: openDatabaseProbe(database, { deadlineMs: 10_000 }),
+      databaseState: databaseProbe(database, { deadlineMs: 10_000 }),
       diskState: async () => disk,
       poolHealthy: () => pool,
     }),

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { openEventAudience } from '#core/account/event-audience-query.ts'
+import { eventAudience } from '#core/account/event-audience-query.ts'
 import { PERMISSIONS } from '#core/account/permission.ts'
 import { PRIVATE } from '#core/account/private-words.ts'
 import type { CarrelEvent, NewAnnouncement } from '#core/events/event.ts'
-import type { Follower } from '#core/events/follow.ts'
+import type { Follower } from '#core/events/stream.ts'
 import { listTaskEvents } from '#core/tasks/task-event-query.ts'
 import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { item, openRecommendationServer, type RecommendationList, until } from '#test/support/user-plugin-server.ts'
@@ -134,7 +134,7 @@ t.test('administrators see that a task of a user failed, and nothing that the pl
   await rita('GET', 'plugins')
   await rita('POST', `plugins/${query.slice('?pluginId='.length)}/enable`)
   const { json } = await rita<{ taskId: string }>('POST', `recommendations/refresh${query}`)
-  const audience = openEventAudience(database)
+  const audience = eventAudience(database)
   const follower = (id: string) => ({ userId: id, permissions: new Set(PERMISSIONS) })
   const [admin] = await database('users').where({ role: 'admin' }).pluck('id')
   /** What both receive as an event, by its time. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { BODY_BYTES_MAX, createFrameReader, frameOf, HEADER_BYTES_MAX } from '#core/foundation/frames/frame.mjs'
+import { createFrameReader, FRAME_BODY_BYTES_MAX, FRAME_HEADER_BYTES_MAX, frameOf } from '#core/foundation/frames/frame.mjs'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 t.test('frames are reassembled from any chunks', async () => {
@@ -33,8 +33,8 @@ t.test('invalid frames are refused at once', async (t) => {
     bytes.writeUInt32LE(body, 4)
     return bytes
   }
-  t.throws(() => read()(lengths(HEADER_BYTES_MAX + 1, 0)), { name: 'RangeError' })
-  t.throws(() => read()(lengths(10, BODY_BYTES_MAX + 1)), { name: 'RangeError' })
+  t.throws(() => read()(lengths(FRAME_HEADER_BYTES_MAX + 1, 0)), { name: 'RangeError' })
+  t.throws(() => read()(lengths(10, FRAME_BODY_BYTES_MAX + 1)), { name: 'RangeError' })
   t.throws(() => read()(Buffer.concat([lengths(3, 0), Buffer.from('{x}')])), { name: 'SyntaxError' })
-  t.throws(() => frameOf({ text: 'x'.repeat(HEADER_BYTES_MAX) }), { name: 'RangeError' })
+  t.throws(() => frameOf({ text: 'x'.repeat(FRAME_HEADER_BYTES_MAX) }), { name: 'RangeError' })
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isLocalHost, placeOf, readLocalPlace } from '#core/settings/local-places.ts'
+import { hostAndPort, isLocalHost, readLocalAddress } from '#core/settings/local-services.ts'
 import { readSettings, SettingsRefused } from '#core/settings/read-settings.ts'
 
 t.test('a place is a host of this machine or its network, and a port', (t) => {
@@ -13,7 +13,7 @@ t.test('a place is a host of this machine or its network, and a port', (t) => {
     ['192.168.1.20:65535', '192.168.1.20:65535'],
     ['[fd12::5]:8080', '[fd12::5]:8080'],
   ] as const)
-    t.equal(readLocalPlace(text), place, text)
+    t.equal(readLocalAddress(text), place, text)
   for (const text of [
     ...[
       '',
@@ -38,9 +38,9 @@ t.test('a place is a host of this machine or its network, and a port', (t) => {
     ],
     ...['[::ffff:127.0.0.1]:80', '[::ffff:7f00:1]:80', '::1:80', '[::]:80', '*:80', 'localhost:*', 'user@localhost:80', 'localhost:8600,x'],
   ])
-    t.equal(readLocalPlace(text), null, text)
-  t.equal(placeOf(new URL('http://localhost/x')), 'localhost:80')
-  t.equal(placeOf(new URL('https://localhost/x')), 'localhost:443')
+    t.equal(readLocalAddress(text), null, text)
+  t.equal(hostAndPort(new URL('http://localhost/x')), 'localhost:80')
+  t.equal(hostAndPort(new URL('https://localhost/x')), 'localhost:443')
   for (const host of ['example.org', '', '[::ffff:127.0.0.1]', 'localhost.example.org']) t.notOk(isLocalHost(host), host)
   t.end()
 })

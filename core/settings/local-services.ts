@@ -2,7 +2,7 @@ import net from 'node:net'
 
 /** The services on this machine or in its network that plugins and repositories may use, by host and port (`localhost:8600`). Off if empty. */
 export interface LocalServices {
-  has(place: string): boolean
+  has(address: string): boolean
 }
 
 export const NO_LOCAL_SERVICES: LocalServices = { has: () => false }
@@ -34,17 +34,17 @@ export function isLocalHost(host: string): boolean {
 }
 
 /** Host and port of a URL, with the default port of its scheme. */
-export const placeOf = ({ hostname, protocol, port }: URL): string =>
+export const hostAndPort = ({ hostname, protocol, port }: URL): string =>
   `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`
 
-const PLACE = /^(\[[0-9a-fA-F:]{2,39}\]|[A-Za-z0-9.-]{1,100}):(\d{1,5})$/
+const ADDRESS = /^(\[[0-9a-fA-F:]{2,39}\]|[A-Za-z0-9.-]{1,100}):(\d{1,5})$/
 
-/** Parses HOST:PORT, as {@link placeOf} writes it; null when it is no such place. */
-export function readLocalPlace(text: string): string | null {
-  const [, host = '', port = ''] = PLACE.exec(text) ?? []
+/** Parses HOST:PORT, as {@link hostAndPort} writes it; null when it is no such address. */
+export function readLocalAddress(text: string): string | null {
+  const [, host = '', port = ''] = ADDRESS.exec(text) ?? []
   const url = host === '' || Number(port) < 1 || Number(port) > 65_535 ? null : URL.parse(`http://${host}:${port}`)
-  return url !== null && isLocalHost(url.hostname) ? placeOf(url) : null
+  return url !== null && isLocalHost(url.hostname) ? hostAndPort(url) : null
 }
 
-/** For messages about an invalid place. */
-export const LOCAL_PLACE_ABOUT = 'HOST:PORT, where HOST is localhost or an address of this machine or its network, such as localhost:8600'
+/** For messages about an invalid address. */
+export const LOCAL_ADDRESS_ABOUT = 'HOST:PORT, where HOST is localhost or an address of this machine or its network, such as localhost:8600'

@@ -10,7 +10,7 @@ const SYSTEM_FOLDERS = ['/proc', '/sys', '/dev']
  * bind mount of one of them is recognized by its parent folders.
  * @param path absolute; it must exist
  */
-export async function findPlaceProblem(path: string, dataFolder: string): Promise<string | null> {
+export async function findFolderProblem(path: string, dataFolder: string): Promise<string | null> {
   const folder = await foldersAbove(path)
   const data = await foldersAbove(dataFolder).catch(() => null)
   if (data && overlaps(folder, data)) {

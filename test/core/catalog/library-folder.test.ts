@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { findPlaceProblem } from '#core/catalog/library-place.ts'
+import { findFolderProblem } from '#core/catalog/library-folder.ts'
 import { addLibrary } from '#core/scan/add-library.ts'
 import { editLibrary } from '#core/scan/edit-library.ts'
 import { openLibraryFixture } from '#test/support/library-fixture.ts'
@@ -38,11 +38,11 @@ t.test('the data folder and system folders cannot be libraries, by any path', as
     ['/dev', /\/dev/],
     ['/dev/fd', /\/proc|\/dev/],
   ]
-  for (const [path, problem] of bad) t.match(await findPlaceProblem(path, data), problem, path)
-  t.match(await findPlaceProblem('/', join(room, 'absent')), /\/proc/, 'a data folder that is not there yet')
-  for (const path of ['books', 'books/comics', 'carrel/database']) t.equal(await findPlaceProblem(join(room, path), data), null, path)
-  t.equal(await findPlaceProblem(join(room, 'books'), join(room, 'held/data')), null)
-  t.match(await findPlaceProblem(join(room, 'carrel'), join(room, 'held/data')), /data folder/, 'a data folder behind a link')
+  for (const [path, problem] of bad) t.match(await findFolderProblem(path, data), problem, path)
+  t.match(await findFolderProblem('/', join(room, 'absent')), /\/proc/, 'a data folder that is not there yet')
+  for (const path of ['books', 'books/comics', 'carrel/database']) t.equal(await findFolderProblem(join(room, path), data), null, path)
+  t.equal(await findFolderProblem(join(room, 'books'), join(room, 'held/data')), null)
+  t.match(await findFolderProblem(join(room, 'carrel'), join(room, 'held/data')), /data folder/, 'a data folder behind a link')
 })
 
 t.test('such libraries are refused on creation, on changes, and at every scan', async (t) => {

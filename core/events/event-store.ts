@@ -115,7 +115,7 @@ export async function announceBooks(
   fields: readonly string[] | ReadonlyMap<string, readonly string[]>,
 ): Promise<void> {
   if (bookIds.length === 0) return
-  const rows = await listPlaces(trx, bookIds)
+  const rows = await listTitledFolders(trx, bookIds)
   await announce(
     trx,
     rows.map((row) => ({ event: { ...bookEvent('book_updated', row), fields: [...fieldsOf(fields, row.id)] } })),
@@ -130,14 +130,14 @@ export async function announceProgress(
   bookIds: readonly string[],
 ): Promise<void> {
   if (bookIds.length === 0) return
-  const rows = await listPlaces(trx, bookIds)
+  const rows = await listTitledFolders(trx, bookIds)
   await announce(
     trx,
     rows.map((row) => ({ event: bookEvent(type, row), userId })),
   )
 }
 
-async function listPlaces(trx: Knex.Transaction, bookIds: readonly string[]): Promise<BookPlace[]> {
+async function listTitledFolders(trx: Knex.Transaction, bookIds: readonly string[]): Promise<BookPlace[]> {
   return await trx('books')
     .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
     .select('id', 'series_id', 'library_id')

@@ -8,13 +8,13 @@ import { credentialKeys } from '#core/embedded/data-folder.ts'
 import type { ResizeImage } from '#core/fields/analysis.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
-import { openProposals } from '#core/matching/apply-proposal.ts'
-import { openLibraryJobs } from '#core/matching/library-jobs.ts'
-import { openMatchTasks } from '#core/matching/match-tasks.ts'
-import { openMatching } from '#core/matching/matching.ts'
-import { openRecommendations } from '#core/recommendations/recommendations.ts'
+import { Proposals } from '#core/matching/apply-proposal.ts'
+import { LibraryJobs } from '#core/matching/library-jobs.ts'
+import { MatchTasks } from '#core/matching/match-tasks.ts'
+import { Matching } from '#core/matching/matching.ts'
+import { Recommendations } from '#core/recommendations/recommendations.ts'
 import type { Settings } from '#core/settings/settings.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { openPluginPictures } from '#plugins/host/plugin-pictures.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
@@ -70,12 +70,12 @@ export async function openPlugins(dependencies: PluginDependencies): Promise<Plu
   const plugins = openPluginHost({ database, supervisor, egress, log, secrets, enabled })
   const pluginPictures = openPluginPictures({ database, egress, plugins, resizeImage, secrets, enabled })
   const providers = openProviderClient({ database, plugins })
-  const proposals = openProposals({ database, providers, downloadCover: pluginPictures.download, drawCover, settings, log })
-  const matching = openMatching({ database, providers, proposals, rules, settings, render: templates.renderMany })
-  const matchTasks = openMatchTasks({ database, tasks, matching })
-  const libraryJobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log, jobs })
+  const proposals = new Proposals({ database, providers, downloadCover: pluginPictures.download, drawCover, settings, log })
+  const matching = new Matching({ database, providers, proposals, rules, settings, render: templates.renderMany })
+  const matchTasks = new MatchTasks({ database, tasks, matching })
+  const libraryJobs = new LibraryJobs({ database, tasks, providers, matching, matchTasks, log, jobs })
   const userPlugins = openUserPlugins({ database, plugins, egress, tasks })
-  const recommendations = openRecommendations({ database, providers, tasks, log })
+  const recommendations = new Recommendations({ database, providers, tasks, log })
   const repositories = openRepositories({
     database,
     log,

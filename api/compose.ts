@@ -22,18 +22,17 @@ import type { Log } from '#core/foundation/log.ts'
 import { openLoopWatch } from '#core/foundation/loop-watch.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
-import { openMaintenance } from '#core/maintenance/maintenance.ts'
-import { openSeriesDownloads } from '#core/reading/download-series.ts'
-import { openPageCacheMaintenance } from '#core/reading/page-cache-maintenance.ts'
+import { handleMaintenance } from '#core/maintenance/maintenance.ts'
+import { SeriesDownloads } from '#core/reading/download-series.ts'
+import { handlePageCacheMaintenance } from '#core/reading/page-cache-maintenance.ts'
 import { PositionLists } from '#core/reading/position-lists.ts'
-import { openPublications } from '#core/reading/publications.ts'
+import { Publications } from '#core/reading/publications.ts'
 import { openPageReader, type PageReader } from '#core/reading/read-page.ts'
-import { openReprocessing } from '#core/scan/reprocess-titles.ts'
-import { openScans, type Scans } from '#core/scan/scans.ts'
+import { handleReprocessing } from '#core/scan/reprocess-titles.ts'
+import { Scans } from '#core/scan/scans.ts'
 import type { Settings } from '#core/settings/settings.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
-import { openTaskMetrics, type TaskMetrics } from '#core/tasks/task-metrics.ts'
-import { openTaskQueue } from '#core/tasks/task-queue.ts'
+import { TaskMetrics } from '#core/tasks/task-metrics.ts'
+import { openTaskQueue, type TaskQueue } from '#core/tasks/task-queue.ts'
 import type { openEgress } from '#plugins/network/egress.ts'
 import { openSupervisor, type Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openRules } from '#plugins/templates/rules.ts'
@@ -90,7 +89,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
   const rules = openRules(supervisor)
   const announcer = openAnnouncer({ database, log })
   try {
-    const taskMetrics = openTaskMetrics({ database, log, jobs })
+    const taskMetrics = new TaskMetrics({ database, log, jobs })
     const tasks = await openTaskQueue({
       database,
       log,
@@ -100,7 +99,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       nodeId: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`,
     })
     const precedence = new Precedence()
-    const scans = await openScans({
+    const scans = new Scans({
       precedence,
       database,
       tasks,
@@ -111,10 +110,11 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       prepareAnalyses: pool.prepareAnalyses,
       readSeriesFile: pool.readSeriesFile,
     })
+    await scans.endLost()
     handleBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
     handleBulkAnalyses({ database, tasks })
-    openReprocessing({ database, tasks, rules })
-    openMaintenance({ database, tasks, drawBookCover: pool.drawBookCover, settings })
+    handleReprocessing({ database, tasks, rules })
+    handleMaintenance({ database, tasks, drawBookCover: pool.drawBookCover, settings })
     const exports = await openExports({ database, tasks, log, jobs, dataFolder: settings.dataFolder })
     return {
       pool,
@@ -144,7 +144,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
 /** Opens the components that serve books: pages, files of EPUBs, positions. */
 async function openReading(dependencies: CompositionDependencies, pool: Pool) {
   const pageReader = await openPages(dependencies, pool)
-  const publications = openPublications({
+  const publications = new Publications({
     database: dependencies.database,
     readPublication: pool.readPublication,
     openZipEntry: pool.openZipEntry,
@@ -186,7 +186,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
   const plugins = await openPlugins({ ...dependencies, jobs, tasks, supervisor, rules, drawCover, resizeImage })
   try {
     const reading = await openReading(dependencies, pool)
-    openPageCacheMaintenance({ tasks, cache: reading.services.pageReader.cache })
+    handlePageCacheMaintenance({ tasks, cache: reading.services.pageReader.cache })
     return {
       services: {
         settings,
@@ -200,7 +200,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         exports,
         rules,
         ...reading.services,
-        seriesDownloads: openSeriesDownloads({ database }),
+        seriesDownloads: new SeriesDownloads({ database }),
         drawCover,
         readReadingList: pool.readReadingList,
         ...plugins.services,

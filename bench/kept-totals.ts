@@ -9,6 +9,7 @@ import { median } from '#bench/load.ts'
 import { machineLoad, ratioOf } from '#bench/side-by-side.ts'
 import { verdict } from '#bench/verdict.ts'
 import { recordAnalyzed } from '#core/analysis/book-store.ts'
+import { findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { recordFiles } from '#core/scan/found-file-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -30,8 +31,8 @@ const { database } = await openTestDatabase({ teardown: (end: () => unknown) => 
 const id = await addLibrary(database)
 /** Titles stay as they are. */
 const rules = { rewriteTitles: async (_, titles) => [...titles] } satisfies Pick<Rules, 'rewriteTitles'> as unknown as Rules
-const library = { id, name: 'Bench', path: '/bench', is_active: true, allowed_formats: null, excluded_patterns: null }
-const scan = { library: { ...library, scanning_config: null, title_preprocessing_rules: null }, deep: false, rules }
+const library = { ...((await findLibraryRow(database, id)) as LibraryRow), path: '/bench' }
+const scan = { library, deep: false, rules }
 let folders = 0
 
 async function setTriggers(state: 'ENABLE' | 'DISABLE'): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Exports } from '#core/exports/series-exports.ts'
 import type { Scans } from '#core/scan/scans.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
 import type { TaskMetrics } from '#core/tasks/task-metrics.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** What runs in the background. */
 export interface WorkServices {

@@ -9,7 +9,7 @@ import { typed } from '#api/cli/typed.ts'
 import { inspectDatabase, refuseIncompatible } from '#core/database/database.ts'
 import { describeDenied, findHolder, userName } from '#core/embedded/data-folder.ts'
 import { findPostgresRunner, readPostgresVersion } from '#core/embedded/postgres-binaries.ts'
-import { listLibraries } from '#core/scan/library-progress-query.ts'
+import { listLibrariesByName } from '#core/scan/library-progress-query.ts'
 
 const GB = 1024 ** 3
 /** With less, the first scan of a medium-sized library fills the disk: database, covers, page cache. */
@@ -176,7 +176,7 @@ async function checkDatabase(input: CommandInput): Promise<{ findings: Finding[]
       // This version cannot read the tables of an older Carrel.
       if (seen.pendingMigrations.length > 0)
         return { findings: [...findings, skipped('Libraries', 'not checked, because the database must be updated first')], folders: [] }
-      return { findings, folders: (await listLibraries(opened.database)).map((library) => library.path) }
+      return { findings, folders: (await listLibrariesByName(opened.database)).map((library) => library.path) }
     })
   } catch (error) {
     if (error instanceof NoDatabase)

@@ -8,7 +8,7 @@ import type { Work } from '#api/compose.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
-import { getLibrarySummary, type ListedLibrary, listLibraries } from '#core/scan/library-progress-query.ts'
+import { getLibrarySummary, type ListedLibrary, listLibrariesByName } from '#core/scan/library-progress-query.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
 
 /** Finds a library by name, id or folder. @throws CommandProblem if there is none, or more than one */
@@ -97,7 +97,7 @@ async function withLibrary(
   work: (dependencies: { library: ListedLibrary; opened: OpenedDatabase; work: Work }) => Promise<void>,
 ): Promise<number> {
   return await withDatabase(input, 'change', async (opened) => {
-    const library = chooseLibrary(await listLibraries(opened.database), input.words[0] as string, input.cwd)
+    const library = chooseLibrary(await listLibrariesByName(opened.database), input.words[0] as string, input.cwd)
     const { openWork } = await import('#api/compose.ts')
     const dependencies = await openWork({ settings: opened.settings, log: input.log, database: opened.database })
     try {
@@ -155,7 +155,7 @@ export const libraryEdit: Command = {
         ...(folder !== undefined && { path: absolutePath(folder, input.cwd) }),
         ...(active !== undefined && { isActive: active === 'true' }),
       })
-      const [after] = (await listLibraries(opened.database)).filter(({ id }) => id === library.id)
+      const [after] = (await listLibrariesByName(opened.database)).filter(({ id }) => id === library.id)
       if (after) input.out.line(`${escapedText(after.name)}  ${escapedText(after.path)}${after.isActive ? '' : '  inactive'}`)
     }),
 }

@@ -5,7 +5,7 @@ import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
 import { typed } from '#api/cli/typed.ts'
 import { AppError } from '#core/foundation/errors.ts'
-import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/scan/library-progress-query.ts'
+import { getLibraryProgress, getLibrarySummary, listLibrariesByName } from '#core/scan/library-progress-query.ts'
 
 const PROGRESS_MS = 1_000
 
@@ -34,7 +34,7 @@ async function run(input: CommandInput): Promise<number> {
   const { log, out } = input
   const mode = input.flag('deep') === 'true' ? 'deep' : 'normal'
   return await withDatabase(input, 'change', async (opened) => {
-    const all = await listLibraries(opened.database)
+    const all = await listLibrariesByName(opened.database)
     const chosen =
       input.words[0] === undefined ? all.filter((library) => library.isActive) : [chooseLibrary(all, input.words[0], input.cwd)]
     if (chosen.length === 0) throw new CommandProblem(`There is no library to scan. Add one: ${typed('library add DIR')}`)

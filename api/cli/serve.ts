@@ -14,7 +14,7 @@ import { NAME, VERSION } from '#api/http/version.ts'
 import { noteSuspects } from '#core/analysis/suspect-store.ts'
 import { watchDataFolder } from '#core/embedded/data-folder-watch.ts'
 import { AppError } from '#core/foundation/errors.ts'
-import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/scan/library-progress-query.ts'
+import { getLibraryProgress, getLibrarySummary, listLibrariesByName } from '#core/scan/library-progress-query.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
 
 /** How long requests in progress may take after a stop signal; orchestrators kill after 10 to 30 s. */
@@ -178,7 +178,7 @@ function clearInBackground({ database, settings: { dataFolder }, log }: Services
 
 /** Scans every active library, except those whose scan is still queued from an earlier start. */
 async function scanAll({ database, scans }: Services): Promise<void> {
-  for (const library of await listLibraries(database)) {
+  for (const library of await listLibrariesByName(database)) {
     if (!library.isActive) continue
     await scans.start(library.id).catch((error: unknown) => {
       if (!(error instanceof AppError && error.code === 'scan_running')) throw error

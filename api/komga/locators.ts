@@ -1,16 +1,22 @@
 import { secondsOf } from '#api/komga/values.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { findPublication, getProgression, type PlaceDependencies, type PlaceRequest, recordProgression } from '#core/reading/places.ts'
 import { pathsOfHref } from '#core/reading/positions.ts'
 import { getReading } from '#core/reading/progress-query.ts'
 import type { Locator, Progression } from '#core/reading/progression.ts'
 import { encodePath } from '#core/reading/publication.ts'
+import {
+  findPublication,
+  getProgression,
+  type PositionDependencies,
+  type PositionRequest,
+  recordProgression,
+} from '#core/reading/reading-position.ts'
 
 /** Every API stores locators in texts in this form: relative to the manifest of our own API. */
 const STORED = 'resource/'
 
 /** The reading progress of the caller with the hrefs that apps of Komga expect; null without progress. @throws not_found */
-export async function getKomgaProgression(parts: PlaceDependencies, request: PlaceRequest): Promise<Progression | null> {
+export async function getKomgaProgression(parts: PositionDependencies, request: PositionRequest): Promise<Progression | null> {
   const found = await getProgression(parts, request)
   if (found === null) return null
   const { modified, locator, ...rest } = found
@@ -28,12 +34,16 @@ function hrefOf({ href, type }: Locator): string {
  * Stores the reading progress of the caller. The href is stored as our own API writes it, so that both APIs return the same locator.
  * @throws not_found, invalid_value for a chapter that the text does not have, conflict unless it is later than the stored progression
  */
-export async function recordKomgaProgression(parts: PlaceDependencies, request: PlaceRequest, progression: Progression): Promise<void> {
+export async function recordKomgaProgression(
+  parts: PositionDependencies,
+  request: PositionRequest,
+  progression: Progression,
+): Promise<void> {
   const href = await storedHref(parts, request, progression.locator.href)
   await recordProgression(parts, request, { ...progression, locator: { ...progression.locator, href } }, { mustBeLater: true })
 }
 
-async function storedHref(parts: PlaceDependencies, request: PlaceRequest, href: string): Promise<string> {
+async function storedHref(parts: PositionDependencies, request: PositionRequest, href: string): Promise<string> {
   const { extent } = await getReading(parts.database, request.caller, request.bookId)
   if (!extent.isText || !extent.analyzed) return href
   const paths = pathsOfHref(href)

@@ -61,7 +61,7 @@ export const komgaProgressRoutes = [
       const { database } = call.services
       const { userId } = call.caller
       const { bookId, extent } = await getReading(database, call.caller, params.bookId)
-      await saveProgress(database, { userId, bookId, place: placeGiven(extent, body), pageCount: extent.pageCount })
+      await saveProgress(database, { userId, bookId, position: placeGiven(extent, body), pageCount: extent.pageCount })
     },
   }),
   komgaEndpoint({

@@ -8,7 +8,7 @@ import { KOMGA_ROLES } from '#api/komga/values.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { isUuid, Uuid } from '#core/foundation/schema.ts'
 import { listPeople } from '#core/metadata/people-query.ts'
-import { listVocabulary, type VocabularyKind, type VocabularyPlace, WORDS_MAX } from '#core/metadata/vocabulary-query.ts'
+import { listVocabulary, type VocabularyKind, type VocabularyScope, WORDS_MAX } from '#core/metadata/vocabulary-query.ts'
 
 type Services = Pick<DataServices, 'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
@@ -30,7 +30,7 @@ interface PlaceQuery {
 }
 
 /** Ignores values that are no ids; if none is left, the list is empty. */
-const placeOf = (query: PlaceQuery): VocabularyPlace => ({
+const placeOf = (query: PlaceQuery): VocabularyScope => ({
   libraryIds: query.library_id?.flatMap((ids) => ids.split(',')).filter((id) => isUuid(id)),
   collectionId: query.collection_id,
   seriesId: query.series_id,

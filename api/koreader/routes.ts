@@ -5,7 +5,7 @@ import { endpointOf } from '#api/http/endpoint.ts'
 import { koreaderMount as mount } from '#api/koreader/mount.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { AnyNumber } from '#core/foundation/schema.ts'
-import { getDocumentPlace, recordDocumentPlace } from '#core/reading/sync.ts'
+import { getDocumentPosition, recordDocumentPosition } from '#core/reading/sync.ts'
 
 type Services = Pick<ContentServices, 'publications'> & Pick<DataServices, 'database'>
 const endpoint = endpointOf<Services>()
@@ -75,7 +75,7 @@ export const koreaderRoutes = [
     run: async (call, { body }) => {
       const { document, percentage, device = 'KOReader', device_id: deviceId = '' } = body
       const place = { progress: String(body.progress), percentage, device, deviceId }
-      const at = await recordDocumentPlace(call.services, call.caller, document, place)
+      const at = await recordDocumentPosition(call.services, call.caller, document, place)
       return { document, timestamp: Math.floor(at / 1000) }
     },
   }),
@@ -92,7 +92,7 @@ export const koreaderRoutes = [
       Type.Object({}, { additionalProperties: false }),
     ]),
     run: async (call, { params: { document } }) => {
-      const place = await getDocumentPlace(call.services, call.caller, document)
+      const place = await getDocumentPosition(call.services, call.caller, document)
       if (place === null) return {}
       const { progress, percentage, device, deviceId, at } = place
       return { document, progress, percentage, device, device_id: deviceId, timestamp: Math.floor(at / 1000) }

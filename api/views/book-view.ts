@@ -8,7 +8,7 @@ import { BOOK_SORT_FIELDS } from '#core/catalog/book-sort-query.ts'
 import { FULL_AT_ONCE } from '#core/fields/limits.ts'
 import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { sortParameter } from '#core/foundation/sort.ts'
-import { BookDetailMetadata, FullBookMetadata } from '#core/metadata/book-metadata-record.ts'
+import { BookDetailMetadata, FullBookMetadata } from '#core/metadata/book-metadata-schema.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'>
 

@@ -4,7 +4,7 @@ import type { Call } from '#api/http/endpoint.ts'
 import type { StreamReply } from '#api/http/reply.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { PageFormat, PreferFormat } from '#core/reading/page-variant.ts'
-import type { BookPageRequest, FoundPage } from '#core/reading/read-page.ts'
+import type { BookPageRequest, ReadablePage } from '#core/reading/read-page.ts'
 
 type Services = Pick<ContentServices, 'pageReader'>
 
@@ -73,7 +73,7 @@ class PictureCall implements BookPageRequest {
 export async function pagePicture(
   call: Call<Services>,
   request: PictureRequest,
-  cacheControl: string | ((page: FoundPage) => string),
+  cacheControl: string | ((page: ReadablePage) => string),
 ): Promise<StreamReply> {
   if (request.byAccept) call.setHeader('Vary', 'Accept')
   const page = await call.services.pageReader.getPage(new PictureCall(call, request))

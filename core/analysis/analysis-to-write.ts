@@ -39,9 +39,6 @@ export interface AnalysisToWrite {
 export const versionRead = ({ file, problems }: Analysis): FileVersion | null =>
   file === null || problems.some(({ fatal }) => fatal) ? null : { bytes: String(file.bytes), mtimeNs: file.mtimeNs }
 
-/** Equals no version. */
-export const NO_FILE: FileVersion = { bytes: '', mtimeNs: '' }
-
 /**
  * Whether the file may be another version than the analyzed one by now, so that it is looked at once more. Not if it was read as a whole and is the version
  * that the row has, now as before the analysis: no analysis of a newer version was written in between, and if there is one, the next scan finds it.

@@ -9,7 +9,6 @@ import {
   isInDoubt,
   isKnownContent,
   isToCompare,
-  NO_FILE,
   refuseToGiveUp,
   storeAnalyzed,
   unreadProblem,
@@ -21,20 +20,20 @@ import {
   findBooksToAnalyze,
   forgetFolder,
   type LockedBook,
-  listExisting,
   lockBooks,
   lockSeriesOf,
   type Patience,
   recordAnalyzed,
   recordUnreadable,
 } from '#core/analysis/book-store.ts'
-import { type FileVersion, isSameVersion, readVersion, readVersions } from '#core/analysis/file-version.ts'
+import { type FileVersion, isSameVersion, NO_FILE, readVersion, readVersions } from '#core/analysis/file-version.ts'
 import { fitAnalysis } from '#core/analysis/fit-analysis.ts'
 import { listGoneDuplicates, relinkMoved } from '#core/analysis/relink-moved.ts'
 import type { Duplicate } from '#core/analysis/relink-store.ts'
 import { deathAmong, describeRefusal, mannerOf } from '#core/analysis/suspect.ts'
 import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/analysis/suspect-store.ts'
 import { removeCovers } from '#core/covers/cover-store.ts'
+import { listKnownIds } from '#core/database/known-ids-query.ts'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import { type Analysis, type AnalysisRequest, type Analyze, failedAnalysis } from '#core/fields/analysis.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
@@ -44,7 +43,8 @@ import { Semaphore } from '#core/foundation/semaphore.ts'
 import { aggregateAfter, aggregateSettled } from '#core/metadata/aggregate-series.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { StatementBatch } from '#core/tasks/statement-batch.ts'
-import type { TaskAdder, TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
+import type { TaskAdder, TaskHandler, TaskRun } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** A file that changes during analysis is analyzed again this many times; one that is still being copied is left to the next scan. */
 const CHANGES_MAX = 3
@@ -74,7 +74,7 @@ interface Dependencies {
 }
 
 interface Context extends Dependencies {
-  places: Semaphore
+  permits: Semaphore
   finds: StatementBatch<string, BookToAnalyze | undefined>
   batches: AnalysisBatches<AnalysisToWrite>
 }
@@ -132,7 +132,7 @@ export function analyzeBook(given: Omit<Dependencies, 'announcer' | 'filesAtOnce
   const { database } = dependencies
   const context: Context = {
     ...dependencies,
-    places: new Semaphore(dependencies.filesAtOnce),
+    permits: new Semaphore(dependencies.filesAtOnce),
     finds: new StatementBatch({ run: (ids) => findBooksToAnalyze(database, ids), retries: async () => false }),
     batches: new AnalysisBatches({
       together: (all) => writeTogether(dependencies, all),
@@ -142,7 +142,7 @@ export function analyzeBook(given: Omit<Dependencies, 'announcer' | 'filesAtOnce
       costMax: PAGES_MAX,
       enough: WRITTEN_TOGETHER,
       // With fewer, threads would soon have no file to read.
-      isMoreComing: () => context.places.running > dependencies.filesAtOnce / 2,
+      isMoreComing: () => context.permits.running > dependencies.filesAtOnce / 2,
     }),
   }
   const files = new Semaphore(ALONE_WEIGHT)
@@ -168,7 +168,7 @@ async function analyzeOnce(context: Context, run: TaskRun, alone: boolean): Prom
   const analyze = (leave: () => void) =>
     duringWork('file', nameOfFile(book), () => analyzeFound(context, run, { book, refused: manner === 'refused', leave }))
   await context.precedence.after(SCAN_MS, run.signal)
-  return await context.places.run(analyze, run.signal)
+  return await context.permits.run(analyze, run.signal)
 }
 
 /** The name of a file in the report of a stall; long names lose their beginning, so the id comes last. */
@@ -367,7 +367,7 @@ async function write(
   const series = await lockSeriesOf(trx, idsOf(compared), patience)
   const books = await lockBooks(trx, idsOf(all), patience)
   const others = idsOf(all).filter((id) => !books.has(id))
-  const existing = patience === 'skip' && others.length > 0 ? await listExisting(trx, others) : new Set<string>()
+  const existing = patience === 'skip' && others.length > 0 ? await listKnownIds(trx, 'books', others) : new Set<string>()
   const isFree = (one: AnalysisToWrite) =>
     patience === 'wait' || !compared.has(one) || series.has((books.get(one.bookId) as LockedBook).seriesId)
   const free = all.filter((one) => books.has(one.bookId) && isFree(one))

@@ -78,15 +78,6 @@ export async function lockBooks(trx: Knex, bookIds: readonly string[], patience:
   return new Map((rows as (LockedBook & { id: string })[]).map(({ id, ...book }) => [id, book]))
 }
 
-/** Those of these books that exist. */
-export async function listExisting(database: Knex, bookIds: readonly string[]): Promise<Set<string>> {
-  return new Set(
-    await database('books')
-      .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
-      .pluck('id'),
-  )
-}
-
 /** The columns that one analysis writes to the row of a book. */
 export interface AnalyzedBook {
   bookId: string

@@ -9,6 +9,9 @@ export interface FileVersion {
 
 export const isSameVersion = (one: FileVersion, other: FileVersion) => one.bytes === other.bytes && one.mtimeNs === other.mtimeNs
 
+/** Equals no version. */
+export const NO_FILE: FileVersion = { bytes: '', mtimeNs: '' }
+
 /** Null when there is no file at the path any more; the recorded version when the path cannot be read. */
 export async function readVersion(path: string, known: FileVersion): Promise<FileVersion | null> {
   try {

@@ -10,7 +10,6 @@ import type { SetChange } from '#core/metadata/apply-set.ts'
 import { embeddedEntries } from '#core/metadata/embedded-entries.ts'
 import { listKeptEmbedded, storeKeptEmbedded } from '#core/metadata/embedded-store.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
-import { lockRecords } from '#core/metadata/metadata-record-store.ts'
 import { isNames, keyedEntries, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
 import { readStates, type StoredState, storeStates } from '#core/metadata/metadata-state-store.ts'
 
@@ -33,12 +32,11 @@ export const hasMetadata = ({ title, ...more }: Embedded, bookStrategy: string):
 
 /**
  * Writes the metadata of files and their names to different books, except where a lock or a stronger source forbids it. Returns the changed members of
- * each book that changed anything that its series aggregates. Runs within the transaction that writes the analyses.
+ * each book that changed anything that its series aggregates. Runs within the transaction that writes the analyses, and has locked the books.
  */
 export async function recordEmbedded(trx: Knex, records: readonly EmbeddedRecord[]): Promise<Map<string, string[]>> {
   const ids = records.map(({ bookId }) => bookId)
   if (ids.length === 0) return new Map()
-  await lockRecords(trx, 'book', ids)
   const earlier = await listKeptEmbedded(trx, ids)
   const files = records.map((record) => fileChange(record, earlier.get(record.bookId) ?? null))
   const sets = await listKeptChanges(trx, files)

@@ -1,5 +1,5 @@
-import { lstat } from 'node:fs/promises'
 import type { Knex } from 'knex'
+import { NO_FILE, readVersion } from '#core/analysis/file-version.ts'
 import { type Duplicate, joinSeries, listBooksWithContent, lockSeriesPair, type NewBook, relinkBook } from '#core/analysis/relink-store.ts'
 import { withSortTitle } from '#core/fields/sort-title.ts'
 import { applyChange } from '#core/metadata/apply-change.ts'
@@ -50,12 +50,4 @@ async function renameSeries(trx: Knex, seriesId: string, title: string): Promise
   await storeFolderTitles(trx, new Map([[seriesId, title]]))
 }
 
-async function isGone(path: string): Promise<boolean> {
-  try {
-    await lstat(path)
-    return false
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' || code === 'ENOTDIR'
-  }
-}
+const isGone = async (path: string): Promise<boolean> => (await readVersion(path, NO_FILE)) === null

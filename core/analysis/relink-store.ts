@@ -58,14 +58,14 @@ export async function relinkBook(trx: Knex.Transaction, found: NewBook, duplicat
     `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, retry_due, sidecars, title, number, volume, chapter, file_format`,
     [fresh.id],
   )
-  const { title, number, volume, chapter, ...place } = taken[0]
+  const { title, number, volume, chapter, ...moved } = taken[0]
   // Stored metadata has the source of the title, which the analysis compares with the new name.
   const described = await trx('book_metadata').where('book_id', old.id).first('book_id')
   const named = described ? {} : { title, number, volume, chapter }
   await trx('books')
     .where('id', old.id)
-    .update({ ...place, ...named, deleted_at: null, updated_at: trx.fn.now() })
-  // If the file returns to its old place, the next scan must compare it there.
+    .update({ ...moved, ...named, deleted_at: null, updated_at: trx.fn.now() })
+  // If the file returns to its old path, the next scan must compare it there.
   await trx('scanned_folders')
     .where({ library_id: found.library_id, path: folderOf(found.library_path, old.path) })
     .delete()

@@ -10,10 +10,12 @@ import {
   listErrorTypes,
 } from '#core/analysis/analysis-choice-query.ts'
 import { queueAnalyses } from '#core/analysis/analyze-book.ts'
-import { findLibraryRow, listBooksToAnalyze } from '#core/catalog/library-store.ts'
+import { getLibraryRow } from '#core/analysis/named-records.ts'
+import { listBooksToAnalyze } from '#core/catalog/library-store.ts'
 import type { BookErrorType } from '#core/fields/analysis.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import type { TaskAdder, TaskHandler, TaskQueue } from '#core/tasks/task.ts'
+import type { TaskAdder, TaskHandler } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 import { countParts, isCanceled } from '#core/tasks/task-store.ts'
 
 /** So that one call is one short transaction of the queue. */
@@ -48,7 +50,7 @@ export function handleBulkAnalyses({ database, tasks }: HandlerDependencies): vo
   tasks.handle('analyze_library', { concurrency: 1 }, analyzeLibrary({ database, tasks }))
 }
 
-/** Queues one book and returns its task. @throws not_found; invalid_request when there is nothing to analyze */
+/** Queues one book and returns its task. @throws not_found; conflict when there is nothing to analyze */
 export async function requestBookAnalysis(
   { database, tasks }: Dependencies,
   caller: Caller,
@@ -90,7 +92,7 @@ export async function requestAnalysesOfSeries(
   )
 }
 
-/** Analyzes a book with errors again, which may clear them. @throws not_found; invalid_request without such errors */
+/** Analyzes a book with errors again, which may clear them. @throws not_found; conflict without such errors, or without its file */
 export async function retryBook(
   dependencies: Dependencies,
   caller: Caller,
@@ -158,7 +160,7 @@ export async function requestLibraryAnalysis(
   libraryId: string,
   scope: Choice,
 ): Promise<{ taskId: string }> {
-  if (!(await findLibraryRow(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
+  await getLibraryRow(database, libraryId)
   const { taskId } = await tasks.add({ type: 'analyze_library', libraryId, dedupeKey: `${libraryId}:${scope}`, params: { scope } })
   return { taskId }
 }

@@ -15,7 +15,8 @@ import { coverPath } from '#core/covers/cover.ts'
 import { coverHashOf, writeCover } from '#core/covers/cover-store.ts'
 import type { DrawBookCover } from '#core/fields/analysis.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
-import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
+import type { TaskHandler, TaskRun } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Books or series per step: the list of a huge library is never held in memory. */
 const PAGE = 200
@@ -29,7 +30,7 @@ interface Dependencies {
 }
 
 /** What a task must do; `since` is the time of the request, so that a restarted server does not begin again. */
-export interface ThumbnailOrder {
+export type ThumbnailOrder = {
   of: 'books' | 'series'
   scope: ThumbnailScope
   force: boolean
@@ -45,14 +46,14 @@ interface Tally {
 }
 
 /** Registers the handlers with the queue; call before its start(). */
-export function openThumbnails(dependencies: Dependencies): void {
+export function handleThumbnails(dependencies: Dependencies): void {
   const one = generate(dependencies, ({ bookId, seriesId, params }) => ({
     ...(bookId === undefined
       ? { of: 'series', scope: { seriesIds: [seriesId as string] } }
       : { of: 'books', scope: { bookIds: [bookId] } }),
     ...(params as { force: boolean; since: string }),
   }))
-  const many = generate(dependencies, ({ params }) => params as unknown as ThumbnailOrder)
+  const many = generate(dependencies, ({ params }) => params as ThumbnailOrder)
   const { tasks } = dependencies
   tasks.handle('generate_thumbnail', { concurrency: 1 }, one)
   tasks.handle('generate_series_thumbnail', { concurrency: 1 }, one)

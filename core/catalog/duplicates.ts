@@ -3,8 +3,9 @@ import type { Caller } from '#core/account/caller.ts'
 import { findGroupBooks, listDuplicates } from '#core/catalog/duplicate-query.ts'
 import { dismissBooks, PIECES, recordDuplicates } from '#core/catalog/duplicate-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import type { TaskAdder, TaskQueue } from '#core/tasks/task.ts'
+import type { TaskAdder } from '#core/tasks/task.ts'
 import { hasDueTask } from '#core/tasks/task-admin-store.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 const TYPE = 'find_duplicates'
 /** Some 100 KB each time. */

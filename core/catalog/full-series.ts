@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { Series } from '#core/catalog/series.ts'
 import { Noun } from '#core/foundation/schema.ts'
-import { FullSeriesMetadata, SeriesFields, SeriesSets } from '#core/metadata/series-metadata-record.ts'
+import { FullSeriesMetadata, SeriesFields, SeriesSets } from '#core/metadata/series-metadata-schema.ts'
 import { AverageRating } from '#core/metadata/user-rating-store.ts'
 
 const { sources } = FullSeriesMetadata.properties

@@ -137,12 +137,37 @@ export const BOOK_ANCHOR = 'book_name' satisfies BookExportField
 
 /** What a language model, or a person, needs to choose the next book: audience, content and ratings; no ids and paths. */
 export const CHOICE_OF_SERIES: readonly SeriesExportField[] = [
-  ...(['series_name', 'summary', 'status', 'year', 'language', 'authors', 'genres', 'tags', 'actual_book_count'] as const),
-  ...(['unread_book_count', 'progress', 'user_rating', 'user_notes', 'community_avg_rating', 'external_ratings'] as const),
+  'series_name',
+  'summary',
+  'status',
+  'year',
+  'language',
+  'authors',
+  'genres',
+  'tags',
+  'actual_book_count',
+  'unread_book_count',
+  'progress',
+  'user_rating',
+  'user_notes',
+  'community_avg_rating',
+  'external_ratings',
 ]
 export const CHOICE_OF_BOOKS: readonly BookExportField[] = [
-  ...(['book_name', 'series_name', 'number', 'volume', 'summary', 'authors', 'language', 'release_date', 'page_count'] as const),
-  ...(['genres', 'tags', 'progress', 'completed', 'last_read_at'] as const),
+  'book_name',
+  'series_name',
+  'number',
+  'volume',
+  'summary',
+  'authors',
+  'language',
+  'release_date',
+  'page_count',
+  'genres',
+  'tags',
+  'progress',
+  'completed',
+  'last_read_at',
 ]
 
 export const EXPORT_FORMATS = ['json', 'csv', 'md'] as const

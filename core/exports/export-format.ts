@@ -27,7 +27,7 @@ export const EXPORT_MEDIA_TYPES: Readonly<Record<ExportFormat, string>> = {
   md: 'text/markdown; charset=utf-8',
 }
 
-export const openExportWriter = (format: ExportFormat, columns: ExportColumns): ExportWriter => WRITERS[format](columns)
+export const exportWriterOf = (format: ExportFormat, columns: ExportColumns): ExportWriter => WRITERS[format](columns)
 
 const WRITERS: Record<ExportFormat, (columns: ExportColumns) => ExportWriter> = { json: writeJson, csv: writeCsv, md: writeMarkdown }
 
@@ -81,8 +81,8 @@ function writeCsv({ type, fields, bookFields }: ExportColumns): ExportWriter {
         series = row
         return line(['series', ...cells(fields, row), ...bookFields.map(() => '')])
       }
-      const place = fields.map((key) => (REPEATED.has(key) ? csvCell(series[key]) : ''))
-      return line(['book', ...place, ...cells(bookFields, row)])
+      const repeated = fields.map((key) => (REPEATED.has(key) ? csvCell(series[key]) : ''))
+      return line(['book', ...repeated, ...cells(bookFields, row)])
     },
     end: () => '',
   }

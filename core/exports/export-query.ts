@@ -35,15 +35,6 @@ interface ExportView {
   wholePaths: boolean
 }
 
-/** Those of the ids that are libraries. */
-export async function listKnownLibraries(database: Knex, ids: readonly string[]): Promise<Set<string>> {
-  return new Set(
-    await database('libraries')
-      .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...ids]])
-      .pluck('id'),
-  )
-}
-
 /** Reads an export from one snapshot: concurrent changes neither lose nor repeat a record. */
 export async function readExport<T>(database: Knex, read: (snapshot: Knex.Transaction) => Promise<T>): Promise<T> {
   return await database.transaction(read, { isolationLevel: 'repeatable read', readOnly: true })

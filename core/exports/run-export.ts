@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { findUser } from '#core/account/user-store.ts'
 import { type ExportDraft, openExportDraft, removeExportFiles } from '#core/exports/export-file.ts'
-import { openExportWriter } from '#core/exports/export-format.ts'
+import { exportWriterOf } from '#core/exports/export-format.ts'
 import { countRecords, listRecords, readExport } from '#core/exports/export-query.ts'
 import { recordSlices } from '#core/exports/record-slices.ts'
 import { beginExport, completeExport, countBytes, type ExportRecordRow, handBackExport } from '#core/exports/series-export-store.ts'
@@ -67,7 +67,7 @@ async function writeRecords(
 ): Promise<Written> {
   const view = { userId: row.user_id, libraryIds: row.library_ids, wholePaths: row.whole_paths }
   const columns = { type: row.export_type, fields: row.fields, bookFields: row.book_fields }
-  const writer = openExportWriter(row.format, columns)
+  const writer = exportWriterOf(row.format, columns)
   const total = await countRecords(snapshot, view, row.export_type)
   let rows = 0
   const seriesIds: string[] = []

@@ -179,12 +179,3 @@ export async function isStillVisible(database: Knex, { id, user_id }: Pick<Expor
 export async function deleteExpired(database: Knex): Promise<ExportFile[]> {
   return await database(TABLE).whereRaw(`NOT (${PRESENT})`).delete().returning(['id', 'format'])
 }
-
-/** Those of the ids that are exports. */
-export async function listKnownExports(database: Knex, ids: readonly string[]): Promise<Set<string>> {
-  return new Set(
-    await database(TABLE)
-      .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...ids]])
-      .pluck('id'),
-  )
-}

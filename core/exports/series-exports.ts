@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { seesWholePaths } from '#core/account/path-view.ts'
+import { listKnownIds } from '#core/database/known-ids-query.ts'
 import {
   BOOK_ANCHOR,
   BOOK_EXPORT_FIELDS,
@@ -16,7 +17,6 @@ import {
 } from '#core/exports/export-field-query.ts'
 import { exportPath, listOldFiles, removeExportFiles, removeHalfFiles } from '#core/exports/export-file.ts'
 import { EXPORT_MEDIA_TYPES } from '#core/exports/export-format.ts'
-import { listKnownLibraries } from '#core/exports/export-query.ts'
 import { runExport } from '#core/exports/run-export.ts'
 import {
   addExport,
@@ -26,14 +26,13 @@ import {
   findExport,
   isStillVisible,
   listExports,
-  listKnownExports,
   settleExports,
 } from '#core/exports/series-export-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import type { TaskStatus } from '#core/foundation/task-status.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 export const EXPORT_LIMITS = {
   /** Running exports per user. Each reads a whole library; more than three are probably an accident. */
@@ -76,27 +75,6 @@ interface SeriesExport {
   expiresAt: string
 }
 
-/** Exports of the series and books that a user may see, each for its owner only. */
-export interface Exports {
-  /**
-   * Queues an export.
-   * @throws not_found for an unknown library; invalid_value for an unknown field or books without a field; conflict when too many are
-   *   running or the files exceed the storage limit; forbidden when the caller may not read the requested data
-   */
-  create(caller: Caller, chosen: NewExport): Promise<SeriesExport>
-  list(caller: Caller): Promise<SeriesExport[]>
-  /** @throws not_found also for another user's */
-  get(caller: Caller, id: string): Promise<SeriesExport>
-  /** Deletes it, and cancels it if it is running. @throws not_found */
-  remove(caller: Caller, id: string): Promise<void>
-  /** @throws not_found; conflict when there is no file yet, or will be none, or when it shows what the user may not see any more */
-  findFile(caller: Caller, id: string): Promise<{ path: string; mediaType: string; etag: string; fileName: string }>
-  /** Whether {@link findFile} still finds it. */
-  mayDownload(caller: Caller, id: string): Promise<boolean>
-  /** Stops the periodic cleanup. */
-  close(): Promise<void>
-}
-
 interface ExportsOptions {
   database: Knex
   tasks: TaskQueue
@@ -109,10 +87,11 @@ interface ExportsOptions {
 
 /** Registers the handler with the queue and cleans up; call before the queue's start(). */
 export async function openExports(options: ExportsOptions): Promise<Exports> {
-  return await new StoredExports(options).open()
+  return await new Exports(options).open()
 }
 
-class StoredExports implements Exports {
+/** Exports of the series and books that a user may see, each for its owner only. */
+export class Exports {
   readonly #options: ExportsOptions
   readonly #limits: typeof EXPORT_LIMITS
   readonly #cleaning: ReturnType<RegularJobs['start']>
@@ -141,8 +120,9 @@ class StoredExports implements Exports {
     await removeExportFiles(this.#options.dataFolder, await deleteExpired(this.#options.database))
     // Their users were deleted, or the server was killed between the row and the file.
     const old = await listOldFiles(this.#options.dataFolder, new Date(Date.now() - this.#limits.keptDays * 24 * 3_600_000))
-    const known = await listKnownExports(
+    const known = await listKnownIds(
       this.#options.database,
+      'series_exports',
       old.map(({ id }) => id),
     )
     await removeExportFiles(
@@ -156,6 +136,11 @@ class StoredExports implements Exports {
     return (await findExport(this.#options.database, { id, userId: caller.userId })) ?? refuse('not_found', `There is no export ${id}.`)
   }
 
+  /**
+   * Queues an export.
+   * @throws not_found for an unknown library; invalid_value for an unknown field or books without a field; conflict when too many are
+   *   running or the files exceed the storage limit; forbidden when the caller may not read the requested data
+   */
   async create(caller: Caller, chosen: NewExport): Promise<SeriesExport> {
     const exportType = chosen.exportType ?? 'series'
     checkPermission(caller, exportType)
@@ -185,10 +170,12 @@ class StoredExports implements Exports {
     return (await listExports(this.#options.database, caller.userId)).map(exportView)
   }
 
+  /** @throws not_found also for another user's */
   async get(caller: Caller, id: string): Promise<SeriesExport> {
     return exportView(await this.#find(caller, id))
   }
 
+  /** Deletes it, and cancels it if it is running. @throws not_found */
   async remove(caller: Caller, id: string): Promise<void> {
     const row = await deleteExport(this.#options.database, { id, userId: caller.userId })
     if (row === null) refuse('not_found', `There is no export ${id}.`)
@@ -196,6 +183,7 @@ class StoredExports implements Exports {
     await removeExportFiles(this.#options.dataFolder, [row])
   }
 
+  /** @throws not_found; conflict when there is no file yet, or will be none, or when it shows what the user may not see any more */
   async findFile(caller: Caller, id: string): Promise<{ path: string; mediaType: string; etag: string; fileName: string }> {
     const row = await this.#find(caller, id)
     checkPermission(caller, row.export_type)
@@ -224,11 +212,13 @@ class StoredExports implements Exports {
     return { path: file, mediaType: EXPORT_MEDIA_TYPES[row.format], etag: row.id, fileName }
   }
 
+  /** Whether {@link findFile} still finds it. */
   async mayDownload(caller: Caller, id: string): Promise<boolean> {
     const row = await findExport(this.#options.database, { id, userId: caller.userId })
     return row !== null && (await isStillVisible(this.#options.database, row))
   }
 
+  /** Stops the regular deletion of old exports. */
   async close(): Promise<void> {
     await this.#cleaning.stop()
   }
@@ -259,7 +249,7 @@ function checkProgress(caller: Caller, columns: Parameters<typeof progressFields
 
 async function checkLibraries(database: Knex, given: readonly string[]): Promise<string[]> {
   const ids = [...new Set(given.map((id) => id.toLowerCase()))]
-  const known = await listKnownLibraries(database, ids)
+  const known = await listKnownIds(database, 'libraries', ids)
   const missing = ids.find((id) => !known.has(id))
   return missing === undefined ? ids : refuse('not_found', `There is no library ${missing}.`)
 }

@@ -2,9 +2,10 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Scans } from '#core/scan/scans.ts'
-import { TASK_PRIORITY, type TaskQueue, type TaskType } from '#core/tasks/task.ts'
+import { TASK_PRIORITY, type TaskType } from '#core/tasks/task.ts'
 import { deleteEndedTasks } from '#core/tasks/task-admin-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 import { requeueOfDeadNode } from '#core/tasks/task-worker-store.ts'
 
 interface Dependencies {
@@ -19,11 +20,6 @@ export async function removeAllTasks({ database, tasks, scans }: Dependencies): 
   await Promise.all((await scans.listActive()).map(async ({ taskId }) => taskId && (await scans.cancelOne(taskId))))
   for (const type of Object.keys(TASK_PRIORITY) as TaskType[]) if (type !== 'scan_library') await tasks.cancelAll({ type, all: true })
   return await deleteEndedTasks(database, { days: 0, by: null })
-}
-
-/** Deletes tasks that ended at least so many days ago, among those that the caller may see; returns how many. */
-export async function forgetEndedTasks({ database }: Pick<Dependencies, 'database'>, caller: Caller, days: number): Promise<number> {
-  return await deleteEndedTasks(database, { days, by: caller })
 }
 
 /** Queues a task again whose node has died; normally this happens by itself within seconds. @throws not_found; conflict while its node is alive */

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Scans } from '#core/scan/scans.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
 import { getTask } from '#core/tasks/task-query.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 interface Dependencies {
   database: Knex

@@ -1,14 +1,14 @@
 import type { Knex } from 'knex'
-import { openThumbnails } from '#core/analysis/thumbnails.ts'
+import { handleThumbnails } from '#core/analysis/thumbnails.ts'
 import { registerDuplicateSearch } from '#core/catalog/duplicates.ts'
 import type { DrawBookCover } from '#core/fields/analysis.ts'
-import { openOrphanCleanup } from '#core/maintenance/orphans.ts'
+import { handleOrphanRemoval } from '#core/maintenance/orphans.ts'
 import { purgeDeleted } from '#core/scan/purge-deleted.ts'
-import { openRenumbering } from '#core/scan/renumber.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
+import { handleRenumbering } from '#core/scan/renumber.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
-/** Registers the handlers of all upkeep tasks; call before the queue's start(). */
-export function openMaintenance(dependencies: {
+/** Registers the handlers of all maintenance tasks; call before the queue's start(). */
+export function handleMaintenance(dependencies: {
   database: Knex
   tasks: TaskQueue
   drawBookCover: DrawBookCover
@@ -16,10 +16,10 @@ export function openMaintenance(dependencies: {
 }): void {
   const { database, tasks, settings } = dependencies
   const { dataFolder } = settings
-  openRenumbering(dependencies)
+  handleRenumbering(dependencies)
   registerDuplicateSearch(dependencies)
-  openThumbnails(dependencies)
-  openOrphanCleanup({ database, tasks, dataFolder })
+  handleThumbnails(dependencies)
+  handleOrphanRemoval({ database, tasks, dataFolder })
   tasks.handle('purge_deleted', { concurrency: 1 }, async (run) => ({
     purged: await purgeDeleted({ database, dataFolder }, run.libraryId as string, run.signal),
   }))

@@ -2,10 +2,12 @@ import { opendir, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Knex } from 'knex'
 import { COVER_OWNERS, type CoverOwner } from '#core/covers/cover.ts'
+import { listKnownIds } from '#core/database/known-ids-query.ts'
 import { UUID_PATTERN } from '#core/foundation/schema.ts'
-import { listKnownCovers, listKnownOwners } from '#core/maintenance/orphan-query.ts'
+import { listKnownCovers } from '#core/maintenance/orphan-query.ts'
 import { deleteUnusedPeople } from '#core/metadata/people-store.ts'
-import type { TaskAdder, TaskQueue, TaskRun } from '#core/tasks/task.ts'
+import type { TaskAdder, TaskRun } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Files per statement. */
 const STEP = 500
@@ -39,7 +41,7 @@ interface OrphanedFile {
 }
 
 /** `errors` describes only the first failures. */
-interface OrphanCleanup {
+interface RemovedOrphans {
   thumbnails: number
   covers: number
   /** Removed people without books and series. */
@@ -66,8 +68,8 @@ export async function countOrphans(
 }
 
 /** Removes orphaned files, and people without books and series, at a user's request. Recently written files stay. */
-export async function removeOrphans(dependencies: Dependencies, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<OrphanCleanup> {
-  const done: OrphanCleanup = { thumbnails: 0, covers: 0, people: 0, bytes: 0, failures: 0, errors: [] }
+export async function removeOrphans(dependencies: Dependencies, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<RemovedOrphans> {
+  const done: RemovedOrphans = { thumbnails: 0, covers: 0, people: 0, bytes: 0, failures: 0, errors: [] }
   for await (const { orphans, at, of } of findOrphans(dependencies, run.signal)) {
     for (const orphan of orphans) {
       try {
@@ -90,12 +92,12 @@ export async function removeOrphans(dependencies: Dependencies, run: Pick<TaskRu
 }
 
 /** Registers the handler with the queue; call before its start(). */
-export function openOrphanCleanup({ database, dataFolder, tasks }: Dependencies & { tasks: TaskQueue }): void {
+export function handleOrphanRemoval({ database, dataFolder, tasks }: Dependencies & { tasks: TaskQueue }): void {
   tasks.handle(TYPE, { concurrency: 1 }, (run) => removeOrphans({ database, dataFolder }, run))
 }
 
 /** Queues the task that removes orphaned files. */
-export async function requestOrphanCleanup({ tasks }: { tasks: TaskAdder }): Promise<{ taskId: string; message: string }> {
+export async function requestOrphanRemoval({ tasks }: { tasks: TaskAdder }): Promise<{ taskId: string; message: string }> {
   const { taskId, created } = await tasks.add({ type: TYPE, dedupeKey: TYPE })
   return { taskId, message: created ? 'A task will remove orphaned files.' : 'A task that removes orphaned files is already queued.' }
 }
@@ -111,27 +113,27 @@ async function* findOrphans(
   { database, dataFolder }: Dependencies,
   signal: AbortSignal,
 ): AsyncGenerator<{ orphans: OrphanedFile[]; at: number; of: number }> {
-  const places = [
+  const folders = [
     ...PREFIXES.map((prefix) => ({ list: listThumbnails(join(dataFolder, 'thumbnails', 'books', prefix)), of: 'book' as const })),
     ...(Object.keys(COVER_OWNERS) as CoverOwner['kind'][]).flatMap((of) =>
       PREFIXES.map((prefix) => ({ list: listCovers(join(dataFolder, 'covers', of, prefix)), of })),
     ),
   ]
-  for (const [index, { list, of }] of places.entries()) {
+  for (const [index, { list, of }] of folders.entries()) {
     signal.throwIfAborted()
     for await (const files of inSteps(list)) {
       const unknown = await withoutKnown(database, of, files)
       const orphans = (await Promise.all(unknown.map(describe))).filter((orphan) => orphan !== null)
-      yield { orphans, at: index, of: places.length }
+      yield { orphans, at: index, of: folders.length }
     }
-    yield { orphans: [], at: index + 1, of: places.length }
+    yield { orphans: [], at: index + 1, of: folders.length }
   }
 }
 
 async function withoutKnown(database: Knex, of: CoverOwner['kind'], files: readonly Found[]): Promise<Found[]> {
-  const owners = await listKnownOwners(
+  const owners = await listKnownIds(
     database,
-    of,
+    COVER_OWNERS[of],
     files.map(({ ownerId }) => ownerId),
   )
   const coverIds = files.flatMap(({ coverId }) => coverId ?? [])

@@ -5,8 +5,8 @@ import { requestAnalysesOfSeries, requestBookAnalysis } from '#core/analysis/req
 import { requestThumbnail, requestThumbnails } from '#core/analysis/request-thumbnails.ts'
 import { scanDuplicates } from '#core/catalog/duplicates.ts'
 import { refuse, refuseValue } from '#core/foundation/errors.ts'
-import { requestOrphanCleanup } from '#core/maintenance/orphans.ts'
-import { requestPageCacheCleanup } from '#core/reading/page-cache-maintenance.ts'
+import { requestOrphanRemoval } from '#core/maintenance/orphans.ts'
+import { requestPageCacheMaintenance } from '#core/reading/page-cache-maintenance.ts'
 import { requestPurge } from '#core/scan/purge-deleted.ts'
 import { renumberManySeries, renumberSeries } from '#core/scan/renumber.ts'
 import { reprocessTitle, reprocessTitles } from '#core/scan/reprocess-titles.ts'
@@ -144,9 +144,9 @@ async function begin(dependencies: Dependencies, caller: Caller, task: TaskReque
     case 'renumber_series_batch':
       return await renumberManySeries(dependencies, caller, task.seriesIds ?? lacking(task, 'seriesIds'))
     case 'cleanup_orphaned_files':
-      return await requestOrphanCleanup(dependencies)
+      return await requestOrphanRemoval(dependencies)
     case 'cleanup_pdf_cache':
-      return await requestPageCacheCleanup(dependencies)
+      return await requestPageCacheMaintenance(dependencies)
     case 'scan_library':
       throw new Error('Scans are started elsewhere')
   }

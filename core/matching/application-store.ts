@@ -35,7 +35,11 @@ export async function addApplication(
       [owner]: recordId,
       // The time of holding the lock on the record gives the order of applications; the start times of their transactions may not.
       created_at: trx.raw('clock_timestamp()'),
-      ...{ plugin_id: pluginId, plugin_key: pluginKey, external_id: externalId, applied_by: appliedBy, changes: JSON.stringify(changes) },
+      plugin_id: pluginId,
+      plugin_key: pluginKey,
+      external_id: externalId,
+      applied_by: appliedBy,
+      changes: JSON.stringify(changes),
     },
     'id',
   )
@@ -47,33 +51,15 @@ export async function addApplication(
   return row.id
 }
 
-const COLUMNS = ['id', 'series_id', 'book_id', 'plugin_id', 'plugin_key', 'external_id', 'applied_by', 'changes', 'created_at', 'undone_at']
-
-function applicationOf(row: Record<string, unknown>): Application {
-  return {
-    id: row['id'] as string,
-    kind: row['series_id'] === null ? 'book' : 'series',
-    recordId: (row['series_id'] ?? row['book_id']) as string,
-    pluginId: row['plugin_id'] as string | null,
-    pluginKey: row['plugin_key'] as string,
-    externalId: row['external_id'] as string,
-    appliedBy: row['applied_by'] as string | null,
-    changes: row['changes'] as Changes,
-    createdAt: row['created_at'] as Date,
-    undoneAt: row['undone_at'] as Date | null,
-  }
-}
+const COLUMNS = `id, CASE WHEN series_id IS NULL THEN 'book' ELSE 'series' END AS kind, coalesce(series_id, book_id) AS "recordId", plugin_id AS "pluginId",
+  plugin_key AS "pluginKey", external_id AS "externalId", applied_by AS "appliedBy", changes, created_at AS "createdAt", undone_at AS "undoneAt"`
 
 /** Newest first. */
 export async function listApplications(database: Knex, kind: Kind, recordId: string): Promise<Application[]> {
-  const rows = await database('metadata_applications')
+  return await database('metadata_applications')
     .where(`${kind}_id`, recordId)
-    .orderBy([
-      { column: 'created_at', order: 'desc' },
-      { column: 'id', order: 'asc' },
-    ])
-    .select(...COLUMNS)
-  return rows.map(applicationOf)
+    .orderByRaw('created_at DESC, id')
+    .select(database.raw(COLUMNS))
 }
 
 /** The book or series of an application. */
@@ -84,11 +70,7 @@ export async function findApplicationTarget(trx: Knex, id: string): Promise<{ ki
 
 /** Locks the row against the cover that a concurrent request adds. The caller locks the book or series before, as every change does. */
 export async function claimApplication(trx: Knex, id: string): Promise<Application | null> {
-  const row = await trx('metadata_applications')
-    .where({ id })
-    .forUpdate()
-    .first(...COLUMNS)
-  return row ? applicationOf(row) : null
+  return (await trx('metadata_applications').where({ id }).forUpdate().first(trx.raw(COLUMNS))) ?? null
 }
 
 /** The applications to the same book or series after this one that are not undone, the oldest first. The caller holds the lock on the record. */

@@ -11,6 +11,7 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import { cutText } from '#core/foundation/text.ts'
+import { proposalOf } from '#core/matching/answer-to-proposal.ts'
 import { addApplication, forgetIfEmpty, recordCover } from '#core/matching/application-store.ts'
 import {
   type Choice,
@@ -22,7 +23,6 @@ import {
   proposable,
   withinTargets,
 } from '#core/matching/proposal.ts'
-import { proposalOf } from '#core/matching/proposal-of.ts'
 import {
   type Answered,
   type DownloadCover,
@@ -90,14 +90,6 @@ export interface ProposalPreview {
   failure: ProviderFailure | null
 }
 
-/** Proposes the data of provider records for records of the library. */
-export interface Proposals {
-  /** Previews what applying would change. If the provider fails, nothing is proposed and each field has the failure as its reason. @throws not_found */
-  preview(target: Target, from: From, choice: Choice): Promise<ProposalPreview>
-  /** Gets the record from the provider and applies it, with its cover. @throws not_found */
-  apply(target: Target, from: From, options: ApplyOptions): Promise<Answered<Applied>>
-}
-
 interface ProposalDependencies {
   database: Knex
   providers: Pick<ProviderClient, 'get'>
@@ -107,23 +99,22 @@ interface ProposalDependencies {
   log: Log
 }
 
-export function openProposals(dependencies: ProposalDependencies): Proposals {
-  return new ProviderProposals(dependencies)
-}
-
 interface Found {
   proposal: Proposal
   externalUrl: string | null
 }
 
 const noIdentifier = (name: string, externalId: string): ProviderFailure => ({
-  ...{ code: 'not_found', callId: null, retryAfterSeconds: null },
+  code: 'not_found',
+  callId: null,
+  retryAfterSeconds: null,
   message: `${quotedText(cutText(externalId, 100))} is not an identifier that ${quotedText(name)} may get: it must be letters, digits, spaces and - _ . ~ : only.`,
 })
 
 const NOTHING: Proposal = { values: {}, sets: {}, coverUrl: null }
 
-class ProviderProposals implements Proposals {
+/** Proposes the data of provider records for records of the library. */
+export class Proposals {
   readonly #dependencies: ProposalDependencies
 
   constructor(dependencies: ProposalDependencies) {
@@ -176,6 +167,7 @@ class ProviderProposals implements Proposals {
     }
   }
 
+  /** Previews what applying would change. If the provider fails, nothing is proposed and each field has the failure as its reason. @throws not_found */
   async preview(target: Target, from: From, choice: Choice): Promise<ProposalPreview> {
     const found = await this.#propose(target, from, choice)
     if ('answer' in found) {
@@ -187,6 +179,7 @@ class ProviderProposals implements Proposals {
     return { externalUrl: null, fields: fields.map((field) => ({ ...field, reason: failure.message })), failure }
   }
 
+  /** Gets the record from the provider and applies it, with its cover. @throws not_found */
   async apply(target: Target, from: From, options: ApplyOptions): Promise<Answered<Applied>> {
     const found = await this.#propose(target, from, options.choice, options.signal)
     return 'failure' in found ? found : { answer: await this.#applyFound(target, from, found.answer, options) }
@@ -257,7 +250,7 @@ async function applyProposal(
     const willHaveCover = fields.some(({ field, status }) => field === 'cover' && status === 'will_apply')
     const applicationId =
       names.length > 0 || willHaveCover
-        ? await addApplication(trx, { ...{ kind, recordId: id, changes, appliedBy: origin.userId }, ...origin })
+        ? await addApplication(trx, { kind, recordId: id, changes, appliedBy: origin.userId, ...origin })
         : null
     if (names.length > 0) await announceRecords(trx, kind, [id], names, kind === 'series' ? origin.pluginId : undefined)
     return { fields, applicationId }
@@ -298,7 +291,9 @@ function previewProposal(kind: Kind, { state, hasChosenCover }: CurrentRecord, p
       currentValue = current,
       proposedValue = proposed,
     ): FieldPreview => ({
-      ...{ field, status, reason },
+      field,
+      status,
+      reason,
       currentValue: currentValue ?? null,
       proposedValue: proposedValue ?? null,
     })

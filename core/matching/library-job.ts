@@ -116,7 +116,7 @@ function minutesApart(minutes: readonly number[], hours: readonly number[]): num
 }
 
 /** The fields of series or books that a job may change; null for all. @throws invalid_value for an unknown field */
-export function fieldsOf(config: JobConfig, kind: 'series' | 'book' = 'series'): string[] | null {
+export function jobFieldsOf(config: JobConfig, kind: 'series' | 'book' = 'series'): string[] | null {
   for (const member of ['extraFields', 'bookExtraFields'] as const) {
     const unknown = config[member]?.find((field) => !FIELDS.includes(field))
     if (unknown !== undefined)

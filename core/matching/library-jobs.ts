@@ -6,7 +6,7 @@ import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { TaskStatus } from '#core/foundation/task-status.ts'
-import { fieldsOf, type JobConfig, type LibraryJob, nextRun } from '#core/matching/library-job.ts'
+import { type JobConfig, jobFieldsOf, type LibraryJob, nextRun } from '#core/matching/library-job.ts'
 import {
   addJob,
   advanceJob,
@@ -22,8 +22,9 @@ import type { MatchTally, MatchTasks } from '#core/matching/match-tasks.ts'
 import type { Matched, Matching } from '#core/matching/matching.ts'
 import { idKeyOf, type Provider, type ProviderClient } from '#core/matching/provider-client.ts'
 import { countIdentified, countPass, type Pass, samplePass } from '#core/matching/target-query.ts'
-import { FinalFailure, type TaskQueue, type TaskRun, taskErrorMessage } from '#core/tasks/task.ts'
+import { FinalFailure, type TaskRun, taskErrorMessage } from '#core/tasks/task.ts'
 import { getTask } from '#core/tasks/task-query.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** The members of a job that a request gives; absent members stay, or have defaults. */
 interface JobRequest {
@@ -53,35 +54,6 @@ interface JobDryRun {
   planFailure: string | null
 }
 
-/** Scheduled metadata jobs of libraries. */
-export interface LibraryJobs {
-  /** @param by the caller; the result of the last run is hidden from callers who may not see all its records */
-  list(libraryId: string, by: Caller): Promise<LibraryJob[]>
-  /** @param by as in `list`. @throws not_found, also for a job of another library */
-  get(libraryId: string, jobId: string, by: Caller): Promise<LibraryJob>
-  /** @throws invalid_value, conflict if the library has too many jobs */
-  add(libraryId: string, request: JobRequest & { config: JobConfig }): Promise<LibraryJob>
-  /** @throws not_found, invalid_value */
-  edit(libraryId: string, jobId: string, request: JobRequest, by: Caller): Promise<LibraryJob>
-  remove(libraryId: string, jobId: string): Promise<void>
-  /** @throws conflict if it is waiting or running */
-  runNow(libraryId: string, jobId: string): Promise<string>
-  /**
-   * Previews a run for some series; changes nothing.
-   * @param how.by the caller; hidden series are neither previewed nor counted
-   * @throws not_found
-   */
-  dryRun(
-    libraryId: string,
-    jobId: string,
-    how: { by: Caller; sampleSize: number; config?: JobConfig | undefined; signal?: AbortSignal },
-  ): Promise<JobDryRun>
-  /** Queues jobs that are due; after `start` a timer does so. */
-  runDue(): Promise<void>
-  start(): void
-  close(): Promise<void>
-}
-
 /** Jobs per library; each requests data about the whole library from a service. */
 const JOBS_MAX = 20
 
@@ -96,11 +68,8 @@ interface LibraryJobDependencies {
   jobs?: RegularJobs
 }
 
-export function openLibraryJobs(dependencies: LibraryJobDependencies): LibraryJobs {
-  return new ScheduledLibraryJobs(dependencies)
-}
-
-class ScheduledLibraryJobs implements LibraryJobs {
+/** Scheduled metadata jobs of libraries. */
+export class LibraryJobs {
   readonly #dependencies: LibraryJobDependencies
   #looking: ReturnType<RegularJobs['start']> | undefined
 
@@ -175,6 +144,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
     return this.#dependencies.tasks.add({ type: 'library_job', libraryId, params: { jobId: id }, dedupeKey: id })
   }
 
+  /** Queues jobs that are due; after `start` a timer does so. */
   async runDue(): Promise<void> {
     for (const job of await listDueJobs(this.#dependencies.database)) {
       const next = nextOf(job)
@@ -212,10 +182,12 @@ class ScheduledLibraryJobs implements LibraryJobs {
     return (await this.#viewsFor(by, [job]))[0] ?? job
   }
 
+  /** @param by as in `list`. @throws not_found, also for a job of another library */
   async get(libraryId: string, jobId: string, by: Caller): Promise<LibraryJob> {
     return await this.#viewFor(by, await this.#settled(await this.#get(libraryId, jobId)))
   }
 
+  /** @param by the caller; the result of the last run is hidden from callers who may not see all its records */
   async list(libraryId: string, by: Caller): Promise<LibraryJob[]> {
     return await this.#viewsFor(
       by,
@@ -223,11 +195,12 @@ class ScheduledLibraryJobs implements LibraryJobs {
     )
   }
 
+  /** @throws invalid_value, conflict if the library has too many jobs */
   async add(
     libraryId: string,
     { name, enabled = true, cronSchedule = null, timezone, config }: JobRequest & { config: JobConfig },
   ): Promise<LibraryJob> {
-    fieldsOf(config)
+    jobFieldsOf(config)
     const zone = timezone ?? 'UTC'
     const nextRunAt = nextRun(cronSchedule, zone, new Date())
     const given = {
@@ -245,9 +218,10 @@ class ScheduledLibraryJobs implements LibraryJobs {
     )
   }
 
+  /** @throws not_found, invalid_value */
   async edit(libraryId: string, jobId: string, request: JobRequest, by: Caller): Promise<LibraryJob> {
     const job = await this.#get(libraryId, jobId)
-    if (request.config !== undefined) fieldsOf(request.config)
+    if (request.config !== undefined) jobFieldsOf(request.config)
     const changed = await updateJob(this.#dependencies.database, job.id, (before) => {
       const cron = request.cronSchedule === undefined ? before.cronSchedule : request.cronSchedule
       const timezone = request.timezone ?? before.timezone
@@ -255,7 +229,9 @@ class ScheduledLibraryJobs implements LibraryJobs {
         ...(request.name && { name: request.name }),
         ...(request.enabled !== undefined && { enabled: request.enabled }),
         ...(request.config !== undefined && { config: request.config }),
-        ...{ cron, timezone, nextRunAt: nextRun(cron, timezone, new Date()) },
+        cron,
+        timezone,
+        nextRunAt: nextRun(cron, timezone, new Date()),
       }
     })
     return await this.#viewFor(by, changed ?? refuse('not_found', `There is no job ${jobId} of this library.`))
@@ -267,6 +243,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
     await deleteJob(this.#dependencies.database, job.id)
   }
 
+  /** @throws conflict if it is waiting or running */
   async runNow(libraryId: string, jobId: string): Promise<string> {
     const job = await this.#get(libraryId, jobId)
     if (job.lastRunStatus === 'processing' && job.taskId !== null && (await this.#isActive(job.taskId)))
@@ -276,6 +253,11 @@ class ScheduledLibraryJobs implements LibraryJobs {
     return taskId
   }
 
+  /**
+   * Previews a run for some series; changes nothing.
+   * @param how.by the caller; hidden series are neither previewed nor counted
+   * @throws not_found
+   */
   async dryRun(
     libraryId: string,
     jobId: string,
@@ -283,7 +265,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
   ): Promise<JobDryRun> {
     const job = await this.#get(libraryId, jobId)
     const config = override ?? job.config
-    const fields = fieldsOf(config)
+    const fields = jobFieldsOf(config)
     const provider = await this.#providerOf({ ...config, scope: 'series_only' })
     if ('failure' in provider)
       return { pluginId: null, sample: [], totalEligible: 0, estSkippedNoId: 0, estSkippedRecentlySynced: 0, planFailure: provider.failure }
@@ -296,14 +278,22 @@ class ScheduledLibraryJobs implements LibraryJobs {
       samplePass(this.#dependencies.database, pass, sampleSize),
     ])
     const how = {
-      ...{ pluginId: provider.id, userId: null, fields, existingIdsOnly: config.existingSourceIdsOnly ?? false, dryRun: true },
+      pluginId: provider.id,
+      userId: null,
+      fields,
+      existingIdsOnly: config.existingSourceIdsOnly ?? false,
+      dryRun: true,
       ...(signal && { signal }),
     }
     const deltas: JobDelta[] = []
     for (const series of sample)
       deltas.push(deltaOf(series, await this.#dependencies.matching.autoMatch({ kind: 'series', id: series.id }, how)))
     return {
-      ...{ pluginId: provider.id, sample: deltas, totalEligible: eligible, estSkippedRecentlySynced: all - eligible, planFailure: null },
+      pluginId: provider.id,
+      sample: deltas,
+      totalEligible: eligible,
+      estSkippedRecentlySynced: all - eligible,
+      planFailure: null,
       estSkippedNoId: config.existingSourceIdsOnly ? all - identified : 0,
     }
   }
@@ -327,7 +317,8 @@ const kindsOf = (scope: JobConfig['scope']): Pass['kind'][] =>
 
 function passOf(libraryId: string, kind: Pass['kind'], provider: Provider, { skipRecentlySyncedWithinS }: JobConfig): Pass {
   return {
-    ...{ kind, libraryId },
+    kind,
+    libraryId,
     synced: skipRecentlySyncedWithinS ? { source: idKeyOf(provider, kind), withinSeconds: skipRecentlySyncedWithinS } : undefined,
   }
 }
@@ -335,7 +326,7 @@ function passOf(libraryId: string, kind: Pass['kind'], provider: Provider, { ski
 function optionsOf(provider: Provider, kind: Pass['kind'], config: JobConfig) {
   return {
     pluginIds: [provider.id],
-    fields: fieldsOf(config, kind),
+    fields: jobFieldsOf(config, kind),
     existingIdsOnly: config.existingSourceIdsOnly ?? false,
   }
 }
@@ -355,7 +346,8 @@ function deltaOf({ id, title }: { id: string; title: string }, matched: Matched)
   const applied = matched.fields.filter(({ status }) => status === 'will_apply')
   const skipped = matched.fields.filter(({ status }) => status !== 'will_apply' && status !== 'not_provided')
   return {
-    ...{ seriesId: id, seriesName: title },
+    seriesId: id,
+    seriesName: title,
     changes: Object.fromEntries(
       applied.map(({ field, currentValue, proposedValue }) => [field, { before: currentValue, after: proposedValue }]),
     ),

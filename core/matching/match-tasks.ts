@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import type { AutoMatch, Matched, Matching, Target } from '#core/matching/matching.ts'
+import type { Kind } from '#core/fields/record-kind.ts'
+import type { Target } from '#core/matching/apply-proposal.ts'
+import type { AutoMatch, Matched, Matching } from '#core/matching/matching.ts'
 import { countPass, listPassIds, type Pass } from '#core/matching/target-query.ts'
-import type { Kind } from '#core/metadata/metadata-record-store.ts'
-import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
+import { FinalFailure, type TaskRun } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Options of matching in the background. */
-interface MatchOptions {
+type MatchOptions = {
   /** In this order: each provider fills in what is still missing. */
   pluginIds: string[]
   /** Fields that may change; null for all. */
@@ -36,14 +38,6 @@ export interface MatchTally {
   results: MatchOutcome[]
 }
 
-export interface MatchTasks {
-  /** Returns the ids of the tasks. */
-  enqueue(kind: Kind, ids: readonly string[], options: MatchOptions): Promise<string[]>
-  enqueueLibrary(libraryId: string, options: MatchOptions): Promise<string>
-  /** Matches many records one after the other, as the work of a task; also used by other tasks. */
-  matchAll(pass: Pass, options: MatchOptions, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally>
-}
-
 /** After this many waits in a row, the provider counts as unavailable. */
 const WAITS_MAX = 10
 const WAIT_SECONDS_MAX = 300
@@ -60,11 +54,8 @@ interface MatchTaskDependencies {
   matching: Matching
 }
 
-export function openMatchTasks(dependencies: MatchTaskDependencies): MatchTasks {
-  return new QueuedMatchTasks(dependencies)
-}
-
-class QueuedMatchTasks implements MatchTasks {
+/** Matches records at providers in tasks. */
+export class MatchTasks {
   readonly #dependencies: MatchTaskDependencies
 
   constructor(dependencies: MatchTaskDependencies) {
@@ -83,28 +74,32 @@ class QueuedMatchTasks implements MatchTasks {
   }
 
   /** Waits as long as the provider requests, and retries. */
-  async #patiently(target: Target, how: AutoMatch, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<Matched> {
+  async #patiently(target: Target, how: AutoMatch & { signal: AbortSignal }): Promise<Matched> {
     for (let waits = 0; ; waits++) {
       const matched = await this.#dependencies.matching.autoMatch(target, how)
       if (matched.retryAfterSeconds === null) return matched
       // Other records wait too, since the provider would refuse them as well.
       if (waits >= WAITS_MAX) throw new FinalFailure(matched.message)
-      await sleep(Math.min(matched.retryAfterSeconds, WAIT_SECONDS_MAX) * 1000, undefined, { signal: run.signal })
+      await sleep(Math.min(matched.retryAfterSeconds, WAIT_SECONDS_MAX) * 1000, undefined, { signal: how.signal })
     }
   }
 
   /** Uses one provider after the other. */
-  async #matchOne(target: Target, options: MatchOptions, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchOutcome> {
+  async #matchOne(target: Target, options: MatchOptions, { signal }: Pick<TaskRun, 'signal'>): Promise<MatchOutcome> {
     const applied = new Set<string>()
     const messages: string[] = []
     let outcome: string = 'no_matching_targets'
     for (const [index, pluginId] of options.pluginIds.entries()) {
-      run.signal.throwIfAborted()
-      const how: AutoMatch = {
-        ...{ pluginId, userId: null, gapsOnly: index > 0 && outcome === 'matched', signal: run.signal },
-        ...{ fields: options.fields ?? null, existingIdsOnly: options.existingIdsOnly ?? false },
+      signal.throwIfAborted()
+      const how = {
+        pluginId,
+        userId: null,
+        gapsOnly: index > 0 && outcome === 'matched',
+        signal,
+        fields: options.fields ?? null,
+        existingIdsOnly: options.existingIdsOnly ?? false,
       }
-      const matched = await this.#patiently(target, how, run)
+      const matched = await this.#patiently(target, how)
       messages.push(matched.message)
       if (matched.success) outcome = 'matched'
       else if (outcome !== 'matched') outcome = matched.skipped ?? 'no_match'
@@ -113,6 +108,7 @@ class QueuedMatchTasks implements MatchTasks {
     return { recordId: target.id, outcome, message: messages.join(' '), appliedFields: [...applied] }
   }
 
+  /** Matches many records one after the other, as the work of a task; also used by other tasks. */
   async matchAll(pass: Pass, options: MatchOptions, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally> {
     const total = await countPass(this.#dependencies.database, pass)
     const tally: MatchTally = { processed: 0, matched: 0, skipped: {}, fieldsApplied: 0, results: [] }
@@ -139,6 +135,7 @@ class QueuedMatchTasks implements MatchTasks {
     }
   }
 
+  /** Returns the ids of the tasks. */
   async enqueue(kind: Kind, ids: readonly string[], options: MatchOptions): Promise<string[]> {
     const taskIds: string[] = []
     for (const id of ids) {
@@ -156,4 +153,4 @@ class QueuedMatchTasks implements MatchTasks {
   }
 }
 
-const optionsOf = ({ params }: TaskRun): MatchOptions => params as unknown as MatchOptions
+const optionsOf = ({ params }: TaskRun): MatchOptions => params as MatchOptions

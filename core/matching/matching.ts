@@ -6,7 +6,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import { type Application, listApplications } from '#core/matching/application-store.ts'
 import type { Applied, ProposalPreview, Proposals, Target } from '#core/matching/apply-proposal.ts'
-import { openRecordFinder } from '#core/matching/find-record.ts'
+import { findRecord } from '#core/matching/find-record.ts'
 import { type Choice, proposable } from '#core/matching/proposal.ts'
 import type { SearchResult } from '#core/matching/provider-answers.ts'
 import { idKeyOf, type Provider, type ProviderClient, type ProviderFailure } from '#core/matching/provider-client.ts'
@@ -16,8 +16,6 @@ import { findTargetLibrary } from '#core/matching/target-query.ts'
 import { undoApplication } from '#core/matching/undo-application.ts'
 import { listBookContexts, listSeriesContexts } from '#core/templates/context-query.ts'
 import type { RenderTemplate } from '#core/templates/render-template.ts'
-
-export type { Applied, Target } from '#core/matching/apply-proposal.ts'
 
 /** Reason code for records that were not matched. */
 type MatchSkip =
@@ -40,27 +38,6 @@ export interface Matched extends Applied {
 
 interface ProviderPreview extends ProposalPreview {
   provider: Provider
-}
-
-export interface Matching {
-  /** @throws not_found */
-  searchTitle(target: Target, pluginId: string): Promise<SearchTitle>
-  /** Previews the changes. A failure of the provider is a reason, without a proposal. @throws not_found, conflict */
-  preview(target: Target, from: { pluginId: string; externalId: string }): Promise<ProviderPreview>
-  /** @throws not_found, conflict */
-  apply(
-    target: Target,
-    from: { pluginId: string; externalId: string; fields: readonly string[] | null; dryRun: boolean; userId: string | null },
-  ): Promise<Applied>
-  /**
-   * Finds the record at the provider and applies its data, if the match is good enough.
-   * @param how.query text from a user; skips the conditions
-   * @throws not_found
-   */
-  autoMatch(target: Target, how: AutoMatch): Promise<Matched>
-  applications(target: Target): Promise<Application[]>
-  /** @throws not_found, conflict */
-  undo(applicationId: string): ReturnType<typeof undoApplication>
 }
 
 export interface AutoMatch {
@@ -87,17 +64,12 @@ interface MatchingDependencies {
   rules: Rules
 }
 
-export function openMatching(dependencies: MatchingDependencies): Matching {
-  return new ProviderMatching(dependencies)
-}
-
-class ProviderMatching implements Matching {
+/** Finds series and books at providers, and applies their data. */
+export class Matching {
   readonly #dependencies: MatchingDependencies
-  readonly #records
 
   constructor(dependencies: MatchingDependencies) {
     this.#dependencies = dependencies
-    this.#records = openRecordFinder(dependencies)
   }
 
   async #getProvider(id: string): Promise<Provider> {
@@ -124,11 +96,13 @@ class ProviderMatching implements Matching {
     return null
   }
 
+  /** @throws not_found */
   async searchTitle(target: Target, pluginId: string): Promise<SearchTitle> {
     const provider = await this.#getProvider(pluginId)
     return await searchTitle(this.#dependencies, provider.matching, await this.#contextOf(target))
   }
 
+  /** Previews the changes. A failure of the provider is a reason, without a proposal. @throws not_found, conflict */
   async preview(target: Target, { pluginId, externalId }: { pluginId: string; externalId: string }): Promise<ProviderPreview> {
     const provider = await this.#getProvider(pluginId)
     return {
@@ -137,16 +111,12 @@ class ProviderMatching implements Matching {
     }
   }
 
+  /** @throws not_found, conflict */
   async apply(
     target: Target,
-    {
-      pluginId,
-      externalId,
-      fields,
-      dryRun,
-      userId,
-    }: { pluginId: string; externalId: string; fields: readonly string[] | null; dryRun: boolean; userId: string | null },
+    from: { pluginId: string; externalId: string; fields: readonly string[] | null; dryRun: boolean; userId: string | null },
   ): Promise<Applied> {
+    const { pluginId, externalId, fields, dryRun, userId } = from
     const provider = await this.#getProvider(pluginId)
     const unknown = fields?.find((field) => !proposable(target.kind).includes(field))
     if (unknown !== undefined)
@@ -161,6 +131,11 @@ class ProviderMatching implements Matching {
     return { success: false, message: failure.message, fields: [], applicationId: null, externalUrl: null, failure }
   }
 
+  /**
+   * Finds the record at the provider and applies its data, if the match is good enough.
+   * @param how.query text from a user; skips the conditions
+   * @throws not_found
+   */
   async autoMatch(target: Target, how: AutoMatch): Promise<Matched> {
     const provider = await this.#dependencies.providers.find(how.pluginId)
     if (provider === null) return skip('plugin_not_found', `There is no plugin ${how.pluginId}.`)
@@ -183,7 +158,7 @@ class ProviderMatching implements Matching {
       if (applied.failure.code !== 'not_found') return failed(applied.failure)
     }
     if (how.existingIdsOnly) return skip('no_match', `No identifier of ${quotedText(name)} is known.`)
-    const best = await this.#records.find(target.kind, provider, context, how)
+    const best = await findRecord(this.#dependencies, provider, { kind: target.kind, context }, how)
     if ('failure' in best) return failed(best.failure)
     if (best.answer === null) return skip('no_match', `${quotedText(name)} has no similar record.`)
     const { result: match, confidence } = best.answer
@@ -202,6 +177,7 @@ class ProviderMatching implements Matching {
     return listApplications(this.#dependencies.database, kind, id)
   }
 
+  /** @throws not_found, conflict */
   undo(applicationId: string): ReturnType<typeof undoApplication> {
     return undoApplication(this.#dependencies, applicationId)
   }
@@ -209,25 +185,24 @@ class ProviderMatching implements Matching {
 
 function choiceOf({ matching }: Provider, { fields, gapsOnly = false }: { fields: readonly string[] | null; gapsOnly?: boolean }): Choice {
   return {
-    ...{ fields, gapsOnly },
+    fields,
+    gapsOnly,
     targets: matching.metadataTargets ?? null,
   }
 }
 
 function skip(skipped: MatchSkip, message: string, more: Partial<Matched> = {}): Matched {
   return {
-    ...{
-      success: false,
-      message,
-      fields: [],
-      applicationId: null,
-      externalUrl: null,
-      match: null,
-      confidence: null,
-      retryAfterSeconds: null,
-      failure: null,
-      skipped,
-    },
+    success: false,
+    message,
+    fields: [],
+    applicationId: null,
+    externalUrl: null,
+    match: null,
+    confidence: null,
+    retryAfterSeconds: null,
+    failure: null,
+    skipped,
     ...more,
   }
 }

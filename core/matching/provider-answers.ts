@@ -3,9 +3,9 @@ import Type from 'typebox'
 import type { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
 import { AUTHOR_ROLES, type ProposedBy } from '#core/fields/field.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/fields/limits.ts'
+import type { Kind } from '#core/fields/record-kind.ts'
 import { READING_DIRECTIONS, type SERIES_FIELDS, SERIES_STATUSES } from '#core/fields/series-metadata.ts'
 import { AnyInteger, AnyNumber } from '#core/foundation/schema.ts'
-import type { Kind } from '#core/metadata/metadata-record-store.ts'
 
 /** The schemas of provider answers. The caller of a provider checks each answer before using it. */
 

@@ -1,7 +1,7 @@
+import type { Kind } from '#core/fields/record-kind.ts'
 import { pluginKey } from '#core/fields/source-key.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { MatchAnswer, MetadataAnswers, Recommendation, SearchAnswer } from '#core/matching/provider-answers.ts'
-import type { Kind } from '#core/metadata/metadata-record-store.ts'
 
 /** A provider of metadata or recommendations. All providers are plugins; this module does not depend on how they run. */
 export interface Provider {

@@ -1,16 +1,11 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import { readIsbns } from '#core/fields/isbn.ts'
 import type { SearchResult } from '#core/matching/provider-answers.ts'
-import { likeness, likenessMax, openTitles } from '#core/matching/title-likeness.ts'
+import type { MatchQuery } from '#core/matching/provider-client.ts'
+import { likeness, likenessMax, titlePreparer } from '#core/matching/title-likeness.ts'
 
 /** The record to find. */
-export interface Wanted {
-  title: string
-  alternateTitles: readonly string[]
-  year: number | null
-  authors: readonly string[]
-  isbn: string | null
-}
+export type Wanted = Omit<MatchQuery, 'externalIds'>
 
 /** The confidence that a result is the record, from 0 to 1. */
 export interface Scored {
@@ -37,7 +32,7 @@ const OWN_WEIGHT = 0.3
  * match. Yields to the event loop between results: each takes some milliseconds at most.
  */
 export async function rankResults(wanted: Wanted, results: readonly SearchResult[]): Promise<Scored[]> {
-  const prepare = openTitles()
+  const prepare = titlePreparer()
   const titles = [wanted.title, ...wanted.alternateTitles].slice(0, OWN_TITLES_MAX).map(prepare)
   const isKnown = wanted.isbn !== null && readIsbns(wanted.isbn).valid.length > 0
   const scored: Scored[] = []

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import type { Kind } from '#core/metadata/metadata-record-store.ts'
+import type { Kind } from '#core/fields/record-kind.ts'
 
 /** The library of a series or book, with its conditions for automatic matching; null if the record does not exist. */
 export async function findTargetLibrary(

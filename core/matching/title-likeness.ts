@@ -15,7 +15,7 @@ interface PreparedTitle {
 }
 
 /** Prepares the titles of one comparison; the numbers of words are valid only within it. */
-export function openTitles(): (title: string) => PreparedTitle {
+export function titlePreparer(): (title: string) => PreparedTitle {
   const numbers = new Map<string, number>()
   const numberOf = (word: string): number => {
     const known = numbers.get(word)

@@ -1,7 +1,7 @@
 import type { SeriesHints } from '#core/fields/embedded.ts'
 import type { Author, Field } from '#core/fields/field.ts'
 import { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
-import { NAME_LENGTH_MAX, NAMES_MAX, nameKey } from '#core/metadata/name.ts'
+import { NAMES_MAX, nameKey, TAXONOMY_NAME_LENGTH_MAX } from '#core/metadata/name.ts'
 import type { BookHints } from '#core/metadata/series-aggregate-store.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
@@ -106,7 +106,7 @@ function entriesOfMost<Entry>(lists: readonly (readonly Entry[])[], keyOf: (entr
 }
 
 const uniqueNames = (names: readonly string[]): string[] =>
-  [...new Set(names)].slice(0, NAMES_MAX).filter((name) => name.length <= NAME_LENGTH_MAX)
+  [...new Set(names)].slice(0, NAMES_MAX).filter((name) => name.length <= TAXONOMY_NAME_LENGTH_MAX)
 
 /** The most frequent value with its count; the first one if several are equally frequent. In its most frequent spelling. */
 function mostCommon<Value>(values: readonly Value[], keyOf: (value: Value) => string): { value: Value; count: number } | null {

@@ -1,11 +1,17 @@
 import type { Knex } from 'knex'
 import { announceSeries } from '#core/events/event-store.ts'
 import type { Field } from '#core/fields/field.ts'
-import { READING_ORDER } from '#core/fields/reading-order.ts'
 import { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
 import { withSortTitle } from '#core/fields/sort-title.ts'
 import { aggregateBooks } from '#core/metadata/aggregate-books.ts'
-import { type Aggregated, type AggregatedEntries, aggregatedOf, diffAggregated, rememberAggregated } from '#core/metadata/aggregate-sets.ts'
+import {
+  AGGREGATED_SETS,
+  type Aggregated,
+  type AggregatedEntries,
+  aggregatedOf,
+  diffAggregated,
+  rememberAggregated,
+} from '#core/metadata/aggregate-sets.ts'
 import { applyChange, changedMembers, type MetadataState } from '#core/metadata/apply-change.ts'
 import { loadStates, type StoredState, storeStates } from '#core/metadata/metadata-state-store.ts'
 import {
@@ -22,7 +28,6 @@ import {
 const fields: readonly Field[] = SERIES_FIELDS
 /** Fields that books can provide; a value that came from a book is cleared when no book provides it any more. */
 const NOTHING = Object.fromEntries(fields.map(({ name }) => [name, null]))
-const SETS_OF_BOOKS = ['genres', 'tags', 'alternateTitles', 'externalLinks'] as const
 
 /**
  * Aggregates the metadata of each series from the files of its books, and removes what the files no longer contain, except where a lock or a stronger
@@ -31,8 +36,8 @@ const SETS_OF_BOOKS = ['genres', 'tags', 'alternateTitles', 'externalLinks'] as 
 export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly string[]): Promise<void> {
   if (seriesIds.length === 0) return
   const ids = [...new Set(seriesIds)].sort()
-  const known = await loadStates(trx, 'series', ids, SETS_OF_BOOKS)
-  const hints = Map.groupBy(await listHints(trx, ids, READING_ORDER), ({ seriesId }) => seriesId)
+  const known = await loadStates(trx, 'series', ids, AGGREGATED_SETS)
+  const hints = Map.groupBy(await listHints(trx, ids), ({ seriesId }) => seriesId)
   const aggregates = await listAggregateStates(trx, ids)
   const changes: { before: StoredState; next: StoredState }[] = []
   const changedNames = new Map<string, string[]>()
@@ -79,9 +84,13 @@ export async function aggregateAfter(trx: Knex.Transaction, seriesIds: readonly 
     trx,
     found.filter(([, { pending, due }]) => !pending || !due).map(([id]) => id),
   )
-  const later = found.filter(([, { pending }]) => pending).map(([id]) => id)
-  await markAggregateDue(trx, later, true)
-  return new Set(later)
+  const later = found.filter(([, { pending }]) => pending)
+  await markAggregateDue(
+    trx,
+    later.filter(([, { due }]) => !due).map(([id]) => id),
+    true,
+  )
+  return new Set(later.map(([id]) => id))
 }
 
 /** Series of one transaction: it reads the metadata of all of their books. */

@@ -5,17 +5,18 @@ import type { SetChange } from '#core/metadata/apply-set.ts'
 import { keyedEntries, type MetadataSet, type MetadataSets, SET_RULES, type SetEntries } from '#core/metadata/metadata-set.ts'
 
 /** The sets that books can contribute to a series. */
-type AggregatedName = 'genres' | 'tags' | 'alternateTitles' | 'externalLinks'
+export const AGGREGATED_SETS = ['genres', 'tags', 'alternateTitles', 'externalLinks'] as const
+type AggregatedName = (typeof AGGREGATED_SETS)[number]
 
 /** Keys of the entries that books contributed before. */
 export type Aggregated = { readonly [Name in AggregatedName]?: readonly string[] }
 /** The entries that books contribute now. */
 export type AggregatedEntries = { readonly [Name in AggregatedName]: readonly SetEntries[Name][] }
 
-const NAMES = ['genres', 'tags', 'alternateTitles', 'externalLinks'] as const
-
 export const aggregatedOf = ({ genres = [], tags = [], alternateTitles = [], links = [] }: SeriesHints): AggregatedEntries => ({
-  ...{ genres, tags, alternateTitles },
+  genres,
+  tags,
+  alternateTitles,
   externalLinks: links,
 })
 
@@ -32,7 +33,7 @@ export function diffAggregated(hints: AggregatedEntries, aggregated: Aggregated)
       remove: [...old].filter((key) => !entries.has(key)),
     }
   }
-  return Object.fromEntries(NAMES.map((name) => [name, changeOf(name)]))
+  return Object.fromEntries(AGGREGATED_SETS.map((name) => [name, changeOf(name)]))
 }
 
 /**
@@ -45,11 +46,11 @@ export function rememberAggregated(
 ): Aggregated | null {
   const { aggregated, before, after, locks } = how
   const remembered: { [Name in AggregatedName]?: readonly string[] } = { ...aggregated }
-  for (const name of NAMES) {
+  for (const name of AGGREGATED_SETS) {
     const lock = SET_RULES[name].lock.series
     if (lock !== null && locks.has(lock)) continue
     const [was, is] = [before[name] as MetadataSet | undefined, after[name] as MetadataSet | undefined]
-    const keys = keyedEntries(name, hints[name] as never).keys()
+    const keys = keyedEntries<AggregatedName>(name, hints[name]).keys()
     const kept = (aggregated[name] ?? []).filter((key) => !(was?.entries.has(key) && !is?.entries.has(key)))
     const all = [...new Set([...kept, ...keys])]
     if (all.length > 0 || aggregated[name]) remembered[name] = all

@@ -141,7 +141,7 @@ export async function editLocks(
       const before = locked.get(id) ?? refuseMissing(edit.kind, id)
       return { id, before, locks: edit.change(before) }
     })
-    const changed = done.filter(({ before, locks }) => before.size !== locks.size || [...locks].some((name) => !before.has(name)))
+    const changed = done.filter(({ before, locks }) => !isSameLocks({ locks: before }, { locks }))
     await storeLocks(trx, edit.kind, new Map(changed.map(({ id, locks }) => [id, { locks }])))
     await announceRecords(
       trx,

@@ -1,7 +1,7 @@
 import type { KeptEmbedded } from '#core/fields/embedded.ts'
 import { sourceKey } from '#core/fields/source-key.ts'
 import type { SetEntries } from '#core/metadata/metadata-set.ts'
-import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/metadata/name.ts'
+import { NAMES_MAX, TAXONOMY_NAME_LENGTH_MAX } from '#core/metadata/name.ts'
 
 /** The sets of a book that its file can provide. */
 export const EMBEDDED_SETS = ['genres', 'tags', 'externalLinks', 'externalIds'] as const
@@ -24,4 +24,5 @@ export function embeddedEntries(
 }
 
 /** Drops names that are too long to be genres, and cuts the list at the limit. */
-const namesThatFit = (names: readonly string[] = []): string[] => names.filter((name) => name.length <= NAME_LENGTH_MAX).slice(0, NAMES_MAX)
+const namesThatFit = (names: readonly string[] = []): string[] =>
+  names.filter((name) => name.length <= TAXONOMY_NAME_LENGTH_MAX).slice(0, NAMES_MAX)

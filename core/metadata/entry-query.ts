@@ -22,15 +22,15 @@ export async function listEntries<Entry>(
     .whereRaw(`${owner} = ANY(CAST(? AS uuid[]))`, [[...ownerIds]])
     .orderBy('created_at')
     .orderBy('id')
-  return rows.map((row) => ({ ...(entryOf(row) as Entry), ownerId: row[owner] as string }))
+  return rows.map((row) => ({ ...entryOf<Entry>(row), ownerId: row[owner] as string }))
 }
 
 /** A row with the member names of the API; times as ISO 8601. */
-export function entryOf({ given_by: _, ...row }: Record<string, unknown>): Record<string, unknown> {
+export function entryOf<Entry>({ given_by: _, ...row }: Record<string, unknown>): Entry {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => [
       column.replaceAll(/_(\w)/g, (_match, letter: string) => letter.toUpperCase()),
       value instanceof Date ? value.toISOString() : value,
     ]),
-  )
+  ) as Entry
 }

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Knex } from 'knex'
+import type { Kind } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { type Kind, TABLES } from '#core/metadata/metadata-record-store.ts'
+import { TABLES } from '#core/metadata/metadata-record-store.ts'
 
 const storage = new AsyncLocalStorage<{ version: string; isChecked: boolean }>()
 

@@ -6,8 +6,6 @@ import type { Field, MetadataRecord, Source } from '#core/fields/field.ts'
 import type { Kind, ValuesOf } from '#core/fields/record-kind.ts'
 import { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
 
-export type { Kind } from '#core/fields/record-kind.ts'
-
 /** A record as stored in the database. Times are ISO 8601: of the metadata, or of the record if it has no metadata. */
 export interface StoredRecord<Values extends Readonly<Record<string, unknown>> = Readonly<Record<string, unknown>>>
   extends MetadataRecord<Values> {

@@ -102,7 +102,10 @@ export function valueOfSet<Name extends SetName>(name: Name, entries: Iterable<r
   const all = [...entries]
   if (isNames(name)) return all.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value)
   if (name === 'alternateTitles')
-    return (all as unknown as [string, SetEntries['alternateTitles']][]).map(([, { label, title }]) => ({ label, title }))
+    return all.map(([, value]) => {
+      const { label, title } = value as SetEntries['alternateTitles']
+      return { label, title }
+    })
   const publicValue = SERVICE_VALUES[name as keyof typeof SERVICE_VALUES] as (value: SetEntries[Name]) => unknown
   return Object.fromEntries(all.map(([source, value]) => [source, publicValue(value)]))
 }

@@ -3,7 +3,7 @@ import { normalizeText } from '#core/foundation/text.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 
 /** Longer than any genre; a sentence is not a tag. */
-export const NAME_LENGTH_MAX = 100
+export const TAXONOMY_NAME_LENGTH_MAX = 100
 /** A longer list contains keywords, not tags. */
 export const NAMES_MAX = 200
 
@@ -43,6 +43,6 @@ export function readNames(names: readonly string[], path: string): string[] {
 export function readName(given: string, path: string): string {
   const name = cleanName(given)
   if (name === '') refuseMember(path, 'is empty')
-  if (name.length > NAME_LENGTH_MAX) refuseMember(path, `is longer than ${NAME_LENGTH_MAX} characters`)
+  if (name.length > TAXONOMY_NAME_LENGTH_MAX) refuseMember(path, `is longer than ${TAXONOMY_NAME_LENGTH_MAX} characters`)
   return name
 }

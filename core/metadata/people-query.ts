@@ -1,10 +1,10 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { nameKeyPart } from '#core/metadata/name.ts'
-import { type VocabularyPlace, visibleSeries } from '#core/metadata/vocabulary-query.ts'
+import { type VocabularyScope, visibleSeries } from '#core/metadata/vocabulary-query.ts'
 
 /** Which people to list. */
-interface PeopleList extends VocabularyPlace {
+interface PeopleList extends VocabularyScope {
   /** Part of the name, ignoring case and accents. */
   search?: string | undefined
   /** By its name in the list. */
@@ -38,9 +38,9 @@ export async function listPeople(database: Knex, caller: Caller, list: PeopleLis
       .join('people AS p', 'p.id', 'r.person_id')
       .modify(matchesName(list))
       .count({ total: '*' })
-      .first() as unknown as Promise<{ total: string }>,
+      .first(),
   ])
-  return { items, total: Number(counted.total) }
+  return { items, total: Number(counted?.['total']) }
 }
 
 const matchesName =

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { KeptEmbedded, SeriesHints } from '#core/fields/embedded.ts'
 import type { Author } from '#core/fields/field.ts'
+import { READING_ORDER } from '#core/fields/reading-order.ts'
 import type { Aggregated } from '#core/metadata/aggregate-sets.ts'
 import { writeInStatements } from '#core/metadata/metadata-record-store.ts'
 
@@ -13,7 +14,6 @@ export interface BookHints {
   languageIso: string | null
   summary: string | null
   year: number | null
-  manga: boolean | null
   authors: Author[] | null
   embedded: KeptEmbedded | null
 }
@@ -54,12 +54,11 @@ export async function listAggregatesDue(database: Knex, libraryId: string): Prom
 }
 
 /** The hints of all books with metadata of each series, in reading order. */
-export async function listHints(trx: Knex, seriesIds: readonly string[], readingOrder: string): Promise<BookHints[]> {
+export async function listHints(trx: Knex, seriesIds: readonly string[]): Promise<BookHints[]> {
   const { rows } = await trx.raw(
-    `SELECT books.series_id AS "seriesId", m.sources, m.publisher, m.imprint, m.language_iso AS "languageIso", m.summary, m.year, m.manga,
-       m.authors, m.embedded - 'book' AS embedded
+    `SELECT books.series_id AS "seriesId", m.sources, m.publisher, m.imprint, m.language_iso AS "languageIso", m.summary, m.year, m.authors, m.embedded - 'book' AS embedded
      FROM books JOIN book_metadata m ON m.book_id = books.id
-     WHERE books.series_id = ANY(CAST(? AS uuid[])) AND books.deleted_at IS NULL ORDER BY ${readingOrder}`,
+     WHERE books.series_id = ANY(CAST(? AS uuid[])) AND books.deleted_at IS NULL ORDER BY ${READING_ORDER}`,
     [[...seriesIds]],
   )
   return rows
@@ -92,6 +91,7 @@ export async function listAggregateStates(trx: Knex, seriesIds: readonly string[
 
 /** Records whether the folder of each series contains many unrelated titles. */
 export async function markUnrelated(trx: Knex, unrelated: ReadonlyMap<string, boolean>): Promise<void> {
+  if (unrelated.size === 0) return
   await trx.raw(
     `UPDATE series s SET unrelated = u.unrelated FROM unnest(CAST(? AS uuid[]), CAST(? AS boolean[])) AS u (id, unrelated)
      WHERE s.id = u.id AND s.unrelated <> u.unrelated`,

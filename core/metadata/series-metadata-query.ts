@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { type EntryTable, listEntries } from '#core/metadata/entry-query.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
-import { type SeriesFields, type SeriesSets, seriesFieldsOf, seriesLocksOf } from '#core/metadata/series-metadata-record.ts'
+import { type SeriesFields, type SeriesSets, seriesFieldsOf, seriesLocksOf } from '#core/metadata/series-metadata-schema.ts'
 import { listNamesOf } from '#core/metadata/taxonomy-query.ts'
 
 /**

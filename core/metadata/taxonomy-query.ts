@@ -50,14 +50,14 @@ export async function listNames(
           database(`series_${taxonomy}s AS j`)
             .whereRaw(`j.${taxonomy}_id = n.id`)
             .modify(visibleTo(caller, 'j.series_id'))
-            .select(1 as never),
+            .select(database.raw('1')),
         )
         .orWhereExists(
           database(`book_${taxonomy}s AS j`)
             .join('books', 'books.id', 'j.book_id')
             .whereRaw(`j.${taxonomy}_id = n.id`)
             .modify(visibleTo(caller, 'books.series_id'))
-            .select(1 as never),
+            .select(database.raw('1')),
         ),
     )
   }
@@ -68,9 +68,9 @@ export async function listNames(
       .orderByRaw('n.name COLLATE carrel_natural, n.id')
       .offset(list.offset)
       .limit(list.limit) as Promise<NamedRow[]>,
-    matching.clone().count({ total: '*' }).first() as unknown as Promise<{ total: string | number }>,
+    matching.clone().count({ total: '*' }).first(),
   ])
-  return { items: rows.map(namedOf), total: Number(counted.total) }
+  return { items: rows.map(namedOf), total: Number(counted?.['total']) }
 }
 
 /** The genres or tags of books or series, by name. The calling function has checked that they are visible. */
@@ -87,7 +87,7 @@ export async function listNamesOf(
     .select('n.id', 'n.name', 'n.created_at', countSeries(database, caller, taxonomy))
     .orderByRaw('n.name COLLATE carrel_natural, n.id')) as NamedRow[]
   if (names.length === 0) return new Map()
-  const places = new Map(names.map(({ id }, place) => [id, place]))
+  const indexes = new Map(names.map(({ id }, index) => [id, index]))
   const named = names.map(namedOf)
   const rows = (await carried()
     .groupBy(`j.${kind}_id`)
@@ -100,9 +100,9 @@ export async function listNamesOf(
       record_id,
       // A name that was added between the two statements is left out.
       names
-        .flatMap((id) => places.get(id) ?? [])
+        .flatMap((id) => indexes.get(id) ?? [])
         .sort((a, b) => a - b)
-        .flatMap((place) => named[place] ?? []),
+        .flatMap((index) => named[index] ?? []),
     ]),
   )
 }

@@ -3,7 +3,7 @@ import type { Giver, Source } from '#core/fields/field.ts'
 import { fieldsOf, type Kind } from '#core/fields/record-kind.ts'
 import type { MetadataState } from '#core/metadata/apply-change.ts'
 import { isSameEntry } from '#core/metadata/apply-set.ts'
-import { type MetadataSet, type MetadataSets, SET_RULES, SETS, type SetName } from '#core/metadata/metadata-set.ts'
+import { type GivenEntry, type MetadataSet, type MetadataSets, SET_RULES, SETS, type SetName } from '#core/metadata/metadata-set.ts'
 
 /** An entry before and after; null if absent. */
 interface EntryDifference {
@@ -177,7 +177,7 @@ function undoEntries(name: SetName, current: MetadataSet, changed: readonly Entr
   for (const { key, before } of asApplied) if (before === null) entries.delete(key)
   for (const { key, before } of asApplied) {
     if (before === null || (!entries.has(key) && entries.size >= SET_RULES[name].most)) continue
-    entries.set(key, { ...entries.get(key), ...before } as never)
+    entries.set(key, { ...entries.get(key), ...before } as GivenEntry)
   }
   return { next: { ...current, entries }, count: asApplied.length }
 }

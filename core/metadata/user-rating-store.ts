@@ -32,7 +32,7 @@ export async function saveUserRating(
     .onConflict(['user_id', 'series_id'])
     .merge({ rating: rating.rating, notes: rating.notes, updated_at: database.fn.now() })
     .returning('*')
-  return entryOf(saved) as unknown as UserRating
+  return entryOf<UserRating>(saved)
 }
 
 export async function deleteUserRating(database: Knex, userId: string, seriesId: string): Promise<void> {
@@ -43,7 +43,7 @@ export async function deleteUserRating(database: Knex, userId: string, seriesId:
 export async function listUserRatings(database: Knex, userId: string, seriesId?: string): Promise<UserRating[]> {
   const query = database('series_user_ratings').where({ user_id: userId }).orderBy('updated_at', 'desc').orderBy('id')
   if (seriesId !== undefined) query.where({ series_id: seriesId })
-  return (await query).map((row) => entryOf(row) as unknown as UserRating)
+  return (await query).map((row) => entryOf<UserRating>(row))
 }
 
 /** Averages of the ratings of all users, of those series that have any. */

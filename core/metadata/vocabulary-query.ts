@@ -3,7 +3,7 @@ import { type Caller, isAdministrator } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 
 /** Where the words come from: from everything, or only from one of these. */
-export interface VocabularyPlace {
+export interface VocabularyScope {
   libraryIds?: readonly string[] | undefined
   collectionId?: string | undefined
   seriesId?: string | undefined
@@ -39,7 +39,7 @@ export type VocabularyKind = keyof typeof WORDS
 export function visibleSeries(
   database: Knex,
   caller: Caller,
-  { libraryIds, collectionId, seriesId, readListId }: VocabularyPlace,
+  { libraryIds, collectionId, seriesId, readListId }: VocabularyScope,
 ): Knex.QueryBuilder {
   const query = database('series')
     .modify(visibleTo(caller, 'series.id'))
@@ -57,10 +57,10 @@ export function visibleSeries(
 }
 
 /** The words that are used in books and series which the caller may see, each once, in order. */
-export async function listVocabulary(database: Knex, caller: Caller, kind: VocabularyKind, place: VocabularyPlace = {}): Promise<string[]> {
+export async function listVocabulary(database: Knex, caller: Caller, kind: VocabularyKind, scope: VocabularyScope = {}): Promise<string[]> {
   if (kind === 'sharingTag' && !isAdministrator(caller)) return []
   const rows: { word: string }[] = await database
-    .with('visible', visibleSeries(database, caller, place))
+    .with('visible', visibleSeries(database, caller, scope))
     .from(database.raw(`(${WORDS[kind]}) AS words`))
     .select('word')
     .whereNotNull('word')

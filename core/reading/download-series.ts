@@ -32,27 +32,13 @@ interface SeriesDownload {
   done: () => void
 }
 
-/** Archives of series for download. */
-export interface SeriesDownloads {
-  /**
-   * @throws not_found for a series that is unknown, hidden, or without any file; conflict when a file is missing or has changed since the last
-   *   scan; invalid_value when it is too large; unavailable when too many downloads are running
-   */
-  open(caller: Caller, seriesId: string): Promise<SeriesDownload>
-  /** The files of any books in this order, such as those of a read list; leaves out hidden ones. @throws as `open` */
-  openBooks(caller: Caller, books: { title: string; bookIds: readonly string[] }): Promise<SeriesDownload>
-}
-
 interface SeriesDownloadsOptions {
   database: Knex
   limits?: typeof DOWNLOAD_LIMITS
 }
 
-export function openSeriesDownloads(options: SeriesDownloadsOptions): SeriesDownloads {
-  return new LimitedSeriesDownloads(options)
-}
-
-class LimitedSeriesDownloads implements SeriesDownloads {
+/** Archives of series for download. */
+export class SeriesDownloads {
   readonly #options: SeriesDownloadsOptions
   readonly #limits
   readonly #running: Semaphore
@@ -73,6 +59,10 @@ class LimitedSeriesDownloads implements SeriesDownloads {
     return refuse('unavailable', `${why} Try again when one is done.`, { retryAfterSeconds: RETRY_SECONDS })
   }
 
+  /**
+   * @throws not_found for a series that is unknown, hidden, or without any file; conflict when a file is missing or has changed since the last
+   *   scan; invalid_value when it is too large; unavailable when too many downloads are running
+   */
   async open(caller: Caller, seriesId: string): Promise<SeriesDownload> {
     return await this.#openFound(caller, async () => {
       const found = await listSeriesFiles(this.#options.database, caller, seriesId, this.#limits.booksMax + 1)
@@ -80,6 +70,7 @@ class LimitedSeriesDownloads implements SeriesDownloads {
     })
   }
 
+  /** The files of any books in this order, such as those of a read list; leaves out hidden ones. @throws as `open` */
   async openBooks(caller: Caller, { title, bookIds }: { title: string; bookIds: readonly string[] }): Promise<SeriesDownload> {
     return await this.#openFound(caller, async () => ({ title, files: await listBookFiles(this.#options.database, caller, bookIds) }))
   }

@@ -73,5 +73,6 @@ function numberOf(text: string | null | undefined): number | undefined {
 
 /** Omits members without a value. */
 function present<T extends Record<string, unknown>>(members: T): { [Name in keyof T]: NonNullable<T[Name]> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null)) as never
+  const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== null)
+  return Object.fromEntries(given) as { [Name in keyof T]: NonNullable<T[Name]> }
 }

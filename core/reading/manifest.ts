@@ -21,8 +21,8 @@ import {
 /** The services that manifests need. */
 export interface ReadingDependencies {
   database: Knex
-  publications: Publications
-  pageReader: PageReader
+  publications: Pick<Publications, 'get' | 'getReadable'>
+  pageReader: Pick<PageReader, 'listPages'>
 }
 
 export interface BookRequest {

@@ -23,45 +23,6 @@ import {
   writeManifest,
 } from '#core/reading/page-cache-files.ts'
 
-/**
- * Pictures that are costly to make, cached on disk below a limit of bytes; the least recently used are evicted first. Entries are named by
- * the hash of the file that they were made from, so none is ever outdated. Concurrent requests for one entry make it once.
- */
-export interface PageCache {
-  /** The picture `name` for the content `hash`; if absent, `make` creates it. A result without a picture (a refusal) is returned and not cached. */
-  picture<R>(
-    key: { hash: string; name: string },
-    signal: AbortSignal,
-    make: (signal: AbortSignal) => Promise<StoredPicture | R>,
-  ): Promise<StoredPicture | R>
-  /** The picture of that name, if it is cached. */
-  find(key: { hash: string; name: string }): Promise<StoredPicture | null>
-  /** Stores a picture that was made besides the one that was asked for, if there is room. */
-  keep(key: { hash: string; name: string }, picture: StoredPicture): Promise<void>
-  /**
-   * Page `index` of a book whose pages can only be extracted together: `extract` fills a folder with files "0", "1", … once. Its
-   * refusal (any result but null) is returned, and its folder is deleted. Null when `extract` skipped this one page.
-   * @param key.bytes the size of all pages, as far as known
-   * @throws unavailable when that is more than the cache may hold
-   */
-  extracted<R extends object>(
-    key: { hash: string; index: number; count: number; bytes: number },
-    signal: AbortSignal,
-    extract: (folder: string, signal: AbortSignal) => Promise<R | null>,
-  ): Promise<Uint8Array | R | null>
-  /** Bytes on disk. */
-  size(): number
-  /** Counts its entries. */
-  count(): Promise<PageCacheCount>
-  /**
-   * Deletes entries that were not used for this long, 0 for all; reading continues meanwhile, and missing entries are made again.
-   * @param run.progress in entries checked
-   */
-  drop(unusedMs: number, run?: { signal?: AbortSignal; progress?: (current: number, total: number) => void }): Promise<DroppedPages>
-  /** Stops running work and waits for the disk. */
-  close(): Promise<void>
-}
-
 interface PageCacheCount {
   folder: string
   /** Whether its limit is above 0. */
@@ -86,7 +47,7 @@ const LOOK_STEP = 2_000
 /** Concurrent deletions: each is a system call. */
 const DROP_STEP = 200
 /** Each attempt fails only when another entry of the folder is deleted at that very moment. */
-const PLACE_ATTEMPTS_MAX = 5
+const MOVE_ATTEMPTS_MAX = 5
 
 interface PageCacheOptions {
   folder: string
@@ -96,13 +57,17 @@ interface PageCacheOptions {
 
 /** Opens the cache in `folder`, which belongs to it alone: reads the complete entries of an earlier run and deletes the rest. */
 export async function openPageCache(options: PageCacheOptions): Promise<PageCache> {
-  return await new DiskPageCache(options).open()
+  return await new PageCache(options).open()
 }
 
-/** An entry with its place in the folder. */
+/** An entry with its path in the folder. */
 type Kept = Entry & { path: string }
 
-class DiskPageCache implements PageCache {
+/**
+ * Pictures that are costly to make, cached on disk below a limit of bytes; the least recently used are evicted first. Entries are named by
+ * the hash of the file that they were made from, so none is ever outdated. Concurrent requests for one entry make it once.
+ */
+export class PageCache {
   readonly #options: PageCacheOptions
   readonly #flights = new SingleFlight()
   readonly #removals = new Register<Promise<void>>()
@@ -145,7 +110,7 @@ class DiskPageCache implements PageCache {
   }
 
   /** Moves a finished file or folder to its place, atomically. */
-  async #place(from: string, key: string, entry: Entry): Promise<void> {
+  async #moveIn(from: string, key: string, entry: Entry): Promise<void> {
     const to = join(this.#options.folder, key)
     await this.#removals.get(key)
     if (entry.files) await rm(to, { recursive: true, force: true })
@@ -156,7 +121,7 @@ class DiskPageCache implements PageCache {
         break
       } catch (cause) {
         // The last other entry may have been deleted between the two calls, and its empty folder too.
-        if (codeOf(cause) !== 'ENOENT' || attempt === PLACE_ATTEMPTS_MAX) throw cause
+        if (codeOf(cause) !== 'ENOENT' || attempt === MOVE_ATTEMPTS_MAX) throw cause
       }
     }
     this.#entries.set(key, Object.assign(entry, { path: key }))
@@ -205,7 +170,7 @@ class DiskPageCache implements PageCache {
     const from = join(this.#temporary, randomUUID())
     try {
       await writeFile(from, [picture.bytes, trailerOf(picture)])
-      await this.#place(from, key, { bytes, usedAt: Date.now() })
+      await this.#moveIn(from, key, { bytes, usedAt: Date.now() })
     } catch (cause) {
       // With a full disk, the next request must make the page again; this one still gets it.
       this.#options.log.warn({ err: cause, folder: this.#options.folder }, 'Could not store a page in the page cache.')
@@ -213,14 +178,17 @@ class DiskPageCache implements PageCache {
     }
   }
 
+  /** The picture of that name, if it is cached. */
   find({ hash, name }: { hash: string; name: string }): Promise<StoredPicture | null> {
     return this.#findPicture(keyOf(hash, name))
   }
 
+  /** Stores a picture that was made besides the one that was asked for, if there is room. */
   keep({ hash, name }: { hash: string; name: string }, picture: StoredPicture): Promise<void> {
     return this.#keep(keyOf(hash, name), picture)
   }
 
+  /** The picture `name` for the content `hash`; if absent, `make` creates it. A result without a picture (a refusal) is returned and not cached. */
   async picture<R>(
     key: { hash: string; name: string },
     signal: AbortSignal,
@@ -239,6 +207,12 @@ class DiskPageCache implements PageCache {
     })
   }
 
+  /**
+   * Page `index` of a book whose pages can only be extracted together: `extract` fills a folder with files "0", "1", … once. Its
+   * refusal (any result but null) is returned, and its folder is deleted. Null when `extract` skipped this one page.
+   * @param key.bytes the size of all pages, as far as known
+   * @throws unavailable when that is more than the cache may hold
+   */
   async extracted<R extends object>(
     key: { hash: string; index: number; count: number; bytes: number },
     signal: AbortSignal,
@@ -258,7 +232,7 @@ class DiskPageCache implements PageCache {
         const files = await writeManifest(from, key.count)
         const bytes = totalBytes(files)
         this.#checkRoom(bytes)
-        await this.#place(from, path, { bytes, usedAt: Date.now(), files })
+        await this.#moveIn(from, path, { bytes, usedAt: Date.now(), files })
         return null
       } finally {
         await rm(from, { recursive: true, force: true })
@@ -270,10 +244,12 @@ class DiskPageCache implements PageCache {
     refuse('unavailable', 'The page cache is too busy to store the pages of this book; try again shortly.', { retryAfterSeconds: 5 })
   }
 
+  /** Bytes on disk. */
   size(): number {
     return this.#entries.bytes
   }
 
+  /** Counts its entries. */
   async count(): Promise<PageCacheCount> {
     const books = new Set<string>()
     let files = 0
@@ -297,6 +273,10 @@ class DiskPageCache implements PageCache {
     }
   }
 
+  /**
+   * Deletes entries that were not used for this long, 0 for all; reading continues meanwhile, and missing entries are made again.
+   * @param run.progress in entries checked
+   */
   async drop(
     unusedMs: number,
     { signal, progress }: { signal?: AbortSignal; progress?: (current: number, total: number) => void } = {},
@@ -321,6 +301,7 @@ class DiskPageCache implements PageCache {
     return dropped
   }
 
+  /** Stops running work and waits for the disk. */
   async close(): Promise<void> {
     await this.#flights.close()
     await Promise.all(this.#removals.values())

@@ -7,7 +7,7 @@ import { BoundedCache } from '#core/foundation/bounded.ts'
 import type { BookRequest, ReadingDependencies } from '#core/reading/manifest.ts'
 import { getPositions } from '#core/reading/positions.ts'
 import type { Locator } from '#core/reading/progression.ts'
-import { type PublicationAddresses, placesKey } from '#core/reading/web-publication.ts'
+import { addressesKey, type PublicationAddresses } from '#core/reading/web-publication.ts'
 
 /** A list of 11,000 positions takes 2.6 MB, and 100 KB compressed: enough for hundreds of such books, or for all short ones read at the same time. */
 const MEMORY_BYTES_MAX = 32 * 1024 * 1024
@@ -41,7 +41,7 @@ export class PositionLists {
   /** @throws not_found (no such book, or hidden), not_analyzed */
   async get(request: BookRequest, addresses: PublicationAddresses): Promise<PackedPositions> {
     const book = await this.#dependencies.publications.getReadable(request)
-    const version = [SHAPE, book.libraryPath, book.path, book.fileBytes, book.mtimeNs, book.version, placesKey(addresses)].join('\0')
+    const version = [SHAPE, book.libraryPath, book.path, book.fileBytes, book.mtimeNs, book.version, addressesKey(addresses)].join('\0')
     const etag = createHash('sha256').update(version).digest('hex').slice(0, ETAG_DIGITS)
     return { etag, gzipped: async () => this.#packed.get(etag) ?? (await this.#pack(etag, request, addresses)) }
   }

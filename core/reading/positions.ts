@@ -102,12 +102,12 @@ export function locateText(publication: Publication, position: number, addresses
 
 /**
  * The position for a part of the text and a progression within it. Null if the book has no such part.
- * @param place.item a path in the archive, or the number of the part from 0
+ * @param within.item a path in the archive, or the number of the part from 0
  */
-export function positionWithin(publication: Publication, place: { item: string | number; progression: number }): number | null {
+export function positionWithin(publication: Publication, within: { item: string | number; progression: number }): number | null {
   let before = 0
   for (const [index, { path, positions }] of publication.spine.entries()) {
-    if (place.item === index || place.item === path) return before + Math.min(positions, Math.floor(place.progression * positions) + 1)
+    if (within.item === index || within.item === path) return before + Math.min(positions, Math.floor(within.progression * positions) + 1)
     before += positions
   }
   return null

@@ -71,18 +71,27 @@ const mineOf = (database: Knex, caller: Caller): Knex.QueryBuilder =>
 /** All books that the caller has begun and may see, latest first. */
 export async function listProgress(database: Knex, caller: Caller): Promise<ProgressList> {
   const asOf = await readSettledTime(database)
-  const mine = mineOf(database, caller)
-  const [items, counted] = await Promise.all([
-    mine
+  return { ...(await latest(mineOf(database, caller), { offset: 0, limit: PROGRESS_MAX })), asOf: asOf.toISOString() }
+}
+
+async function latest(
+  query: Knex.QueryBuilder,
+  window: { offset: number; limit: number },
+): Promise<{ items: ProgressRow[]; total: number }> {
+  const [items, total] = await Promise.all([
+    query
       .clone()
       .select('read_progress.*')
       .orderBy('read_progress.updated_at', 'desc')
       .orderBy('read_progress.book_id', 'desc')
-      .limit(PROGRESS_MAX),
-    mine.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
+      .offset(window.offset)
+      .limit(window.limit),
+    countRows(query),
   ])
-  return { items, total: Number(counted.total), asOf: asOf.toISOString() }
+  return { items, total }
 }
+
+const countRows = async (query: Knex.QueryBuilder): Promise<number> => Number((await query.clone().count({ total: '*' }).first())?.total)
 
 /**
  * Progress of another user, latest first: in books that both that user and the caller may see.
@@ -100,17 +109,7 @@ export async function listProgressOfUser(
     .where('read_progress.user_id', userId)
     .modify(visibleTo(caller, 'books.series_id'))
     .modify(visibleTo({ userId }, 'books.series_id'))
-  const [items, counted] = await Promise.all([
-    theirs
-      .clone()
-      .select('read_progress.*')
-      .orderBy('read_progress.updated_at', 'desc')
-      .orderBy('read_progress.book_id', 'desc')
-      .offset(offset)
-      .limit(limit),
-    theirs.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
-  ])
-  return { items, total: Number(counted.total) }
+  return await latest(theirs, { offset, limit })
 }
 
 /**
@@ -134,9 +133,9 @@ export async function listProgressChanges(
   const removals = database('read_progress_removals')
     .whereRaw('user_id = ?', [progressUserId(caller)])
     .where('removed_at', '>', after)
-  const [{ rows: items }, counted, { rows: removed }] = await Promise.all([
+  const [{ rows: items }, total, { rows: removed }] = await Promise.all([
     oldest<ProgressRow & { recorded_at: Date }>(database, changed.clone().select('read_progress.*'), 'read_progress.recorded_at'),
-    changed.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
+    countRows(changed),
     oldest<{ book_id: string; removed_at: Date }>(database, removals.clone().select('book_id', 'removed_at'), 'removed_at'),
   ])
   const ends = [
@@ -146,7 +145,7 @@ export async function listProgressChanges(
   const asOf = new Date(Math.min(settled.getTime(), ...ends.map(Number)))
   return {
     items,
-    total: Number(counted.total),
+    total,
     asOf: asOf.toISOString(),
     removed: removed.map((row) => ({ bookId: row.book_id, removedAt: row.removed_at.toISOString() })),
   }

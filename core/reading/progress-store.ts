@@ -3,10 +3,10 @@ import type { ProgressRow, ReadPosition, SyncPosition } from '#core/catalog/prog
 import { announceProgress } from '#core/events/event-store.ts'
 
 /** The position of a user in a book, in one of its forms. */
-interface SavedPlace {
+interface SavedPosition {
   userId: string
   bookId: string
-  place: ReadPosition
+  position: ReadPosition
   /** The fraction of the book that the client sent with a page, if any. */
   reportedPercentage?: number | null | undefined
   /** Pages of the book, 0 when unknown. */
@@ -28,8 +28,8 @@ interface SavedPlace {
  * that differ by less than half a position of a text are the same, because clients round differently.
  * @returns null for a progression that is older than the recorded one
  */
-export async function saveProgress(database: Knex, saved: SavedPlace): Promise<ProgressRow | null> {
-  const { place, progression, syncPlace } = saved
+export async function saveProgress(database: Knex, saved: SavedPosition): Promise<ProgressRow | null> {
+  const { position, progression, syncPlace } = saved
   return await database.transaction(async (trx) => {
     const { rows } = await trx.raw(
       `INSERT INTO read_progress AS p
@@ -39,24 +39,22 @@ export async function saveProgress(database: Knex, saved: SavedPlace): Promise<P
      FROM (SELECT least(coalesce(CAST(:at AS timestamptz), now()), now()) AS at) t
      ON CONFLICT (user_id, book_id) DO UPDATE SET
        current_page = excluded.current_page, completed = excluded.completed,
-       percentage = CASE WHEN p.locator IS NOT NULL AND ${SAME_PLACE} AND p.completed = excluded.completed AND :isCounted
+       percentage = CASE WHEN p.locator IS NOT NULL AND ${SAME_POSITION} AND p.completed = excluded.completed AND :isCounted
          THEN p.percentage ELSE excluded.percentage END,
-       locator = CASE WHEN :isProgression THEN excluded.locator WHEN ${SAME_PLACE} THEN p.locator END,
+       locator = CASE WHEN :isProgression THEN excluded.locator WHEN ${SAME_POSITION} THEN p.locator END,
        progression_at = coalesce(excluded.progression_at, p.progression_at),
-       sync_place = CASE WHEN excluded.sync_place IS NOT NULL THEN excluded.sync_place WHEN ${SAME_PLACE} THEN p.sync_place END,
+       sync_place = CASE WHEN excluded.sync_place IS NOT NULL THEN excluded.sync_place WHEN ${SAME_POSITION} THEN p.sync_place END,
        updated_at = greatest(p.updated_at, excluded.updated_at),
        completed_at = CASE WHEN excluded.completed THEN coalesce(p.completed_at, excluded.updated_at) END
      WHERE NOT :isProgression OR p.progression_at IS NULL OR p.progression_at < excluded.progression_at
        OR (p.progression_at = excluded.progression_at AND NOT :mustBeLater)
      RETURNING *`,
       {
-        ...{
-          userId: saved.userId,
-          bookId: saved.bookId,
-          page: place.currentPage,
-          percentage: place.percentage,
-          completed: place.completed,
-        },
+        userId: saved.userId,
+        bookId: saved.bookId,
+        page: position.currentPage,
+        percentage: position.percentage,
+        completed: position.completed,
         isProgression: progression !== undefined,
         mustBeLater: progression?.mustBeLater ?? false,
         locator: progression === undefined ? null : JSON.stringify(progression.locator),
@@ -76,7 +74,7 @@ export async function saveProgress(database: Knex, saved: SavedPlace): Promise<P
  * Without a page count, nothing can be computed from a page or a fraction: only the same fraction, or the same page without a fraction, is the same
  * position. Fractions are compared to half a position of a text of 1,000.
  */
-const SAME_PLACE = `CASE WHEN :pageCount > 0
+const SAME_POSITION = `CASE WHEN :pageCount > 0
          THEN p.current_page = excluded.current_page
            OR (p.percentage IS NOT NULL AND abs(p.percentage - CAST(:reported AS double precision)) * :pageCount < 0.5)
          ELSE abs(p.percentage - CAST(:reported AS double precision)) < 0.0005
@@ -94,13 +92,7 @@ export async function completeBooks(database: Knex, userId: string, bookIds: rea
      WHERE NOT p.completed RETURNING book_id`,
       [userId, [...bookIds]],
     )
-    await announceProgress(
-      trx,
-      'progress_updated',
-      userId,
-      rows.map((row: { book_id: string }) => row.book_id),
-    )
-    return rows.length
+    return await announceRows(trx, 'progress_updated', userId, rows)
   })
 }
 
@@ -114,14 +106,20 @@ export async function forgetProgress(database: Knex, userId: string, bookIds: re
        ) RETURNING book_id`,
       [userId, [...bookIds]],
     )
-    await announceProgress(
-      trx,
-      'progress_deleted',
-      userId,
-      rows.map((row: { book_id: string }) => row.book_id),
-    )
-    return rows.length
+    return await announceRows(trx, 'progress_deleted', userId, rows)
   })
+}
+
+/** Returns how many there are. */
+async function announceRows(
+  trx: Knex.Transaction,
+  type: Parameters<typeof announceProgress>[1],
+  userId: string,
+  rows: readonly { book_id: string }[],
+): Promise<number> {
+  const ids = rows.map(({ book_id }) => book_id)
+  await announceProgress(trx, type, userId, ids)
+  return ids.length
 }
 
 /** Adds a series to a user's list, or removes it. */

@@ -62,7 +62,7 @@ export type Progression = Static<typeof Progression>
  * The page of a locator. @throws invalid_value when it matches no position of the book
  * @param known the position from the book's own list, for a locator with only a progression within a part of the book
  */
-export function placeOfLocator(extent: Extent, locator: Locator, known: number | null = null): ReadPosition {
+export function positionOfLocator(extent: Extent, locator: Locator, known: number | null = null): ReadPosition {
   const { position, totalProgression } = locator.locations ?? {}
   if (position !== undefined && extent.analyzed && extent.pageCount > 0 && position > extent.pageCount)
     refuse('invalid_value', `The position ${position} is after the last one, ${extent.pageCount}.`, {

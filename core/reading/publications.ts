@@ -52,20 +52,6 @@ const LONG_IN_FLIGHT_BYTES = 1024 * 1024
 /** Sending a file takes a moment. */
 const RETRY_SECONDS = 2
 
-/** Serves the content of EPUBs to callers who may see them. */
-export interface Publications {
-  /**
-   * @throws not_found (no such book, or hidden), not_analyzed, invalid_value (not an EPUB), page_unreadable, conflict, unavailable
-   */
-  get(request: { caller: Caller; bookId: string; signal?: AbortSignal }): Promise<{ book: ReadableBook; publication: OpenPublication }>
-  /** @param request.path in the archive; `..` never leaves it @throws what `get` throws, and not_found for an unknown path */
-  getResource(request: { caller: Caller; bookId: string; path: string; signal?: AbortSignal }): Promise<FoundResource>
-  /** A book that may be read, EPUB or not. @throws not_found, not_analyzed */
-  getReadable(request: { caller: Caller; bookId: string }): Promise<ReadableBook>
-  /** Cancels running work. */
-  close(): Promise<void>
-}
-
 interface PublicationDependencies {
   database: Knex
   readPublication: ReadPublication
@@ -85,12 +71,11 @@ const PROBLEM_BYTES = 4_096
 
 type Loaded = { publication: OpenPublication; memory: number } | { problem: Problem }
 
-/** Packages are read once for each version of a file, in the pool; after that, an entry costs one map look-up and one read. */
-export function openPublications(dependencies: PublicationDependencies): Publications {
-  return new CachedPublications(dependencies)
-}
-
-class CachedPublications implements Publications {
+/**
+ * Serves the content of EPUBs to callers who may see them. Packages are read once for each version of a file, in the pool; after that, an entry costs one map
+ * look-up and one read.
+ */
+export class Publications {
   readonly #dependencies: PublicationDependencies
   readonly #lookup
   readonly #flights = new SingleFlight()
@@ -122,6 +107,9 @@ class CachedPublications implements Publications {
     })
   }
 
+  /**
+   * @throws not_found (no such book, or hidden), not_analyzed, invalid_value (not an EPUB), page_unreadable, conflict, unavailable
+   */
   async get(request: { caller: Caller; bookId: string; signal?: AbortSignal }) {
     const book = await this.#lookup.getAnalyzed(request)
     if (book.format !== 'epub') refuse('invalid_value', `"${book.fileName}" is not an EPUB; it has no files inside.`)
@@ -150,6 +138,7 @@ class CachedPublications implements Publications {
     }
   }
 
+  /** @param request.path in the archive; `..` never leaves it @throws what `get` throws, and not_found for an unknown path */
   async getResource(request: { caller: Caller; bookId: string; path: string; signal?: AbortSignal }): Promise<FoundResource> {
     const { book, publication } = await this.get(request)
     const file = publication.find(request.path)
@@ -167,10 +156,12 @@ class CachedPublications implements Publications {
     }
   }
 
+  /** A book that may be read, EPUB or not. @throws not_found, not_analyzed */
   getReadable(request: { caller: Caller; bookId: string }): Promise<ReadableBook> {
     return this.#lookup.getAnalyzed(request)
   }
 
+  /** Cancels running work. */
   close(): Promise<void> {
     return this.#flights.close()
   }

@@ -31,7 +31,7 @@ import {
   type PreferFormat,
 } from '#core/reading/page-variant.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
-import { type MakeRenderedPage, openRenderedPages } from '#core/reading/rendered-page.ts'
+import { RenderedPages } from '#core/reading/rendered-page.ts'
 
 export interface BookPageRequest {
   caller: Caller
@@ -50,7 +50,7 @@ export interface BookPageRequest {
 }
 
 /** A page that the caller may see. Nothing of its file has been read yet. */
-export interface FoundPage {
+export interface ReadablePage {
   /** Identifies content, page and variant; without quotes. */
   etag: string
   fileHash: string
@@ -62,21 +62,6 @@ export interface FoundPage {
    *   disk, its permissions or a deadline prevent it now)
    */
   read(): Promise<PageImage>
-}
-
-/** Serves the pages of books to callers who may see them. */
-export interface PageReader {
-  /**
-   * @throws not_found (no such book or page, or hidden), not_analyzed, not_paged (text EPUB), conflict (being analyzed again at this
-   *   moment), invalid_request (a width that is not offered)
-   */
-  getPage(requested: BookPageRequest): Promise<FoundPage>
-  /** The pages of a book in order; empty for a text EPUB. @throws not_found, not_analyzed, conflict */
-  listPages(requested: { caller: Caller; bookId: string }): Promise<BookPage[]>
-  /** The cache of rendered, resized and extracted pages. */
-  cache: Pick<PageCache, 'count' | 'drop'>
-  /** Cancels running work. */
-  close(): Promise<void>
 }
 
 /** The services that reading pages needs. */
@@ -105,14 +90,16 @@ const PAGE_LISTS_BYTES_MAX = 64 * 1024 * 1024
 /** Opens the page reader with the page cache of an earlier run. */
 export async function openPageReader(dependencies: PageReaderDependencies): Promise<PageReader> {
   const cache = await openPageCache({ folder: dependencies.cacheFolder, bytesMax: dependencies.cacheBytesMax, log: dependencies.log })
-  return new CachedPageReader(dependencies, cache)
+  return new PageReader(dependencies, cache)
 }
 
-class CachedPageReader implements PageReader {
+/** Serves the pages of books to callers who may see them. */
+export class PageReader {
   readonly #dependencies: PageReaderDependencies
   readonly #lookup
+  /** The cache of rendered, resized and extracted pages. */
   readonly cache: PageCache
-  readonly #makeRendered: MakeRenderedPage
+  readonly #rendered: RenderedPages
   readonly #pageLists = new BoundedCache<{ version: string; pages: Page[] }>({
     bytesMax: PAGE_LISTS_BYTES_MAX,
     // Names may have some thousand characters, two bytes each beyond Latin-1.
@@ -123,7 +110,7 @@ class CachedPageReader implements PageReader {
     this.#dependencies = dependencies
     this.#lookup = new BookLookup(dependencies.database, { freshMs: dependencies.rightsFreshMs })
     this.cache = cache
-    this.#makeRendered = openRenderedPages({ ...dependencies, cache })
+    this.#rendered = new RenderedPages({ ...dependencies, cache })
   }
 
   /** The book and the pages of the same analysis: pages of one analysis under the ETag of another would stay in the caches of clients permanently. */
@@ -150,7 +137,7 @@ class CachedPageReader implements PageReader {
         await checkUnchanged(book)
         const { longestSide } = variant
         const larger = largerSides(target.page, longestSide)
-        return await this.#makeRendered({ file: fileOf(book), hash: key.hash, index: target.index, longestSide, larger }, signal)
+        return await this.#rendered.make({ file: fileOf(book), hash: key.hash, index: target.index, longestSide, larger }, signal)
       }
       const source = await this.#produce(book, { ...target, requested: { signal }, isSent: false }, variant.from)
       if ('problem' in source) return source
@@ -224,7 +211,11 @@ class CachedPageReader implements PageReader {
     }
   }
 
-  async getPage(requested: BookPageRequest): Promise<FoundPage> {
+  /**
+   * @throws not_found (no such book or page, or hidden), not_analyzed, not_paged (text EPUB), conflict (being analyzed again at this
+   *   moment), invalid_request (a width that is not offered)
+   */
+  async getPage(requested: BookPageRequest): Promise<ReadablePage> {
     checkPageWidth(requested.width)
     const { book, pages } = await this.#getPagedBook(requested)
     const page = pages[requested.pageNumber - 1]
@@ -245,6 +236,7 @@ class CachedPageReader implements PageReader {
     }
   }
 
+  /** The pages of a book in order; empty for a text EPUB. @throws not_found, not_analyzed, conflict */
   async listPages(requested: { caller: Caller; bookId: string }): Promise<BookPage[]> {
     const { book, pages } = await this.#getPagedBook(requested)
     const idOf = pageIdsOf(book.id)
@@ -265,6 +257,7 @@ class CachedPageReader implements PageReader {
     return listed
   }
 
+  /** Cancels running work. */
   close(): Promise<void> {
     return this.cache.close()
   }

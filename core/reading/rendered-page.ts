@@ -16,9 +16,6 @@ interface RenderedPage {
   larger: readonly number[]
 }
 
-/** Makes one size of a page that is not in the cache. */
-export type MakeRenderedPage = (page: RenderedPage, signal: AbortSignal) => Promise<PageOutcome>
-
 /**
  * From here on a page is worth one large picture. Drawing an ordinary page takes a tenth of a second, and shrinking a large picture half of that;
  * a page whose picture has 80 million pixels takes seconds in every size.
@@ -29,7 +26,7 @@ const LARGEST_MS_MAX = 20_000
 /** Slow pages that are remembered, some 400 bytes each: some thousand books are read at the same time at most. */
 const SLOW_PAGES_BYTES_MAX = 4 * 1024 * 1024
 
-interface RenderedPageOptions {
+interface RenderedPagesOptions {
   cache: Pick<PageCache, 'find' | 'keep'>
   renderPdfPage: RenderPdfPage
   resizeImage: ResizeImage
@@ -39,21 +36,50 @@ interface RenderedPageOptions {
  * Draws pages of PDFs at the size that was asked for, or shrinks a larger picture of the same page that is in the cache. A page that was slow to
  * draw is drawn once more, in its largest size, when another size of it is requested: all further sizes are made from that picture.
  */
-export function openRenderedPages({ cache, renderPdfPage, resizeImage }: RenderedPageOptions): MakeRenderedPage {
+export class RenderedPages {
+  readonly #options: RenderedPagesOptions
   // One size at a time, so that the second request knows what the first one took.
-  const lanes = new Semaphore(Number.POSITIVE_INFINITY, 1)
+  readonly #lanes = new Semaphore(Number.POSITIVE_INFINITY, 1)
   /** `alone`: its largest size cannot be drawn or stored, so each size is drawn on its own. */
-  const slow = new BoundedCache<'slow' | 'alone'>({ bytesMax: SLOW_PAGES_BYTES_MAX })
+  readonly #slow = new BoundedCache<'slow' | 'alone'>({ bytesMax: SLOW_PAGES_BYTES_MAX })
 
-  const findLarger = async ({ hash, index, longestSide, larger }: RenderedPage): Promise<PageImage | null> => {
+  constructor(options: RenderedPagesOptions) {
+    this.#options = options
+  }
+
+  /** Makes one size of a page that is not in the cache. */
+  make(page: RenderedPage, signal: AbortSignal): Promise<PageOutcome> {
+    const key = `${page.hash} ${page.index}`
+    return this.#lanes.run(() => this.#make(page, key, signal), signal, { key })
+  }
+
+  async #make(page: RenderedPage, key: string, signal: AbortSignal): Promise<PageOutcome> {
+    const { renderPdfPage, resizeImage } = this.#options
+    const { file, index, longestSide, larger } = page
+    const shrink = ({ bytes }: PageImage) => resizeImage({ bytes, width: longestSide, height: longestSide, format: 'jpeg' })
+    const kept = await this.#findLarger(page)
+    if (kept) return await shrink(kept)
+    if (larger.length > 0 && this.#slow.get(key) === 'slow') {
+      const largest = await this.#drawLargest(page, signal)
+      // A cache that is off keeps nothing, and the next size would cost as much again.
+      if (largest === null || (await this.#findLarger(page)) === null) this.#slow.set(key, 'alone')
+      if (largest !== null) return await shrink(largest)
+    }
+    const { drawnMs = 0, ...outcome } = await renderPdfPage({ ...file, index, longestSide }, { signal })
+    if (drawnMs > SLOW_MS && !this.#slow.has(key)) this.#slow.set(key, 'slow')
+    return outcome
+  }
+
+  async #findLarger({ hash, index, longestSide, larger }: RenderedPage): Promise<PageImage | null> {
     for (const side of [...larger, longestSide]) {
-      const found = await cache.find({ hash, name: `${index}-${renderedName(side)}` })
+      const found = await this.#options.cache.find({ hash, name: `${index}-${renderedName(side)}` })
       if (found) return found
     }
     return null
   }
 
-  const drawLargest = async ({ file, hash, index, larger }: RenderedPage, signal: AbortSignal): Promise<PageImage | null> => {
+  async #drawLargest({ file, hash, index, larger }: RenderedPage, signal: AbortSignal): Promise<PageImage | null> {
+    const { cache, renderPdfPage } = this.#options
     const limit = AbortSignal.timeout(LARGEST_MS_MAX)
     const longestSide = larger[0] as number
     const drawing = renderPdfPage({ ...file, index, longestSide }, { signal: AbortSignal.any([signal, limit]), isExtra: true })
@@ -64,26 +90,5 @@ export function openRenderedPages({ cache, renderPdfPage, resizeImage }: Rendere
     if (outcome === null || 'problem' in outcome) return null
     await cache.keep({ hash, name: `${index}-${renderedName(longestSide)}` }, outcome)
     return outcome
-  }
-
-  const make = async (page: RenderedPage, key: string, signal: AbortSignal): Promise<PageOutcome> => {
-    const { file, index, longestSide, larger } = page
-    const shrink = ({ bytes }: PageImage) => resizeImage({ bytes, width: longestSide, height: longestSide, format: 'jpeg' })
-    const kept = await findLarger(page)
-    if (kept) return await shrink(kept)
-    if (larger.length > 0 && slow.get(key) === 'slow') {
-      const largest = await drawLargest(page, signal)
-      // A cache that is off keeps nothing, and the next size would cost as much again.
-      if (largest === null || (await findLarger(page)) === null) slow.set(key, 'alone')
-      if (largest !== null) return await shrink(largest)
-    }
-    const { drawnMs = 0, ...outcome } = await renderPdfPage({ ...file, index, longestSide }, { signal })
-    if (drawnMs > SLOW_MS && !slow.has(key)) slow.set(key, 'slow')
-    return outcome
-  }
-
-  return (page, signal) => {
-    const key = `${page.hash} ${page.index}`
-    return lanes.run(() => make(page, key, signal), signal, { key })
   }
 }

@@ -10,14 +10,14 @@ import {
 } from '#core/catalog/progress.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { OpenPublication } from '#core/reading/packed-publication.ts'
-import { findPublication, type PlaceDependencies } from '#core/reading/places.ts'
 import { countPositions, partAt } from '#core/reading/positions.ts'
 import { listCopies, type Reading } from '#core/reading/progress-query.ts'
 import { saveProgress } from '#core/reading/progress-store.ts'
 import type { Publication } from '#core/reading/publication.ts'
+import { findPublication, type PositionDependencies } from '#core/reading/reading-position.ts'
 
 /** A position in a file as e-readers exchange it. */
-interface DocumentPlace {
+interface DocumentPosition {
   /** For a paged file the number of the page, otherwise a path to an element of the text. */
   progress: string
   /** Part of the file, from 0 to 1. */
@@ -37,11 +37,11 @@ const TEXT_PART = /^\/body\/DocFragment(?:\[(\d{1,6})\])?/
  * @param document the partial MD5 of the file @returns the recorded time, milliseconds since the epoch
  * @throws not_found when no existing book has this file
  */
-export async function recordDocumentPlace(
-  dependencies: PlaceDependencies,
+export async function recordDocumentPosition(
+  dependencies: PositionDependencies,
   caller: Caller,
   document: string,
-  reported: DocumentPlace,
+  reported: DocumentPosition,
 ): Promise<number> {
   const copies = await getCopies(dependencies, caller, document)
   const publication = await publicationOf(dependencies, caller, copies)
@@ -49,11 +49,11 @@ export async function recordDocumentPlace(
   const rows = await dependencies.database.transaction(async (trx) => {
     const saved: (PositionRow | null)[] = []
     for (const { bookId, extent } of copies) {
-      const place = placeOfDocument(extent, reported, publication)
+      const position = positionOfDocument(extent, reported, publication)
       const record = {
         userId: caller.userId,
         bookId,
-        place,
+        position,
         reportedPercentage: reported.percentage,
         pageCount: extent.pageCount,
         syncPlace,
@@ -66,11 +66,11 @@ export async function recordDocumentPlace(
 }
 
 /** The latest position of a user in any copy of a file, from any client; null when none is recorded. @throws not_found as above */
-export async function getDocumentPlace(
-  dependencies: PlaceDependencies,
+export async function getDocumentPosition(
+  dependencies: PositionDependencies,
   caller: Caller,
   document: string,
-): Promise<(DocumentPlace & { at: number }) | null> {
+): Promise<(DocumentPosition & { at: number }) | null> {
   const copies = await getCopies(dependencies, caller, document)
   const read = copies.filter(({ progress }) => progress !== null)
   const time = ({ progress }: Reading) => new Date(progress?.updated_at ?? 0).getTime()
@@ -78,7 +78,7 @@ export async function getDocumentPlace(
   if (!newest?.progress) return null
   const { progress: row, extent } = newest
   const reported = row.sync_place
-  const progress = reported?.progress ?? (await documentPositionOf(dependencies, caller, newest))
+  const progress = reported?.progress ?? (await progressTextOf(dependencies, caller, newest))
   if (progress === null) return null
   const own = (row.locator as { device?: { id?: string; name?: string } } | null)?.device
   return {
@@ -90,14 +90,18 @@ export async function getDocumentPlace(
   }
 }
 
-async function getCopies(dependencies: PlaceDependencies, caller: Caller, document: string): Promise<Reading[]> {
+async function getCopies(dependencies: PositionDependencies, caller: Caller, document: string): Promise<Reading[]> {
   const copies = await listCopies(dependencies.database, caller, document.toLowerCase())
   if (copies.length === 0) refuse('not_found', 'No book on this server has this file, or you may not see it.')
   return copies
 }
 
 /** The publication is the same for every copy; null for a file without parts. */
-async function publicationOf(dependencies: PlaceDependencies, caller: Caller, copies: readonly Reading[]): Promise<OpenPublication | null> {
+async function publicationOf(
+  dependencies: PositionDependencies,
+  caller: Caller,
+  copies: readonly Reading[],
+): Promise<OpenPublication | null> {
   for (const { bookId, extent } of copies) {
     const publication = extent.isText && extent.analyzed ? await findPublication(dependencies, { caller, bookId }) : null
     if (publication !== null) return publication
@@ -106,9 +110,9 @@ async function publicationOf(dependencies: PlaceDependencies, caller: Caller, co
 }
 
 /** Converts the position of an e-reader to ours: e-readers lay out texts in their own way, so only the part and the percentage are meaningful. */
-export function placeOfDocument(
+export function positionOfDocument(
   extent: Extent,
-  { progress, percentage }: Pick<DocumentPlace, 'progress' | 'percentage'>,
+  { progress, percentage }: Pick<DocumentPosition, 'progress' | 'percentage'>,
   publication: Pick<OpenPublication, 'spine' | 'references'> | null,
 ): ReadPosition {
   const { pageCount, isText } = extent
@@ -145,8 +149,8 @@ function withinPart(position: number, progress: string, publication: Pick<OpenPu
 const referenceTo = ({ references }: Publication, index: number): number => references?.indexOf(index) ?? index
 
 /** Our position in the e-reader's format: a page, or the beginning of a part of the text. Null if the text cannot be read now. */
-async function documentPositionOf(
-  dependencies: PlaceDependencies,
+async function progressTextOf(
+  dependencies: PositionDependencies,
   caller: Caller,
   { bookId, format, extent, progress }: Reading,
 ): Promise<string | null> {

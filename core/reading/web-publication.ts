@@ -95,4 +95,5 @@ export const relativeAddresses = (manifest: string): PublicationAddresses => ({
 })
 
 /** Distinguishes the address styles of protocols, as a key for caches. */
-export const placesKey = (addresses: PublicationAddresses): string => [addresses.file, addresses.page(1), addresses.resource('')].join(' ')
+export const addressesKey = (addresses: PublicationAddresses): string =>
+  [addresses.file, addresses.page(1), addresses.resource('')].join(' ')

@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { pluginKey, serviceOf } from '#core/fields/source-key.ts'
+import { isUuid } from '#core/foundation/schema.ts'
 
 type User = Pick<Caller, 'userId'>
 
@@ -33,11 +34,9 @@ export async function findByExternalIds(database: Knex, user: User, wanted: read
   return new Map(rows.map(({ seriesId, ...series }) => [externalKey(series), seriesId]))
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
 /** Which of these are ids of series that the user may see; other texts are skipped. */
 export async function findVisibleSeries(database: Knex, user: User, ids: readonly string[]): Promise<Set<string>> {
-  const wanted = ids.filter((id) => UUID.test(id))
+  const wanted = ids.filter(isUuid)
   if (wanted.length === 0) return new Set()
   return new Set(await database('series').whereIn('series.id', wanted).modify(visibleTo(user, 'series.id')).pluck('series.id'))
 }

@@ -2,9 +2,6 @@ import { OWN_SOURCE, serviceOf } from '#core/fields/source-key.ts'
 import type { Recommendation } from '#core/matching/provider-answers.ts'
 import { type ExternalSeries, externalKey } from '#core/recommendations/external-series-query.ts'
 
-/** An item from a provider, checked. */
-export type Item = Recommendation
-
 /** A recommendation as users see it; unknown members are omitted. */
 export interface RecommendationView {
   externalId: string
@@ -23,7 +20,7 @@ export interface RecommendationView {
   inService: boolean
   /** In the user's library, according to the plugin. */
   inLibrary: boolean
-  status?: NonNullable<Item['status']>
+  status?: NonNullable<Recommendation['status']>
   format?: string
   countryOfOrigin?: string
   startYear?: number
@@ -52,7 +49,7 @@ export function visibleCount(userConfig: Readonly<Record<string, unknown>>): num
 }
 
 /** All identifiers of an item at services; its own first. */
-export function externalSeriesOf({ externalId, externalIds }: Item, idSource: string): ExternalSeries[] {
+export function externalSeriesOf({ externalId, externalIds }: Recommendation, idSource: string): ExternalSeries[] {
   const others = Object.entries(externalIds ?? {}).map(([source, id]) => ({ source, externalId: id }))
   return [{ source: idSource, externalId }, ...others.filter(({ source }) => serviceOf(source) !== idSource && !source.includes('\n'))]
 }
@@ -65,7 +62,7 @@ function isStorable(value: unknown): boolean {
 }
 
 /** The part of an answer that is stored: the best item for each identifier, best first. */
-export function keptItems(items: readonly Item[]): Item[] {
+export function keptItems(items: readonly Recommendation[]): Recommendation[] {
   const seen = new Set<string>()
   // Sorting is stable: it keeps the order of items with equal scores.
   const sorted = items.filter(isStorable).toSorted((a, b) => b.score - a.score)
@@ -78,7 +75,7 @@ export function keptItems(items: readonly Item[]): Item[] {
  * @param about.known series of this server that the user may see, by `externalKey`
  */
 export function recommendationViews(
-  items: readonly Item[],
+  items: readonly Recommendation[],
   about: {
     idSource: string
     dismissed: ReadonlySet<string>
@@ -104,7 +101,7 @@ export function recommendationViews(
   return views
 }
 
-function findKnown(item: Item, { idSource, known }: { idSource: string; known: ReadonlyMap<string, string> }): string | null {
+function findKnown(item: Recommendation, { idSource, known }: { idSource: string; known: ReadonlyMap<string, string> }): string | null {
   for (const name of externalSeriesOf(item, idSource)) {
     const seriesId = known.get(externalKey(name))
     if (seriesId !== undefined) return seriesId
@@ -133,9 +130,9 @@ const PLAIN = [
   'startYear',
   'totalVolumeCount',
   'totalChapterCount',
-] as const satisfies readonly (keyof Item & keyof RecommendationView)[]
+] as const satisfies readonly (keyof Recommendation & keyof RecommendationView)[]
 
-function recommendationView(item: Item, seriesId: string | null): RecommendationView {
+function recommendationView(item: Recommendation, seriesId: string | null): RecommendationView {
   const rating = whole(item.rating, 100)
   const popularity = whole(item.popularity, INT_MAX)
   const addresses = { externalUrl: addressOf(item.externalUrl), coverUrl: addressOf(item.coverUrl) }

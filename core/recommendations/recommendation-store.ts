@@ -37,8 +37,14 @@ export async function findRecommendations(database: Knex, { pluginId, userId }: 
   const row = await database('recommendations')
     .where({ plugin_id: pluginId, user_id: userId })
     .first(
-      ...['items', 'generated_at AS generatedAt', 'based_on AS basedOn', 'failures', 'next_try_at AS nextTryAt'],
-      ...['last_error AS lastError', 'last_error_code AS lastErrorCode', 'last_error_at AS lastErrorAt'],
+      'items',
+      'generated_at AS generatedAt',
+      'based_on AS basedOn',
+      'failures',
+      'next_try_at AS nextTryAt',
+      'last_error AS lastError',
+      'last_error_code AS lastErrorCode',
+      'last_error_at AS lastErrorAt',
     )
   return row ?? null
 }
@@ -111,7 +117,10 @@ export async function recordFailedRefresh(
        next_try_at = now() + make_interval(secs => least(:first * power(2, least(CASE WHEN :counts THEN failures ELSE 0 END, 20)), :last))
      WHERE plugin_id = :pluginId AND user_id = :userId`,
     {
-      ...{ ...user, ...error, counts, one: counts ? 1 : 0 },
+      ...user,
+      ...error,
+      counts,
+      one: counts ? 1 : 0,
       first: counts ? how.firstSeconds : how.retrySeconds,
       last: counts ? how.lastSeconds : how.retrySeconds,
     },

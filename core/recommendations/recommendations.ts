@@ -3,17 +3,11 @@ import { OWN_SOURCE } from '#core/fields/source-key.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import { cutText } from '#core/foundation/text.ts'
+import type { Recommendation } from '#core/matching/provider-answers.ts'
 import type { PluginUser, Provider, Recommender } from '#core/matching/provider-client.ts'
 import { addDismissal, type Dismissal, listDismissed } from '#core/recommendations/dismissal-store.ts'
 import { findByExternalIds, findVisibleSeries, hidesAny } from '#core/recommendations/external-series-query.ts'
-import {
-  externalSeriesOf,
-  type Item,
-  KEPT_MAX,
-  type RecommendationView,
-  recommendationViews,
-  visibleCount,
-} from '#core/recommendations/item-view.ts'
+import { externalSeriesOf, KEPT_MAX, type RecommendationView, recommendationViews, visibleCount } from '#core/recommendations/item-view.ts'
 import {
   claimRefresh,
   findLiveRefresh,
@@ -23,7 +17,7 @@ import {
   releaseRefresh,
   type StoredRecommendations,
 } from '#core/recommendations/recommendation-store.ts'
-import { openRefreshTask, openReporting, type RefreshDependencies } from '#core/recommendations/refresh-task.ts'
+import { handleRefreshes, type RefreshDependencies, reportDismissal } from '#core/recommendations/refresh-task.ts'
 
 type User = Pick<Caller, 'userId'>
 
@@ -39,21 +33,6 @@ interface RecommendationList {
   lastError: { code: string; message: string; at: Date } | null
 }
 
-/** Recommendations of plugins for users. By default of the first plugin by name among those that the user has enabled, test tools excluded. */
-export interface Recommendations {
-  /** Returns the stored list immediately; if that is old or missing, a task makes the next one, unless the caller may only read. @throws not_found */
-  get(caller: Pick<Caller, 'userId' | 'permissions'>, pluginId: string | null): Promise<RecommendationList>
-  /** Returns the id of the task. @throws not_found; conflict while one waits or runs */
-  refresh(user: User, pluginId: string | null): Promise<{ taskId: string; provider: Provider }>
-  /**
-   * Never shows the item to the user again, whatever the plugin recommends; the plugin is notified in the background. May be repeated.
-   * @throws not_found if the item is not in the user's list
-   */
-  dismiss(user: User, pluginId: string | null, dismissal: Dismissal): Promise<void>
-  /** Stops notifying plugins; they are notified before their next list. */
-  close(): Promise<void>
-}
-
 /** A list is valid for a day. */
 const GOOD_MS = 24 * 3600 * 1000
 /** How much of an unknown identifier a message repeats. */
@@ -66,21 +45,18 @@ function errorOf({ name }: Provider, stored: StoredRecommendations, isGone: bool
   return { code, message: isGone ? `${quotedText(name)} could not make a list.` : lastError, at }
 }
 
-/** Registers the task that makes the lists; call before `tasks.start()`. */
-export function openRecommendations(dependencies: RefreshDependencies): Recommendations {
-  return new StoredRecommendationLists(dependencies)
-}
-
-class StoredRecommendationLists implements Recommendations {
+/**
+ * Recommendations of plugins for users. By default of the first plugin by name among those that the user has enabled, test tools excluded. Registers the task
+ * that makes the lists: create it before `tasks.start()`.
+ */
+export class Recommendations {
   readonly #dependencies: RefreshDependencies
-  readonly #report
   readonly #closing = new AbortController()
   readonly #reporting = new Set<Promise<void>>()
 
   constructor(dependencies: RefreshDependencies) {
     this.#dependencies = dependencies
-    openRefreshTask(dependencies)
-    this.#report = openReporting(dependencies)
+    handleRefreshes(dependencies)
   }
 
   async #choose({ userId }: User, pluginId: string | null): Promise<Recommender> {
@@ -102,7 +78,9 @@ class StoredRecommendationLists implements Recommendations {
     try {
       const { pluginId, userId } = user
       const { taskId } = await this.#dependencies.tasks.add({
-        ...{ type: 'refresh_recommendations', userId, params: { pluginId } },
+        type: 'refresh_recommendations',
+        userId,
+        params: { pluginId },
         dedupeKey: refreshKeyOf(user),
       })
       return { taskId, taskStatus: 'pending' }
@@ -114,7 +92,7 @@ class StoredRecommendationLists implements Recommendations {
   async #show(
     user: PluginUser,
     { provider, config }: Recommender,
-    items: readonly Item[],
+    items: readonly Recommendation[],
     count = visibleCount(config),
   ): Promise<RecommendationView[]> {
     const idSource = provider.idSources.recommendations
@@ -143,10 +121,11 @@ class StoredRecommendationLists implements Recommendations {
   async #isKnown(user: PluginUser, chosen: Recommender, externalId: string) {
     if ((await listDismissed(this.#dependencies.database, user)).includes(externalId)) return true
     const stored = await findRecommendations(this.#dependencies.database, user)
-    const items = await this.#show(user, chosen, (stored?.items ?? []) as Item[], KEPT_MAX)
+    const items = await this.#show(user, chosen, (stored?.items ?? []) as Recommendation[], KEPT_MAX)
     return items.some((item) => item.externalId === externalId)
   }
 
+  /** Returns the stored list immediately; if that is old or missing, a task makes the next one, unless the caller may only read. @throws not_found */
   async get(caller: Pick<Caller, 'userId' | 'permissions'>, pluginId: string | null): Promise<RecommendationList> {
     const { userId } = caller
     const chosen = await this.#choose({ userId }, pluginId)
@@ -160,12 +139,13 @@ class StoredRecommendationLists implements Recommendations {
     const due = caller.permissions.has('progress-write') && isDue(stored, isGone)
     const [task, items] = await Promise.all([
       live ?? (due ? this.#start(user).then((started) => started ?? findLiveRefresh(this.#dependencies.database, user)) : null),
-      isGone ? [] : this.#show(user, chosen, (stored?.items ?? []) as Item[]),
+      isGone ? [] : this.#show(user, chosen, (stored?.items ?? []) as Recommendation[]),
     ])
     const lastError = task === null && stored !== null ? errorOf(provider, stored, isGone) : null
     return { provider, items, generatedAt: isGone ? null : (stored?.generatedAt ?? null), task, lastError }
   }
 
+  /** Returns the id of the task. @throws not_found; conflict while one waits or runs */
   async refresh({ userId }: User, pluginId: string | null): Promise<{ taskId: string; provider: Provider }> {
     const { provider } = await this.#choose({ userId }, pluginId)
     const user = { userId, pluginId: provider.id }
@@ -176,6 +156,10 @@ class StoredRecommendationLists implements Recommendations {
     return refuse('conflict', `${quotedText(provider.name)} is making a new list already.`, details)
   }
 
+  /**
+   * Never shows the item to the user again, whatever the plugin recommends; the plugin is notified in the background. May be repeated.
+   * @throws not_found if the item is not in the user's list
+   */
   async dismiss({ userId }: User, pluginId: string | null, dismissal: Dismissal): Promise<void> {
     const chosen = await this.#choose({ userId }, pluginId)
     const { provider } = chosen
@@ -187,10 +171,13 @@ class StoredRecommendationLists implements Recommendations {
       )
     await addDismissal(this.#dependencies.database, user, dismissal)
     if (this.#closing.signal.aborted) return
-    const notified = this.#report(user, dismissal, this.#closing.signal).then(() => void this.#reporting.delete(notified))
+    const notified = reportDismissal(this.#dependencies, user, dismissal, this.#closing.signal).then(
+      () => void this.#reporting.delete(notified),
+    )
     this.#reporting.add(notified)
   }
 
+  /** Stops notifying plugins; they are notified before their next list. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all(this.#reporting)

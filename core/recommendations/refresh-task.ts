@@ -4,12 +4,14 @@ import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
+import type { Recommendation } from '#core/matching/provider-answers.ts'
 import type { Answered, PluginUser, ProviderClient, ProviderFailure } from '#core/matching/provider-client.ts'
 import { type Dismissal, listDismissed, listUnreported, recordReported } from '#core/recommendations/dismissal-store.ts'
 import { listKnownSeries } from '#core/recommendations/external-series-query.ts'
-import { type Item, KEPT_MAX, keptItems } from '#core/recommendations/item-view.ts'
+import { KEPT_MAX, keptItems } from '#core/recommendations/item-view.ts'
 import { recordFailedRefresh, recordRecommendations } from '#core/recommendations/recommendation-store.ts'
-import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
+import { FinalFailure, type TaskRun } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 export interface RefreshDependencies {
   database: Knex
@@ -40,48 +42,47 @@ const ERROR_LENGTH_MAX = 1_000
 const PROGRESS_LENGTH_MAX = 200
 
 /** Notifies a provider of a dismissal, if it supports that. Returns whether the provider has received it; never throws. */
-type ReportDismissal = (user: PluginUser, dismissal: Dismissal, signal: AbortSignal) => Promise<boolean>
-
-export function openReporting({ database, providers, log }: Pick<RefreshDependencies, 'database' | 'providers' | 'log'>): ReportDismissal {
-  return async (user, dismissal, signal) => {
-    const notReported = 'Could not notify a plugin of a dismissal'
-    try {
-      const answer = await providers.dismiss(user, dismissal, signal)
-      if ('failure' in answer) {
-        const { code, callId } = answer.failure
-        log.debug({ code, callId, pluginId: user.pluginId }, notReported)
-        return false
-      }
-      await recordReported(database, user, dismissal.externalId)
-      return true
-    } catch (error) {
-      log.debug({ ...(error instanceof AppError ? { code: error.code } : { err: error }), pluginId: user.pluginId }, notReported)
+export async function reportDismissal(
+  { database, providers, log }: Pick<RefreshDependencies, 'database' | 'providers' | 'log'>,
+  user: PluginUser,
+  dismissal: Dismissal,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const notReported = 'Could not notify a plugin of a dismissal'
+  try {
+    const answer = await providers.dismiss(user, dismissal, signal)
+    if ('failure' in answer) {
+      const { code, callId } = answer.failure
+      log.debug({ code, callId, pluginId: user.pluginId }, notReported)
       return false
     }
+    await recordReported(database, user, dismissal.externalId)
+    return true
+  } catch (error) {
+    log.debug({ ...(error instanceof AppError ? { code: error.code } : { err: error }), pluginId: user.pluginId }, notReported)
+    return false
   }
 }
 
 /** Registers the task that makes the lists. */
-export function openRefreshTask(dependencies: RefreshDependencies): void {
+export function handleRefreshes(dependencies: RefreshDependencies): void {
   const task = new RefreshTask(dependencies)
   dependencies.tasks.handle('refresh_recommendations', { concurrency: CONCURRENCY }, (run) => task.run(run))
 }
 
 class RefreshTask {
   readonly #dependencies: RefreshDependencies
-  readonly #report: ReportDismissal
   readonly #calls = new Semaphore(CALLS_MAX)
 
   constructor(dependencies: RefreshDependencies) {
     this.#dependencies = dependencies
-    this.#report = openReporting(dependencies)
   }
 
   async run(run: TaskRun): Promise<object> {
     const user = { pluginId: String(run.params['pluginId']), userId: run.userId as string }
     if (!(await this.#dependencies.providers.isEnabledFor(user))) return { outcome: 'not_enabled' }
     run.progress(0, 100)
-    let answered: Answered<readonly Item[]>
+    let answered: Answered<readonly Recommendation[]>
     try {
       // Before the call: its result may be based on a series that is hidden while it runs.
       const basedOn = await listKnownSeries(this.#dependencies.database, user)
@@ -107,7 +108,7 @@ class RefreshTask {
   }
 
   /** Calls the provider; waits and calls again when the service limits the rate. */
-  async #request(user: PluginUser, run: TaskRun): Promise<Answered<readonly Item[]>> {
+  async #request(user: PluginUser, run: TaskRun): Promise<Answered<readonly Recommendation[]>> {
     const dismissed = await listDismissed(this.#dependencies.database, user)
     const query = { limit: Math.min(KEPT_MAX + dismissed.length, 500), exclude: dismissed.slice(0, EXCLUDED_MAX) }
     const onProgress = (fraction: number, text: string | null) =>
@@ -131,7 +132,7 @@ class RefreshTask {
   /** The list is made even if this fails: dismissed items are not shown, whatever the provider has received. */
   async #reportAll(user: PluginUser, signal: AbortSignal): Promise<void> {
     for (const dismissal of await listUnreported(this.#dependencies.database, user, REPORTED_MAX)) {
-      const isReported = await this.#report(user, dismissal, signal)
+      const isReported = await reportDismissal(this.#dependencies, user, dismissal, signal)
       signal.throwIfAborted()
       if (!isReported) return
     }

@@ -1,17 +1,11 @@
 import { access, constants, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import type { Knex } from 'knex'
+import { getLibraryRow } from '#core/analysis/named-records.ts'
 import type { CreateLibraryRequest, UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { deleteLibraryRows, moveBookPaths } from '#core/catalog/library-content-store.ts'
 import { findFolderProblem } from '#core/catalog/library-folder.ts'
-import {
-  findLibraryRow,
-  insertLibrary,
-  type LibraryChange,
-  listLibraryPaths,
-  updateLibrary,
-  withLibraryLock,
-} from '#core/catalog/library-store.ts'
+import { insertLibrary, type LibraryChange, listLibraryPaths, updateLibrary, withLibraryLock } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
 import { runForSeveral } from '#core/database/statement-scope.ts'
@@ -61,7 +55,7 @@ export async function editLibrary(
   if (request.isActive !== undefined && request.isActive !== null) change.is_active = request.isActive
   const path = request.path ? await checkFolder(request.path, settings) : null
   const edit = async (trx: Knex.Transaction) => {
-    const library = (await findLibraryRow(trx, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
+    const library = await getLibraryRow(trx, libraryId)
     if (path !== null && path !== library.path) {
       if (await findActiveScan(trx, libraryId)) refuse('scan_running', 'The folder cannot be changed while it is scanned.')
       await refuseOverlap(trx, path, libraryId)

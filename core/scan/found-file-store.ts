@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import { forgetSuspects } from '#core/analysis/suspect-store.ts'
+import type { LibraryRow } from '#core/catalog/library-store.ts'
 import { keptSum } from '#core/catalog/list-state-query.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { eachById, eachId } from '#core/database/each-by-id.ts'
@@ -26,31 +27,14 @@ export interface SeenFile {
   sidecars: string | null
 }
 
-export interface ScannedLibrary {
-  id: string
-  name: string
-  path: string
-  is_active: boolean
-  allowed_formats: string[] | null
-  excluded_patterns: string | null
-  scanning_config: { purgeDeletedOnScan?: boolean } | null
-  title_preprocessing_rules: unknown
-}
-
 /** Options for recording files. */
 interface RecordedScan {
-  library: ScannedLibrary
+  library: LibraryRow
   /** Returns every book, changed or not. */
   deep: boolean
   /** New books do not count as known until a scan is accepted. */
   provisional?: boolean
   rules: Rules
-}
-
-export async function findScannedLibrary(database: Knex, libraryId: string): Promise<ScannedLibrary | undefined> {
-  return await database('libraries')
-    .where('id', libraryId)
-    .first('id', 'name', 'path', 'is_active', 'allowed_formats', 'excluded_patterns', 'scanning_config', 'title_preprocessing_rules')
 }
 
 /** The folders whose database rows matched the disk at their last scan, with their digests. */
@@ -209,7 +193,7 @@ async function recordOnce(
 
 async function listDifferent(
   trx: Knex,
-  { library, deep }: { library: ScannedLibrary; deep: boolean },
+  { library, deep }: { library: LibraryRow; deep: boolean },
   files: SeenFile[],
 ): Promise<KnownFile[]> {
   // OFFSET 0 prevents a join: the planner would read the whole library for every batch (80 ms instead of 10 at 100,000 books).
@@ -237,8 +221,8 @@ async function insertBooks(
   { library, provisional, rules }: Omit<RecordedScan, 'deep' | 'provisional'> & { provisional: boolean },
   fresh: { id: string; file: SeenFile }[],
 ): Promise<Set<string>> {
-  const places = new Map(fresh.map(({ file }) => [file.path, seriesOf(file.path)]))
-  const series = new Map([...places.values()].map((place) => [place.path, place]))
+  const folders = new Map(fresh.map(({ file }) => [file.path, seriesOf(file.path)]))
+  const series = new Map([...folders.values()].map((folder) => [folder.path, folder]))
   // Several scans and analyses write series; one order of locking prevents deadlocks.
   const ordered = [...series.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
   const titles = await rules.rewriteTitles(
@@ -260,7 +244,7 @@ async function insertBooks(
   )
   const rows = fresh.map(({ id, file }) => {
     const fileName = file.path.slice(file.path.lastIndexOf('/') + 1)
-    return { id, file, fileName, series: places.get(file.path)?.path as string, format: formatOfName(fileName), ...readFileName(fileName) }
+    return { id, file, fileName, series: folders.get(file.path)?.path as string, format: formatOfName(fileName), ...readFileName(fileName) }
   })
   const { rows: inserted } = await trx.raw(
     `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title, number, volume, chapter, sidecars, provisional)

@@ -2,7 +2,7 @@ import { titleOfFileName } from '#core/fields/file-name.ts'
 import { toNameText } from '#core/foundation/name-text.ts'
 
 /** The series of a file. `path`, relative to the library's root, is its identity: two folders with the same name are two series. */
-interface SeriesPlace {
+interface SeriesFolder {
   path: string
   title: string
   oneshot: boolean
@@ -12,7 +12,7 @@ interface SeriesPlace {
  * The default strategy: a folder with books is a series, and a file in the root is a series by itself.
  * @param relativePath path of the file below the library's root, with `/`
  */
-export function seriesOf(relativePath: string): SeriesPlace {
+export function seriesOf(relativePath: string): SeriesFolder {
   const slash = relativePath.lastIndexOf('/')
   if (slash === -1) return { path: relativePath, title: titleOfFileName(relativePath), oneshot: true }
   const path = relativePath.slice(0, slash)
@@ -20,5 +20,5 @@ export function seriesOf(relativePath: string): SeriesPlace {
 }
 
 /** The title of a series from its path alone, before any rule of the library. */
-export const titleOfPlace = ({ path, oneshot }: Pick<SeriesPlace, 'path' | 'oneshot'>): string =>
+export const titleOfFolder = ({ path, oneshot }: Pick<SeriesFolder, 'path' | 'oneshot'>): string =>
   seriesOf(oneshot ? path : `${path}/`).title

@@ -44,7 +44,7 @@ export interface ListedLibrary {
 }
 
 /** All libraries, by name. */
-export async function listLibraries(database: Knex): Promise<ListedLibrary[]> {
+export async function listLibrariesByName(database: Knex): Promise<ListedLibrary[]> {
   return await database('libraries').orderBy('name').select('id', 'name', 'path', 'is_active as isActive')
 }
 

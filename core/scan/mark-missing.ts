@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import type { LibraryRow } from '#core/catalog/library-store.ts'
 import type { Log } from '#core/foundation/log.ts'
 import {
   countNewFiles,
@@ -7,7 +8,6 @@ import {
   forgetFolders,
   markDeleted,
   type PresentBook,
-  type ScannedLibrary,
 } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
 import { type Guard, isMassLoss } from '#core/scan/mass-loss.ts'
@@ -16,7 +16,7 @@ import type { TaskRun } from '#core/tasks/task.ts'
 /** What the walk has found, and the state of the library before. */
 interface Walked {
   run: TaskRun
-  library: ScannedLibrary
+  library: LibraryRow
   unchangedFolders: ReadonlySet<string>
   /** Hashes of the paths in changed folders. */
   seen: ReadonlySet<number>
@@ -46,7 +46,7 @@ export async function markMissing(
     run.signal.throwIfAborted()
     missing += await markDeleted(
       database,
-      books.filter((book) => placeOf(walked, book) === 'gone'),
+      books.filter((book) => presenceOf(walked, book) === 'gone'),
     )
   }
   const present = await countPresentBooks(database, library.id)
@@ -67,11 +67,11 @@ async function countLoss(database: Knex, walked: Walked): Promise<{ guard: Guard
   for await (const books of eachPresentBook(database, walked.library.id)) {
     walked.run.signal.throwIfAborted()
     for (const book of books) {
-      const place = placeOf(walked, book)
-      if (place === 'hidden') {
+      const presence = presenceOf(walked, book)
+      if (presence === 'hidden') {
         kept += 1
         if (!book.provisional) unseen += 1
-      } else if (place === 'gone' && !book.provisional && !hasMoved(book, newFiles)) missing += 1
+      } else if (presence === 'gone' && !book.provisional && !hasMoved(book, newFiles)) missing += 1
     }
   }
   return { guard: { known: walked.known - unseen, missing }, kept }
@@ -85,7 +85,7 @@ function hasMoved(book: PresentBook, newFiles: Map<number, number>): boolean {
   return left > 0
 }
 
-function placeOf({ library, unchangedFolders, seen, unreadable }: Walked, { path }: PresentBook): 'there' | 'hidden' | 'gone' {
+function presenceOf({ library, unchangedFolders, seen, unreadable }: Walked, { path }: PresentBook): 'there' | 'hidden' | 'gone' {
   const relative = path.slice(library.path.length + 1)
   const slash = relative.lastIndexOf('/')
   if (unchangedFolders.has(slash === -1 ? '' : relative.slice(0, slash)) || seen.has(hashText(relative))) return 'there'

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/library-content-store.ts'
-import { deleteMarkedBooks, findLibraryRow, type LongMissed } from '#core/catalog/library-store.ts'
+import { deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import type { TaskAdder } from '#core/tasks/task.ts'
 
@@ -31,19 +31,15 @@ export async function purgeDeleted(
 
 /** Purges the deleted books of a library in a task. @throws not_found */
 export async function requestPurge(dependencies: { database: Knex; tasks: TaskAdder }, libraryId: string): Promise<{ taskId: string }> {
-  await checkLibrary(dependencies.database, libraryId)
+  await getLibraryRow(dependencies.database, libraryId)
   const { taskId } = await dependencies.tasks.add({ type: 'purge_deleted', libraryId, dedupeKey: libraryId })
   return { taskId }
 }
 
 /** Purges the deleted books of a library immediately; returns how many. @throws not_found */
 export async function purgeDeletedOf(dependencies: Dependencies, libraryId: string): Promise<number> {
-  await checkLibrary(dependencies.database, libraryId)
+  await getLibraryRow(dependencies.database, libraryId)
   return await purgeDeleted(dependencies, libraryId)
-}
-
-async function checkLibrary(database: Knex, libraryId: string): Promise<void> {
-  if (!(await findLibraryRow(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
 }
 
 /** The same for one series, at a user's request; returns how many books were purged. @throws not_found */

@@ -7,8 +7,9 @@ import { announceBooks } from '#core/events/event-store.ts'
 import { readFileName } from '#core/fields/file-name.ts'
 import { applyChange, isSameContent, type MetadataState } from '#core/metadata/apply-change.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
-import { listPlaces } from '#core/scan/title-store.ts'
-import type { TaskAdder, TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
+import { listTitledFolders } from '#core/scan/title-store.ts'
+import type { TaskAdder, TaskHandler, TaskRun } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Books per transaction: short enough that nobody waits for their rows. */
 const STEP = 200
@@ -31,10 +32,10 @@ interface Tally {
 /** Queues the renumbering of the books of a series from their file names. @throws not_found */
 export async function renumberSeries(dependencies: Dependencies, caller: Caller, seriesId: string): Promise<{ taskId: string }> {
   const [id = ''] = await getVisible(dependencies.database, caller, { kind: 'series', ids: [seriesId] })
-  const [place] = await listPlaces(dependencies.database, [id])
+  const [folder] = await listTitledFolders(dependencies.database, [id])
   const { taskId } = await dependencies.tasks.add({
     type: 'renumber_series',
-    ...(place && { libraryId: place.libraryId }),
+    ...(folder && { libraryId: folder.libraryId }),
     seriesId: id,
     dedupeKey: id,
   })
@@ -54,7 +55,7 @@ export async function renumberManySeries(
 }
 
 /** Registers the handlers with the queue; call before its start(). */
-export function openRenumbering({ database, tasks }: Dependencies & { tasks: TaskQueue }): void {
+export function handleRenumbering({ database, tasks }: Dependencies & { tasks: TaskQueue }): void {
   const renumber = (idsOf: (run: TaskRun) => string[]): TaskHandler => {
     return async (run) => {
       const tally: Tally = { processed: 0, changed: 0, skipped: 0 }

@@ -11,9 +11,10 @@ import { lockRecords } from '#core/metadata/metadata-record-store.ts'
 import { loadStates, readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import { listVisibleIds } from '#core/metadata/visible-records-query.ts'
-import { titleOfPlace } from '#core/scan/group-series.ts'
-import { listPlaces, listSeriesOfLibrary, listVisibleSeriesOfLibrary, type TitledPlace } from '#core/scan/title-store.ts'
-import type { TaskAdder, TaskHandler, TaskQueue } from '#core/tasks/task.ts'
+import { titleOfFolder } from '#core/scan/group-series.ts'
+import { listSeriesOfLibrary, listTitledFolders, listVisibleSeriesOfLibrary, type TitledFolder } from '#core/scan/title-store.ts'
+import type { TaskAdder, TaskHandler } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Series per transaction: nobody waits for their rows, and comparing as many of the largest records takes 50 ms of the main thread. */
 const STEP = 50
@@ -67,11 +68,11 @@ export async function reprocessTitle(
   request: ReprocessRequest & { seriesId: string },
 ): Promise<Reprocessing> {
   const [seriesId] = await getVisible(dependencies.database, caller, { kind: 'series', ids: [request.seriesId] })
-  const [place] = await listPlaces(dependencies.database, [seriesId as string])
+  const [folder] = await listTitledFolders(dependencies.database, [seriesId as string])
   const dryRun = request.dryRun ?? false
   const { taskId, created } = await dependencies.tasks.add({
     type: 'reprocess_series_title',
-    ...(place && { libraryId: place.libraryId }),
+    ...(folder && { libraryId: folder.libraryId }),
     seriesId: seriesId as string,
     dedupeKey: `${seriesId}:${dryRun}`,
     params: { dryRun },
@@ -106,8 +107,8 @@ export async function reprocessTitles(
     ? await getVisible(dependencies.database, caller, { kind: 'series', ids: seriesIds })
     : await listVisibleSeriesOfLibrary(dependencies.database, caller, library?.id as string)
   if (seriesIds && library) {
-    const places = await listPlaces(dependencies.database, ids)
-    const stranger = places.find((place) => place.libraryId !== library.id)
+    const folders = await listTitledFolders(dependencies.database, ids)
+    const stranger = folders.find((folder) => folder.libraryId !== library.id)
     if (stranger) refuse('not_found', `The series ${stranger.id} is not in the library "${library.name}". Nothing was queued.`)
   }
   const added: { taskId: string; created: boolean }[] = []
@@ -120,7 +121,7 @@ export async function reprocessTitles(
 }
 
 /** Registers the handlers with the queue; call before its start(). */
-export function openReprocessing({ database, tasks, rules }: Dependencies & { tasks: TaskQueue; rules: Rules }): void {
+export function handleReprocessing({ database, tasks, rules }: Dependencies & { tasks: TaskQueue; rules: Rules }): void {
   const reprocess = reprocessWith(database, rules)
   const one: TaskHandler = async (run) => {
     const tally = newTally(run.params)
@@ -143,13 +144,15 @@ export function openReprocessing({ database, tasks, rules }: Dependencies & { ta
 
 const newTally = (params: Record<string, unknown>): Tally => ({
   dryRun: params.dryRun === true,
-  ...{ processed: 0, changed: 0, skipped: 0 },
+  processed: 0,
+  changed: 0,
+  skipped: 0,
   results: [],
 })
 
 /** Gives series the titles that a scan with the current rules would give them, unless they have a better one or a lock forbids it. */
 const reprocessWith = (database: Knex, rules: Rules) => async (ids: readonly string[], tally: Tally, list: { all: boolean }) => {
-  const titles = await titlesOf(rules, await listPlaces(database, ids))
+  const titles = await titlesOf(rules, await listTitledFolders(database, ids))
   // Counted after writing: what a transaction rolls back must not count.
   const results = tally.dryRun
     ? changesOf(await readStates(database, 'series', ids, []), titles).results
@@ -181,7 +184,7 @@ export async function refreshFolderTitles(
   const visible = await listVisibleIds(database, caller, 'series', seriesIds)
   // One of the series is hidden or unknown, so the change that follows is refused completely.
   if (visible.size < new Set(seriesIds).size) return
-  const titles = await titlesOf(rules, await listPlaces(database, [...visible]))
+  const titles = await titlesOf(rules, await listTitledFolders(database, [...visible]))
   // Locked in one order before writing, as everywhere.
   await database.transaction(async (trx) => {
     await lockRecords(trx, 'series', [...visible])
@@ -190,10 +193,10 @@ export async function refreshFolderTitles(
 }
 
 /** Titles by series, according to the rules of their libraries. */
-async function titlesOf(rules: Rules, places: readonly TitledPlace[]): Promise<Map<string, string>> {
+async function titlesOf(rules: Rules, folders: readonly TitledFolder[]): Promise<Map<string, string>> {
   const titles = new Map<string, string>()
-  for (const mine of Map.groupBy(places, ({ libraryId }) => libraryId).values()) {
-    const rewritten = await rules.rewriteTitles(mine[0]?.rules, mine.map(titleOfPlace))
+  for (const mine of Map.groupBy(folders, ({ libraryId }) => libraryId).values()) {
+    const rewritten = await rules.rewriteTitles(mine[0]?.rules, mine.map(titleOfFolder))
     for (const [index, { id }] of mine.entries()) titles.set(id, rewritten[index] as string)
   }
   return titles

@@ -2,7 +2,7 @@ import { opendir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import { findFolderProblem, folderOf } from '#core/catalog/library-folder.ts'
-import { countLongMissed } from '#core/catalog/library-store.ts'
+import { countLongMissed, findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import type { ReadSeriesFile } from '#core/fields/series-file.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -13,7 +13,6 @@ import {
   acceptFound,
   countKnownBooks,
   eachForgottenBook,
-  findScannedLibrary,
   forgetFolders,
   hasUnhashedBooks,
   listFolderDigests,
@@ -21,7 +20,6 @@ import {
   noteMissed,
   recordFiles,
   recordFolders,
-  type ScannedLibrary,
   type SeenFile,
 } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
@@ -31,7 +29,8 @@ import { purgeDeleted } from '#core/scan/purge-deleted.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
 import { type WalkBatch, walk } from '#core/scan/walk.ts'
-import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
+import { FinalFailure, type TaskHandler, type TaskRun } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Errors that are listed; the others are counted. A broken disk would otherwise fill the response. */
 const ERRORS_MAX = 100
@@ -60,7 +59,7 @@ export interface ScanDependencies {
 /** The state of one running scan. Memory: a number per changed file and a string per folder. */
 interface Scan {
   run: TaskRun
-  library: ScannedLibrary
+  library: LibraryRow
   deep: boolean
   startedAt: Date
   confirmedRoot: string | null
@@ -90,7 +89,7 @@ export function scanLibrary(given: ScanDependencies): TaskHandler {
     // Canceled before it began, or its library was deleted.
     if (!begun) return { skipped: true }
     try {
-      const library = await findScannedLibrary(dependencies.database, begun.libraryId)
+      const library = await findLibraryRow(dependencies.database, begun.libraryId)
       if (!library) return { skipped: true }
       return await scan(dependencies, run, {
         library,
@@ -205,8 +204,9 @@ async function finish(
   // A book that is missing elsewhere may have been moved to an unreadable place.
   const complete = !guard && state.unreadable.size === 0
   if (complete) await noteMissed(database, library.id, run.id)
+  const { purgeDeletedOnScan } = (library.scanning_config ?? {}) as { purgeDeletedOnScan?: boolean }
   // Before the scan ends, so that no other one adds books in between.
-  const purged = complete && library.scanning_config?.purgeDeletedOnScan ? await purgeSettled(dependencies, state) : 0
+  const purged = complete && purgeDeletedOnScan ? await purgeSettled(dependencies, state) : 0
   await aggregateDue(database, library.id, run.signal)
   const counts = withErrorCount(state)
   if (guard) {

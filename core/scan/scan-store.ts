@@ -195,28 +195,6 @@ export async function findScan(database: Knex, scanId: string): Promise<ScanRow 
   return await database('scans').where('id', scanId).first()
 }
 
-export interface LibraryState {
-  name: string
-  path: string
-  is_active: boolean
-  created_at: Date
-}
-
-/** What a scan needs of a library before it begins; undefined when the library does not exist. */
-export async function findLibraryState(database: Knex, libraryId: string): Promise<LibraryState | undefined> {
-  return await database('libraries').where('id', libraryId).first('name', 'path', 'is_active', 'created_at')
-}
-
-/** How a library makes series and books from its files. */
-export async function findStrategies(
-  database: Knex,
-  libraryId: string,
-): Promise<{ seriesStrategy: string; bookStrategy: string; numberStrategy: string } | undefined> {
-  return await database('libraries')
-    .where('id', libraryId)
-    .first('series_strategy AS seriesStrategy', 'book_strategy AS bookStrategy', 'number_strategy AS numberStrategy')
-}
-
 export async function findActiveScan(database: Knex, libraryId: string): Promise<ScanRow | undefined> {
   return await database('scans').where('library_id', libraryId).whereIn('status', ['pending', 'processing']).first()
 }

@@ -6,7 +6,9 @@ import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
 import { isRestricted } from '#core/account/user-store.ts'
+import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { describeReplaced } from '#core/catalog/library.ts'
+import { findLibraryRow } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
@@ -17,11 +19,8 @@ import {
   endScan,
   findActiveScan,
   findLatestScan,
-  findLibraryState,
   findScan,
-  findStrategies,
   insertScan,
-  type LibraryState,
   listActiveScans,
   listUnrelatedFolders,
   requestCancel,
@@ -86,37 +85,9 @@ export type ScanStatus = Static<typeof ScanStatus>
 /**
  * Scans of libraries. Their work is the task `scan_library`, whose id is the scan's.
  * `by` is the caller; null = the server itself. A response to a caller omits what they may not see.
+ * Registers the handler of scans: create it before the queue's start().
  */
-export interface Scans {
-  /**
-   * @param options.confirm the user confirms that the books missing from the folder are gone: even all of them are marked as deleted.
-   *   Valid for this one scan, and only while the folder is the same one as now; automatic scans never confirm
-   * @throws not_found; conflict when the library is disabled; scan_running
-   */
-  start(
-    libraryId: string,
-    mode?: ScanMode,
-    by?: Caller | null,
-    options?: { confirm?: boolean | undefined },
-  ): Promise<ScanStatus & { taskId: string }>
-  /** The latest scan of the library. @throws not_found */
-  getStatus(libraryId: string, by?: Caller | null): Promise<ScanStatus>
-  /**
-   * Cancels the scan and the analyses of the library; finished books stay, the others wait for the next scan. Waits some seconds for the scan to
-   * stop: its status is `cancelled` when nothing more is written, and not before. @throws not_found
-   */
-  cancel(libraryId: string): Promise<void>
-  /** Cancels the one scan in the same way; false when it had ended. */
-  cancelOne(scanId: string): Promise<boolean>
-  listActive(by?: Caller | null): Promise<ScanStatus[]>
-}
-
-/** Registers the handler of scans with the queue; call before its start(). */
-export async function openScans(dependencies: ScanDependencies): Promise<Scans> {
-  return await new QueuedScans(dependencies).open()
-}
-
-class QueuedScans implements Scans {
+export class Scans {
   readonly #dependencies: ScanDependencies
 
   constructor(dependencies: ScanDependencies) {
@@ -125,13 +96,9 @@ class QueuedScans implements Scans {
     dependencies.tasks.handle('scan_library', { concurrency: 2 }, scanLibrary(dependencies))
   }
 
-  async open(): Promise<this> {
+  /** Ends the scans that a killed server left; call before the queue's start(). */
+  async endLost(): Promise<void> {
     await endLostScans(this.#dependencies.database)
-    return this
-  }
-
-  async #getLibrary(libraryId: string): Promise<LibraryState> {
-    return (await findLibraryState(this.#dependencies.database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
   }
 
   async #isRestricted(by: Caller | null): Promise<boolean> {
@@ -146,8 +113,15 @@ class QueuedScans implements Scans {
     const unrelated = seesPaths
       ? describeUnrelated(await listUnrelatedFolders(this.#dependencies.database, row.library_id, WARNINGS_MAX + 1))
       : []
-    const strategies = await findStrategies(this.#dependencies.database, row.library_id)
-    const warnings = [...(strategies ? describeReplaced(strategies) : []), ...unrelated]
+    const library = await findLibraryRow(this.#dependencies.database, row.library_id)
+    const replaced = library
+      ? describeReplaced({
+          seriesStrategy: library.series_strategy,
+          bookStrategy: library.book_strategy,
+          numberStrategy: library.number_strategy,
+        })
+      : []
+    const warnings = [...replaced, ...unrelated]
     return {
       libraryId: row.library_id,
       taskId: row.id,
@@ -178,13 +152,18 @@ class QueuedScans implements Scans {
     return true
   }
 
+  /**
+   * @param options.confirm the user confirms that the books missing from the folder are gone: even all of them are marked as deleted.
+   *   Valid for this one scan, and only while the folder is the same one as now; automatic scans never confirm
+   * @throws not_found; conflict when the library is disabled; scan_running
+   */
   async start(
     libraryId: string,
     mode: ScanMode = 'normal',
     by: Caller | null = null,
     { confirm = false }: { confirm?: boolean | undefined } = {},
   ): Promise<ScanStatus & { taskId: string }> {
-    const library = await this.#getLibrary(libraryId)
+    const library = await getLibraryRow(this.#dependencies.database, libraryId)
     if (!library.is_active) refuse('conflict', `The library "${library.name}" is disabled: enable it (isActive) to scan it.`)
     const id = randomUUID()
     // Nobody can confirm a folder that does not exist now: the scan will report it.
@@ -204,8 +183,9 @@ class QueuedScans implements Scans {
     return row ? await this.#describe(row, by) : refuse('not_found', `The library ${libraryId} was deleted in the meantime.`)
   }
 
+  /** The latest scan of the library. @throws not_found */
   async getStatus(libraryId: string, by: Caller | null = null): Promise<ScanStatus> {
-    const library = await this.#getLibrary(libraryId)
+    const library = await getLibraryRow(this.#dependencies.database, libraryId)
     let row = await findLatestScan(this.#dependencies.database, libraryId)
     // The process that ran it may have died while stopping.
     if (row?.cancel_requested && row.status !== 'cancelled' && (await endLostScans(this.#dependencies.database)) > 0)
@@ -215,14 +195,19 @@ class QueuedScans implements Scans {
     return { libraryId, taskId: null, status: 'idle', ...none, startedAt: library.created_at.toISOString(), completedAt: null }
   }
 
+  /**
+   * Cancels the scan and the analyses of the library; finished books stay, the others wait for the next scan. Waits some seconds for the scan to
+   * stop: its status is `cancelled` when nothing more is written, and not before. @throws not_found
+   */
   async cancel(libraryId: string): Promise<void> {
-    await this.#getLibrary(libraryId)
+    await getLibraryRow(this.#dependencies.database, libraryId)
     const active = await findActiveScan(this.#dependencies.database, libraryId)
     if (active) await this.#stop(active.id)
     await this.#dependencies.tasks.cancelAll({ type: 'analyze_library', libraryId })
     await this.#dependencies.tasks.cancelAll({ type: 'analyze_book', libraryId })
   }
 
+  /** Cancels the one scan in the same way; false when it had ended. */
   async cancelOne(scanId: string): Promise<boolean> {
     const scan = await findScan(this.#dependencies.database, scanId)
     const stopped = await this.#stop(scanId)

@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 
 /** The path of a series, and the title rules of its library. */
-export interface TitledPlace {
+export interface TitledFolder {
   id: string
   libraryId: string
   path: string
@@ -11,7 +11,7 @@ export interface TitledPlace {
   rules: unknown
 }
 
-export async function listPlaces(database: Knex, seriesIds: readonly string[]): Promise<TitledPlace[]> {
+export async function listTitledFolders(database: Knex, seriesIds: readonly string[]): Promise<TitledFolder[]> {
   return await database('series AS s')
     .join('libraries AS l', 'l.id', 's.library_id')
     .whereRaw('s.id = ANY(CAST(? AS uuid[]))', [[...seriesIds]])

@@ -89,7 +89,7 @@ interface Choice extends Pick<WalkOptions, 'known'> {
 }
 
 /** An open folder: `folder` is relative to the root, `real` is its path, and `at` that of the open descriptor. */
-interface Place {
+interface ListedFolder {
   folder: string
   real: string
   at: string
@@ -97,7 +97,7 @@ interface Place {
 }
 
 /** Yields the books of one folder; returns the folders in it. */
-function* walkFolder({ folder, real, at, entries }: Place, choice: Choice): Generator<WalkStep, string[]> {
+function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice): Generator<WalkStep, string[]> {
   const { isExcluded, allowed, known } = choice
   const { index, of } = choice.share
   const prefix = folder === '' ? '' : `${folder}/`
@@ -210,11 +210,11 @@ function dropLaterVolumes({ names, sizes, mtimesMs }: Listing): Listing {
 
 type FolderListing = Listing & { sidecars: readonly Sidecar[] }
 
-function* reportFolder(place: { folder: string; at: string; known: string | undefined }, listing: FolderListing): Generator<WalkStep> {
-  const { folder, at } = place
+function* reportFolder(walked: { folder: string; at: string; known: string | undefined }, listing: FolderListing): Generator<WalkStep> {
+  const { folder, at } = walked
   // Names in the order of the file system, which stays the same while nothing changes; otherwise the folder is merely compared in full.
   const digest = digestOf(withSidecars(listing))
-  if (digest === place.known) {
+  if (digest === walked.known) {
     yield { kind: 'unchanged', folder, files: listing.names.length }
     return
   }

@@ -35,17 +35,16 @@ const IDLE_MS = 60_000
 const idle: WalkThread[] = []
 type WalkThread = ThreadHost<WalkOrder, null, WalkBatch>
 
-const openThread = (): WalkThread =>
-  new ThreadHost({
-    program: new URL('./walk-thread.ts', import.meta.url),
-    // One folder listing at a time and a few batches need no more; a small young generation costs a tenth of speed and saves 30 MB per thread.
-    memoryMbMax: 128,
-    youngMbMax: 8,
-    idleMs: IDLE_MS,
-    // A disk may take as long as it likes; the caller stops the walk.
-    jobMsMax: null,
-    queueMax: 1,
-  })
+const THREAD_OPTIONS = {
+  program: new URL('./walk-thread.ts', import.meta.url),
+  // One folder listing at a time and a few batches need no more; a small young generation costs a tenth of speed and saves 30 MB per thread.
+  memoryMbMax: 128,
+  youngMbMax: 8,
+  idleMs: IDLE_MS,
+  // A disk may take as long as it likes; the caller stops the walk.
+  jobMsMax: null,
+  queueMax: 1,
+}
 
 let left = 0
 
@@ -83,7 +82,11 @@ export async function* walk(options: WalkOptions, signal: AbortSignal): AsyncGen
   const onAbort = () => fail(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
   const walkers = Array.from({ length: THREADS }, (_, index): Walker => {
-    const walker: Walker = { thread: idle.pop() ?? openThread(), read: new Int32Array(new SharedArrayBuffer(4)), isFinished: false }
+    const walker: Walker = {
+      thread: idle.pop() ?? new ThreadHost(THREAD_OPTIONS),
+      read: new Int32Array(new SharedArrayBuffer(4)),
+      isFinished: false,
+    }
     const onPart = (batch: WalkBatch) => {
       batches.push({ walker, batch })
       wake()

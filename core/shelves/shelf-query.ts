@@ -49,9 +49,9 @@ export async function listShelves(
     withCounts(database, caller, kind, matching.clone()).orderByRaw('lower(s.name), s.id').offset(list.offset).limit(list.limit) as Promise<
       ShelfRow[]
     >,
-    matching.count({ total: '*' }).first() as unknown as Promise<{ total: string }>,
+    matching.count({ total: '*' }).first(),
   ])
-  return { items: rows.map(shelfOf), total: Number(counted.total) }
+  return { items: rows.map(shelfOf), total: Number(counted?.['total']) }
 }
 
 /** The ids of the members of each shelf that the caller may see, in order; without deleted books. */

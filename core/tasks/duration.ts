@@ -8,7 +8,7 @@ export const CLASSES = 48
 export const classOf = (ms: number): number => (ms <= 1 ? 0 : Math.min(CLASSES - 1, Math.ceil(2 * Math.log2(ms))))
 
 /** The longest duration of a class, in ms. */
-const longestOf = (place: number): number => Math.round(2 ** (place / 2))
+const longestOf = (index: number): number => Math.round(2 ** (index / 2))
 
 /**
  * The duration that the given share of runs did not exceed, in ms; 0 without runs.
@@ -20,9 +20,9 @@ export function percentileOf(counts: readonly number[], share: number, longestMs
   const total = counts.reduce((sum, count) => sum + count, 0)
   if (total === 0) return 0
   let seen = 0
-  const place = counts.findIndex((count) => {
+  const index = counts.findIndex((count) => {
     seen += count
     return seen >= total * share && count > 0
   })
-  return Math.min(longestMs, place === CLASSES - 1 ? longestMs : longestOf(place))
+  return Math.min(longestMs, index === CLASSES - 1 ? longestMs : longestOf(index))
 }

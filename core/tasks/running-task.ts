@@ -33,7 +33,12 @@ export class RunningTask {
   describe(type: TaskType, task: BegunTask, report: (progress: Progress) => void): TaskRun {
     const { id, libraryId, seriesId, bookId, userId, parentId, params, waitedMs } = task
     return {
-      ...{ id, type, waitedMs, params: params ?? {}, attempt: attemptOf(task), signal: this.#abort.signal },
+      id,
+      type,
+      waitedMs,
+      params: params ?? {},
+      attempt: attemptOf(task),
+      signal: this.#abort.signal,
       ...(libraryId && { libraryId }),
       ...(seriesId && { seriesId }),
       ...(bookId && { bookId }),

@@ -11,30 +11,49 @@ const ANALYSES_MAX = 20
 /** Counting a queue of a hundred thousand tasks takes a twentieth of a second. */
 const COUNT_MS = 2_000
 
-/** Announces changes of tasks in portions: a task that changed twice is announced once, in its latest state. */
-export interface TaskAnnouncer {
-  changed(type: TaskType, taskIds: readonly string[]): void
-  /** Announces everything that is pending. */
-  flush(): Promise<void>
+interface TaskAnnouncerOptions {
+  database: Knex
+  announcer: Announcer
+  log: Log
 }
 
-export function openTaskAnnouncer({ database, announcer, log }: { database: Knex; announcer: Announcer; log: Log }): TaskAnnouncer {
-  if (announcer === silentAnnouncer) return { changed() {}, async flush() {} }
-  let tasks = new Set<string>()
-  let analyses = new Set<string>()
-  let timer: NodeJS.Timeout | undefined
-  let counting: NodeJS.Timeout | undefined
-  let flushing: Promise<void> = Promise.resolve()
+/** Announces changes of tasks in portions: a task that changed twice is announced once, in its latest state. */
+export class TaskAnnouncer {
+  readonly #options: TaskAnnouncerOptions
+  #tasks = new Set<string>()
+  #analyses = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
+  #counting: NodeJS.Timeout | undefined
+  #flushing: Promise<void> = Promise.resolve()
 
-  /** One at a time: a state that was read earlier must not be announced later. */
-  function flush(): Promise<void> {
-    flushing = flushing.then(flushOnce)
-    return flushing
+  constructor(options: TaskAnnouncerOptions) {
+    this.#options = options
   }
 
-  async function count(): Promise<void> {
-    clearTimeout(counting)
-    counting = undefined
+  changed(type: TaskType, taskIds: readonly string[]): void {
+    if (taskIds.length === 0 || this.#options.announcer === silentAnnouncer) return
+    const among = type === 'analyze_book' ? this.#analyses : this.#tasks
+    for (const id of taskIds) among.add(id)
+    this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS)
+    this.#counting ??= setTimeout(() => this.#count(), COUNT_MS)
+  }
+
+  /** Announces everything that is pending. */
+  async flush(): Promise<void> {
+    await this.#flush()
+    if (this.#counting !== undefined) await this.#count()
+  }
+
+  /** One at a time: a state that was read earlier must not be announced later. */
+  #flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(() => this.#flushOnce())
+    return this.#flushing
+  }
+
+  async #count(): Promise<void> {
+    const { database, announcer, log } = this.#options
+    clearTimeout(this.#counting)
+    this.#counting = undefined
     try {
       announcer.soon([await countQueue(database)])
     } catch (error) {
@@ -42,31 +61,18 @@ export function openTaskAnnouncer({ database, announcer, log }: { database: Knex
     }
   }
 
-  async function flushOnce(): Promise<void> {
-    clearTimeout(timer)
-    timer = undefined
-    const ids = [...tasks, ...[...analyses].slice(-ANALYSES_MAX)]
-    tasks = new Set()
-    analyses = new Set()
+  async #flushOnce(): Promise<void> {
+    const { database, announcer, log } = this.#options
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const ids = [...this.#tasks, ...[...this.#analyses].slice(-ANALYSES_MAX)]
+    this.#tasks = new Set()
+    this.#analyses = new Set()
     if (ids.length === 0) return
     try {
       announcer.soon(await listTaskEvents(database, ids))
     } catch (error) {
       log.debug({ err: error, count: ids.length }, 'Could not announce the progress of tasks')
     }
-  }
-
-  return {
-    changed(type, taskIds) {
-      if (taskIds.length === 0) return
-      const among = type === 'analyze_book' ? analyses : tasks
-      for (const id of taskIds) among.add(id)
-      timer ??= setTimeout(flush, COLLECT_MS)
-      counting ??= setTimeout(count, COUNT_MS)
-    },
-    async flush() {
-      await flush()
-      if (counting !== undefined) await count()
-    },
   }
 }

@@ -6,7 +6,7 @@ import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
 import { type JobHelpers, runTaskList, type WorkerEvents, type WorkerPool } from '#core/tasks/graphile-worker.ts'
 import type { TaskType } from '#core/tasks/task.ts'
-import { registerWorkers, retireWorkers } from '#core/tasks/task-worker-store.ts'
+import { registerWorkers, retireWorker } from '#core/tasks/task-worker-store.ts'
 import { WORKER_SCHEMA, WorkerConnections } from '#core/tasks/worker-connections-store.ts'
 import { workerLog } from '#core/tasks/worker-log.ts'
 
@@ -159,7 +159,7 @@ export class TaskLane {
     this.#running.delete(worker)
     for (;;) {
       try {
-        await retireWorkers(this.#options.database, [worker])
+        await retireWorker(this.#options.database, worker)
         break
       } catch {
         // The next node that checks for dead workers finds it.

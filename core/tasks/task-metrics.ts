@@ -15,18 +15,6 @@ const HOUR_MS = 3_600_000
 /** Maximum length of a stored error message. */
 const MESSAGE_LENGTH_MAX = 1_000
 
-/** Counts outcomes and durations of tasks, by hour and type. */
-export interface TaskMetrics {
-  /** A handler that measures another one. */
-  timed(handler: TaskHandler): TaskHandler
-  /** Stores what was counted since the last time. */
-  write(): Promise<void>
-  /** Deletes all metrics; returns the number of rows (hours of types). */
-  clear(): Promise<number>
-  /** Stores the last counts. */
-  close(): Promise<void>
-}
-
 type Outcome = { succeeded: true } | { succeeded: false; error: unknown; isLast: boolean }
 
 interface TaskMetricsOptions {
@@ -36,11 +24,8 @@ interface TaskMetricsOptions {
   jobs?: RegularJobs
 }
 
-export function openTaskMetrics(options: TaskMetricsOptions): TaskMetrics {
-  return new HourlyTaskMetrics(options)
-}
-
-class HourlyTaskMetrics implements TaskMetrics {
+/** Counts outcomes and durations of tasks, by hour and type. */
+export class TaskMetrics {
   readonly #options: TaskMetricsOptions
   #hours = new Register<TaskHour>()
   // Counts that cannot be written are dropped, since they are not worth memory.
@@ -72,10 +57,11 @@ class HourlyTaskMetrics implements TaskMetrics {
     sums.duration_min_ms = Math.min(sums.duration_min_ms, ms)
     sums.duration_max_ms = Math.max(sums.duration_max_ms, ms)
     sums.wait_ms += Math.round(run.waitedMs ?? 0)
-    const place = classOf(ms)
-    sums.durations[place] = (sums.durations[place] as number) + 1
+    const durationClass = classOf(ms)
+    sums.durations[durationClass] = (sums.durations[durationClass] as number) + 1
   }
 
+  /** A handler that measures another one. */
   timed(handler: TaskHandler): TaskHandler {
     return async (run) => {
       const startedAt = performance.now()
@@ -106,16 +92,19 @@ class HourlyTaskMetrics implements TaskMetrics {
     if (counted.length > 0) await addTaskHours(this.#options.database, counted)
   }
 
+  /** Stores what was counted since the last time. */
   write(): Promise<void> {
     return this.#writing.now()
   }
 
+  /** Deletes all metrics; returns the number of rows (hours of types). */
   async clear(): Promise<number> {
     this.#hours = new Register()
     await this.#writing.now()
     return await deleteTaskHours(this.#options.database, 0)
   }
 
+  /** Stores the last counts. */
   async close(): Promise<void> {
     await this.#writing.now()
     await Promise.all([this.#writing.stop(), this.#cleaning.stop()])
@@ -123,7 +112,17 @@ class HourlyTaskMetrics implements TaskMetrics {
 }
 
 const emptyHour = (taskType: TaskType, hour: string): TaskHour => ({
-  ...{ task_type: taskType, hour, succeeded: 0, failed: 0, retried: 0, items: 0, duration_ms: 0 },
-  ...{ duration_min_ms: Number.MAX_SAFE_INTEGER, duration_max_ms: 0, wait_ms: 0 },
-  ...{ durations: Array.from({ length: CLASSES }, () => 0), last_error: null, last_error_at: null },
+  task_type: taskType,
+  hour,
+  succeeded: 0,
+  failed: 0,
+  retried: 0,
+  items: 0,
+  duration_ms: 0,
+  duration_min_ms: Number.MAX_SAFE_INTEGER,
+  duration_max_ms: 0,
+  wait_ms: 0,
+  durations: Array.from({ length: CLASSES }, () => 0),
+  last_error: null,
+  last_error_at: null,
 })

@@ -5,8 +5,8 @@ import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { REGULAR_JOBS, RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { makeWorkerUtils, type WorkerUtils } from '#core/tasks/graphile-worker.ts'
-import type { NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
-import { openTaskAnnouncer, type TaskAnnouncer } from '#core/tasks/task-announcer.ts'
+import type { NewTask, TaskAdder, TaskHandler, TasksOf, TaskType } from '#core/tasks/task.ts'
+import { TaskAnnouncer } from '#core/tasks/task-announcer.ts'
 import { TaskLane } from '#core/tasks/task-lane.ts'
 import type { TaskMetrics } from '#core/tasks/task-metrics.ts'
 import { TaskRunner } from '#core/tasks/task-runner.ts'
@@ -19,7 +19,7 @@ import {
   findTaskType,
   findWaiting,
   listDueTypes,
-  retryTask,
+  requeueTask,
   type Signal,
   sendTaskSignal,
 } from '#core/tasks/task-store.ts'
@@ -62,11 +62,11 @@ export async function openTaskQueue(options: QueueOptions): Promise<TaskQueue> {
     logger: workerLog(options.log),
     pgPool: new WorkerConnections(options.database).asPool(),
   })
-  return new DurableTaskQueue(options, worker)
+  return new TaskQueue(options, worker)
 }
 
 /** Tasks are rows of our own table; graphile-worker hands out due jobs and schedules retries. */
-class DurableTaskQueue implements TaskQueue {
+export class TaskQueue implements TaskAdder {
   readonly #database: Knex
   readonly #log: Log
   readonly #regular: RegularJobs
@@ -91,7 +91,7 @@ class DurableTaskQueue implements TaskQueue {
     this.#sweepMs = sweepMs ?? REGULAR_JOBS['queue tasks of dead nodes again'].everyMs
     this.#node = { nodeId, nodeLock: newNodeLock() }
     this.#worker = worker
-    this.#announcer = openTaskAnnouncer({ database, log, announcer: announcer ?? silentAnnouncer })
+    this.#announcer = new TaskAnnouncer({ database, log, announcer: announcer ?? silentAnnouncer })
     this.#runner = new TaskRunner({ database, log, announcer: this.#announcer })
   }
 
@@ -130,6 +130,7 @@ class DurableTaskQueue implements TaskQueue {
     return added
   }
 
+  /** Registers the handler of a type, of which `concurrency` tasks run at a time on this node. Call before start(). */
   handle(type: TaskType, { concurrency }: { concurrency: number }, given: TaskHandler): void {
     if (this.#isStarted) throw new Error(`The handler of ${type} was registered after start()`)
     const { nodeId, nodeLock } = this.#node
@@ -137,7 +138,11 @@ class DurableTaskQueue implements TaskQueue {
     this.#lanes.set(
       type,
       new TaskLane({
-        ...{ type, concurrency, database: this.#database, log: this.#log, node: { nodeId, nodeLock } },
+        type,
+        concurrency,
+        database: this.#database,
+        log: this.#log,
+        node: { nodeId, nodeLock },
         perform: (job) => this.#runner.perform(type, job, handler),
       }),
     )
@@ -165,23 +170,27 @@ class DurableTaskQueue implements TaskQueue {
     ]
   }
 
+  /** Claims no new tasks, aborts running ones, returns them to the queue, and resolves when none is running. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop()
     return this.#stopped
   }
 
+  /** Cancels a waiting or running task: its signal aborts at once, on any node. False if it has ended or does not exist. */
   async cancel(taskId: string): Promise<boolean> {
     const type = await findTaskType(this.#database, taskId)
     if (type === null) return false
     return (await this.#cancel(type, { id: taskId })) > 0
   }
 
+  /** Cancels all of these tasks that are waiting or running; returns how many there were. */
   async cancelAll(which: TasksOf): Promise<number> {
     return await this.#cancel(which.type, which)
   }
 
+  /** Queues a failed or canceled task again. False if it is neither. */
   async retry(taskId: string): Promise<boolean> {
-    const type = await retryTask(this.#database, taskId)
+    const type = await requeueTask(this.#database, taskId)
     if (type === null) return false
     this.#announcer.changed(type, [taskId])
     await this.#wake(type)

@@ -22,16 +22,16 @@ export async function readTaskReport(database: Knex, caller: Caller) {
     countTasks(database, caller),
     findLongestWait(database, caller),
   ])
-  const total = types.reduce((all, one) => addTo(all, one), { succeeded: 0, failed: 0, durationMs: 0, waitMs: 0 })
-  const executed = total.succeeded + total.failed
+  const sum = (name: 'succeeded' | 'failed' | 'durationMs' | 'waitMs') => types.reduce((total, type) => total + type[name], 0)
+  const executed = sum('succeeded') + sum('failed')
   const minutes = first === null ? 1 : Math.max(1, (Date.now() - first.getTime()) / MINUTE_MS)
   return {
     summary: {
       totalExecuted: executed,
-      totalSucceeded: total.succeeded,
-      totalFailed: total.failed,
-      avgDurationMs: ratio(total.durationMs, executed),
-      avgQueueWaitMs: ratio(total.waitMs, executed),
+      totalSucceeded: sum('succeeded'),
+      totalFailed: sum('failed'),
+      avgDurationMs: ratio(sum('durationMs'), executed),
+      avgQueueWaitMs: ratio(sum('waitMs'), executed),
       tasksPerMinute: executed / minutes,
     },
     byType: types.map((type) => describeType(type, caller)),
@@ -62,16 +62,6 @@ export async function readTaskHistory(
 }
 
 const ratio = (part: number, whole: number) => (whole === 0 ? 0 : part / whole)
-
-function addTo<Sums extends { succeeded: number; failed: number; durationMs: number; waitMs: number }>(all: Sums, one: TypeSums): Sums {
-  return {
-    ...all,
-    succeeded: all.succeeded + one.succeeded,
-    failed: all.failed + one.failed,
-    durationMs: all.durationMs + one.durationMs,
-    waitMs: all.waitMs + one.waitMs,
-  }
-}
 
 function describeType(type: TypeSums, caller: Caller) {
   const executed = type.succeeded + type.failed

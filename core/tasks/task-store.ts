@@ -257,7 +257,7 @@ function conditionOf(which: TasksOf | { id: string }): [condition: string, id: s
  * Queues a failed or canceled task again with all its tries, unless another task with its key is waiting. If the canceled run has not ended yet,
  * the task waits for that. Returns its type; null if it cannot be queued.
  */
-export async function retryTask(database: Knex, id: string): Promise<TaskType | null> {
+export async function requeueTask(database: Knex, id: string): Promise<TaskType | null> {
   const { rows } = await database.raw(
     `WITH picked AS (
        SELECT id, status FROM tasks t WHERE id = :id

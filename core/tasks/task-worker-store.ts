@@ -18,14 +18,11 @@ export async function registerWorkers(
   )
 }
 
-/** Removes workers that have ended. Their tasks are due again. */
-export async function retireWorkers(database: Knex, workers: readonly string[]): Promise<void> {
-  if (workers.length === 0) return
+/** Removes a worker that has ended. Its tasks are due again. */
+export async function retireWorker(database: Knex, worker: string): Promise<void> {
   await database.transaction(async (trx) => {
-    await trx('task_workers')
-      .whereIn('worker', [...workers])
-      .delete()
-    await returnTasks(trx, workers)
+    await trx('task_workers').where({ worker }).delete()
+    await returnTasks(trx, [worker])
   })
 }
 

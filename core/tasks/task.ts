@@ -1,7 +1,4 @@
-/**
- * The interface of background work. task-queue.ts implements the queue; all long work is a task with progress, cancel, retry and a readable
- * history.
- */
+/** Background work: all long work is a task with progress, cancel, retry and a readable history. task-queue.ts is the queue. */
 
 /** Default priorities, higher first. */
 export const TASK_PRIORITY = {
@@ -92,18 +89,4 @@ export interface TaskAdder {
   add(task: NewTask): Promise<{ taskId: string; created: boolean }>
   /** Adds many tasks (one statement per five hundred); returns how many were new, or waited for a later time and now begin earlier. */
   addMany(tasks: readonly NewTask[]): Promise<number>
-}
-
-export interface TaskQueue extends TaskAdder {
-  /** Registers the handler of a type, of which `concurrency` tasks run at a time on this node. Call before start(). */
-  handle(type: TaskType, options: { concurrency: number }, handler: TaskHandler): void
-  start(): Promise<void>
-  /** Claims no new tasks, aborts running ones, returns them to the queue, and resolves when none is running. */
-  stop(): Promise<void>
-  /** Cancels a waiting or running task: its signal aborts at once, on any node. False if it has ended or does not exist. */
-  cancel(taskId: string): Promise<boolean>
-  /** Cancels all of these tasks that are waiting or running; returns how many there were. */
-  cancelAll(which: TasksOf): Promise<number>
-  /** Queues a failed or canceled task again. False if it is neither. */
-  retry(taskId: string): Promise<boolean>
 }

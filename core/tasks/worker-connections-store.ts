@@ -24,6 +24,7 @@ export class WorkerConnections {
     const connect = (listen?: (error: null, client: PoolClient, release: () => void) => void) =>
       listen ? listen(null, silentListener(), () => {}) : this.#connect()
     const events = new EventEmitter().on('error', () => {}).on('connect', () => {})
+    // graphile-worker uses nothing else of a pool.
     return Object.assign(events, { options: {}, connect }) as unknown as Pool
   }
 
@@ -38,10 +39,10 @@ export class WorkerConnections {
     try {
       const connection = await client.acquireConnection()
       const query: Query = async (statement, values) => await this.#ignoreWhenClosing(() => connection.query(statement, values))
-      return { query, release: () => client.releaseConnection(connection) } as unknown as PoolClient
+      return clientOf({ query, release: () => client.releaseConnection(connection) })
     } catch (error) {
       if (!this.#isClosing) throw error
-      return { query: async () => ({ rows: [] }), release() {} } as unknown as PoolClient
+      return clientOf({ query: async () => ({ rows: [] }), release() {} })
     }
   }
 
@@ -56,4 +57,7 @@ export class WorkerConnections {
 }
 
 /** A connection without notifications: the queue itself notifies its workers, by type and over the presence of its node. */
-const silentListener = () => ({ on() {}, removeListener() {}, query: async () => ({ rows: [] }) }) as unknown as PoolClient
+const silentListener = () => clientOf({ on() {}, removeListener() {}, query: async () => ({ rows: [] }) })
+
+// graphile-worker uses nothing else of a connection.
+const clientOf = (parts: { query: Query; [part: string]: unknown }) => parts as unknown as PoolClient

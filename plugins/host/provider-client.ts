@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import type { Kind } from '#core/fields/record-kind.ts'
 import type { AppError } from '#core/foundation/errors.ts'
 import type { MatchAnswer, MetadataAnswers, Recommendation, SearchAnswer } from '#core/matching/provider-answers.ts'
 import type {
@@ -11,7 +12,6 @@ import type {
   Recommender,
   SearchQuery,
 } from '#core/matching/provider-client.ts'
-import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
 import { hasFailed, type PluginCall } from '#plugins/host/plugin-calls.ts'
 import { failureOf } from '#plugins/host/plugin-failure.ts'

@@ -9,9 +9,8 @@ import { handleBulkAnalyses } from '#core/analysis/request-analyses.ts'
 import type { Analyze } from '#core/fields/analysis.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
-import { openScans, type ScanStatus, type Scans } from '#core/scan/scans.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
-import { openTaskQueue } from '#core/tasks/task-queue.ts'
+import { type ScanStatus, Scans } from '#core/scan/scans.ts'
+import { openTaskQueue, type TaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { findPool } from '#test/support/pool.ts'
 import { findRules } from '#test/support/supervisor.ts'
@@ -78,7 +77,7 @@ export async function openLibraryFixture(
   const analyzed = new Map<string, number>()
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const precedence = new Precedence()
-  const scans = await openScans({
+  const scans = new Scans({
     precedence,
     database,
     tasks,
@@ -88,6 +87,7 @@ export async function openLibraryFixture(
     purgeAfterSeconds: PURGE_AFTER_SECONDS,
     readSeriesFile: (file, more) => findPool().readSeriesFile(file, more),
   })
+  await scans.endLost()
   handleBulkAnalyses({ database, tasks })
   handleBookAnalyses({
     precedence,

@@ -8,7 +8,7 @@ import type { Services } from '#api/http/services.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import { type Log, silentLog } from '#core/foundation/log.ts'
 import { PositionLists } from '#core/reading/position-lists.ts'
-import { openPublications } from '#core/reading/publications.ts'
+import { Publications } from '#core/reading/publications.ts'
 import { openPageReader } from '#core/reading/read-page.ts'
 import { buildEpub, textPage } from '#test/support/epub-builder.ts'
 import { addAnalyzedFile } from '#test/support/paged-books.ts'
@@ -30,7 +30,7 @@ export async function openReadingServer(
     settings: { dataFolder: folder },
     ...(options.log && { log: options.log }),
     services: ({ database }) => ({
-      publications: openPublications({
+      publications: new Publications({
         database,
         readPublication: (request, options) => {
           counts.publications++

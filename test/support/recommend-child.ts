@@ -3,7 +3,7 @@
 import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openRecommendations } from '#core/recommendations/recommendations.ts'
+import { Recommendations } from '#core/recommendations/recommendations.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openEgress } from '#plugins/network/egress.ts'
@@ -14,5 +14,5 @@ const database = openDatabase({ url, poolMax: 5, log: silentLog })
 const supervisor = openSupervisor({ log: silentLog })
 const plugins = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: [secret] })
 const tasks = await openTaskQueue({ database, log: silentLog, nodeId: `child-${process.pid}` })
-openRecommendations({ database, providers: openProviderClient({ database, plugins }), tasks, log: silentLog })
+new Recommendations({ database, providers: openProviderClient({ database, plugins }), tasks, log: silentLog })
 await tasks.start()

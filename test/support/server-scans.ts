@@ -1,5 +1,5 @@
 import { silentLog } from '#core/foundation/log.ts'
-import { openScans } from '#core/scan/scans.ts'
+import { Scans } from '#core/scan/scans.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import type { TestServer } from '#test/support/server.ts'
 import { findRules } from '#test/support/supervisor.ts'
@@ -8,7 +8,7 @@ import { findRules } from '#test/support/supervisor.ts'
 export async function addScans({ database, services }: Pick<TestServer, 'database' | 'services'>) {
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
   const purgeAfterSeconds = 86_400
-  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder: '/nonexistent', purgeAfterSeconds })
+  const scans = new Scans({ database, tasks, rules: findRules(), log: silentLog, dataFolder: '/nonexistent', purgeAfterSeconds })
   Object.assign(services, { tasks, scans })
   return { tasks, scans }
 }

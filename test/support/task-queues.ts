@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import { type Log, silentLog } from '#core/foundation/log.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
-import { openTaskQueue } from '#core/tasks/task-queue.ts'
+import { openTaskQueue, type TaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 /** Task queues of several nodes with one new database. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
-import { openRecommendations } from '#core/recommendations/recommendations.ts'
+import { Recommendations } from '#core/recommendations/recommendations.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
@@ -58,7 +58,7 @@ export async function openUserPluginServer(
     const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
     const userPlugins = openUserPlugins({ database, plugins: host, egress: openEgress(way), tasks })
     const providers = openProviderClient({ database, plugins: host })
-    const recommendations = openRecommendations({ database, providers, tasks, log: silentLog, rateLimitSeconds: 0.05 })
+    const recommendations = new Recommendations({ database, providers, tasks, log: silentLog, rateLimitSeconds: 0.05 })
     const close = async () => {
       await tasks.stop()
       await recommendations.close()

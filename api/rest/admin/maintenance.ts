@@ -6,8 +6,8 @@ import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { describeBytes } from '#api/rest/byte-text.ts'
 import { Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
-import { countOrphans, removeOrphans, requestOrphanCleanup } from '#core/maintenance/orphans.ts'
-import { requestPageCacheCleanup, UNUSED_DAYS_MAX } from '#core/reading/page-cache-maintenance.ts'
+import { countOrphans, removeOrphans, requestOrphanRemoval } from '#core/maintenance/orphans.ts'
+import { requestPageCacheMaintenance, UNUSED_DAYS_MAX } from '#core/reading/page-cache-maintenance.ts'
 
 type Services = Pick<ContentServices, 'pageReader'> & DataServices & Pick<WorkServices, 'tasks'>
 const endpoint = endpointOf<Services>()
@@ -63,7 +63,7 @@ export const maintenanceRoutes = [
     allow,
     status: 202,
     reply: Type.Object({ message: Type.String(), taskId: Uuid }),
-    run: async ({ services }) => await requestOrphanCleanup(services),
+    run: async ({ services }) => await requestOrphanRemoval(services),
   }),
   endpoint({
     name: 'cleanUpOrphansNow',
@@ -127,7 +127,7 @@ export const maintenanceRoutes = [
     allow,
     status: 202,
     reply: Type.Object({ message: Type.String(), taskId: Uuid, maxAgeDays: Count }),
-    run: async ({ services }) => ({ ...(await requestPageCacheCleanup(services)), maxAgeDays: UNUSED_DAYS_MAX }),
+    run: async ({ services }) => ({ ...(await requestPageCacheMaintenance(services)), maxAgeDays: UNUSED_DAYS_MAX }),
   }),
   endpoint({
     name: 'emptyPdfCache',

@@ -4,8 +4,9 @@ import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/analysis/request-analyses.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { forgetEndedTasks, removeAllTasks, unlockTask } from '#core/maintenance/administer-tasks.ts'
+import { removeAllTasks, unlockTask } from '#core/maintenance/administer-tasks.ts'
 import { STARTABLE, startTask } from '#core/maintenance/start-task.ts'
+import { deleteEndedTasks } from '#core/tasks/task-admin-store.ts'
 
 type Services = Pick<DataServices, 'database' | 'log'> & Pick<WorkServices, 'scans' | 'tasks'>
 const endpoint = endpointOf<Services>()
@@ -83,7 +84,9 @@ export const taskAdminRoutes = [
       ),
     }),
     reply: Deleted,
-    run: async (call, { query }) => ({ deleted: await forgetEndedTasks(call.services, call.caller, query.days ?? 0) }),
+    run: async (call, { query }) => ({
+      deleted: await deleteEndedTasks(call.services.database, { days: query.days ?? 0, by: call.caller }),
+    }),
   }),
   endpoint({
     name: 'cancelAllTasks',

@@ -5,7 +5,7 @@ import { endpointOf } from '#api/http/endpoint.ts'
 import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import { getBook } from '#core/catalog/book-query.ts'
 import { Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { BookPatch } from '#core/metadata/book-metadata-record.ts'
+import { BookPatch } from '#core/metadata/book-metadata-schema.ts'
 import { listUnknownTitles, patchBooks } from '#core/metadata/edit-book-metadata.ts'
 import { getRecord } from '#core/metadata/visible-records-query.ts'
 

@@ -19,7 +19,7 @@ import { BookCondition } from '#core/catalog/condition-schema.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
-import { bookDetailMetadataOf } from '#core/metadata/book-metadata-record.ts'
+import { bookDetailMetadataOf } from '#core/metadata/book-metadata-schema.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()

@@ -19,7 +19,7 @@ import {
   ExternalId,
   ExternalLink,
   ExternalRating,
-} from '#core/metadata/series-metadata-record.ts'
+} from '#core/metadata/series-metadata-schema.ts'
 import {
   AverageRating,
   averageRatings,

@@ -1,14 +1,14 @@
 import Type, { type TObject, type TSchema } from 'typebox'
 import type { Kind } from '#core/fields/record-kind.ts'
 import { Uuid } from '#core/foundation/schema.ts'
-import { BookLocks, BookLocksPatch, BookMetadata, BookMetadataPatch } from '#core/metadata/book-metadata-record.ts'
+import { BookLocks, BookLocksPatch, BookMetadata, BookMetadataPatch } from '#core/metadata/book-metadata-schema.ts'
 import {
   FullSeriesMetadata,
   SeriesLocks,
   SeriesLocksPatch,
   SeriesMetadata,
   SeriesMetadataPatch,
-} from '#core/metadata/series-metadata-record.ts'
+} from '#core/metadata/series-metadata-schema.ts'
 
 /** One page of a large list; each book is a row that stays locked until all are written. */
 const BULK_BOOKS_MAX = 500

@@ -7,9 +7,9 @@ import { prepareTitles, readFullSeries } from '#api/rest/catalog/series-metadata
 import type { Caller } from '#core/account/caller.ts'
 import type { Kind } from '#core/fields/record-kind.ts'
 import { LENIENT, Noun, Uuid } from '#core/foundation/schema.ts'
-import { bookLocksOf, bookMetadataOf } from '#core/metadata/book-metadata-record.ts'
+import { bookLocksOf, bookMetadataOf } from '#core/metadata/book-metadata-schema.ts'
 import { lockMetadata, patchMetadata, replaceMetadata } from '#core/metadata/edit-metadata.ts'
-import { seriesLocksOf, seriesMetadataOf } from '#core/metadata/series-metadata-record.ts'
+import { seriesLocksOf, seriesMetadataOf } from '#core/metadata/series-metadata-schema.ts'
 import { getRecord } from '#core/metadata/visible-records-query.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'> & Pick<TemplateServices, 'rules'>

@@ -10,7 +10,7 @@ import { Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { patchSeries, resetSeries } from '#core/metadata/edit-series-metadata.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { listFullSeriesMetadata } from '#core/metadata/series-metadata-query.ts'
-import { FullSeriesMetadata, SeriesMetadataPatch } from '#core/metadata/series-metadata-record.ts'
+import { FullSeriesMetadata, SeriesMetadataPatch } from '#core/metadata/series-metadata-schema.ts'
 import { checkVisible, getRecord } from '#core/metadata/visible-records-query.ts'
 import { refreshFolderTitles } from '#core/scan/reprocess-titles.ts'
 

@@ -19,7 +19,7 @@ import { getSeries, listAlphabeticalGroups, listSeries, type SeriesFilter } from
 import { readSeriesSort } from '#core/catalog/series-sort-query.ts'
 import { refuseValue } from '#core/foundation/errors.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
-import { cleanName, NAME_LENGTH_MAX } from '#core/metadata/name.ts'
+import { cleanName, TAXONOMY_NAME_LENGTH_MAX } from '#core/metadata/name.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
@@ -57,7 +57,7 @@ function readNames(parameter: string, texts: readonly string[] = []): string[][]
 
 const names = (what: string) =>
   Type.Optional(
-    Type.Array(Type.String({ maxLength: NAMES_MAX * (NAME_LENGTH_MAX + 1) }), {
+    Type.Array(Type.String({ maxLength: NAMES_MAX * (TAXONOMY_NAME_LENGTH_MAX + 1) }), {
       maxItems: NAMES_MAX,
       description:
         `Names of ${what}: only series that have all of them. Repeat the parameter for several; a repeated one is never split. Given once, it is ` +

@@ -9,10 +9,10 @@ import { getSeries } from '#core/catalog/series-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { readInstant } from '#core/foundation/instant.ts'
 import { described, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { getProgression, recordPage, recordProgression } from '#core/reading/places.ts'
 import { getReading, listBookIds, listProgress, listProgressChanges } from '#core/reading/progress-query.ts'
 import { completeBooks, forgetProgress, saveWantToRead } from '#core/reading/progress-store.ts'
 import { Progression } from '#core/reading/progression.ts'
+import { getProgression, recordPage, recordProgression } from '#core/reading/reading-position.ts'
 import { PROGRESSION_TYPE } from '#core/reading/web-publication.ts'
 
 type Services = Pick<ContentServices, 'publications'> & Pick<DataServices, 'database'>

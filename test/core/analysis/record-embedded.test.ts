@@ -287,7 +287,7 @@ t.test('a moved book keeps its data, and takes the new name unless a better sour
   t.match(await recordOf(fixture, id), { values: { title: 'New 2', number: 42, publisher: 'P' }, sources: { number: 'user' } })
 })
 
-t.test('files beside the book', async (t) => {
+t.test('files beside a book replace its own metadata', async (t) => {
   const fixture = await openLibraryFixture(t)
   const page = await makePicture({ width: 40, height: 60 })
   const mylar = JSON.stringify({

@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs'
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
 import { analyzeBook } from '#core/analysis/analyze-book.ts'
-import { openThumbnails } from '#core/analysis/thumbnails.ts'
+import { handleThumbnails } from '#core/analysis/thumbnails.ts'
 import { coverPath } from '#core/covers/cover.ts'
 import { coverHashOf } from '#core/covers/cover-store.ts'
 import type { Analyze } from '#core/fields/analysis.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
+import type { TaskHandler, TaskRun } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
 import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
 import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
 
@@ -44,7 +45,7 @@ async function openShelf(t: Test) {
     const handlers = new Map<string, TaskHandler>()
     const tasks = { handle: (type: string, _options: object, handler: TaskHandler) => handlers.set(type, handler) } as unknown as TaskQueue
     const drawBookCover = async ({ path }: { path: string }) => ({ cover: (await draw(path)).cover, problem: null })
-    openThumbnails({ database, tasks, drawBookCover, settings: { dataFolder, workers: 1 } })
+    handleThumbnails({ database, tasks, drawBookCover, settings: { dataFolder, workers: 1 } })
     const order = { force: true, since: new Date(Date.now() + 60_000).toISOString() }
     return () => run(handlers.get('generate_thumbnail') as TaskHandler, 'generate_thumbnail', order)
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { ExportColumns, ExportFormat } from '#core/exports/export-field-query.ts'
-import { csvCell, type ExportRecord, escapeMarkdown, openExportWriter } from '#core/exports/export-format.ts'
+import { csvCell, type ExportRecord, escapeMarkdown, exportWriterOf } from '#core/exports/export-format.ts'
 import { readCsv, unguarded } from '#test/support/csv-reader.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
@@ -9,7 +9,7 @@ const SERIES: ExportColumns = { type: 'series', fields: ['series_name', 'summary
 const BOTH: ExportColumns = { type: 'both', fields: ['series_name', 'year'], bookFields: ['book_name', 'number', 'summary'] }
 
 const write = (format: ExportFormat, columns: ExportColumns, records: ExportRecord[]) => {
-  const writer = openExportWriter(format, columns)
+  const writer = exportWriterOf(format, columns)
   return writer.start() + records.map((record) => writer.add(record)).join('') + writer.end()
 }
 const series = (row: Record<string, unknown>): ExportRecord => ({ kind: 'series', row })
@@ -60,7 +60,7 @@ t.test('hostile titles, one by one', async (t) => {
   }
 })
 
-t.test('values of other types', async (t) => {
+t.test('values that are no texts are written to cells of CSV files', async (t) => {
   const made = new Date('2026-01-02T03:04:05.678Z')
   const cells: [unknown, string][] = [
     [null, ''],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type ExportRecord, openExportWriter } from '#core/exports/export-format.ts'
+import { type ExportRecord, exportWriterOf } from '#core/exports/export-format.ts'
 import { recordSlices } from '#core/exports/record-slices.ts'
 
 const large: ExportRecord = { kind: 'book', row: { book_name: 'x', summary: '*y* '.repeat(50_000) } }
@@ -8,7 +8,7 @@ const columns = { type: 'books' as const, fields: [], bookFields: ['book_name', 
 for (const format of ['json', 'csv', 'md'] as const)
   t.test(`a page of large records is written in slices: ${format}`, async (t) => {
     const page = Array.from({ length: 40 }, () => large)
-    const writer = openExportWriter(format, columns)
+    const writer = exportWriterOf(format, columns)
     const whole = page.map((record) => writer.add(record)).join('')
     let turns = 0
     let isDone = false
@@ -18,7 +18,7 @@ for (const format of ['json', 'csv', 'md'] as const)
     }
     setImmediate(count)
     const slices: string[] = []
-    for await (const slice of recordSlices(openExportWriter(format, columns), page)) slices.push(slice)
+    for await (const slice of recordSlices(exportWriterOf(format, columns), page)) slices.push(slice)
     isDone = true
     t.equal(slices.join(''), whole, 'the same text as in one piece')
     t.ok(slices.length >= 20, `in ${slices.length} slices`)

@@ -248,7 +248,7 @@ t.test('exports are limited in number for each user', async (t) => {
     await tasks.start()
     for (const { id } of await exports.list(caller)) t.equal((await ended(id)).status, 'completed')
   })
-  await t.test('the oldest are deleted', async (t) => {
+  await t.test('the oldest exports of a user are deleted for new ones', async (t) => {
     const oldest = (await exports.list(caller)).at(-1)?.id as string
     const before = await exports.findFile(caller, oldest)
     for (let times = 0; times < 2; times++) await make()

@@ -4,7 +4,7 @@ import { Value } from 'typebox/value'
 import { fieldValues } from '#core/fields/field-members.ts'
 import type { PatchOf, ValuesOf } from '#core/fields/record-kind.ts'
 import { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
-import { type BookMetadata, BookMetadataPatch } from '#core/metadata/book-metadata-record.ts'
+import { type BookMetadata, BookMetadataPatch } from '#core/metadata/book-metadata-schema.ts'
 
 /** Accepts only a type that is neither wider nor narrower than the other one. */
 type Same<One, Other> = [One, Other] extends [Other, One] ? true : false

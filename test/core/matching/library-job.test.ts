@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FIELD_GROUPS, fieldsOf, nextRun } from '#core/matching/library-job.ts'
+import { FIELD_GROUPS, jobFieldsOf, nextRun } from '#core/matching/library-job.ts'
 import { proposable } from '#core/matching/proposal.ts'
 
 t.test('schedules of five fields, in a time zone, across clock changes', async (t) => {
@@ -38,13 +38,17 @@ t.test('groups contain only fields that can be proposed, and together contain al
   const all = new Set([...proposable('series'), ...proposable('book')])
   for (const { id, fields } of FIELD_GROUPS) for (const field of fields) t.ok(all.has(field), `${id}: ${field}`)
   const config = { type: 'metadata_refresh', provider: 'x' } as const
-  t.equal(fieldsOf(config), null)
-  t.same(fieldsOf({ ...config, fieldGroups: ['genres'], extraFields: ['summary', 'genres'] }), ['genres', 'summary'])
-  t.throws(() => fieldsOf({ ...config, extraFields: ['passwords'] }), { code: 'invalid_value' })
+  t.equal(jobFieldsOf(config), null)
+  t.same(jobFieldsOf({ ...config, fieldGroups: ['genres'], extraFields: ['summary', 'genres'] }), ['genres', 'summary'])
+  t.throws(() => jobFieldsOf({ ...config, extraFields: ['passwords'] }), { code: 'invalid_value' })
   const both = { ...config, fieldGroups: ['genres' as const], bookFieldGroups: ['tags' as const], bookExtraFields: ['summary'] }
-  t.same([fieldsOf(both), fieldsOf(both, 'book')], [['genres'], ['tags', 'subjects', 'summary']], 'books may have fields of their own')
-  t.same(fieldsOf({ ...config, fieldGroups: ['genres'], bookFieldGroups: [] }, 'book'), ['genres'], 'otherwise those of series')
-  t.throws(() => fieldsOf({ ...config, bookExtraFields: ['passwords'] }), {
+  t.same(
+    [jobFieldsOf(both), jobFieldsOf(both, 'book')],
+    [['genres'], ['tags', 'subjects', 'summary']],
+    'books may have fields of their own',
+  )
+  t.same(jobFieldsOf({ ...config, fieldGroups: ['genres'], bookFieldGroups: [] }, 'book'), ['genres'], 'otherwise those of series')
+  t.throws(() => jobFieldsOf({ ...config, bookExtraFields: ['passwords'] }), {
     code: 'invalid_value',
     details: [{ path: '/config/bookExtraFields' }],
   })

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
-import { openProposals } from '#core/matching/apply-proposal.ts'
-import { openLibraryJobs } from '#core/matching/library-jobs.ts'
-import { openMatchTasks } from '#core/matching/match-tasks.ts'
-import { openMatching } from '#core/matching/matching.ts'
+import { Proposals } from '#core/matching/apply-proposal.ts'
+import { LibraryJobs } from '#core/matching/library-jobs.ts'
+import { MatchTasks } from '#core/matching/match-tasks.ts'
+import { Matching } from '#core/matching/matching.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
@@ -38,12 +38,12 @@ async function openJobs(t: Test) {
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const downloads = openEgress(await openLoopback(t, (_request, response) => response.end()))
   const providers = openProviderClient({ database, plugins: host })
-  const proposals = openProposals({
+  const proposals = new Proposals({
     ...{ database, providers, log: silentLog, settings: { dataFolder: t.testdir() } },
     downloadCover: openPictures(database, host, downloads).download,
     drawCover: async () => ({ refused: 'kind' }),
   })
-  const matching = openMatching({
+  const matching = new Matching({
     database,
     providers,
     proposals,
@@ -51,8 +51,8 @@ async function openJobs(t: Test) {
     render: openTemplates(supervisor).renderMany,
     rules: findRules(),
   })
-  const matchTasks = openMatchTasks({ database, tasks, matching })
-  const jobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log: silentLog })
+  const matchTasks = new MatchTasks({ database, tasks, matching })
+  const jobs = new LibraryJobs({ database, tasks, providers, matching, matchTasks, log: silentLog })
   t.teardown(async () => {
     await jobs.close()
     await tasks.stop()

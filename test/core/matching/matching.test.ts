@@ -5,8 +5,8 @@ import t, { type Test } from 'tap'
 import { recordEmbedded } from '#core/analysis/record-embedded.ts'
 import { addCover, findCoverRow, selectCover } from '#core/covers/chosen-cover-store.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openProposals } from '#core/matching/apply-proposal.ts'
-import { openMatching } from '#core/matching/matching.ts'
+import { Proposals } from '#core/matching/apply-proposal.ts'
+import { Matching } from '#core/matching/matching.ts'
 import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
 import { lockMetadata, patchMetadata } from '#core/metadata/edit-metadata.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
@@ -75,7 +75,7 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
   const covers = await openLoopback(t, answer ?? showPicture)
   const folder = t.testdir()
   const providers = openProviderClient({ database, plugins: host })
-  const proposals = openProposals({
+  const proposals = new Proposals({
     ...{ database, providers, log: silentLog, settings: { dataFolder: folder } },
     downloadCover: openPictures(database, host, openEgress(covers)).download,
     drawCover: async (bytes) => {
@@ -84,7 +84,7 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
     },
   })
   const known = { database, providers, proposals, settings: { dataFolder: folder } }
-  const matching = openMatching({ ...known, render: openTemplates(supervisor).renderMany, rules: findRules() })
+  const matching = new Matching({ ...known, render: openTemplates(supervisor).renderMany, rules: findRules() })
   const libraryId = await addLibrary(database)
   const target = async (title: string) => {
     const id = await addSeries(database, { library_id: libraryId, title })

@@ -3,7 +3,7 @@ import { plainText } from '#core/matching/plain-text.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { onlyCost } from '#test/support/lane-size.ts'
 
-t.test('plain text without markup', async (t) => {
+t.test('texts of services become plain text without markup', async (t) => {
   const cases: [given: string, plain: string][] = [
     ['a <b>bold</b> &amp; brave<br>new', 'a bold & brave\nnew'],
     ['<p>one</p><p>two</p>', 'one\ntwo'],

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { CONFIDENCE_MIN, rankResults } from '#core/matching/rank-results.ts'
-import { likeness, openTitles } from '#core/matching/title-likeness.ts'
+import { likeness, titlePreparer } from '#core/matching/title-likeness.ts'
 import { threadCpuMs, watchTurns } from '#test/support/cpu-time.ts'
 import { onlyCost } from '#test/support/lane-size.ts'
 import { assertEventually, assertInTime } from '#test/support/timed-property.ts'
@@ -53,7 +53,7 @@ t.test('titles are as similar as in the SDK, and each is prepared once', async (
   const title = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: fc.constantFrom('a', 'b', ' ', 'é', '👪') }))
   assertInTime(
     fc.property(title, title, (a, b) => {
-      const prepare = openTitles()
+      const prepare = titlePreparer()
       return Math.abs(likeness(prepare(a), prepare(b)) - titleSimilarity(a, b)) < 1e-9
     }),
     { numRuns: 500 },

@@ -279,7 +279,7 @@ t.test('lists have a maximum length: a person gets an error, the list of a machi
   t.equal(apply(filled, { publisher: 'Somebody' }, 'user').outcomes[0]?.result, 'set', 'unchanged lists do not matter')
 })
 
-t.test('the lists of fields', async (t) => {
+t.test('each field has a lock and a column of its own', async (t) => {
   const locks = [...fields.map(({ name }) => bookLockName(name)), 'coverLock']
   t.equal(new Set(locks).size, locks.length, 'each field has a lock of its own')
   for (const list of [BOOK_FIELDS, SERIES_FIELDS] as readonly (readonly Field[])[]) {

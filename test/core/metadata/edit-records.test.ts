@@ -130,7 +130,7 @@ t.test('many records with large metadata', async (t) => {
     t.same((await database('series_metadata').first('locks')).locks, ['tags'])
   })
 
-  await t.test('are sent in slices', async (t) => {
+  await t.test('long lists of books are read and sent in slices', async (t) => {
     const { items } = await listBooks(database, caller, { filter: {}, sort: null, offset: 0, limit: 500 })
     t.equal(items.length, BOOKS)
     const services = { database, settings: { compatibility: { legacyNames: false } } } as Services

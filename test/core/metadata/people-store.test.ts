@@ -125,7 +125,7 @@ t.test('a person that is being added is not deleted, and one that is being delet
   t.equal((await database('book_people')).length, 2, 'no person is lost')
 })
 
-t.test('the list of people', async (t) => {
+t.test('the list of people leaves out hidden ones and names each once for a role', async (t) => {
   const { database, library_id, series_id, first, second } = await openShelf(t)
   const hidden = await addSeries(database, { library_id, title: 'Hidden' })
   const inside = await addBook(database, { library_id, series_id: hidden, title: 'Inside' })

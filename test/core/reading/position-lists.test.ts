@@ -73,7 +73,6 @@ t.test('addresses of another protocol make another list; a failed list is made a
   const lists = new PositionLists({
     pageReader,
     publications: {
-      ...publications,
       getReadable: (asked) => publications.getReadable(asked),
       get: (asked) => (fails ? Promise.reject(new Error('The disk is away.')) : publications.get(asked)),
     },

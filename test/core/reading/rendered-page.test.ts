@@ -4,7 +4,7 @@ import type { PageOutcome, RenderPdfPage } from '#core/fields/analysis.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openPageCache } from '#core/reading/page-cache.ts'
 import { largerSides, PAGE_WIDTHS } from '#core/reading/page-variant.ts'
-import { openRenderedPages } from '#core/reading/rendered-page.ts'
+import { RenderedPages } from '#core/reading/rendered-page.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { openReading, readPage } from '#test/support/page-reading.ts'
@@ -58,12 +58,12 @@ async function openPages(t: Test, change: (outcome: PageOutcome, isExtra: boolea
     const { drawnMs: _, ...outcome } = await pool.renderPdfPage(request, options)
     return change(outcome, options?.isExtra === true)
   }
-  const make = openRenderedPages({ cache, renderPdfPage, resizeImage: pool.resizeImage })
+  const pages = new RenderedPages({ cache, renderPdfPage, resizeImage: pool.resizeImage })
   const file = fileAt(`${root}/book.pdf`)
   const ask = async (longestSide: number, index = 0) => {
     const larger = [4000, 3000, 2000, 1000, 500].filter((side) => side > longestSide)
     const outcome = await cache.picture({ hash: 'ab', name: `${index}-render1-${longestSide}` }, signal, (running) =>
-      make({ file, hash: 'ab', index, longestSide, larger }, running),
+      pages.make({ file, hash: 'ab', index, longestSide, larger }, running),
     )
     if ('problem' in outcome) return outcome.problem.type
     const { width = 0, height = 0 } = await sharp(outcome.bytes).metadata()

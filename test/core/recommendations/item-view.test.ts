@@ -1,18 +1,11 @@
 import t from 'tap'
 import { OWN_SOURCE } from '#core/fields/source-key.ts'
+import type { Recommendation } from '#core/matching/provider-answers.ts'
 import { externalKey } from '#core/recommendations/external-series-query.ts'
-import {
-  externalSeriesOf,
-  type Item,
-  KEPT_MAX,
-  keptItems,
-  recommendationViews,
-  SHOWN_MAX,
-  visibleCount,
-} from '#core/recommendations/item-view.ts'
+import { externalSeriesOf, KEPT_MAX, keptItems, recommendationViews, SHOWN_MAX, visibleCount } from '#core/recommendations/item-view.ts'
 import { readResult } from '#plugins/host/results.ts'
 
-const item = (externalId: string, score: number, more: Partial<Item> = {}): Item => ({
+const item = (externalId: string, score: number, more: Partial<Recommendation> = {}): Recommendation => ({
   externalId,
   title: externalId,
   score,
@@ -88,8 +81,8 @@ t.test('items of plugins become the documented shape', async (t) => {
 
 t.test('the identifiers by which an item is looked up', async (t) => {
   const given = { recommendations: [{ ...item('7', 1), externalIds: { taste: '8', 'plugin:taste': '8', other: '9', 'a\nb': 'c' } }] }
-  const read = (readResult('recommendations.refresh', JSON.stringify(given)) as { recommendations: Item[] }).recommendations
-  t.same(externalSeriesOf(read[0] as Item, 'taste'), [
+  const read = (readResult('recommendations.refresh', JSON.stringify(given)) as { recommendations: Recommendation[] }).recommendations
+  t.same(externalSeriesOf(read[0] as Recommendation, 'taste'), [
     { source: 'taste', externalId: '7' },
     { source: 'other', externalId: '9' },
   ])

@@ -4,7 +4,7 @@ import path from 'node:path'
 import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { addLibrary } from '#core/scan/add-library.ts'
-import { openScans } from '#core/scan/scans.ts'
+import { Scans } from '#core/scan/scans.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { findRules } from '#test/support/supervisor.ts'
@@ -21,7 +21,7 @@ t.test('a folder becomes a library once', async (t) => {
     database,
     rules: findRules(),
     settings: { dataFolder },
-    scans: await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: 86_400 }),
+    scans: new Scans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: 86_400 }),
   }
   const shelf = path.join(room, 'shelf')
   const folder = path.join(shelf, 'Comics')

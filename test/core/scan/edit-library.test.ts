@@ -5,7 +5,7 @@ import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { addLibrary } from '#core/scan/add-library.ts'
 import { removeLibrary } from '#core/scan/edit-library.ts'
-import { openScans } from '#core/scan/scans.ts'
+import { Scans } from '#core/scan/scans.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { findRules } from '#test/support/supervisor.ts'
@@ -21,7 +21,7 @@ t.test('a library whose scan has not stopped is not deleted, and the response sa
   const [dataFolder, folder] = [path.join(room, 'data'), path.join(room, 'Comics')]
   for (const one of [dataFolder, folder]) await mkdir(one)
   const rules = findRules()
-  const scans = await openScans({ database, tasks, rules, log: silentLog, dataFolder, purgeAfterSeconds: 86_400 })
+  const scans = new Scans({ database, tasks, rules, log: silentLog, dataFolder, purgeAfterSeconds: 86_400 })
   const { library } = await addLibrary({ database, rules, scans, settings: { dataFolder } }, { folder })
   const { taskId } = await scans.start(library.id)
   // As one that another node runs, on a disk that does not answer.

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
-import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/scan/library-progress-query.ts'
+import { getLibraryProgress, getLibrarySummary, listLibrariesByName } from '#core/scan/library-progress-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
@@ -14,7 +14,7 @@ t.test('the report on libraries at startup', async (t) => {
 
   const [comics] = await database('libraries').insert({ name: 'Comics', path: '/srv/comics' }).returning('id')
   await database('libraries').insert({ name: 'Asleep', path: '/srv/asleep', is_active: false })
-  t.match(await listLibraries(database), [
+  t.match(await listLibrariesByName(database), [
     { name: 'Asleep', isActive: false },
     { name: 'Comics', path: '/srv/comics', isActive: true },
   ])

@@ -2,9 +2,9 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync }
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
+import { findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { editLibrary } from '#core/scan/edit-library.ts'
-import { findScannedLibrary, type ScannedLibrary } from '#core/scan/found-file-store.ts'
 import { markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, isMassLoss } from '#core/scan/mass-loss.ts'
 import type { TaskRun } from '#core/tasks/task.ts'
@@ -164,7 +164,7 @@ t.test('a library that was moved to the wrong folder', async (t) => {
 t.test('books in a folder that may not be read are not missing', async (t) => {
   const fixture = await open(t, 30)
   await fixture.scan()
-  const library = (await findScannedLibrary(fixture.database, fixture.libraryId)) as ScannedLibrary
+  const library = (await findLibraryRow(fixture.database, fixture.libraryId)) as LibraryRow
   const run = { signal: new AbortController().signal } as TaskRun
   const nothing = {
     run,

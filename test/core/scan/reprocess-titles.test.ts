@@ -3,7 +3,7 @@ import type { Source } from '#core/fields/field.ts'
 import { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
-import { openReprocessing, reprocessLibraryTitles } from '#core/scan/reprocess-titles.ts'
+import { handleReprocessing, reprocessLibraryTitles } from '#core/scan/reprocess-titles.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { findRules } from '#test/support/supervisor.ts'
@@ -16,7 +16,7 @@ t.test('titles follow the current rules, unless they are locked or given by a us
     files: ['The Boys [HQ]/1.cbz', 'Deep/Saga [HQ]/1.cbz', 'Alone [HQ].cbz', 'Plain/1.cbz'],
   })
   const { database, tasks, libraryId } = fixture
-  openReprocessing({ database, tasks, rules: findRules() })
+  handleReprocessing({ database, tasks, rules: findRules() })
   await tasks.start()
   for (const name of ['Locked', 'Theirs', 'File']) fixture.put(`${name} [HQ]/1.cbz`)
   await fixture.scan()

@@ -10,7 +10,7 @@ import { handleBulkAnalyses } from '#core/analysis/request-analyses.ts'
 import type { Library } from '#core/catalog/library.ts'
 import { coverPath } from '#core/covers/cover.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openScans, type ScanStatus } from '#core/scan/scans.ts'
+import { type ScanStatus, Scans } from '#core/scan/scans.ts'
 import type { TaskRecord } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { comic, until } from '#test/support/library-fixture.ts'
@@ -27,7 +27,7 @@ async function openTestLibraries(t: Test) {
   const server = await openTestServer(t, { routes: [...libraryRoutes, ...taskRoutes], settings: { dataFolder } })
   const { database } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
-  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: 86_400 })
+  const scans = new Scans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: 86_400 })
   handleBulkAnalyses({ database, tasks })
   handleBookAnalyses({ database, tasks, analyze: findPool().analyze, log: silentLog, settings: { dataFolder, workers: 1 } })
   Object.assign(server.services, { tasks, scans })

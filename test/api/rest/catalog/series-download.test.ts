@@ -3,7 +3,7 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { DOWNLOAD_LIMITS, openSeriesDownloads } from '#core/reading/download-series.ts'
+import { DOWNLOAD_LIMITS, SeriesDownloads } from '#core/reading/download-series.ts'
 import { addWalker } from '#test/support/composed-server.ts'
 import { comic, until } from '#test/support/library-fixture.ts'
 import { addCaller, shareSeries } from '#test/support/library-rows.ts'
@@ -109,7 +109,7 @@ t.test('a series that is too large is not sent as one zip', async (t) => {
   const seriesId = (await server.books()).get('Saga/1.cbz')?.series_id as string
   const caller = await addCaller(server.database)
   const open = (limits: Partial<typeof DOWNLOAD_LIMITS>) =>
-    openSeriesDownloads({ database: server.database, limits: { ...DOWNLOAD_LIMITS, ...limits } }).open(caller, seriesId)
+    new SeriesDownloads({ database: server.database, limits: { ...DOWNLOAD_LIMITS, ...limits } }).open(caller, seriesId)
   t.equal((await open({})).files.length, 2)
   await t.rejects(open({ booksMax: 1 }), { code: 'invalid_value', message: /more than 1 books/ })
   await t.rejects(open({ bytesMax: 10 }), { code: 'invalid_value', message: /one by one/ })

@@ -3,7 +3,7 @@ import { taskRoutes } from '#api/rest/admin/tasks.ts'
 import { libraryRoutes } from '#api/rest/catalog/libraries.ts'
 import { seriesTitleRoutes } from '#api/rest/catalog/series-titles.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openReprocessing } from '#core/scan/reprocess-titles.ts'
+import { handleReprocessing } from '#core/scan/reprocess-titles.ts'
 import type { TaskRecord } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { until } from '#test/support/library-fixture.ts'
@@ -23,7 +23,7 @@ t.test('rules are checked where they are saved, and make titles again where some
   const { database, adminToken: token } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   Object.assign(server.services, { tasks })
-  openReprocessing({ database, tasks, rules: findRules() })
+  handleReprocessing({ database, tasks, rules: findRules() })
   t.teardown(() => tasks.stop())
   const library_id = await addLibrary(database)
   const elsewhere = await addLibrary(database, { path: '/elsewhere' })

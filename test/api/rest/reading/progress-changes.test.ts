@@ -30,7 +30,7 @@ async function openShelf(t: Test, count: number) {
   const changesAfter = async (asOf: string) => (await list(`?updatedAfter=${encodeURIComponent(asOf)}`)).json
   const read = (bookId: string, page: number, at?: string) =>
     saveProgress(database, {
-      ...{ userId, bookId, pageCount: 10, place: { currentPage: page, percentage: page / 10, completed: page === 10 } },
+      ...{ userId, bookId, pageCount: 10, position: { currentPage: page, percentage: page / 10, completed: page === 10 } },
       ...(at !== undefined && { progression: { locator: {}, at, mustBeLater: false } }),
     })
   return { server, database, library_id, series_id, books, userId, token, list, changesAfter, read }

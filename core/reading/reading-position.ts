@@ -7,13 +7,13 @@ import type { ReadingDependencies } from '#core/reading/manifest.ts'
 import { locateText, pathsOfHref, positionWithin } from '#core/reading/positions.ts'
 import { getReading, type Reading } from '#core/reading/progress-query.ts'
 import { saveProgress } from '#core/reading/progress-store.ts'
-import { type Locator, type Progression, placeOfLocator, progressionOf } from '#core/reading/progression.ts'
+import { type Locator, type Progression, positionOfLocator, progressionOf } from '#core/reading/progression.ts'
 import { type PublicationAddresses, relativeAddresses } from '#core/reading/web-publication.ts'
 
 /** The position of a user in a book: pages and progressions describe the same position. */
-export type PlaceDependencies = Pick<ReadingDependencies, 'database' | 'publications'>
+export type PositionDependencies = Pick<ReadingDependencies, 'database' | 'publications'>
 
-export interface PlaceRequest {
+export interface PositionRequest {
   caller: Caller
   bookId: string
 }
@@ -26,8 +26,8 @@ interface ReportedPage {
 
 /** Records the page of a user. @throws not_found, invalid_value for a page that the book does not have */
 export async function recordPage(
-  dependencies: Pick<PlaceDependencies, 'database'>,
-  { caller, bookId }: PlaceRequest,
+  dependencies: Pick<PositionDependencies, 'database'>,
+  { caller, bookId }: PositionRequest,
   reported: ReportedPage,
 ): Promise<ProgressRow> {
   const { database } = dependencies
@@ -36,7 +36,10 @@ export async function recordPage(
   if (extent.analyzed && extent.pageCount > 0 && reported.currentPage > extent.pageCount)
     refuseMember('/currentPage', `is ${reported.currentPage}, but the book has ${extent.pageCount} pages`)
   const row = await saveProgress(database, {
-    ...{ userId: caller.userId, bookId: reading.bookId, pageCount: extent.pageCount, place: readPositionOf(extent, reported) },
+    userId: caller.userId,
+    bookId: reading.bookId,
+    pageCount: extent.pageCount,
+    position: readPositionOf(extent, reported),
     reportedPercentage: reported.progressPercentage,
   })
   return row ?? refuse('conflict')
@@ -44,8 +47,8 @@ export async function recordPage(
 
 /** The position of a user as a Readium progression; null when none is recorded. @throws not_found */
 export async function getProgression(
-  dependencies: PlaceDependencies,
-  { caller, bookId }: PlaceRequest,
+  dependencies: PositionDependencies,
+  { caller, bookId }: PositionRequest,
   addresses: PublicationAddresses = relativeAddresses('manifest'),
 ): Promise<Progression | null> {
   const reading = await getReading(dependencies.database, caller, bookId)
@@ -58,8 +61,8 @@ export async function getProgression(
  * @throws not_found, invalid_value, conflict for one that is older than the last progression; pages recorded in between do not matter
  */
 export async function recordProgression(
-  dependencies: PlaceDependencies,
-  { caller, bookId }: PlaceRequest,
+  dependencies: PositionDependencies,
+  { caller, bookId }: PositionRequest,
   progression: Progression,
   options: { mustBeLater?: boolean } = {},
 ): Promise<ProgressRow> {
@@ -69,8 +72,10 @@ export async function recordProgression(
   const { modified, ...position } = progression
   const at = readInstant(modified) ?? refuseMember('/modified', 'is not a time of the years 1 to 9999, such as 2026-01-02T10:00:00Z')
   const row = await saveProgress(dependencies.database, {
-    ...{ userId: caller.userId, bookId: reading.bookId, pageCount: extent.pageCount },
-    place: placeOfLocator(extent, progression.locator, known),
+    userId: caller.userId,
+    bookId: reading.bookId,
+    pageCount: extent.pageCount,
+    position: positionOfLocator(extent, progression.locator, known),
     reportedPercentage: progression.locator.locations?.totalProgression,
     progression: { locator: position, at: at.toISOString(), mustBeLater: options.mustBeLater ?? false },
   })
@@ -82,7 +87,7 @@ export async function recordProgression(
  * @throws invalid_value when it names no part: the user would be moved back to the beginning
  */
 async function findPosition(
-  dependencies: PlaceDependencies,
+  dependencies: PositionDependencies,
   at: { caller: Caller; reading: Reading },
   locator: Locator,
 ): Promise<number | null> {
@@ -99,7 +104,7 @@ async function findPosition(
 }
 
 async function locate(
-  dependencies: PlaceDependencies,
+  dependencies: PositionDependencies,
   at: { caller: Caller; reading: Reading; addresses: PublicationAddresses },
   position: number,
 ): Promise<Locator> {
@@ -111,7 +116,7 @@ async function locate(
 }
 
 /** Null if the file cannot be read now: the recorded position of a user is available all the same. */
-export async function findPublication(dependencies: PlaceDependencies, request: PlaceRequest) {
+export async function findPublication(dependencies: PositionDependencies, request: PositionRequest) {
   try {
     return (await dependencies.publications.get(request)).publication
   } catch (error) {

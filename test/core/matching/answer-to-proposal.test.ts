@@ -1,5 +1,5 @@
 import t from 'tap'
-import { proposalOf } from '#core/matching/proposal-of.ts'
+import { proposalOf } from '#core/matching/answer-to-proposal.ts'
 
 const PROVIDER = { idKey: 'plugin:anilist', pluginKey: 'org.example.anilist', idNames: new Set(['anilist', 'goodreads']) }
 

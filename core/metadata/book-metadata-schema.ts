@@ -82,7 +82,10 @@ export type FullBookMetadata = Static<typeof FullBookMetadata>
 
 /** Metadata beside a single book: as inside a full one, with the id of the book, its series and its number of pages, and with authors among the writers. */
 export const BookDetailMetadata = Type.Object({
-  ...{ id: Uuid, bookId: Uuid, series: Type.String(), pageCount: Type.Integer({ minimum: 0 }) },
+  id: Uuid,
+  bookId: Uuid,
+  series: Type.String(),
+  pageCount: Type.Integer({ minimum: 0 }),
   ...FullBookMetadata.properties,
 })
 export type BookDetailMetadata = Static<typeof BookDetailMetadata>

@@ -7,7 +7,7 @@ import { COMIC_INFO_KEY, pluginKey as keyOfPlugin, OWN_SOURCE } from '#core/fiel
 import type { Proposal } from '#core/matching/proposal.ts'
 import type { BookAnswer, SeriesAnswer } from '#core/matching/provider-answers.ts'
 import type { SetEntries } from '#core/metadata/metadata-set.ts'
-import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/metadata/name.ts'
+import { NAMES_MAX, TAXONOMY_NAME_LENGTH_MAX } from '#core/metadata/name.ts'
 import { LANGUAGE } from '#core/metadata/patch-rules.ts'
 
 /** The keys of a provider's data. */
@@ -35,7 +35,7 @@ function usable(kind: Kind, name: string, value: unknown): unknown {
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 const names = (list: readonly string[] | undefined): string[] =>
-  [...new Set((list ?? []).map(oneLine))].filter((name) => name !== '' && name.length <= NAME_LENGTH_MAX).slice(0, NAMES_MAX)
+  [...new Set((list ?? []).map(oneLine))].filter((name) => name !== '' && name.length <= TAXONOMY_NAME_LENGTH_MAX).slice(0, NAMES_MAX)
 
 /** Fields with a member in the answer; people and their roles are in `authors`. */
 const proposedFields = (kind: Kind) => fieldsOf(kind).filter(({ proposed, role }) => proposed !== null && role === undefined)
@@ -91,7 +91,7 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKe
       title: oneLine(title),
       label: oneLine(label ?? language ?? '') || 'Alternate',
     }))
-    if (titles.length > 0) sets.alternateTitles = titles.filter(({ title }) => title !== '' && title.length <= NAME_LENGTH_MAX)
+    if (titles.length > 0) sets.alternateTitles = titles.filter(({ title }) => title !== '' && title.length <= TAXONOMY_NAME_LENGTH_MAX)
     if (given.rating) sets.externalRatings = [{ source: idKey, rating: given.rating.score, voteCount: given.rating.voteCount ?? null }]
   }
   // The schema of each field has checked its value.

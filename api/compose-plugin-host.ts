@@ -1,12 +1,14 @@
 import type { Knex } from 'knex'
+import type { PluginHostServices } from '#api/areas/plugins.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { openCredentials } from '#plugins/credentials/credentials.ts'
 import { openRenewal } from '#plugins/credentials/sign-in-renewal.ts'
-import { openPluginCalls, type PluginCalls } from '#plugins/host/plugin-calls.ts'
+import type { JudgedVersion } from '#plugins/host/consent-review.ts'
+import { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { openPluginHealth } from '#plugins/host/plugin-health.ts'
-import { openPluginAdministration, type PluginHost } from '#plugins/host/plugin-host.ts'
-import { openPluginLifecycle, type PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
+import { PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
+import { Plugins } from '#plugins/host/plugins.ts'
 import { updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { openPluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { CachingEgress } from '#plugins/network/egress.ts'
@@ -24,22 +26,13 @@ export interface PluginHostOptions {
   enabled?: boolean
 }
 
-/** Opens what installs plugins and what calls them, and gives each the functions of the other that it needs. */
-export function openPluginHost({ database, supervisor, egress, log, secrets, enabled = true }: PluginHostOptions): PluginHost {
+/** Opens what installs plugins and what calls them, and gives each what it needs of the other. The caller closes the calls. */
+export function openPluginHost({ database, supervisor, egress, log, secrets, enabled = true }: PluginHostOptions): PluginHostServices {
   const logs = openPluginLogs()
   const health = openPluginHealth({ database, log })
   const credentials = openCredentials(database, secrets)
-  const revocationOf: Parameters<typeof openPluginLifecycle>[0]['revocationOf'] = async (version) =>
-    (await findRevocation(database, version))?.reason ?? null
-  const lifecycle: PluginLifecycle = openPluginLifecycle({
-    database,
-    log,
-    health,
-    logs,
-    calls: () => calls,
-    revocationOf,
-  })
-  const calls: PluginCalls = openPluginCalls({
+  const revocationOf = async (version: JudgedVersion) => (await findRevocation(database, version))?.reason ?? null
+  const calls: PluginCalls = new PluginCalls({
     database,
     supervisor,
     egress,
@@ -60,21 +53,12 @@ export function openPluginHost({ database, supervisor, egress, log, secrets, ena
     onTripped: (plugin, reason) => lifecycle.onTripped(plugin, reason),
     onSuccess: (plugin) => lifecycle.onSuccess(plugin),
   })
-  return Object.assign(openPluginAdministration({ database, log, egress, enabled, health, credentials, calls, revocationOf }), {
-    credentials,
-    logs,
-    install: lifecycle.install.bind(lifecycle),
-    consent: lifecycle.consent.bind(lifecycle),
-    rollBack: lifecycle.rollBack.bind(lifecycle),
-    setEnabled: lifecycle.setEnabled.bind(lifecycle),
-    uninstall: lifecycle.uninstall.bind(lifecycle),
-    reset: lifecycle.reset.bind(lifecycle),
-    applyRevocations: lifecycle.applyRevocations.bind(lifecycle),
-    call: calls.call.bind(calls),
-    attempt: calls.attempt.bind(calls),
-    runApart: calls.runApart.bind(calls),
-    end: calls.end.bind(calls),
-    whileAllowed: calls.whileAllowed,
-    close: calls.close.bind(calls),
-  })
+  const lifecycle = new PluginLifecycle({ database, log, health, logs, calls, revocationOf })
+  return {
+    plugins: new Plugins({ database, log, egress, enabled, health, credentials, calls, revocationOf }),
+    pluginLifecycle: lifecycle,
+    pluginCalls: calls,
+    pluginCredentials: credentials,
+    pluginLogs: logs,
+  }
 }

@@ -19,7 +19,7 @@ export async function measureLists(): Promise<{ answerMs: number; commandMs: num
   const ends: (() => unknown)[] = []
   const { database } = await openTestDatabase({ teardown: (end: () => unknown) => ends.unshift(end) } as unknown as Test)
   const supervisor = openSupervisor({ log: silentLog, spare: false })
-  const plugins = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: SECRETS })
+  const host = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: SECRETS })
   try {
     await fillPlugins(database, INSTALLED)
     const medianOf = async (work: () => Promise<unknown>) => {
@@ -32,11 +32,11 @@ export async function measureLists(): Promise<{ answerMs: number; commandMs: num
       return median(times)
     }
     return {
-      answerMs: await medianOf(async () => JSON.stringify(await pluginViews({ database, plugins }, await plugins.list()))),
+      answerMs: await medianOf(async () => JSON.stringify(await pluginViews({ ...host, database }, await host.plugins.list()))),
       commandMs: await medianOf(() => printPlugins(database, { line: () => {}, message: () => {} })),
     }
   } finally {
-    await plugins.close()
+    await host.pluginCalls.close()
     supervisor.close()
     for (const end of ends) await end()
   }

@@ -1,3 +1,4 @@
+import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
@@ -10,13 +11,12 @@ import { credentialKeys } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { messageLines, remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import type { EgressNetwork } from '#plugins/network/egress.ts'
 import type { Repositories, Repository } from '#plugins/repositories/repositories.ts'
 
 interface Opened {
-  host: PluginHost
+  host: PluginHostServices
   repositories: Repositories<Installation>
 }
 
@@ -52,8 +52,8 @@ async function withRepositories(
       download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
       serverVersion: VERSION,
       local: egress.local,
-      install: (bytes, options) => host.install(bytes, options),
-      onRevoked: () => host.applyRevocations(),
+      install: (bytes, options) => host.pluginLifecycle.install(bytes, options),
+      onRevoked: () => host.pluginLifecycle.applyRevocations(),
     })
     const end = () => void repositories.close()
     stop.addEventListener('abort', end, { once: true })
@@ -66,7 +66,7 @@ async function withRepositories(
     } finally {
       stop.removeEventListener('abort', end)
       await repositories.close()
-      host.close()
+      host.pluginCalls.close()
       supervisor.close()
     }
   })

@@ -54,30 +54,6 @@ interface PluginAnswer {
 type Attempt = PluginAnswer | { failed: AppError }
 export const hasFailed = (attempt: object): attempt is { failed: AppError } => 'failed' in attempt
 
-export interface PluginCalls {
-  /** @throws AppError: not_found, conflict (disabled, waiting, quarantined), invalid_value (the plugin refuses the input), unavailable (it failed) */
-  call(call: PluginCall): Promise<PluginAnswer>
-  /** As `call`, but returns failures of the plugin as values. @throws AppError: not_found, conflict, invalid_value */
-  attempt(call: PluginCall): Promise<Attempt>
-  /**
-   * Runs a new version once in its own process, and checks that it is what its manifest says.
-   * @param version.sha256 of the package
-   * @throws invalid_value when it is not
-   */
-  smokeTest(version: { manifest: Manifest; code: string; sourceMap: string | null; sha256: string }): Promise<void>
-  /** Loads a version beside the running one, and calls its `setup` or another function. @throws GuestError */
-  runApart(
-    plugin: InstalledPlugin,
-    method: 'setup' | 'migrate',
-    owner: { userId: string | null; input: unknown },
-  ): Promise<{ wallMs: number }>
-  /** Closes the isolates of a plugin on every server, or those for one user, whose credentials have changed. All other changes do that by themselves. */
-  end(pluginId: string, userId: string | null): Promise<void>
-  /** See IsolateChecks. */
-  whileAllowed: IsolateChecks['whileAllowed']
-  close(): Promise<void>
-}
-
 const INPUT_LENGTH_MAX = 4 * 1024 * 1024
 /** Characters of the data of a log line, as JSON. */
 const LOGGED_LENGTH_MAX = 2_000
@@ -112,11 +88,8 @@ interface PluginCallOptions {
   onSuccess: (plugin: InstalledPlugin) => Promise<void>
 }
 
-export function openPluginCalls(options: PluginCallOptions): PluginCalls {
-  return new Calls(options)
-}
-
-class Calls implements PluginCalls {
+/** Runs functions of installed plugins, each in its isolate. */
+export class PluginCalls {
   readonly #options: PluginCallOptions
   readonly #answersFor: AnswerHostCalls
   readonly #reader = new JsonReader()
@@ -140,6 +113,7 @@ class Calls implements PluginCalls {
     this.#checks = new IsolateChecks(options, this.#isolates)
   }
 
+  /** @throws AppError: not_found, conflict (disabled, waiting, quarantined), invalid_value (the plugin refuses the input), unavailable (it failed) */
   async call(call: PluginCall): Promise<PluginAnswer> {
     const running = await this.#begin(call)
     try {
@@ -150,6 +124,7 @@ class Calls implements PluginCalls {
     }
   }
 
+  /** As `call`, but returns failures of the plugin as values. @throws AppError: not_found, conflict, invalid_value */
   attempt(call: PluginCall): Promise<Attempt> {
     return this.call(call).catch((error: unknown) => {
       if (error instanceof AppError && pluginFailureCode(error) !== null) return { failed: error }
@@ -157,7 +132,22 @@ class Calls implements PluginCalls {
     })
   }
 
-  async smokeTest({ manifest, code, sourceMap, sha256 }: Parameters<PluginCalls['smokeTest']>[0]): Promise<void> {
+  /**
+   * Runs a new version once in its own process, and checks that it is what its manifest says.
+   * @param version.sha256 of the package
+   * @throws invalid_value when it is not
+   */
+  async smokeTest({
+    manifest,
+    code,
+    sourceMap,
+    sha256,
+  }: {
+    manifest: Manifest
+    code: string
+    sourceMap: string | null
+    sha256: string
+  }): Promise<void> {
     const guest = this.#options.supervisor.open(apartFrom(programOf({ id: randomUUID(), manifest }, code), sha256))
     try {
       const problem = undefinedFunctions(manifest, await guest.load())
@@ -171,6 +161,7 @@ class Calls implements PluginCalls {
     }
   }
 
+  /** Loads a version beside the running one, and calls its `setup` or another function. @throws GuestError */
   async runApart(
     plugin: InstalledPlugin,
     method: 'setup' | 'migrate',
@@ -195,8 +186,12 @@ class Calls implements PluginCalls {
     }
   }
 
-  readonly end: PluginCalls['end'] = (pluginId, userId) => this.#checks.end({ pluginId, userId })
+  /** Closes the isolates of a plugin on every server, or those for one user, whose credentials have changed. All other changes do that by themselves. */
+  async end(pluginId: string, userId: string | null): Promise<void> {
+    await this.#checks.end({ pluginId, userId })
+  }
 
+  /** See IsolateChecks. */
   readonly whileAllowed: IsolateChecks['whileAllowed'] = (...given) => this.#checks.whileAllowed(...given)
 
   async close(): Promise<void> {

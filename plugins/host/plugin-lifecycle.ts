@@ -72,33 +72,6 @@ interface InstallOptions extends Partial<PackageOrigin> {
   expected?: { id: string; version: string; sha256: string }
 }
 
-export interface PluginLifecycle {
-  /**
-   * Checks and stores a package. The first version of a plugin, and one whose record differs from the agreed one, waits for consent; the running
-   * version continues to run.
-   * @throws invalid_value for an invalid or unexpected package, conflict for a version that is already installed, is signed with another key,
-   * or is revoked
-   */
-  install(bytes: Buffer, options: InstallOptions): Promise<Installation>
-  /**
-   * Stores the consent to a package, and runs it. Consenting again to what runs changes nothing.
-   * @param sha256 of the package that the administrator has reviewed
-   * @throws conflict when that is not the newest stored package that may run, or the plugin was changed meanwhile
-   */
-  consent(id: string, consent: { sha256: string; userId?: string | null }): Promise<InstalledPlugin>
-  /** Runs an older stored version, with its own data. @param sha256 by default the previously running version */
-  rollBack(id: string, version?: { sha256?: string }): Promise<InstalledPlugin>
-  setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin>
-  uninstall(id: string): Promise<void>
-  /** Deletes the failures and lets a quarantined plugin run again. */
-  reset(id: string): Promise<InstalledPlugin>
-  /** Stops and marks revoked plugins. Returns their ids. */
-  applyRevocations(): Promise<string[]>
-  /** A version that fails on probation is replaced by the previous one. */
-  onTripped(plugin: InstalledPlugin, reason: string): Promise<void>
-  onSuccess(plugin: InstalledPlugin): Promise<void>
-}
-
 /** Besides the running version and the previous one. */
 const KEPT_VERSIONS = 2
 /** Successful calls until a new version is trusted. */
@@ -109,15 +82,12 @@ interface LifecycleOptions {
   log: Log
   health: PluginHealth
   logs: Pick<PluginLogs, 'forget'>
-  calls: () => PluginCalls
+  calls: PluginCalls
   revocationOf: RevocationOf
 }
 
-export function openPluginLifecycle(options: LifecycleOptions): PluginLifecycle {
-  return new Lifecycle(options)
-}
-
-class Lifecycle implements PluginLifecycle {
+/** Installs and removes plugins, and decides which version of each runs. */
+export class PluginLifecycle {
   readonly #options: LifecycleOptions
   /** Successful calls of versions on probation, by version. */
   readonly #proved = new Register<number>()
@@ -126,6 +96,12 @@ class Lifecycle implements PluginLifecycle {
     this.#options = options
   }
 
+  /**
+   * Checks and stores a package. The first version of a plugin, and one whose record differs from the agreed one, waits for consent; the running
+   * version continues to run.
+   * @throws invalid_value for an invalid or unexpected package, conflict for a version that is already installed, is signed with another key,
+   * or is revoked
+   */
   async install(bytes: Buffer, { userId, expected, ...origin }: InstallOptions): Promise<Installation> {
     const read = await readPackageBeside(bytes)
     const { manifest, sha256 } = read
@@ -136,7 +112,7 @@ class Lifecycle implements PluginLifecycle {
     await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256, repository })
     const record = recordOfPackage({ ...read, repository })
     checkRecordSize(record)
-    await this.#options.calls().smokeTest(read)
+    await this.#options.calls.smokeTest(read)
     const { pluginId, versionId, before, identified } = await keepVersion(this.#options.database, read, userId, { ...origin, repository })
     const stored =
       (await findVersion(this.#options.database, pluginId, ({ id }) => id === versionId)) ??
@@ -149,6 +125,11 @@ class Lifecycle implements PluginLifecycle {
     return { plugin, offered, version: manifest.version, sha256, waitsFor: review.waitsFor, signature: identified.signature, review }
   }
 
+  /**
+   * Stores the consent to a package, and runs it. Consenting again to what runs changes nothing.
+   * @param sha256 of the package that the administrator has reviewed
+   * @throws conflict when that is not the newest stored package that may run, or the plugin was changed meanwhile
+   */
   async consent(id: string, { sha256, userId = null }: { sha256: string; userId?: string | null }): Promise<InstalledPlugin> {
     const plugin = await this.#get(id)
     const versions = await listVersions(this.#options.database, id)
@@ -168,6 +149,7 @@ class Lifecycle implements PluginLifecycle {
     return await this.#get(id)
   }
 
+  /** Runs an older stored version, with its own data. @param sha256 by default the previously running version */
   async rollBack(id: string, { sha256 }: { sha256?: string } = {}): Promise<InstalledPlugin> {
     const plugin = await this.#get(id)
     const version = await findVersion(this.#options.database, id, (one) =>
@@ -215,6 +197,7 @@ class Lifecycle implements PluginLifecycle {
     this.#options.logs.forget(id)
   }
 
+  /** Deletes the failures and lets a quarantined plugin run again. */
   async reset(id: string): Promise<InstalledPlugin> {
     const plugin = await this.#get(id)
     await deleteFailures(this.#options.database, id)
@@ -227,6 +210,7 @@ class Lifecycle implements PluginLifecycle {
     return await this.#get(id)
   }
 
+  /** Stops and marks revoked plugins. Returns their ids. */
   async applyRevocations(): Promise<string[]> {
     const revoked: string[] = []
     for (const plugin of await listPlugins<InstalledPlugin>(this.#options.database)) {
@@ -245,6 +229,7 @@ class Lifecycle implements PluginLifecycle {
     return revoked
   }
 
+  /** A version that fails on probation is replaced by the previous one. */
   async onTripped(plugin: InstalledPlugin, reason: string): Promise<void> {
     if (plugin.probationCalls === 0 || plugin.previousVersionId === null) return
     const version = await findVersion(this.#options.database, plugin.id, ({ id }) => id === plugin.previousVersionId)
@@ -308,9 +293,9 @@ class Lifecycle implements PluginLifecycle {
     let migrated: string[] = []
     try {
       const { database, calls } = this.#options
-      if (after.dataVersion > before.dataVersion) migrated = await migrateAll({ database, calls: calls() }, before, after)
+      if (after.dataVersion > before.dataVersion) migrated = await migrateAll({ database, calls }, before, after)
       if (isRunning && configurationProblem(after.manifest, after.config).length === 0)
-        await this.#options.calls().runApart(after, 'setup', { userId: null, input: null })
+        await this.#options.calls.runApart(after, 'setup', { userId: null, input: null })
     } catch (error) {
       if (!(error instanceof GuestError)) throw error
       // An outage of a service says nothing about the version.

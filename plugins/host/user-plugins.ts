@@ -4,12 +4,14 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 import { findLiveRefresh, forgetFailures } from '#core/recommendations/recommendation-store.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
+import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { type AuthStatus, confirmDestination } from '#plugins/credentials/plugin-auth.ts'
 import { openSignIns, type SignInAnswer, type SignInBegun, type SignIns } from '#plugins/credentials/sign-in.ts'
 import { migrateOwner } from '#plugins/host/data-migration.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
+import type { Plugins } from '#plugins/host/plugins.ts'
 import { pauseOf, type UserConsent, userConsentOf } from '#plugins/host/user-consent.ts'
 import {
   deleteUserPlugin,
@@ -20,6 +22,7 @@ import {
   type UserPlugin,
   updateUserPlugin,
 } from '#plugins/host/user-plugin-store.ts'
+import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { splitSecrets } from '#plugins/packages/plugin-config.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
@@ -42,41 +45,6 @@ export interface OwnPlugin {
 /** A plugin that a user could enable. */
 export type OfferedPlugin = Pick<OwnPlugin, 'plugin' | 'signInReady' | 'consent'>
 
-/** The plugins that each user has enabled. */
-export interface UserPlugins {
-  list(userId: string): Promise<{ enabled: OwnPlugin[]; available: OfferedPlugin[] }>
-  /** @throws not_found when the user does not have it, or it is no longer available */
-  get(userId: string, pluginId: string): Promise<OwnPlugin>
-  /**
-   * The user agrees to what the plugin asks for. It may ask for something else than when the user agreed before; then that is the hash of what the user
-   * has seen now.
-   * @param sha256 of what the user has seen; undefined the first time means what `list` shows
-   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, or it asks for something else), unavailable (it cannot
-   * convert the data that it has of the user)
-   */
-  enable(userId: string, pluginId: string, sha256?: string): Promise<OwnPlugin>
-  /** Keeps all data until it is enabled again. @throws not_found */
-  disable(userId: string, pluginId: string): Promise<OwnPlugin>
-  /** Deletes all data of the plugin for the user. @throws not_found */
-  disconnect(userId: string, pluginId: string): Promise<void>
-  /** Replaces the whole configuration, except secrets that are left out. @throws not_found, invalid_value with the path of the wrong member */
-  configure(userId: string, pluginId: string, config: Record<string, unknown>): Promise<OwnPlugin>
-  /**
-   * @param expected the destination that the user has confirmed; undefined when the request does not confirm one
-   * @throws not_found, invalid_request (it takes no credentials of users), invalid_value, conflict (they would go elsewhere by now)
-   */
-  setCredentials(
-    userId: string,
-    pluginId: string,
-    given: { accessToken: string } | Record<string, string>,
-    expected?: string | undefined,
-  ): Promise<OwnPlugin>
-  /** See SignIns. @throws not_found too */
-  beginSignIn(userId: string, pluginId: string, redirectUri: string): Promise<SignInBegun>
-  /** Returns the name of the connected plugin. @throws SignInError */
-  finishSignIn(answer: SignInAnswer): Promise<{ name: string }>
-}
-
 /** Plugins whose functions run for one user; the others are for administrators. */
 const isForUsers = ({ manifest }: InstalledPlugin): boolean => manifest.capabilities.recommendations !== undefined
 /** Whether users may use it now. */
@@ -84,24 +52,28 @@ export const isOffered = (plugin: InstalledPlugin): boolean => plugin.state === 
 
 interface UserPluginsOptions {
   database: Knex
-  plugins: PluginHost
+  plugins: Plugins
+  pluginCalls: PluginCalls
+  pluginCredentials: Credentials
+  pluginLogs: PluginLogs
   egress: Egress
   tasks: Pick<TaskQueue, 'cancel'>
 }
 
-export function openUserPlugins(options: UserPluginsOptions): UserPlugins {
-  return new PluginsOfUsers(options)
-}
-
-class PluginsOfUsers implements UserPlugins {
+/** The plugins that each user has enabled. */
+export class UserPlugins {
   readonly #options: UserPluginsOptions
   readonly #signIns: SignIns
 
   constructor(options: UserPluginsOptions) {
-    const { database, egress, plugins } = options
+    const { database, egress, pluginLogs: logs, pluginCredentials: credentials } = options
     this.#options = options
     this.#signIns = openSignIns({
-      ...{ database, egress, logs: plugins.logs, credentials: plugins.credentials, mayConnect: (trx, user) => this.#mayConnect(trx, user) },
+      database,
+      egress,
+      logs,
+      credentials,
+      mayConnect: (trx, user) => this.#mayConnect(trx, user),
       findPlugin: (id) => findPlugin<InstalledPlugin>(database, id),
     })
   }
@@ -121,6 +93,13 @@ class PluginsOfUsers implements UserPlugins {
     }
   }
 
+  /**
+   * The user agrees to what the plugin asks for. It may ask for something else than when the user agreed before; then that is the hash of what the user
+   * has seen now.
+   * @param sha256 of what the user has seen; undefined the first time means what `list` shows
+   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, or it asks for something else), unavailable (it cannot
+   * convert the data that it has of the user)
+   */
   async enable(userId: string, pluginId: string, sha256?: string): Promise<OwnPlugin> {
     const plugin = await this.#options.plugins.get(pluginId)
     if (!isForUsers(plugin))
@@ -137,9 +116,9 @@ class PluginsOfUsers implements UserPlugins {
 
   /** Until it has ended, the plugin does not run for the user. */
   async #migrate(plugin: InstalledPlugin, { userId, pluginId, dataVersion: from }: UserPlugin): Promise<void> {
-    const { database, plugins } = this.#options
+    const { database, pluginCalls: calls } = this.#options
     try {
-      await migrateOwner({ database, calls: plugins }, plugin, { userId, from })
+      await migrateOwner({ database, calls }, plugin, { userId, from })
       await updateUserPlugin(database, { userId, pluginId }, { dataVersion: plugin.dataVersion })
     } catch (error) {
       await updateUserPlugin(database, { userId, pluginId }, { enabled: false })
@@ -151,6 +130,7 @@ class PluginsOfUsers implements UserPlugins {
     }
   }
 
+  /** Keeps all data until it is enabled again. @throws not_found */
   async disable(userId: string, pluginId: string): Promise<OwnPlugin> {
     await this.#getOwn(userId, pluginId)
     await updateUserPlugin(this.#options.database, { userId, pluginId }, { enabled: false })
@@ -158,18 +138,20 @@ class PluginsOfUsers implements UserPlugins {
     return await this.get(userId, pluginId)
   }
 
+  /** Deletes all data of the plugin for the user. @throws not_found */
   async disconnect(userId: string, pluginId: string): Promise<void> {
     if (!(await deleteUserPlugin(this.#options.database, { userId, pluginId }))) none(pluginId)
     await this.#cancelRefresh({ userId, pluginId })
   }
 
+  /** Replaces the whole configuration, except secrets that are left out. @throws not_found, invalid_value with the path of the wrong member */
   async configure(userId: string, pluginId: string, given: Record<string, unknown>): Promise<OwnPlugin> {
     const { own, plugin } = await this.#getOwn(userId, pluginId)
     const { config, secrets } = splitSecrets(plugin.manifest.userConfig, given)
     const user = { userId, pluginId }
     if (Object.keys(secrets).length > 0) {
       if (pauseOf(plugin, own) === 'changed') refuseOther(plugin)
-      const isKept = await this.#options.plugins.credentials.setSettings(user, secrets, (trx) => isEnabledForUser(trx, user))
+      const isKept = await this.#options.pluginCredentials.setSettings(user, secrets, (trx) => isEnabledForUser(trx, user))
       if (!isKept) none(pluginId)
     }
     await updateUserPlugin(this.#options.database, user, { config })
@@ -177,6 +159,10 @@ class PluginsOfUsers implements UserPlugins {
     return await this.get(userId, pluginId)
   }
 
+  /**
+   * @param expected the destination that the user has confirmed; undefined when the request does not confirm one
+   * @throws not_found, invalid_request (it takes no credentials of users), invalid_value, conflict (they would go elsewhere by now)
+   */
   async setCredentials(
     userId: string,
     pluginId: string,
@@ -194,11 +180,12 @@ class PluginsOfUsers implements UserPlugins {
     const main = auth.type === 'apiKey' ? 'token' : 'accessToken'
     const fields = { ...more, ...(accessToken !== undefined && { [main]: accessToken }) }
     const user = { pluginId, userId }
-    if (!(await this.#options.plugins.credentials.set(user, auth, fields, null, (trx) => this.#mayConnect(trx, user)))) none(pluginId)
+    if (!(await this.#options.pluginCredentials.set(user, auth, fields, null, (trx) => this.#mayConnect(trx, user)))) none(pluginId)
     await this.#connected({ userId, pluginId })
     return await this.get(userId, pluginId)
   }
 
+  /** See SignIns. @throws not_found too */
   async beginSignIn(userId: string, pluginId: string, redirectUri: string): Promise<SignInBegun> {
     const { own, plugin } = await this.#getOwn(userId, pluginId)
     if (!own.enabled || !isOffered(plugin)) none(pluginId)
@@ -206,12 +193,14 @@ class PluginsOfUsers implements UserPlugins {
     return await this.#signIns.begin(plugin, userId, redirectUri)
   }
 
+  /** Returns the name of the connected plugin. @throws SignInError */
   async finishSignIn(answer: SignInAnswer): Promise<{ name: string }> {
     const { plugin, pluginId, userId } = await this.#signIns.finish(answer)
     await this.#connected({ userId, pluginId })
     return { name: plugin.manifest.name }
   }
 
+  /** @throws not_found when the user does not have it, or it is no longer available */
   async get(userId: string, pluginId: string): Promise<OwnPlugin> {
     const { own, plugin } = await this.#getOwn(userId, pluginId)
     return await this.#show(own, plugin)
@@ -220,7 +209,7 @@ class PluginsOfUsers implements UserPlugins {
   async #isSignInReady({ id, manifest }: InstalledPlugin): Promise<boolean> {
     return (
       manifest.auth?.type === 'oauth2' &&
-      (await this.#options.plugins.credentials.state({ pluginId: id, userId: null })).fields.includes('clientId')
+      (await this.#options.pluginCredentials.state({ pluginId: id, userId: null })).fields.includes('clientId')
     )
   }
 
@@ -229,14 +218,14 @@ class PluginsOfUsers implements UserPlugins {
     const status = await this.#options.plugins.authStatus(plugin, userId)
     if (status !== 'expired') return status
     const owner = { pluginId: plugin.id, userId: plugin.manifest.auth?.scope === 'user' ? userId : null }
-    return (await this.#options.plugins.credentials.state(owner)).fields.includes('refreshToken') ? 'connected' : status
+    return (await this.#options.pluginCredentials.state(owner)).fields.includes('refreshToken') ? 'connected' : status
   }
 
   async #show(own: UserPlugin, plugin: InstalledPlugin): Promise<OwnPlugin> {
     const [authStatus, signInReady, secretsSet] = await Promise.all([
       this.#authStatusOf(plugin, own.userId),
       this.#isSignInReady(plugin),
-      this.#options.plugins.credentials.listSettings(own),
+      this.#options.pluginCredentials.listSettings(own),
     ])
     return { own, plugin, authStatus, signInReady, secretsSet, consent: userConsentOf(plugin), pause: pauseOf(plugin, own) }
   }
@@ -268,7 +257,7 @@ class PluginsOfUsers implements UserPlugins {
   async #connected(user: { userId: string; pluginId: string }): Promise<void> {
     await updateUserPlugin(this.#options.database, user, { authFailedAt: null })
     await forgetFailures(this.#options.database, user)
-    await this.#options.plugins.end(user.pluginId, user.userId)
+    await this.#options.pluginCalls.end(user.pluginId, user.userId)
   }
 }
 

@@ -24,9 +24,9 @@ const MAIN = 'export default { metadata: { series: { search: () => ({ results: [
 async function openKept(t: Test) {
   const { database } = await openTestDatabase(t)
   const { host } = await openHostOn(t, database)
-  const { plugin } = await host.install(pluginOf(MAIN, { auth: AUTH }), { userId: null })
+  const { plugin } = await host.pluginLifecycle.install(pluginOf(MAIN, { auth: AUTH }), { userId: null })
   const owner = { pluginId: plugin.id, userId: null }
-  await host.credentials.set(owner, AUTH, { token: 'of the house' })
+  await host.pluginCredentials.set(owner, AUTH, { token: 'of the house' })
 
   /** Starts everything with these keys and ends it again. Answers what the log was told. */
   async function startWith(secretKeys: readonly string[], enabled = true): Promise<string[]> {

@@ -275,8 +275,10 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
 
   // Two versions: one to go back to.
   for (const version of ['1.0.0', '1.1.0']) {
-    const installed = await services.plugins.install(pluginOf(METADATA_PLUGIN, { ...METADATA_PLUGIN_MANIFEST, version }), { userId: null })
-    await services.plugins.consent(installed.plugin.id, { sha256: installed.sha256 })
+    const installed = await services.pluginLifecycle.install(pluginOf(METADATA_PLUGIN, { ...METADATA_PLUGIN_MANIFEST, version }), {
+      userId: null,
+    })
+    await services.pluginLifecycle.consent(installed.plugin.id, { sha256: installed.sha256 })
   }
   const [plugin] = await services.plugins.list()
   if (!plugin) throw new Error('It was not installed.')
@@ -291,8 +293,8 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   mkdirSync(join(folder, 'exports'), { recursive: true })
   writeFileSync(join(folder, 'exports', `${exportId}.csv`), 'series_name\r\n')
 
-  const reader = (await services.plugins.install(pluginOf(READER_PLUGIN, READER_MANIFEST), { userId: null })).plugin
-  await services.plugins.consent(reader.id, { sha256: reader.sha256 })
+  const reader = (await services.pluginLifecycle.install(pluginOf(READER_PLUGIN, READER_MANIFEST), { userId: null })).plugin
+  await services.pluginLifecycle.consent(reader.id, { sha256: reader.sha256 })
   await services.plugins.edit(reader.id, { credentials: { clientId: 'carrel', clientSecret: 'secret' } })
 
   const item = {

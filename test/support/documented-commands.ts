@@ -101,8 +101,8 @@ export async function openDocumentedServer(t: Test, page: string, files: Files =
 
   /** Installs the plugin and grants its permissions; returns its id. */
   const install = async (main: string, manifest: Record<string, unknown>) => {
-    const { plugin, sha256 } = await opened.services.plugins.install(pluginOf(main, manifest), { userId: null })
-    await opened.services.plugins.consent(plugin.id, { sha256 })
+    const { plugin, sha256 } = await opened.services.pluginLifecycle.install(pluginOf(main, manifest), { userId: null })
+    await opened.services.pluginLifecycle.consent(plugin.id, { sha256 })
     return plugin.id
   }
   return { ...server, folder, tasks, keyOf, adminKey, type, checkComplete, install }

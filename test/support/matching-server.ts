@@ -80,8 +80,8 @@ export async function openMatchingServer(
 
   /** Installs a plugin and grants its permissions; returns its id. */
   const install = async (main: string, manifest: Record<string, unknown>) => {
-    const { plugin, sha256 } = await services.plugins.install(pluginOf(main, manifest), { userId: null })
-    await services.plugins.consent(plugin.id, { sha256 })
+    const { plugin, sha256 } = await services.pluginLifecycle.install(pluginOf(main, manifest), { userId: null })
+    await services.pluginLifecycle.consent(plugin.id, { sha256 })
     return plugin.id
   }
   const pluginId = await install(PROVIDER, PROVIDER_MANIFEST)

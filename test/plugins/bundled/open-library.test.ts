@@ -204,7 +204,7 @@ t.test('missing entries and invalid responses have the right error code', async 
   ]
   for (const [externalId, code, message] of cases)
     await t.rejects(get({ externalId }), { code: code === 'not_found' ? code : 'unavailable', details: { code }, message }, externalId)
-  t.equal((await host.get(id)).state, 'enabled', 'none of this counts against the plugin')
+  t.equal((await host.plugins.get(id)).state, 'enabled', 'none of this counts against the plugin')
 })
 
 t.test('a book is matched by ISBN, with less confidence when the title differs', async (t) => {

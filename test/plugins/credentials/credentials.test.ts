@@ -34,7 +34,7 @@ t.test('credentials go only to their host, and the plugin never sees them', asyn
   const title = async () =>
     ((await call('metadata.series.search', { query: '', limit: 1 })) as { results: { title: string }[] }).results[0]?.title
   t.match(await title(), /^missing /)
-  await host.edit(id, { credentials: { token: TOKEN } })
+  await host.plugins.edit(id, { credentials: { token: TOKEN } })
   way.asked.length = 0
   const seen = await title()
   t.match(seen, /^connected /)
@@ -47,7 +47,7 @@ t.test('credentials go only to their host, and the plugin never sees them', asyn
     ],
   )
   t.notMatch(
-    JSON.stringify([host.logs.calls(id), host.logs.lines(id, { limit: 100 }), await host.get(id)]),
+    JSON.stringify([host.pluginLogs.calls(id), host.pluginLogs.lines(id, { limit: 100 }), await host.plugins.get(id)]),
     TOKEN,
     'nor do administrators see it',
   )
@@ -55,8 +55,8 @@ t.test('credentials go only to their host, and the plugin never sees them', asyn
   t.equal(rows.length, 1)
   t.notOk(rows[0].sealed.includes(TOKEN), 'the database stores it encrypted')
   const wrong: Record<string, string>[] = [{ token: 'a\r\nb' }, { token: '' }, { password: 'x' }, { token: 'x'.repeat(10_001) }]
-  for (const credentials of wrong) await t.rejects(host.edit(id, { credentials }), { code: 'invalid_value' })
-  await host.edit(id, { credentials: {} })
+  for (const credentials of wrong) await t.rejects(host.plugins.edit(id, { credentials }), { code: 'invalid_value' })
+  await host.plugins.edit(id, { credentials: {} })
   t.match(await title(), /^missing /)
 })
 
@@ -107,7 +107,7 @@ t.test('basic, oauth2 and expiry', async (t) => {
   const { host } = await openHostOn(t, database)
   const { credentials } = host
   const { pluginOf } = await import('#test/support/plugins.ts')
-  const { plugin } = await host.install(pluginOf(CURIOUS, MANIFEST), { userId: null })
+  const { plugin } = await host.pluginLifecycle.install(pluginOf(CURIOUS, MANIFEST), { userId: null })
   const owner = { pluginId: plugin.id, userId: null }
   const basic = { type: 'basic', scope: 'server', bind: { ...BIND, format: 'Basic {token}' } } as const
   await credentials.set(owner, basic, { username: 'anna', password: 'pass:word' })

@@ -29,16 +29,16 @@ async function openAdmin(t: Test, packages: readonly Buffer[]) {
     routes: [...pluginRoutes, ...pluginActionRoutes, ...pluginRepositoryRoutes] as unknown as Route<Services>[],
     services: ({ database }) => {
       const served = openServedPlugins(t, database, supervisor, openEgress(repository.way))
-      const { plugins } = served
+      const { pluginLifecycle } = served
       const repositories = openRepositories({
         ...{
           database,
           log: silentLog,
           download: repository.download,
           serverVersion: '1.2.3',
-          install: (bytes, options) => plugins.install(bytes, options),
+          install: (bytes, options) => pluginLifecycle.install(bytes, options),
         },
-        onRevoked: () => plugins.applyRevocations(),
+        onRevoked: () => pluginLifecycle.applyRevocations(),
       })
       t.teardown(() => repositories.close())
       return { ...served, repositories }

@@ -20,7 +20,7 @@ import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { PluginPictures } from '#plugins/host/plugin-pictures.ts'
 import { PluginProviders } from '#plugins/host/provider-client.ts'
 import { UserPlugins } from '#plugins/host/user-plugins.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openDownload } from '#plugins/repositories/download.ts'
 import { openRepositories } from '#plugins/repositories/repositories.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
@@ -39,7 +39,7 @@ interface PluginDependencies {
   rules: Rules
   jobs?: RegularJobs
   /** How plugins send requests to the network; tests replace it. */
-  egress?: ReturnType<typeof openEgress>
+  egress?: HttpsEgress
 }
 
 /** All components that run or serve plugins. */
@@ -53,7 +53,7 @@ interface PluginComposition {
 /** Opens all components that run plugins. Starts no process until something is called or rendered. */
 export async function openPlugins(dependencies: PluginDependencies): Promise<PluginComposition> {
   const { settings, log, database, jobs = new RegularJobs(log), tasks, drawCover, resizeImage, supervisor, rules } = dependencies
-  const { egress = openEgress(undefined, new Set(settings.plugins.allowLocal)) } = dependencies
+  const { egress = new HttpsEgress(undefined, new Set(settings.plugins.allowLocal)) } = dependencies
   const { enabled } = settings.plugins
   const templates = openTemplates(supervisor)
   const secrets = await credentialKeys(settings)

@@ -30,15 +30,15 @@ async function withRepositories(
   const { settings, log, stop } = input
   return await withDatabase({ settings, log, stop }, use, async (opened) => {
     const { database } = opened
-    const [{ openPluginHost }, { openSupervisor }, { openEgress }, { openDownload }, { openRepositories }] = await Promise.all([
+    const [{ openPluginHost }, { Supervisor }, { HttpsEgress }, { openDownload }, { openRepositories }] = await Promise.all([
       import('#api/compose-plugin-host.ts'),
       import('#plugins/runtime/supervisor.ts'),
-      import('#plugins/network/egress.ts'),
+      import('#plugins/network/https-egress.ts'),
       import('#plugins/repositories/download.ts'),
       import('#plugins/repositories/repositories.ts'),
     ])
-    const supervisor = openSupervisor({ log, spare: false })
-    const egress = openEgress(way, new Set(settings.plugins.allowLocal))
+    const supervisor = new Supervisor({ log, spare: false })
+    const egress = new HttpsEgress(way, new Set(settings.plugins.allowLocal))
     const host = openPluginHost({
       database,
       supervisor,

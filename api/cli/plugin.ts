@@ -23,16 +23,16 @@ export async function withPlugins(
 ): Promise<number> {
   const { settings, log, stop } = input
   return await withDatabase({ settings, log, stop }, use, async (opened) => {
-    const [{ openPluginHost }, { openSupervisor }, { openEgress }] = await Promise.all([
+    const [{ openPluginHost }, { Supervisor }, { HttpsEgress }] = await Promise.all([
       import('#api/compose-plugin-host.ts'),
       import('#plugins/runtime/supervisor.ts'),
-      import('#plugins/network/egress.ts'),
+      import('#plugins/network/https-egress.ts'),
     ])
-    const supervisor = openSupervisor({ log, spare: false })
+    const supervisor = new Supervisor({ log, spare: false })
     const host = openPluginHost({
       database: opened.database,
       supervisor,
-      egress: openEgress(undefined, new Set(settings.plugins.allowLocal)),
+      egress: new HttpsEgress(undefined, new Set(settings.plugins.allowLocal)),
       log,
       secrets: use === 'look' ? [UNUSED_KEY] : await credentialKeys(settings),
     })

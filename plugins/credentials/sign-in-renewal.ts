@@ -36,17 +36,6 @@ interface RenewalOptions {
   onRefused: (user: PluginUser) => Promise<void>
 }
 
-/** The credentials as plugins use them. */
-type RenewedCredentials = Pick<Credentials, 'status' | 'bound'>
-
-/**
- * Renews OAuth 2 tokens before they expire, only once at a time across all servers.
- * `bound` throws GuestError `auth` when a token has expired and cannot be renewed.
- */
-export function openRenewal(options: RenewalOptions): RenewedCredentials {
-  return new Renewal(options)
-}
-
 /** The input of a renewal. */
 interface RenewalGrant {
   plugin: { id: string; key: string; version: string }
@@ -56,7 +45,8 @@ interface RenewalGrant {
   own: Record<string, string>
 }
 
-class Renewal implements RenewedCredentials {
+/** The credentials as plugins use them: renews OAuth 2 tokens before they expire, only once at a time across all servers. */
+export class RenewedCredentials {
   readonly #options: RenewalOptions
   /** By plugin and user: concurrent callers share one renewal. */
   readonly #underWay = openSingleFlight()
@@ -70,6 +60,7 @@ class Renewal implements RenewedCredentials {
     return await this.#options.credentials.status(owner, auth)
   }
 
+  /** @throws GuestError auth when a token has expired and cannot be renewed; and as Credentials does */
   async bound(owner: CredentialOwner, auth: PluginAuth): Promise<Credential | undefined> {
     await this.#freshen(owner, auth)
     if (auth?.type === 'oauth2' && (await this.#options.credentials.status(owner, auth)) === 'expired')

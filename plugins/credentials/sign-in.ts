@@ -50,18 +50,6 @@ export interface SignInBegun {
 /** The cookie name of a sign-in, by its state; the name reveals no secret. */
 export const signInCookieName = (state: string): string => `carrel_sign_in_${sha256(state).digest('hex').slice(0, 16)}`
 
-export interface SignIns {
-  /**
-   * Starts a sign-in at the service of a plugin (RFC 6749, 4.1, with RFC 7636).
-   * @param redirectUri to which the service redirects the browser
-   * @returns the URL to which to redirect the browser, and the secret for its cookie
-   * @throws invalid_request when the plugin has no sign-in, conflict when an administrator has not set it up, rate_limit_exceeded
-   */
-  begin(plugin: SignInPlugin, userId: string, redirectUri: string): Promise<SignInBegun>
-  /** Redeems the code, once. Returns whose sign-in it was. @throws SignInError */
-  finish(answer: SignInAnswer): Promise<PluginUser & { plugin: SignInPlugin }>
-}
-
 type OAuth2 = NonNullable<NonNullable<Manifest['auth']>['oauth2']>
 
 /** The encrypted part of the row of a sign-in. */
@@ -92,17 +80,19 @@ interface SignInsOptions {
   mayConnect: (trx: Knex, user: PluginUser) => Promise<boolean>
 }
 
-export function openSignIns(options: SignInsOptions): SignIns {
-  return new OAuthSignIns(options)
-}
-
-class OAuthSignIns implements SignIns {
+export class SignIns {
   readonly #options: SignInsOptions
 
   constructor(options: SignInsOptions) {
     this.#options = options
   }
 
+  /**
+   * Starts a sign-in at the service of a plugin (RFC 6749, 4.1, with RFC 7636).
+   * @param redirectUri to which the service redirects the browser
+   * @returns the URL to which to redirect the browser, and the secret for its cookie
+   * @throws invalid_request when the plugin has no sign-in, conflict when an administrator has not set it up, rate_limit_exceeded
+   */
   async begin(plugin: SignInPlugin, userId: string, redirectUri: string): Promise<SignInBegun> {
     const { auth } = plugin.manifest
     const name = quotedText(plugin.manifest.name)
@@ -124,6 +114,7 @@ class OAuthSignIns implements SignIns {
     return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }
   }
 
+  /** Redeems the code, once. Returns whose sign-in it was. @throws SignInError */
   async finish(answer: SignInAnswer): Promise<PluginUser & { plugin: SignInPlugin }> {
     const { user, plugin, oauth2, pending } = await this.#take(answer)
     const code = codeOf(answer, plugin.manifest.name)

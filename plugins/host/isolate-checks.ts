@@ -6,7 +6,7 @@ import { type Apart, basisOf, concerns, type LiveIsolate, type LiveIsolates } fr
 import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { findOwn, getRunnable, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
 import { announceEnd, type Withdrawal, Withdrawals } from '#plugins/host/withdrawal-store.ts'
-import type { CachingEgress } from '#plugins/network/egress.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 
 /** Whose withdrawals concern something that runs. */
 interface WithdrawnFrom {
@@ -16,7 +16,7 @@ interface WithdrawnFrom {
 
 interface IsolateChecksOptions {
   database: Knex
-  egress: Pick<CachingEgress, 'forget'>
+  egress: Pick<HttpsEgress, 'forget'>
   log: Log
   secrets: SecretSettings
   /** False in safe mode. */

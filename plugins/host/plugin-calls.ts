@@ -8,7 +8,7 @@ import { escapedText, quotedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
 import { withinGrants } from '#plugins/host/answer-addresses.ts'
-import { type CallFailures, type NamedCall, openCallFailures, type ReportedFailure } from '#plugins/host/call-failures.ts'
+import { CallFailures, type NamedCall, type ReportedFailure } from '#plugins/host/call-failures.ts'
 import { type AnswerHostCalls, openHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { apartFrom, getVerifiedCode, programOf } from '#plugins/host/installed-program.ts'
@@ -21,7 +21,7 @@ import { cacheScopeOf, findOwn, getRunnable, type SecretSettings, settingOf } fr
 import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
-import type { CachingEgress } from '#plugins/network/egress.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { recordContacts } from '#plugins/network/recorded-contacts.ts'
 import { budgetOf, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
@@ -74,7 +74,7 @@ interface Running extends NamedCall {
 interface PluginCallOptions {
   database: Knex
   supervisor: Supervisor
-  egress: CachingEgress
+  egress: HttpsEgress
   credentials: Pick<Credentials, 'bound' | 'status'>
   secrets: SecretSettings
   logs: PluginLogs
@@ -101,7 +101,7 @@ export class PluginCalls {
     const { database, supervisor, log, health, onTripped } = options
     this.#options = options
     this.#answersFor = openHostCalls(options)
-    this.#failures = openCallFailures({ database, log, health, reader: this.#reader, onTripped })
+    this.#failures = new CallFailures({ database, log, health, reader: this.#reader, onTripped })
     this.#isolates = new LiveIsolates({
       readCode: (plugin) => getVerifiedCode(database, plugin),
       start: ({ plugin }, code) => supervisor.open(programOf(plugin, code, plugin.granted)),

@@ -8,13 +8,13 @@ import { type ErrorCode, refuse } from '#core/foundation/errors.ts'
 import type { DownloadCover } from '#core/matching/provider-client.ts'
 import { mapAddresses } from '#plugins/host/answer-addresses.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { openPictureTokens, type PictureTokens } from '#plugins/host/picture-token.ts'
+import { PictureTokens } from '#plugins/host/picture-token.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { checkedAddress, linkRules, requestRules } from '#plugins/host/plugin-rules.ts'
 import { getRunnable } from '#plugins/host/runnable.ts'
 import { PICTURE_METHOD, type PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { CoverError, type CoverErrorCode, downloadCover } from '#plugins/network/cover-download.ts'
-import type { Downloads, Egress } from '#plugins/network/egress.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { recordContacts } from '#plugins/network/recorded-contacts.ts'
 
 /** Longer side of a picture for readers: a cover in a list, sharp on a telephone. */
@@ -39,11 +39,11 @@ interface DrawnPicture {
 
 interface PicturesOptions {
   database: Knex
-  egress: Egress & Downloads
+  egress: Pick<HttpsEgress, 'local' | 'download'>
   pluginCalls: Pick<PluginCalls, 'whileAllowed'>
   pluginLogs: PluginLogs
   resizeImage: ResizeImage
-  /** See openCredentialBox. */
+  /** See CredentialBox. */
   secrets: readonly string[]
   /** False in safe mode. */
   enabled: boolean
@@ -69,7 +69,7 @@ export class PluginPictures {
 
   constructor(options: PicturesOptions) {
     this.#options = options
-    this.#tokens = openPictureTokens(options.secrets)
+    this.#tokens = new PictureTokens(options.secrets)
   }
 
   /** A token for a picture of an answer; null when there is no picture, or the plugin may not contact its host. */

@@ -6,7 +6,7 @@ import { findLiveRefresh, forgetFailures } from '#core/recommendations/recommend
 import type { TaskQueue } from '#core/tasks/task.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { type AuthStatus, confirmDestination } from '#plugins/credentials/plugin-auth.ts'
-import { openSignIns, type SignInAnswer, type SignInBegun, type SignIns } from '#plugins/credentials/sign-in.ts'
+import { type SignInAnswer, type SignInBegun, SignIns } from '#plugins/credentials/sign-in.ts'
 import { migrateOwner } from '#plugins/host/data-migration.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
@@ -68,7 +68,7 @@ export class UserPlugins {
   constructor(options: UserPluginsOptions) {
     const { database, egress, pluginLogs: logs, pluginCredentials: credentials } = options
     this.#options = options
-    this.#signIns = openSignIns({
+    this.#signIns = new SignIns({
       database,
       egress,
       logs,

@@ -32,27 +32,6 @@ interface WrittenLine {
   secrets: readonly string[]
 }
 
-/** The last lines of a plugin. */
-export interface Lines {
-  /** Adds a line from a guest, of any type. Returns the change of the stored length in characters. */
-  add(line: WrittenLine): number
-  /** Removes the oldest line; returns its length, 0 when there is none. */
-  dropOldest(): number
-  /**
-   * Stored lines up to a limit: the last ones, or those after an id, the oldest first. An id beyond the last one comes from an unknown run of this
-   * server; then every line counts as following it. `missed` counts lines after that id that are no longer stored.
-   */
-  list(page: { after?: number | null; limit: number; level?: LogLevel | undefined }): { lines: LogLine[]; missed: number; lastId: number }
-  /** Resolves with the next line, on close, or when the signal aborts. */
-  changed(signal: AbortSignal): Promise<void>
-  count(): number
-  /** Lines that were dropped because they came too fast. */
-  leftOut(): number
-  /** Wakes everybody who waits; nothing is added afterwards. */
-  close(): void
-  isClosed(): boolean
-}
-
 const LINES_KEPT = 2_000
 /** For message and data together. */
 const LINE_BYTES_MAX = 2_048
@@ -114,11 +93,8 @@ function readLine({ level, message, data, callId, method, userId, secrets }: Wri
 
 const lengthOf = ({ message, data }: LogLine): number => message.length + (data?.length ?? 0) + LINE_COST
 
-export function openLines(now: () => number): Lines {
-  return new LastLines(now)
-}
-
-class LastLines implements Lines {
+/** The last lines of a plugin. */
+export class Lines {
   readonly #now: () => number
   readonly #lines: LogLine[] = []
   readonly #waiting = new Set<() => void>()
@@ -137,6 +113,7 @@ class LastLines implements Lines {
     this.#nextId = this.#baseId
   }
 
+  /** Adds a line from a guest, of any type. Returns the change of the stored length in characters. */
   add(line: WrittenLine): number {
     if (this.#closed) return 0
     if (!this.#mayWrite()) {
@@ -156,6 +133,10 @@ class LastLines implements Lines {
     return grown
   }
 
+  /**
+   * Stored lines up to a limit: the last ones, or those after an id, the oldest first. An id beyond the last one comes from an unknown run of this
+   * server; then every line counts as following it. `missed` counts lines after that id that are no longer stored.
+   */
   list({ after = null, limit, level }: { after?: number | null; limit: number; level?: LogLevel | undefined }): {
     lines: LogLine[]
     missed: number
@@ -172,6 +153,7 @@ class LastLines implements Lines {
     }
   }
 
+  /** Resolves with the next line, on close, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (this.#closed || signal.aborted) return resolve()
@@ -189,10 +171,12 @@ class LastLines implements Lines {
     return this.#lines.length
   }
 
+  /** Lines that were dropped because they came too fast. */
   leftOut(): number {
     return this.#leftOut
   }
 
+  /** Wakes everybody who waits; nothing is added afterwards. */
   close(): void {
     this.#closed = true
     this.#wake()
@@ -202,6 +186,7 @@ class LastLines implements Lines {
     return this.#closed
   }
 
+  /** Removes the oldest line; returns its length, 0 when there is none. */
   dropOldest(): number {
     const oldest = this.#lines.shift()
     return oldest ? lengthOf(oldest) : 0

@@ -1,5 +1,6 @@
-import type { Downloads, OnContact } from '#plugins/network/egress.ts'
+import type { OnContact } from '#plugins/network/egress.ts'
 import type { HostRates } from '#plugins/network/host-rate-limiter.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 import type { EgressRule } from '#plugins/network/request.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -66,7 +67,7 @@ interface WantedCover {
  * @throws CoverError
  */
 export async function downloadCover(
-  downloads: Downloads,
+  downloads: Pick<HttpsEgress, 'download'>,
   { url, caller, rules, rates, onContact, signal }: WantedCover,
 ): Promise<{ bytes: Buffer; contentType: string }> {
   const userAgent = `Carrel (covers for the plugin ${caller})`

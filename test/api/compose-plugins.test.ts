@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { openPlugins } from '#api/compose-plugins.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
-import { openCredentials } from '#plugins/credentials/credentials.ts'
+import { Credentials } from '#plugins/credentials/credentials.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { openHostOn, SECRETS } from '#test/support/plugin-hosts.ts'
 import { pluginOf } from '#test/support/plugins.ts'
@@ -48,7 +48,7 @@ async function openKept(t: Test) {
     await tasks.stop()
     return told
   }
-  const opens = async (secret: string) => (await openCredentials(database, [secret]).reveal(owner))['token'] === 'of the house'
+  const opens = async (secret: string) => (await new Credentials(database, [secret]).reveal(owner))['token'] === 'of the house'
   return { startWith, opens }
 }
 

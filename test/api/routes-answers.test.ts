@@ -12,7 +12,7 @@ import { routes } from '#api/routes.ts'
 import { Server } from '#api/server.ts'
 import { coverPath } from '#core/covers/cover.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { openProtocols } from '#test/support/composed-server.ts'
@@ -226,7 +226,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   await database('chosen_settings').insert({ key: 'progress.shown_to_administrators', value: 'true' })
   const offered = pluginOf(METADATA_PLUGIN, OFFERED)
   const index = filesOf(indexOf({ plugins: [entryOf([offered])] }), PUBLISHER, { '1.0.0': offered })
-  const egress = openEgress((await openRepositoryServer(t, index)).way)
+  const egress = new HttpsEgress((await openRepositoryServer(t, index)).way)
   const settings = testSettings({ dataFolder: folder })
   const { services, close } = await openComposition({ settings, log: silentLog, database, passwordCost: TEST_PASSWORD_COST, egress })
   const server = new Server(services)

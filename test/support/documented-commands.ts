@@ -7,7 +7,7 @@ import { credentialKeys, makeDataFolder } from '#core/embedded/data-folder.ts'
 import { openExports } from '#core/exports/series-exports.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { root } from '#test/support/carrel-process.ts'
 import { type Files, openRepositoryServer } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
@@ -41,7 +41,7 @@ export async function openDocumentedServer(t: Test, page: string, files: Files =
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const exports = await openExports({ database, tasks, dataFolder, log: silentLog })
   const opened = await openPlugins({
-    ...{ settings: services.settings, log: silentLog, database, tasks, egress: openEgress(way) },
+    ...{ settings: services.settings, log: silentLog, database, tasks, egress: new HttpsEgress(way) },
     ...{ supervisor: findSupervisor(), rules: findRules() },
     drawCover: async () => ({ refused: 'kind' }),
     resizeImage: resizePicture,

@@ -8,7 +8,7 @@ import type { PluginUser } from '#core/matching/provider-client.ts'
 import { PluginPictures } from '#plugins/host/plugin-pictures.ts'
 import { userConsentOf } from '#plugins/host/user-consent.ts'
 import { enableUserPlugin, updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { type Loopback, openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
@@ -30,7 +30,7 @@ export async function openHostOn(
   const host = openPluginHost({
     database,
     supervisor: findSupervisor(),
-    egress: openEgress(way),
+    egress: new HttpsEgress(way),
     log: silentLog,
     secrets: SECRETS,
     ...change,
@@ -67,16 +67,11 @@ export async function agree(
 }
 
 /** The pictures that plugins of this host name. */
-export const openPictures = (database: Knex, host: PluginHostServices, egress: ReturnType<typeof openEgress>) =>
+export const openPictures = (database: Knex, host: PluginHostServices, egress: HttpsEgress) =>
   new PluginPictures({ ...host, database, egress, resizeImage: resizePicture, secrets: SECRETS, enabled: true })
 
 /** What a server needs that offers plugins; it closes with the test. */
-export function openServedPlugins(
-  t: Test,
-  database: Knex,
-  supervisor: PluginHostOptions['supervisor'],
-  egress: ReturnType<typeof openEgress>,
-) {
+export function openServedPlugins(t: Test, database: Knex, supervisor: PluginHostOptions['supervisor'], egress: HttpsEgress) {
   const host = openPluginHost({ database, supervisor, egress, log: silentLog, secrets: SECRETS })
   t.teardown(() => host.pluginCalls.close())
   return { ...host, pluginPictures: openPictures(database, host, egress) }

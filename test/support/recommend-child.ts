@@ -6,13 +6,13 @@ import { silentLog } from '#core/foundation/log.ts'
 import { openRecommendations } from '#core/recommendations/recommendations.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { PluginProviders } from '#plugins/host/provider-client.ts'
-import { openEgress } from '#plugins/network/egress.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 
 const [url, secret] = process.argv.slice(2) as [string, string]
 const database = openDatabase({ url, poolMax: 5, log: silentLog })
-const supervisor = openSupervisor({ log: silentLog })
-const host = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: [secret] })
+const supervisor = new Supervisor({ log: silentLog })
+const host = openPluginHost({ database, supervisor, egress: new HttpsEgress(), log: silentLog, secrets: [secret] })
 const tasks = await openTaskQueue({ database, log: silentLog, nodeId: `child-${process.pid}` })
 openRecommendations({ database, providers: new PluginProviders({ ...host, database }), tasks, log: silentLog })
 await tasks.start()

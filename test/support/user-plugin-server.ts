@@ -7,7 +7,7 @@ import type { Settings } from '#core/settings/settings.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { PluginProviders } from '#plugins/host/provider-client.ts'
 import { UserPlugins } from '#plugins/host/user-plugins.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openHostOn, openPictures } from '#test/support/plugin-hosts.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { type Ask, openTestServer } from '#test/support/server.ts'
@@ -56,7 +56,7 @@ export async function openUserPluginServer(
   way.resolve = async (name, signal) => options.addresses?.[name] ?? (await resolve(name, signal))
   const openNode = async () => {
     const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
-    const userPlugins = new UserPlugins({ ...host, database, egress: openEgress(way), tasks })
+    const userPlugins = new UserPlugins({ ...host, database, egress: new HttpsEgress(way), tasks })
     const providers = new PluginProviders({ ...host, database })
     const recommendations = openRecommendations({ database, providers, tasks, log: silentLog, rateLimitSeconds: 0.05 })
     const close = async () => {
@@ -67,7 +67,7 @@ export async function openUserPluginServer(
     return { services: { ...host, tasks, userPlugins, recommendations }, close }
   }
   const node = await openNode()
-  Object.assign(server.services, node.services, { pluginPictures: openPictures(database, host, openEgress(way)) })
+  Object.assign(server.services, node.services, { pluginPictures: openPictures(database, host, new HttpsEgress(way)) })
   await node.services.tasks.start()
 
   /** Installs a plugin and grants its permissions; returns its id. */

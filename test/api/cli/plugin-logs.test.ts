@@ -10,8 +10,8 @@ import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
 import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openEgress } from '#plugins/network/egress.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
@@ -84,13 +84,13 @@ async function openLine(t: Test, port: number) {
 }
 
 t.test('the lines of a plugin of a running server', onlyFull, async (t) => {
-  const supervisor = openSupervisor({ log: silentLog })
+  const supervisor = new Supervisor({ log: silentLog })
   t.teardown(() => supervisor.close())
   const way = await openLoopback(t, (_, response) => response.end('{}'))
   const known = new Set(pluginDiagnosticsRoutes.map(({ method, path }) => `${method} ${path}`))
   const server = await openTestServer(t, {
     routes: [...pluginRoutes.filter(({ method, path }) => !known.has(`${method} ${path}`)), ...pluginDiagnosticsRoutes],
-    services: ({ database }) => openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
+    services: ({ database }) => openPluginHost({ database, supervisor, egress: new HttpsEgress(way), log: silentLog, secrets: SECRETS }),
   })
   const host = server.services
   t.teardown(() => host.pluginCalls.close())

@@ -9,7 +9,7 @@ import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { PluginProviders } from '#plugins/host/provider-client.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
@@ -36,7 +36,7 @@ async function openJobs(t: Test) {
   const { database, host, run } = await openTestHost(t, fine, { supervisor })
   const { id: pluginId } = await run(PROVIDER, MANIFEST)
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
-  const downloads = openEgress(await openLoopback(t, (_request, response) => response.end()))
+  const downloads = new HttpsEgress(await openLoopback(t, (_request, response) => response.end()))
   const providers = new PluginProviders({ ...host, database })
   const proposals = openProposals({
     ...{ database, providers, log: silentLog, settings: { dataFolder: t.testdir() } },

@@ -13,7 +13,7 @@ import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { SETS, type SetEntries, type SetName, valueOfSet } from '#core/metadata/metadata-set.ts'
 import { readSets } from '#core/metadata/metadata-set-store.ts'
 import { PluginProviders } from '#plugins/host/provider-client.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 import { addBook, addCaller, addLibrary, addSeries, listOrphanedPeople } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
@@ -77,7 +77,7 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
   const providers = new PluginProviders({ ...host, database })
   const proposals = openProposals({
     ...{ database, providers, log: silentLog, settings: { dataFolder: folder } },
-    downloadCover: openPictures(database, host, openEgress(covers)).download,
+    downloadCover: openPictures(database, host, new HttpsEgress(covers)).download,
     drawCover: async (bytes) => {
       const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90 }
       return { large: drawn, small: drawn }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { openSession, type SessionOptions } from '#plugins/devkit/plugin-session.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { type AniListContent, openAniList } from '#test/support/anilist.ts'
@@ -53,7 +53,7 @@ type Change = Partial<Pick<SessionOptions, 'auth' | 'config' | 'userConfig' | 'l
 async function openPlugin(t: Test, content: AniListContent, change: Change = {}) {
   const service = openAniList(content)
   const way = await openLoopback(t, service.answer)
-  const session = openSession(findSupervisor(), { manifest: { ...manifest, http: {} }, code }, { egress: openEgress(way), ...change })
+  const session = openSession(findSupervisor(), { manifest: { ...manifest, http: {} }, code }, { egress: new HttpsEgress(way), ...change })
   t.teardown(() => session.close())
   const ask = async (method: 'get' | 'refresh', input: object) => {
     const { answer, trace } = await session.call(`recommendations.${method}`, input)

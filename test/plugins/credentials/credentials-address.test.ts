@@ -2,7 +2,7 @@ import http, { type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { addCaller } from '#test/support/library-rows.ts'
@@ -119,7 +119,7 @@ t.test('and to a local service that is allowed for development', async (t) => {
   t.teardown(() => service.close())
   const { port } = service.address() as AddressInfo
   const origin = `http://localhost:${port}`
-  const { host, run } = await openTestHost(t, echo, { egress: openEgress(undefined, new Set([`localhost:${port}`])) })
+  const { host, run } = await openTestHost(t, echo, { egress: new HttpsEgress(undefined, new Set([`localhost:${port}`])) })
   const { id, call } = await run(
     `export default { metadata: { series: {
       async search(_, ctx) {

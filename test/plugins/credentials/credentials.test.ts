@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openCredentialBox } from '#plugins/credentials/credential-box.ts'
-import { openCredentials } from '#plugins/credentials/credentials.ts'
+import { CredentialBox } from '#plugins/credentials/credential-box.ts'
+import { Credentials } from '#plugins/credentials/credentials.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { openHostOn, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
 
@@ -70,7 +70,7 @@ t.test('exchanged rows do not decrypt, and keys can be rotated', async (t) => {
   await credentials.set({ pluginId: id, userId: ben }, auth, { token: 'of ben' })
   t.match(await credentials.bound({ pluginId: id, userId: ben }, auth), { value: 'Bearer of ben' })
 
-  const rotated = openCredentials(database, ['another-key-of-at-least-thirty-two-bytes', ...SECRETS])
+  const rotated = new Credentials(database, ['another-key-of-at-least-thirty-two-bytes', ...SECRETS])
   t.same(await rotated.reveal({ pluginId: id, userId: anna }), { token: 'of anna' }, 'old keys still decrypt')
   t.same(await rotated.rotate(), { resealed: 4, lost: 0 })
   t.same(await rotated.rotate(), { resealed: 0, lost: 0 })
@@ -81,12 +81,12 @@ t.test('exchanged rows do not decrypt, and keys can be rotated', async (t) => {
   await database('plugin_credentials').where('user_id', ben).update({ sealed })
   t.same(await rotated.reveal({ pluginId: id, userId: ben }), {}, 'a row that replaced the row of another user')
   t.equal(await rotated.bound({ pluginId: id, userId: ben }, auth), undefined)
-  const third = openCredentials(database, ['a-third-key-of-at-least-thirty-two-bytes!'])
+  const third = new Credentials(database, ['a-third-key-of-at-least-thirty-two-bytes!'])
   t.same(await third.rotate(), { resealed: 0, lost: 4 })
 })
 
 t.test('credentials are stored encrypted, and are bound to their place', async (t) => {
-  const box = openCredentialBox(SECRETS)
+  const box = new CredentialBox(SECRETS)
   const sealed = box.seal('text', ['a', 'b'])
   t.equal(box.open(sealed, box.keyId, ['a', 'b']), 'text')
   t.notSame(box.seal('text', ['a', 'b']), sealed, 'each encryption gives another text')
@@ -99,7 +99,7 @@ t.test('credentials are stored encrypted, and are bound to their place', async (
   }
   t.equal(box.open(sealed.subarray(0, 20), box.keyId, ['a', 'b']), null)
   t.equal(box.open(sealed, 'another', ['a', 'b']), null)
-  t.throws(() => openCredentialBox([]), /no key/)
+  t.throws(() => new CredentialBox([]), /no key/)
 })
 
 t.test('basic, oauth2 and expiry', async (t) => {

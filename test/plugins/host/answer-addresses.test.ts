@@ -1,7 +1,7 @@
 import t from 'tap'
 import { mapAddresses } from '#plugins/host/answer-addresses.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { someOf } from '#test/support/lane-size.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
@@ -63,7 +63,7 @@ t.test('no plugin makes anybody contact a host that is not granted', async (t) =
     resolved.push(host)
     return resolve(host, signal)
   }
-  const egress = openEgress(way)
+  const egress = new HttpsEgress(way)
   const { database, host, run } = await openTestHost(t, undefined, { supervisor: findSupervisor('grouped'), egress, secrets: SECRETS })
   const pictures = openPictures(database, host, egress)
   const { userId } = await addCaller(database, { role: 'reader' })

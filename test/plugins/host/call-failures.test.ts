@@ -5,7 +5,7 @@ import type { Log } from '#core/foundation/log.ts'
 import { bundleProject } from '#plugins/devkit/bundle.ts'
 import { packProject } from '#plugins/devkit/pack.ts'
 import { openProject } from '#plugins/devkit/project.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
 import { FAILING, lineOf } from '#test/support/failing-plugin.ts'
 import { onlyFull, someOf } from '#test/support/lane-size.ts'
@@ -41,7 +41,8 @@ t.test('failures, calls and logs name the author’s line', async (t) => {
     response.end('{}')
   })
   const server = await openTestServer(t, {
-    services: ({ database }) => openPluginHost({ database, supervisor: findSupervisor(), egress: openEgress(way), log, secrets: SECRETS }),
+    services: ({ database }) =>
+      openPluginHost({ database, supervisor: findSupervisor(), egress: new HttpsEgress(way), log, secrets: SECRETS }),
   })
   const { pluginCalls, pluginLifecycle } = server.services
   t.teardown(() => pluginCalls.close())

@@ -3,7 +3,7 @@ import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
 import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { deleteUserPlugin, updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { agree, openHostOn, openPictures, openTestHost } from '#test/support/plugin-hosts.ts'
@@ -31,7 +31,7 @@ async function openSlow(t: Test) {
     response.on('close', () => open.delete(response))
   })
   const { id: pluginId } = await run(MAIN, MANIFEST)
-  const pictures = openPictures(database, host, openEgress(way))
+  const pictures = openPictures(database, host, new HttpsEgress(way))
   /** The picture for a user, or the error. */
   const begin = async (userId: string, isOwn: boolean) => {
     const plugin = await host.plugins.get(pluginId)

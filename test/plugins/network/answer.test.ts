@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 import t from 'tap'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(60_000)
@@ -130,7 +130,7 @@ t.test('a request is retried once after Retry-After, if there is time', async (t
   const get = async (path: string, more: Record<string, unknown> = {}) => {
     way.asked.length = 0
     const at = performance.now()
-    const { status, body, retryAfterSeconds } = await openEgress(way).fetch(
+    const { status, body, retryAfterSeconds } = await new HttpsEgress(way).fetch(
       { url: `https://api.example.org/${path}`, ...more },
       POLICY,
       forever(),

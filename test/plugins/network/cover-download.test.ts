@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import zlib from 'node:zlib'
 import t, { type Test } from 'tap'
 import { CoverError, type CoverErrorCode, downloadCover, pictureTypeOf } from '#plugins/network/cover-download.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { forever } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 
@@ -52,7 +52,7 @@ const NONE: Record<string, Buffer> = {
 
 async function openCovers(t: Test, answer: RequestListener, change: Record<string, unknown> = {}) {
   const way = { ...(await openLoopback(t, answer)), ...change }
-  const egress = openEgress(way)
+  const egress = new HttpsEgress(way)
   const get = (url: string, signal = forever(), through = egress) =>
     downloadCover(through, { url, caller: 'org.example.one', rules: RULES, onContact: () => {}, signal })
   const refused = async (work: Promise<unknown>): Promise<{ code: CoverErrorCode; message: string }> => {
@@ -186,7 +186,7 @@ t.test('no name of another host is resolved, whatever its URL looks like, and ea
   ]
   const told: [string, number | string][] = []
   const get = (url: string) =>
-    downloadCover(openEgress(way), {
+    downloadCover(new HttpsEgress(way), {
       ...{ url, rules, caller: 'org.example.one', signal: forever() },
       onContact: (host, outcome) => void told.push([host, outcome]),
     })

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { mapAddresses } from '#plugins/host/answer-addresses.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { bundledPlugins } from '#plugins/packages/bundled-plugins.ts'
 import { linkUrlsOf } from '#plugins/packages/manifest.ts'
 import { covers } from '#plugins/packages/permissions.ts'
@@ -43,7 +43,7 @@ async function openWalk(t: Test) {
     resolved.push(host)
     return resolve(host, signal)
   }
-  const egress = openEgress(way)
+  const egress = new HttpsEgress(way)
   const opened = await openTestHost(t, undefined, { supervisor: findSupervisor('grouped'), egress, secrets: SECRETS })
   const { database, host } = opened
   const pictures = openPictures(database, host, egress)

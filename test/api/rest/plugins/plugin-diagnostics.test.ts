@@ -6,7 +6,7 @@ import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
 import { pluginMetricsView, pluginsSummary } from '#api/views/plugin-metrics-view.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
@@ -35,7 +35,7 @@ async function openWatched(t: Test) {
   const supervisor = findSupervisor()
   const server = await openTestServer(t, {
     routes: pluginDiagnosticsRoutes,
-    services: ({ database }) => openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
+    services: ({ database }) => openPluginHost({ database, supervisor, egress: new HttpsEgress(way), log: silentLog, secrets: SECRETS }),
   })
   const host = server.services
   t.teardown(() => host.pluginCalls.close())

@@ -77,7 +77,9 @@ export class Credentials {
       this.#database,
       owner,
       Object.entries(kept).map(([field, text]) => ({
-        ...{ field, keyId: this.#box.keyId, sealed: this.#box.seal(text, belongsTo(owner, field)) },
+        field,
+        keyId: this.#box.keyId,
+        sealed: this.#box.seal(text, belongsTo(owner, field)),
         expiresAt: field === 'accessToken' ? expiresAt : null,
       })),
       isWanted,

@@ -55,7 +55,11 @@ export async function replaceCredentials(
     if (fields.length === 0) return true
     await trx('plugin_credentials').insert(
       fields.map(({ field, keyId, sealed, expiresAt }) => ({
-        ...{ plugin_id: owner.pluginId, user_id: owner.userId, field, key_id: keyId, sealed },
+        plugin_id: owner.pluginId,
+        user_id: owner.userId,
+        field,
+        key_id: keyId,
+        sealed,
         expires_at: expiresAt,
       })),
     )
@@ -89,8 +93,11 @@ export async function replaceSecretSettings(
       await of(trx, owner).where({ field }).delete()
       if (sealed !== null)
         await trx('plugin_credentials').insert({
-          ...{ plugin_id: owner.pluginId, user_id: owner.userId, field },
-          ...{ key_id: sealed.keyId, sealed: sealed.sealed },
+          plugin_id: owner.pluginId,
+          user_id: owner.userId,
+          field,
+          key_id: sealed.keyId,
+          sealed: sealed.sealed,
         })
     }
     return true

@@ -143,7 +143,8 @@ async function requestService(egress: Egress, { url, host, caller, onContact, fo
 function strictly({ access_token, token_type = 'bearer', refresh_token, expires_in }: Record<string, unknown>): Record<string, unknown> {
   const seconds = typeof expires_in === 'string' && /^\d{1,12}$/.test(expires_in) ? Number(expires_in) : expires_in
   return {
-    ...{ access_token, token_type },
+    access_token,
+    token_type,
     ...(isToken(refresh_token) && { refresh_token }),
     ...(typeof seconds === 'number' && seconds > 0 && seconds <= SECONDS_MAX && { expires_in: seconds }),
   }

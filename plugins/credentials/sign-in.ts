@@ -123,9 +123,14 @@ export class SignIns {
     if (!(await this.#options.mayConnect(this.#options.database, user))) throw disabled(plugin)
     try {
       const tokens = await requestTokens(this.#options, {
-        ...{ tokenUrl: oauth2.tokenUrl, plugin, userId: user.userId, client: { clientId, clientSecret } },
+        tokenUrl: oauth2.tokenUrl,
+        plugin,
+        userId: user.userId,
+        client: { clientId, clientSecret },
         grant: {
-          ...{ grant_type: 'authorization_code', code, redirect_uri: pending.redirectUri },
+          grant_type: 'authorization_code',
+          code,
+          redirect_uri: pending.redirectUri,
           ...(oauth2.pkce !== false && { code_verifier: pending.verifier }),
         },
       })

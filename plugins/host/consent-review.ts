@@ -64,7 +64,12 @@ export function reviewOf(offered: ReviewedPackage, agreed: Consent | null, confi
   const differences = agreed === null ? [] : differencesOf(agreed.record, record)
   const problem = configurationProblem(offered.manifest as Manifest, config)
   return {
-    ...{ version: offered.version, sha256: offered.sha256, record, recordHash: recordHash(record), agreed, differences },
+    version: offered.version,
+    sha256: offered.sha256,
+    record,
+    recordHash: recordHash(record),
+    agreed,
+    differences,
     waitsFor: agreed === null ? ['runs for the first time'] : [...inWords(agreed.record, record, differences), ...problem],
   }
 }

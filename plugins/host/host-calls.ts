@@ -126,7 +126,9 @@ async function fetchFor(
   const credential = await credentials.bound(signedInAs(caller), caller.auth)
   let contacts = 0
   const policy = {
-    ...{ caller: key, credential, cacheScope: caller.cacheScope },
+    caller: key,
+    credential,
+    cacheScope: caller.cacheScope,
     rules: requestRules(caller, egress.local),
     userAgent: `Carrel (plugin ${key} ${version})`,
     rates: caller.http?.rateLimit,
@@ -210,7 +212,16 @@ export function entryView(entry: LibraryEntry, scopes: readonly string[]): Parti
     seriesId,
     ...(scopes.includes('series.titles') && { title, alternateTitles }),
     ...(scopes.includes('series.metadata') && {
-      ...{ year, genres, tags, authors, summary, language, status, addedAt, bookCount, communityRating },
+      year,
+      genres,
+      tags,
+      authors,
+      summary,
+      language,
+      status,
+      addedAt,
+      bookCount,
+      communityRating,
     }),
     ...(scopes.includes('series.externalIds') && { externalIds: plainIdentifiers(externalIds) }),
     ...(scopes.includes('reading.progress') && { booksRead, booksStarted, lastReadAt, readers }),

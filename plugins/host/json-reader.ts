@@ -53,7 +53,7 @@ export class JsonReader {
     if ('wrong' in outcome) throw new GuestError('invalid_result', outcome.wrong)
     if ('refused' in outcome) throw wrongResult(method, outcome.refused)
     if (outcome.leftOut !== undefined) onLeftOut?.(outcome.leftOut)
-    return JSON.parse(outcome.json) as unknown
+    return JSON.parse(outcome.json)
   }
 
   /** The payload of a host call of more than 64 K characters; the value of `storage.set` stays text. @throws GuestError invalid_argument */

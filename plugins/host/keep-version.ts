@@ -22,7 +22,15 @@ export function keepVersion(
     const identified = await identify(trx, read, origin)
     const { signedBy } = identified
     const ids = await addVersion(trx, {
-      ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, sourceMap, readme, signedBy, userId },
+      key: manifest.id,
+      version: manifest.version,
+      sha256,
+      manifest,
+      code,
+      sourceMap,
+      readme,
+      signedBy,
+      userId,
       repository: origin.repository,
       codeSha256: createHash('sha256').update(code).digest('hex'),
     })

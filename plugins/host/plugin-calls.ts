@@ -267,7 +267,8 @@ export class PluginCalls {
       }
       const read = await this.#reader.readResult(method, answer.text, onLeftOut)
       const result = withinGrants(plugin, this.#options.egress.local, {
-        ...{ method, answer: read },
+        method,
+        answer: read,
         onLeftOut: (host, what) => {
           record.fetch(host, 'permission', 0, false)
           onLeftOut(what)
@@ -303,7 +304,12 @@ export class PluginCalls {
     return guest.call(method, text, budget, {
       more: JSON.stringify({ callId, plugin: { id: plugin.key, version: plugin.version }, config, userConfig }),
       onRequest: this.#answersFor({
-        ...{ pluginId: plugin.id, key: plugin.key, version: plugin.version, userId, auth, config: plugin.config },
+        pluginId: plugin.id,
+        key: plugin.key,
+        version: plugin.version,
+        userId,
+        auth,
+        config: plugin.config,
         cacheScope: cacheScopeOf(plugin.id, own),
         granted: plugin.granted as Permissions,
         dataVersion: plugin.dataVersion,

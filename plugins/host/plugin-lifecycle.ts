@@ -371,7 +371,11 @@ function withVersion(plugin: InstalledPlugin, version: VersionRow): InstalledPlu
   const manifest = version.manifest as Manifest
   return {
     ...plugin,
-    ...{ versionId: version.id, version: version.version, sha256: version.sha256, manifest, granted: permissionsOf(manifest) },
+    versionId: version.id,
+    version: version.version,
+    sha256: version.sha256,
+    manifest,
+    granted: permissionsOf(manifest),
     dataVersion: manifest.dataVersion ?? 1,
   }
 }

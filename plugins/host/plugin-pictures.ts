@@ -50,9 +50,15 @@ interface PicturesOptions {
 }
 
 const REFUSALS: Readonly<Record<CoverErrorCode, ErrorCode>> = {
-  ...{ invalid_address: 'not_found', not_found: 'not_found', permission: 'conflict' },
-  ...{ not_a_picture: 'invalid_value', too_large: 'invalid_value' },
-  ...{ upstream: 'service_failed', timeout: 'service_failed', rate_limited: 'unavailable', closed: 'unavailable' },
+  invalid_address: 'not_found',
+  not_found: 'not_found',
+  permission: 'conflict',
+  not_a_picture: 'invalid_value',
+  too_large: 'invalid_value',
+  upstream: 'service_failed',
+  timeout: 'service_failed',
+  rate_limited: 'unavailable',
+  closed: 'unavailable',
 }
 const UNKNOWN =
   'There is no such picture for you: addresses of pictures are valid for a day, for the user who received them. Get the list again.'

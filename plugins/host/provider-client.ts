@@ -27,7 +27,12 @@ export function providerOf(plugin: Pick<InstalledPlugin, 'id' | 'key' | 'version
   const { id, key, version, state, manifest, matching } = plugin
   const { 'metadata.series': series, 'metadata.book': book, recommendations } = manifest.capabilities
   return {
-    ...{ id, key, name: manifest.name, version, state, matching },
+    id,
+    key,
+    name: manifest.name,
+    version,
+    state,
+    matching,
     methods: methodsOf(manifest),
     idSources: {
       series: series?.idSource ?? key,

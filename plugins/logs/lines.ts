@@ -87,7 +87,9 @@ function readLine({ level, message, data, callId, method, userId, secrets }: Wri
     level: LOG_LEVELS.find((one) => one === level) ?? 'debug',
     message: visible,
     data: readData(data, LINE_BYTES_MAX - Buffer.byteLength(visible), secrets),
-    ...{ callId, method, userId },
+    callId,
+    method,
+    userId,
   }
 }
 

@@ -92,8 +92,15 @@ function entryOf<Entry>(map: Map<string, Entry>, name: string, max: number, make
 }
 
 const newMethod = (): MethodCounts => ({
-  ...{ calls: 0, succeeded: 0, errors: new Counts(CODES_MAX), wallTotalMs: 0, inputLength: 0, resultLength: 0 },
-  ...{ wallMs: new Measurements(), cpuMs: new Measurements(), queueMs: new Measurements() },
+  calls: 0,
+  succeeded: 0,
+  errors: new Counts(CODES_MAX),
+  wallTotalMs: 0,
+  inputLength: 0,
+  resultLength: 0,
+  wallMs: new Measurements(),
+  cpuMs: new Measurements(),
+  queueMs: new Measurements(),
 })
 const newHost = (): HostCounts => ({ outcomes: new Counts(CODES_MAX), bytes: 0, cacheHits: 0, waits: 0, waitedMs: 0 })
 

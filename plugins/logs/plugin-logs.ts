@@ -184,9 +184,14 @@ export class PluginLogs {
         // An entry without key was only viewed: the plugin had no activity.
         .filter((one) => one.key !== '' && (pluginId === undefined || one.pluginId === pluginId))
         .map((one) => ({
-          ...{ pluginId: one.pluginId, key: one.key, since: one.since, ...one.metrics.read() },
-          ...{ lastSuccessAt: one.lastSuccessAt, lastFailureAt: one.lastFailureAt },
-          ...{ linesKept: one.lines.count(), linesLeftOut: one.lines.leftOut() },
+          pluginId: one.pluginId,
+          key: one.key,
+          since: one.since,
+          ...one.metrics.read(),
+          lastSuccessAt: one.lastSuccessAt,
+          lastFailureAt: one.lastFailureAt,
+          linesKept: one.lines.count(),
+          linesLeftOut: one.lines.leftOut(),
         }))
     )
   }
@@ -216,8 +221,17 @@ export class PluginLogs {
       this.#forget(all.find(({ metrics, followers }) => !metrics.isRunning() && followers === 0) ?? (all[0] as Kept))
     }
     const one = known ?? {
-      ...{ pluginId, key, since: new Date(this.#now()), lines: new Lines(this.#now), calls: [], linesLength: 0, callsLength: 0 },
-      ...{ metrics: new Metrics(), followers: 0, lastSuccessAt: null, lastFailureAt: null },
+      pluginId,
+      key,
+      since: new Date(this.#now()),
+      lines: new Lines(this.#now),
+      calls: [],
+      linesLength: 0,
+      callsLength: 0,
+      metrics: new Metrics(),
+      followers: 0,
+      lastSuccessAt: null,
+      lastFailureAt: null,
     }
     this.#kept.delete(pluginId)
     this.#kept.set(pluginId, one)
@@ -333,7 +347,12 @@ export class CallRecord {
     const given = keepable(input ?? null, counted.inputLength, this.#secrets)
     const answered = keepable(result ?? null, counted.resultLength, this.#secrets)
     return {
-      ...{ callId, method, version, userId, startedAt: this.#startedAt, ...counted },
+      callId,
+      method,
+      version,
+      userId,
+      startedAt: this.#startedAt,
+      ...counted,
       message: message === undefined ? null : escapedText(hideSecrets(message.slice(0, MESSAGE_LENGTH_MAX), this.#secrets)),
       source,
       hostCalls: Object.fromEntries(this.#hostCalls),

@@ -22,7 +22,8 @@ interface HostPace extends Pace {
 
 /** Manifests limit the number of parallel requests. */
 const PACE_MAX: HostPace = {
-  ...{ perSecond: HOST_RATE_MAX.perMinute / 60, burst: HOST_RATE_MAX.burst },
+  perSecond: HOST_RATE_MAX.perMinute / 60,
+  burst: HOST_RATE_MAX.burst,
   parallelMax: Number.POSITIVE_INFINITY,
 }
 /** Above this number of hosts, idle ones are forgotten. */

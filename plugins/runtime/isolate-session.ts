@@ -24,28 +24,23 @@ export interface RunnerHandle {
   leave(): void
 }
 
-/** The methods of a session that its runner calls. Messages are untrusted; false means that the message was unexpected. */
-export interface SessionHandler {
-  onRunner(runner: RunnerHandle): void
-  /** Maximum characters of the body of a message, checked before it is read; null when the message is unexpected. */
-  lengthMaxOf(header: Readonly<Record<string, unknown>>): number | null
-  onLoaded(defined: unknown): boolean
-  onAnswer(header: { kind: 'done' | 'fail'; id: unknown; cpuMs: unknown; wallMs: unknown }, body: string): boolean
-  onOutput(kind: 'log' | 'progress' | 'uncaught', id: unknown, body: string): boolean
-  onRequest(header: { id: unknown; call: unknown; wanted: unknown }, body: string): boolean
-  /** A message for the debugger of the isolate, if there is one. */
-  onInspect(body: string): boolean
-  /** The runner reports that the isolate has ended, and how. */
-  onEnded(said: Record<'code' | 'message' | 'stack', unknown>): void
-  /** @param again the session did not cause the exit: its calls are repeated */
-  end(error: GuestError, again: boolean): void
-  /** Another session handles further calls. */
-  onReplace(): void
-  isBusy(): boolean
+/** Of a message with the answer of a call, untrusted. */
+export interface AnswerHeader {
+  kind: 'done' | 'fail'
+  id: unknown
+  cpuMs: unknown
+  wallMs: unknown
+}
+
+/** Of a message with a host call, untrusted. */
+export interface RequestHeader {
+  id: unknown
+  call: unknown
+  wanted: unknown
 }
 
 /** Finds a runner for a session, at once or later. @returns a function that cancels the wait */
-export type PlaceSession = (id: number, handler: SessionHandler) => () => void
+export type PlaceSession = (id: number, handler: IsolateSession) => () => void
 
 export interface SessionEnding {
   error: GuestError
@@ -107,8 +102,11 @@ function inspectedBy(runner: RunnerHandle, sandbox: number, debug: (isOn: boolea
   }
 }
 
-/** One isolate from start to end: its calls and their host calls. */
-export class IsolateSession implements SessionHandler {
+/**
+ * One isolate from start to end: its calls and their host calls. Its runner calls the methods `on…` with messages, which are untrusted; false means that
+ * the message was unexpected.
+ */
+export class IsolateSession {
   readonly since = performance.now()
   readonly #id = nextId()
   readonly #program: Program
@@ -199,6 +197,7 @@ export class IsolateSession implements SessionHandler {
     this.#setDeadlines()
   }
 
+  /** Maximum characters of the body of a message, checked before it is read; null when the message is unexpected. */
   lengthMaxOf({ kind, id, call, wanted }: Readonly<Record<string, unknown>>): number | null {
     if (kind === 'host') return this.#running.has(call as number) ? requestLengthMax(wanted) : null
     if (kind === 'inspect') return this.#debugging === null ? null : INSPECTED_LENGTH_MAX
@@ -221,7 +220,7 @@ export class IsolateSession implements SessionHandler {
     return true
   }
 
-  onAnswer({ kind, id, cpuMs, wallMs }: Parameters<SessionHandler['onAnswer']>[0], body: string): boolean {
+  onAnswer({ kind, id, cpuMs, wallMs }: AnswerHeader, body: string): boolean {
     if (!this.#running.has(id as number)) return false
     const lengthMax = kind === 'done' ? this.#program.resultLengthMax : FAILURE_LENGTH_MAX
     if (body.length > lengthMax) return this.#reportViolation(`an answer of ${body.length} characters`)
@@ -243,7 +242,7 @@ export class IsolateSession implements SessionHandler {
     return true
   }
 
-  onRequest({ id, call, wanted }: Parameters<SessionHandler['onRequest']>[0], body: string): boolean {
+  onRequest({ id, call, wanted }: RequestHeader, body: string): boolean {
     const running = this.#running.get(call as number)
     if (running === undefined) return false
     const violation = running.countRequest(wanted, body.length)
@@ -252,20 +251,24 @@ export class IsolateSession implements SessionHandler {
     return true
   }
 
+  /** A message for the debugger of the isolate, if there is one. */
   onInspect(body: string): boolean {
     this.#debugging?.onMessage(body)
     return this.#debugging !== null
   }
 
+  /** The runner reports that the isolate has ended, and how. */
   onEnded(said: Record<'code' | 'message' | 'stack', unknown>): void {
     this.end(readEnding(said, this.#file), false)
   }
 
+  /** Another session handles further calls. */
   onReplace(): void {
     this.#isToBeReplaced = true
     if (this.#isReady && this.#running.size === 0) this.end(this.#closedError(), true)
   }
 
+  /** @param again the session did not cause the exit: its calls are repeated */
   end(error: GuestError, again: boolean): void {
     if (this.#hasEnded) return
     const [wasReady, wasRunning] = [this.#isReady, this.#running.size > 0]

@@ -2,7 +2,7 @@ import type { Log } from '#core/foundation/log.ts'
 import type { Confinement } from './confinement.ts'
 import { Guest, type Renewal } from './guest.ts'
 import { GuestError } from './guest-error.ts'
-import type { SessionHandler } from './isolate-session.ts'
+import type { IsolateSession } from './isolate-session.ts'
 import { type Isolation, Placement, pauseMs } from './placement.ts'
 import type { Program } from './program.ts'
 import { exitError, type PlacedSession, Runner, type RunnerEnding, type RunnerOwner } from './runner.ts'
@@ -245,6 +245,6 @@ export class Supervisor {
 }
 
 /** Places with running code in a runner. */
-const suspectsOf = (sessions: readonly { program: Program; handler: SessionHandler }[]): string[] => [
+const suspectsOf = (sessions: readonly { program: Program; handler: IsolateSession }[]): string[] => [
   ...new Set(sessions.filter(({ handler }) => handler.isBusy()).map(({ program }) => program.place)),
 ]

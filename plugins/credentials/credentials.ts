@@ -23,7 +23,7 @@ import {
   type SealedCredential,
 } from '#plugins/credentials/plugin-credential-store.ts'
 import type { Credential } from '#plugins/network/credential.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** Encrypted beside the fields: the hosts that they were entered for. No kind of sign-in has a field with this name. */
 const BOUND_TO = 'boundTo'
@@ -128,10 +128,9 @@ export class Credentials {
     const kept = await this.#open(owner)
     if (credentialText(auth, kept) === undefined) return undefined
     if (!this.#isForHere(kept, auth))
-      throw new GuestError(
-        'thrown',
-        `The credentials were given for another address than ${destinationOf(auth) ?? 'the host of the configuration'}. Enter them again for this one.`,
+      refuseGuest(
         'auth',
+        `The credentials were given for another address than ${destinationOf(auth) ?? 'the host of the configuration'}. Enter them again for this one.`,
       )
     return credentialOf(auth, kept)
   }

@@ -11,7 +11,7 @@ import { requestTokens, TokenError } from '#plugins/credentials/sign-in-tokens.t
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Credential } from '#plugins/network/credential.ts'
 import type { Egress } from '#plugins/network/egress.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** A token that ends within this time is renewed before it is used. */
 const RENEW_SECONDS = 300
@@ -64,7 +64,7 @@ export class RenewedCredentials {
   async bound(owner: CredentialOwner, auth: PluginAuth): Promise<Credential | undefined> {
     await this.#freshen(owner, auth)
     if (auth?.type === 'oauth2' && (await this.#options.credentials.status(owner, auth)) === 'expired')
-      throw new GuestError('thrown', 'The connection to the service has expired. The user must sign in there again.', 'auth')
+      refuseGuest('auth', 'The connection to the service has expired. The user must sign in there again.')
     return await this.#options.credentials.bound(owner, auth)
   }
 

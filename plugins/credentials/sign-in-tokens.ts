@@ -14,7 +14,7 @@ import { recordContacts } from '#plugins/network/recorded-contacts.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** The response of a service to a code or a refresh token. */
-export interface Tokens {
+export interface ServiceTokens {
   accessToken: string
   /** Null when the response has none: the previous one stays valid. */
   refreshToken: string | null
@@ -67,7 +67,7 @@ const DEADLINE_MS = 15_000
  * Sends a request to a token endpoint (RFC 6749, 3.2) through the egress of plugins: https to a public address, with limits, and nowhere else.
  * @throws TokenError
  */
-export async function requestTokens({ egress, logs }: { egress: Egress; logs: PluginLogs }, request: TokenRequest): Promise<Tokens> {
+export async function requestTokens({ egress, logs }: { egress: Egress; logs: PluginLogs }, request: TokenRequest): Promise<ServiceTokens> {
   const { id: pluginId, key, version } = request.plugin
   const about = { pluginId, key, version, method: 'sign-in', userId: request.userId, codeOf }
   return await recordContacts(logs, about, (onContact) => sendGrant(egress, request, onContact))
@@ -75,7 +75,7 @@ export async function requestTokens({ egress, logs }: { egress: Egress; logs: Pl
 
 const codeOf = (error: unknown): string => (error instanceof TokenError ? (error.code === 'refused' ? 'auth' : 'upstream') : 'server')
 
-async function sendGrant(egress: Egress, { tokenUrl, plugin, client, grant }: TokenRequest, onContact: OnContact): Promise<Tokens> {
+async function sendGrant(egress: Egress, { tokenUrl, plugin, client, grant }: TokenRequest, onContact: OnContact): Promise<ServiceTokens> {
   const { hostname: host, origin } = new URL(tokenUrl)
   const server = { issuer: origin, token_endpoint: tokenUrl }
   const itself = { client_id: client.clientId }
@@ -165,7 +165,7 @@ const isToken = (value: unknown): value is string => typeof value === 'string' &
 function readTokens(
   { access_token: accessToken, token_type: type, refresh_token, expires_in }: TokenEndpointResponse,
   host: string,
-): Tokens {
+): ServiceTokens {
   if (!isToken(accessToken)) throw new TokenError('unreachable', `${host} returned no usable access token.`)
   // Other types require a proof with each request, which the server cannot make.
   if (type !== 'bearer') throw new TokenError('unreachable', `${host} returned tokens of another type than Bearer.`)

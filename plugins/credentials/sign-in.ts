@@ -6,7 +6,7 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { addSignIn, takeSignIn } from '#plugins/credentials/sign-in-store.ts'
-import { requestTokens, TokenError, type Tokens } from '#plugins/credentials/sign-in-tokens.ts'
+import { requestTokens, type ServiceTokens, TokenError } from '#plugins/credentials/sign-in-tokens.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
@@ -189,7 +189,7 @@ export class SignIns {
     return { user: { pluginId: signIn.pluginId, userId: signIn.userId }, plugin, oauth2, pending: JSON.parse(text) as PendingSignIn }
   }
 
-  async #connect(user: PluginUser, { manifest }: SignInPlugin, { accessToken, refreshToken, expiresAt }: Tokens): Promise<void> {
+  async #connect(user: PluginUser, { manifest }: SignInPlugin, { accessToken, refreshToken, expiresAt }: ServiceTokens): Promise<void> {
     const { credentials, mayConnect } = this.#options
     const tokens = { accessToken, ...(refreshToken !== null && { refreshToken }) }
     // A user who has disabled the plugin meanwhile gets no credentials.

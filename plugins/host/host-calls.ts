@@ -12,7 +12,7 @@ import type { CallRecord } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { GuestError, refuseGuest } from '#plugins/runtime/guest-error.ts'
 import { JsonText } from '#plugins/runtime/guest-text.ts'
 
 /** The caller of host functions: the plugin, the user for whom it runs, and its permissions. */
@@ -40,17 +40,13 @@ export interface HostCaller {
 }
 
 export const KEYS_MAX = 1_000
-export const KEY_LENGTH_MAX = 200
-export const VALUE_LENGTH_MAX = 256 * 1024
+export const STORAGE_KEY_LENGTH_MAX = 200
+export const STORAGE_VALUE_LENGTH_MAX = 256 * 1024
 export const TTL_SECONDS_MAX = 366 * 86_400
 const SLEEP_MS_MAX = 60_000
 const TEXT_LENGTH_MAX = 1024 * 1024
 /** The form of UUIDs in PostgreSQL. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-const refuse = (code: string, message: string): never => {
-  throw new GuestError('thrown', message, code)
-}
 
 type Payload = Record<string, unknown>
 type Answer = (payload: Payload, caller: HostCaller, signal: AbortSignal) => Promise<unknown>
@@ -70,12 +66,12 @@ export function openHostCalls(options: HostCallsOptions): AnswerHostCalls {
   return (caller) => async (kind, payload, signal) => {
     const answer = Object.hasOwn(answers, kind) ? answers[kind] : undefined
     caller.record?.hostCall(kind)
-    if (answer === undefined) return refuse('invalid_argument', `Unknown host function ${kind.slice(0, 60)}.`)
+    if (answer === undefined) return refuseGuest('invalid_argument', `Unknown host function ${kind.slice(0, 60)}.`)
     try {
       return await answer(payload !== null && typeof payload === 'object' ? (payload as Payload) : {}, caller, signal)
     } catch (error) {
       // Errors of core are meant for the caller; anything else is not.
-      if (error instanceof AppError) return refuse('limit', error.message)
+      if (error instanceof AppError) return refuseGuest('limit', error.message)
       throw error
     }
   }
@@ -100,17 +96,17 @@ const answersOf = ({ database, egress, credentials }: HostCallsOptions): Record<
   'storage.list': (payload, caller) => listStored(database, ownerOf(caller), prefixOf(payload)),
   'library.entries': (payload, caller) => listEntries(database, payload, caller),
   sleep: async ({ ms }, _caller, signal) => {
-    if (typeof ms !== 'number' || !(ms >= 0)) refuse('invalid_argument', 'sleep needs a number of milliseconds.')
+    if (typeof ms !== 'number' || !(ms >= 0)) refuseGuest('invalid_argument', 'sleep needs a number of milliseconds.')
     await sleep(Math.min(ms as number, SLEEP_MS_MAX), undefined, { signal, ref: false })
     return null
   },
   'crypto.digest': async ({ algorithm, text }) => {
     if (algorithm !== 'sha1' && algorithm !== 'sha256' && algorithm !== 'md5')
-      return refuse('invalid_argument', 'The algorithm must be sha1, sha256 or md5.')
+      return refuseGuest('invalid_argument', 'The algorithm must be sha1, sha256 or md5.')
     return createHash(algorithm).update(textOf(text)).digest('hex')
   },
   'crypto.hmac': async ({ algorithm, key, text }) => {
-    if (algorithm !== 'sha1' && algorithm !== 'sha256') return refuse('invalid_argument', 'The algorithm must be sha1 or sha256.')
+    if (algorithm !== 'sha1' && algorithm !== 'sha256') return refuseGuest('invalid_argument', 'The algorithm must be sha1 or sha256.')
     return createHmac(algorithm, textOf(key)).update(textOf(text)).digest('hex')
   },
   'crypto.randomUUID': async () => randomUUID(),
@@ -151,10 +147,10 @@ async function fetchFor(
 
 async function listEntries(database: Knex, { cursor }: Payload, { granted, pluginId, userId }: HostCaller): Promise<unknown> {
   if (granted.library.length === 0)
-    refuse('permission', 'This plugin has no permission to read the library: its manifest does not request it.')
-  if (userId === null) return refuse('permission', 'This call is not for a user, so there is no library to read.')
+    refuseGuest('permission', 'This plugin has no permission to read the library: its manifest does not request it.')
+  if (userId === null) return refuseGuest('permission', 'This call is not for a user, so there is no library to read.')
   if (cursor !== null && cursor !== undefined && !(typeof cursor === 'string' && UUID.test(cursor)))
-    refuse('invalid_argument', 'This server did not issue the cursor.')
+    refuseGuest('invalid_argument', 'This server did not issue the cursor.')
   const entries = await listLibraryEntries(
     database,
     { userId, pluginId, readsRatings: granted.library.includes('ratings') },
@@ -167,34 +163,36 @@ async function listEntries(database: Knex, { cursor }: Payload, { granted, plugi
 }
 
 function ownerOf({ pluginId, userId, granted, dataVersion }: HostCaller): StorageOwner {
-  if (granted.storageKB === 0) refuse('permission', 'This plugin has no storage: its manifest does not request it.')
+  if (granted.storageKB === 0) refuseGuest('permission', 'This plugin has no storage: its manifest does not request it.')
   return { pluginId, userId, dataVersion }
 }
 
 const keyOf = ({ key }: Payload): string =>
-  typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
+  typeof key === 'string' && key !== '' && key.length <= STORAGE_KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
     ? key
-    : refuse('invalid_argument', `A key must be a text of at most ${KEY_LENGTH_MAX} characters.`)
+    : refuseGuest('invalid_argument', `A key must be a text of at most ${STORAGE_KEY_LENGTH_MAX} characters.`)
 
 const prefixOf = ({ prefix }: Payload): string =>
-  typeof prefix === 'string' ? prefix.slice(0, KEY_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : ''
+  typeof prefix === 'string' ? prefix.slice(0, STORAGE_KEY_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : ''
 
 const textOf = (value: unknown): string =>
   typeof value === 'string' && value.length <= TEXT_LENGTH_MAX
     ? value
-    : refuse('invalid_argument', `A text of at most ${TEXT_LENGTH_MAX} characters is required.`)
+    : refuseGuest('invalid_argument', `A text of at most ${TEXT_LENGTH_MAX} characters is required.`)
 
 /** A value as JSON. */
 function jsonOf({ value: given = null }: Payload): string {
   // PostgreSQL text stores neither NUL, which JSON escapes, nor lone surrogates.
   const value = (given instanceof JsonText ? given.text : JSON.stringify(given)).toWellFormed()
-  return value.length > VALUE_LENGTH_MAX ? refuse('limit', `A value may have at most ${VALUE_LENGTH_MAX} characters as JSON.`) : value
+  return value.length > STORAGE_VALUE_LENGTH_MAX
+    ? refuseGuest('limit', `A value may have at most ${STORAGE_VALUE_LENGTH_MAX} characters as JSON.`)
+    : value
 }
 
 function ttlOf({ ttlSeconds }: Payload): number | null {
   if (ttlSeconds === undefined || ttlSeconds === null) return null
   if (typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX) return ttlSeconds
-  return refuse('invalid_argument', `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}.`)
+  return refuseGuest('invalid_argument', `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}.`)
 }
 
 type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>

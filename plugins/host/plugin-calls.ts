@@ -11,7 +11,7 @@ import { withinGrants } from '#plugins/host/answer-addresses.ts'
 import { CallFailures, type NamedCall, type ReportedFailure } from '#plugins/host/call-failures.ts'
 import { type AnswerHostCalls, openHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { apartFrom, getVerifiedCode, programOf } from '#plugins/host/installed-program.ts'
+import { apartFrom, getVerifiedCode, programOfPlugin } from '#plugins/host/installed-program.ts'
 import { IsolateChecks } from '#plugins/host/isolate-checks.ts'
 import { JsonReader } from '#plugins/host/json-reader.ts'
 import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
@@ -104,7 +104,7 @@ export class PluginCalls {
     this.#failures = new CallFailures({ database, log, health, reader: this.#reader, onTripped })
     this.#isolates = new LiveIsolates({
       readCode: (plugin) => getVerifiedCode(database, plugin),
-      start: ({ plugin }, code) => supervisor.open(programOf(plugin, code, plugin.granted)),
+      start: ({ plugin }, code) => supervisor.open(programOfPlugin(plugin, code, plugin.granted)),
       setUp: async (guest, setting) => {
         if ((await guest.load()).includes('setup'))
           await this.#runUncalled(guest, setting, { method: 'setup', text: 'null', budget: SETUP })
@@ -148,7 +148,7 @@ export class PluginCalls {
     sourceMap: string | null
     sha256: string
   }): Promise<void> {
-    const guest = this.#options.supervisor.open(apartFrom(programOf({ id: randomUUID(), manifest }, code), sha256))
+    const guest = this.#options.supervisor.open(apartFrom(programOfPlugin({ id: randomUUID(), manifest }, code), sha256))
     try {
       const problem = undefinedFunctions(manifest, await guest.load())
       if (problem !== null) refuse('invalid_value', problem)
@@ -170,7 +170,7 @@ export class PluginCalls {
     const { database, supervisor } = this.#options
     await this.#checks.ready()
     const code = await getVerifiedCode(database, plugin)
-    const guest = supervisor.open(apartFrom(programOf(plugin, code, plugin.granted), plugin.sha256))
+    const guest = supervisor.open(apartFrom(programOfPlugin(plugin, code, plugin.granted), plugin.sha256))
     const release = this.#isolates.hold({ pluginId: plugin.id, userId, plugin, guest })
     const begunAt = performance.now()
     try {

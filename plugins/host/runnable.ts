@@ -8,7 +8,7 @@ import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { pauseOf } from '#plugins/host/user-consent.ts'
 import { findUserPlugin, type UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { receivedSettings, secretsOf } from '#plugins/packages/plugin-config.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** A plugin that may run, and what its user has agreed to; null when it does not run for a user. */
 interface Runnable {
@@ -74,7 +74,7 @@ export async function settingOf({ plugin, own }: Runnable, secrets: SecretSettin
     const userConfig = own === null ? {} : receivedSettings(userSchema, own.config, forUser)
     return { plugin, own, userId: own?.userId ?? null, config, userConfig }
   } catch (error) {
-    throw new GuestError('thrown', error instanceof Error ? error.message : 'The configuration is invalid.', 'config')
+    return refuseGuest('config', error instanceof Error ? error.message : 'The configuration is invalid.')
   }
 }
 

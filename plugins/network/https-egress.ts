@@ -10,9 +10,9 @@ import { describeConnectionProblem } from '#plugins/network/connection-problem.t
 import { bodyWithoutCredential, type Credential, isFor, withCredential, withoutCredential } from '#plugins/network/credential.ts'
 import type { Egress, EgressNetwork, EgressPolicy, OnContact } from '#plugins/network/egress.ts'
 import { CallerSemaphore, HostRateLimiter, type HostRates } from '#plugins/network/host-rate-limiter.ts'
-import { checkAddress, type EgressRule, type EgressRules, type Hop, readRequest, redirectOf, refuse } from '#plugins/network/request.ts'
+import { checkAddress, type EgressRule, type EgressRules, type Hop, readRequest, redirectOf } from '#plugins/network/request.ts'
 import { isAllowedLocal, localRule } from '#plugins/network/rules.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { GuestError, refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** A download by the server. */
 interface Download extends Pick<EgressPolicy, 'onContact' | 'rates'> {
@@ -117,7 +117,7 @@ export class HttpsEgress implements Egress {
     const credential = policy.credential && isFor(policy.credential, hop) ? policy.credential : undefined
     // A request that is refused anyway need not wait for the rate limit.
     checkAddress(hop, rules)
-    if (outer.aborted) refuse('closed', 'The call has ended.')
+    if (outer.aborted) refuseGuest('closed', 'The call has ended.')
     const key =
       scope !== undefined && cacheSeconds > 0 && isCacheable(hop) ? cacheKeyOf({ scope, hop, credential, rules, userAgent }) : null
     const known = key === null ? undefined : this.#cache.find(key, cacheSeconds)
@@ -128,7 +128,7 @@ export class HttpsEgress implements Egress {
     const arrival = await this.#travel(hop, how, outer)
     const response = await responseOf(arrival, credential)
     // Of a call that was ended: what was to be forgotten must not return.
-    if (outer.aborted) refuse('closed', 'The call has ended.')
+    if (outer.aborted) refuseGuest('closed', 'The call has ended.')
     if (key !== null && scope !== undefined)
       this.#cache.store(key, response, { scope, seconds: Math.min(arrival.cacheSeconds, cacheSeconds) })
     return response
@@ -164,7 +164,7 @@ export class HttpsEgress implements Egress {
     const addresses = host === 'localhost' ? LOOPBACK : [host]
     // Whatever the rule says.
     if (!this.local.has(placeOf(url)) || !addresses.every(isLocalAddress))
-      refuse('permission', `${placeOf(url)} is not a host that this server allows for development.`)
+      refuseGuest('permission', `${placeOf(url)} is not a host that this server allows for development.`)
     return addresses
   }
 
@@ -176,10 +176,10 @@ export class HttpsEgress implements Egress {
             signal.throwIfAborted()
             return []
           })
-    if (addresses.length === 0 || addresses.length > ADDRESSES_MAX) refuse('upstream', `The host ${host} was not found.`)
+    if (addresses.length === 0 || addresses.length > ADDRESSES_MAX) refuseGuest('upstream', `The host ${host} was not found.`)
     // A private address among public ones is the sign of DNS rebinding.
     if (!addresses.every((address) => this.#way.permits(address, isPrivate)))
-      refuse(
+      refuseGuest(
         'permission',
         `${host} resolves to ${isPrivate ? 'this server, or to a network that cannot be granted' : 'an address that is not on the public internet'}.`,
       )
@@ -292,10 +292,10 @@ export class HttpsEgress implements Egress {
       leave = await this.#semaphore.enter(rest.caller, ended.signal)
       return await this.#follow(hop, journey)
     } catch (error) {
-      if (outer.aborted) refuse('closed', 'The call has ended.')
+      if (outer.aborted) refuseGuest('closed', 'The call has ended.')
       if (error instanceof GuestError) throw error
-      if (ended.signal.aborted) refuse('timeout', `${host} did not respond within ${Math.round(deadlineMs)} ms.`)
-      return refuse('upstream', describeConnectionProblem(host, error))
+      if (ended.signal.aborted) refuseGuest('timeout', `${host} did not respond within ${Math.round(deadlineMs)} ms.`)
+      return refuseGuest('upstream', describeConnectionProblem(host, error))
     } finally {
       leave()
       clearTimeout(timer)
@@ -330,10 +330,10 @@ async function responseOf({ status, url, headers, bytes, waitMs }: Arrival, cred
 
 /** @throws GuestError upstream for too many redirects, permission for a redirect that would reveal the credential */
 function checkRedirect(first: Hop, at: Hop, next: Hop, redirects: number, credential: Credential | undefined): void {
-  if (redirects > REDIRECTS_MAX) refuse('upstream', `${first.url.host} redirects more than ${REDIRECTS_MAX} times.`)
+  if (redirects > REDIRECTS_MAX) refuseGuest('upstream', `${first.url.host} redirects more than ${REDIRECTS_MAX} times.`)
   // A service that repeats its query in the redirect would have the credential sent to another host.
   if (credential && next.strayed && withoutCredential(next.url.href, credential) !== next.url.href)
-    refuse('permission', `${at.url.host} redirects to another host with the credentials in the address; they are not sent there.`)
+    refuseGuest('permission', `${at.url.host} redirects to another host with the credentials in the address; they are not sent there.`)
 }
 
 function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {

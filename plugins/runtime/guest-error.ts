@@ -66,6 +66,11 @@ export class GuestError extends Error {
   }
 }
 
+/** @param code of the error that the guest sees. @throws GuestError always */
+export function refuseGuest(code: string, message: string): never {
+  throw new GuestError('thrown', message, code)
+}
+
 /** For an unhandled rejection during a call, which may succeed all the same. */
 export const uncaughtMessage = (message: string): string => `Unhandled promise rejection: ${message}`
 

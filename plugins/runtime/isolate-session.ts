@@ -12,7 +12,7 @@ import {
   STACK_BYTES_MAX,
 } from './guest-text.ts'
 import { fileOf, type PluginLimits, type Program } from './program.ts'
-import { type Call, type FirstCall, RunningCall } from './running-call.ts'
+import { type FirstCall, type GuestCall, RunningCall } from './running-call.ts'
 
 /** A runner, as its sessions see it. */
 export interface RunnerHandle {
@@ -55,7 +55,7 @@ interface SessionOwner {
   /** The isolate is gone; its calls have failed or are handed back. */
   onEnded(ending: SessionEnding): void
   /** Calls to repeat, the oldest first. */
-  onRepeat(calls: Call[]): void
+  onRepeat(calls: GuestCall[]): void
   /** The call that must come first. */
   firstCall(): FirstCall | null
 }
@@ -65,7 +65,7 @@ const START_MS_MAX = 15_000
 /** Characters of one message of a debugger, with room for a truncation; see the runner. */
 const INSPECTED_LENGTH_MAX = 11_000_000
 /** The function of a plugin that is called first. */
-export const SETUP = 'setup'
+export const SETUP_FUNCTION = 'setup'
 const NO_PLUGIN: PluginLimits = { methods: [], hostCalls: 0, inFlight: 0, logLines: 0, logLength: 0 }
 
 const TOO_LARGE = JSON.stringify({ code: 'too_large', message: 'The answer is too large to send.' })
@@ -169,7 +169,7 @@ export class IsolateSession {
     if (this.#hasEnded) this.#stopWaiting()
   }
 
-  begin(call: Call): void {
+  begin(call: GuestCall): void {
     const id = nextId()
     const { more } = call.options
     this.#calls += 1
@@ -216,7 +216,7 @@ export class IsolateSession {
       this.#owner.onLoaded()
     }
     if (first === null) onReady()
-    else this.begin({ ...first, name: SETUP, resolve: onReady, reject: (error) => this.end(error, false), isRepeated: true })
+    else this.begin({ ...first, name: SETUP_FUNCTION, resolve: onReady, reject: (error) => this.end(error, false), isRepeated: true })
     return true
   }
 
@@ -277,7 +277,7 @@ export class IsolateSession {
   }
 
   /** @returns the calls to repeat */
-  #end(error: GuestError, again: boolean): Call[] {
+  #end(error: GuestError, again: boolean): GuestCall[] {
     if (this.#hasEnded) return []
     this.#hasEnded = true
     this.#isReady = false
@@ -286,7 +286,7 @@ export class IsolateSession {
     this.#debugging?.onEnded()
     this.#runner?.leave()
     this.#runner?.send({ kind: 'close', sandbox: this.#id })
-    const repeated: Call[] = []
+    const repeated: GuestCall[] = []
     for (const id of [...this.#running.keys()]) {
       const { call, isOverdue } = this.#finish(id) as RunningCall
       if (again && !call.isRepeated && !isOverdue) repeated.push({ ...call, isRepeated: true })

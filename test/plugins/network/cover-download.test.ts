@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import zlib from 'node:zlib'
 import t, { type Test } from 'tap'
-import { CoverError, type CoverErrorCode, downloadCover, pictureTypeOf } from '#plugins/network/cover-download.ts'
+import { CoverError, type CoverErrorCode, coverTypeOf, downloadCover } from '#plugins/network/cover-download.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { forever } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
@@ -69,11 +69,11 @@ async function openCovers(t: Test, answer: RequestListener, change: Record<strin
 }
 
 t.test('pictures are detected by their first bytes', (t) => {
-  for (const [type, bytes] of Object.entries(PICTURES)) t.equal(pictureTypeOf(bytes), type)
-  t.equal(pictureTypeOf(latin('GIF87a')), 'image/gif')
-  t.equal(pictureTypeOf(box('ftyp', 'mif1', 'miaf', 'avif')), 'image/avif', 'also when it is not the major brand')
-  t.equal(pictureTypeOf(box('ftyp', 'avis', 'msf1')), 'image/avif', 'of several pictures')
-  for (const [what, bytes] of Object.entries(NONE)) t.equal(pictureTypeOf(bytes), null, what)
+  for (const [type, bytes] of Object.entries(PICTURES)) t.equal(coverTypeOf(bytes), type)
+  t.equal(coverTypeOf(latin('GIF87a')), 'image/gif')
+  t.equal(coverTypeOf(box('ftyp', 'mif1', 'miaf', 'avif')), 'image/avif', 'also when it is not the major brand')
+  t.equal(coverTypeOf(box('ftyp', 'avis', 'msf1')), 'image/avif', 'of several pictures')
+  for (const [what, bytes] of Object.entries(NONE)) t.equal(coverTypeOf(bytes), null, what)
   t.end()
 })
 

@@ -8,14 +8,15 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 
 /** Reviews a package that need not be stored, against what its plugin may do now. */
 async function reviewFile(host: PluginHostServices, bytes: Buffer): Promise<{ plugin: InstalledPlugin | undefined; review: Review }> {
-  const [{ readPackage }, { recordOfPackage, reviewOf }] = await Promise.all([
+  const [{ readPackage }, { recordOf }, { reviewOf }] = await Promise.all([
     import('#plugins/packages/plugin-package.ts'),
+    import('#plugins/consent/record.ts'),
     import('#plugins/host/consent-review.ts'),
   ])
   const { manifest, sha256, signedBy } = readPackage(bytes)
   const plugin = (await host.plugins.list()).find(({ key }) => key === manifest.id)
   const agreed = plugin === undefined ? null : (await host.plugins.review(plugin.id)).review.agreed
-  const record = recordOfPackage({ manifest, signedBy, repository: null })
+  const record = recordOf({ manifest, signedBy, repository: null })
   return { plugin, review: reviewOf({ version: manifest.version, sha256, manifest, record }, agreed, plugin?.config) }
 }
 

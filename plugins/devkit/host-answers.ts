@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { credentialOf } from '#plugins/credentials/plugin-auth.ts'
-import { entryView, type HostCaller, openHostCalls } from '#plugins/host/host-calls.ts'
+import { answerHostCalls, entryView, type HostCaller } from '#plugins/host/host-calls.ts'
 import { ENTRIES_PAGE, type LibraryEntry } from '#plugins/host/library-entry-query.ts'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Egress } from '#plugins/network/egress.ts'
@@ -36,7 +36,7 @@ export function openHostAnswers(
   const { egress, storage, library, auth, credentials: fields = {} } = dependencies
   return (caller) => {
     const credentials = { bound: async () => credentialOf(caller.auth, fields), status: async () => auth }
-    const answer = openHostCalls({ database: NO_DATABASE, egress, credentials })(caller)
+    const answer = answerHostCalls({ database: NO_DATABASE, egress, credentials })(caller)
     return async (kind, payload, signal) => {
       const given = payload !== null && typeof payload === 'object' ? (payload as Record<string, unknown>) : {}
       switch (kind) {

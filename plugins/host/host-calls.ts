@@ -61,7 +61,7 @@ interface HostCallsOptions {
 }
 
 /** The host functions, each with its own checks: no value from a guest is trusted. */
-export function openHostCalls(options: HostCallsOptions): AnswerHostCalls {
+export function answerHostCalls(options: HostCallsOptions): AnswerHostCalls {
   const answers = answersOf(options)
   return (caller) => async (kind, payload, signal) => {
     const answer = Object.hasOwn(answers, kind) ? answers[kind] : undefined

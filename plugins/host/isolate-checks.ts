@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Log } from '#core/foundation/log.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { type Apart, basisOf, concerns, type LiveIsolate, type LiveIsolates } from '#plugins/host/live-isolates.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { findOwn, getRunnable, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
@@ -123,7 +122,7 @@ export class IsolateChecks {
   /** A version that is started beside the running one, such as to migrate data, may finish unless its plugin is stopped meanwhile. */
   async #mayFinish({ plugin, userId }: Apart): Promise<boolean> {
     try {
-      const now = await findPlugin<InstalledPlugin>(this.#options.database, plugin.id)
+      const now = await findPlugin(this.#options.database, plugin.id)
       await findOwn(this.#options.database, plugin, userId, true)
       return now !== null && (now.state === plugin.state || now.state === 'enabled')
     } catch {

@@ -17,7 +17,7 @@ export function keepVersion(
   const { manifest, code, sourceMap, readme, sha256 } = read
   return database.transaction(async (trx) => {
     const known = await lockPlugin(trx, manifest.id)
-    const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
+    const before = known ? await findPlugin(trx, known.id) : null
     if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest })
     const identified = await identify(trx, read, origin)
     const { signedBy } = identified

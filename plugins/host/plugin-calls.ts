@@ -9,7 +9,7 @@ import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
 import { withinGrants } from '#plugins/host/answer-addresses.ts'
 import { CallFailures, type NamedCall, type ReportedFailure } from '#plugins/host/call-failures.ts'
-import { type AnswerHostCalls, openHostCalls } from '#plugins/host/host-calls.ts'
+import { type AnswerHostCalls, answerHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { apartFrom, getVerifiedCode, programOfPlugin } from '#plugins/host/installed-program.ts'
 import { IsolateChecks } from '#plugins/host/isolate-checks.ts'
@@ -100,7 +100,7 @@ export class PluginCalls {
   constructor(options: PluginCallOptions) {
     const { database, supervisor, log, health, onTripped } = options
     this.#options = options
-    this.#answersFor = openHostCalls(options)
+    this.#answersFor = answerHostCalls(options)
     this.#failures = new CallFailures({ database, log, health, reader: this.#reader, onTripped })
     this.#isolates = new LiveIsolates({
       readCode: (plugin) => getVerifiedCode(database, plugin),

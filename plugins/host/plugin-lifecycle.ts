@@ -8,7 +8,7 @@ import { cutText } from '#core/foundation/text.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
 import { narrowConsent, recordConsent } from '#plugins/consent/consent-store.ts'
 import { isCovered } from '#plugins/consent/coverage.ts'
-import { type ConsentRecord, checkRecordSize } from '#plugins/consent/record.ts'
+import { type ConsentRecord, checkRecordSize, recordOf } from '#plugins/consent/record.ts'
 import {
   configurationProblem,
   findAgreed,
@@ -16,12 +16,11 @@ import {
   type JudgedVersion,
   type Review,
   type RevocationOf,
-  recordOfPackage,
   reviewOf,
   reviewStored,
 } from '#plugins/host/consent-review.ts'
 import { migrateAll } from '#plugins/host/data-migration.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { InstalledPlugin, PluginState } from '#plugins/host/installed-plugin.ts'
 import { keepVersion } from '#plugins/host/keep-version.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
@@ -33,12 +32,11 @@ import {
   deletePlugin,
   deleteUnusedVersion,
   dropOldVersions,
-  findPlugin,
+  getPlugin,
   listPlugins,
   listVersions,
   markRolledBack,
   type PluginChange,
-  type PluginState,
   updatePlugin,
   type VersionRow,
 } from '#plugins/host/plugin-store.ts'
@@ -46,7 +44,6 @@ import { changeForUsers } from '#plugins/host/user-pauses.ts'
 import { recordDataVersions } from '#plugins/host/user-plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { PackageOrigin } from '#plugins/packages/identity.ts'
-import type { Manifest } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
@@ -110,7 +107,7 @@ export class PluginLifecycle {
     await checkReservedId(manifest.id, sha256)
     const repository = origin.repository ?? null
     await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256, repository })
-    const record = recordOfPackage({ ...read, repository })
+    const record = recordOf({ ...read, repository })
     checkRecordSize(record)
     await this.#options.calls.smokeTest(read)
     const { pluginId, versionId, before, identified } = await keepVersion(this.#options.database, read, userId, { ...origin, repository })
@@ -120,7 +117,7 @@ export class PluginLifecycle {
     const review = reviewOf({ ...stored, record }, await findAgreed(this.#options.database, before), before?.config)
     if (before !== null && before.runningVersionId !== null && review.waitsFor.length === 0)
       await this.#takeOver(before, { ...stored, record }, identified)
-    const plugin = await this.#get(pluginId)
+    const plugin = await getPlugin(this.#options.database, pluginId)
     const offered = { ...plugin, ...stored, id: pluginId, versionId, manifest, readme: read.readme }
     return { plugin, offered, version: manifest.version, sha256, waitsFor: review.waitsFor, signature: identified.signature, review }
   }
@@ -131,7 +128,7 @@ export class PluginLifecycle {
    * @throws conflict when that is not the newest stored package that may run, or the plugin was changed meanwhile
    */
   async consent(id: string, { sha256, userId = null }: { sha256: string; userId?: string | null }): Promise<InstalledPlugin> {
-    const plugin = await this.#get(id)
+    const plugin = await getPlugin(this.#options.database, id)
     const versions = await listVersions(this.#options.database, id)
     const version = await getForConsent(plugin, versions, sha256, this.#options.revocationOf)
     const agreed = await findAgreed(this.#options.database, plugin)
@@ -139,19 +136,19 @@ export class PluginLifecycle {
       return plugin
     const after = await this.#switchTo(
       plugin,
-      { ...version, record: recordOfPackage(version) },
+      { ...version, record: recordOf(version) },
       { state: 'enabled', stateReason: null },
       { consent: { userId, newestId: versions[0]?.id } },
     )
     // It may have been revoked while it was started.
     if ((await this.#options.revocationOf({ key: plugin.key, ...version })) === null) return after
     await this.applyRevocations()
-    return await this.#get(id)
+    return await getPlugin(this.#options.database, id)
   }
 
   /** Runs an older stored version, with its own data. @param sha256 by default the previously running version */
   async rollBack(id: string, { sha256 }: { sha256?: string } = {}): Promise<InstalledPlugin> {
-    const plugin = await this.#get(id)
+    const plugin = await getPlugin(this.#options.database, id)
     const version = await findVersion(this.#options.database, id, (one) =>
       sha256 === undefined ? one.id === plugin.previousVersionId : one.sha256 === sha256,
     )
@@ -179,7 +176,7 @@ export class PluginLifecycle {
   }
 
   async setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin> {
-    const plugin = await this.#get(id)
+    const plugin = await getPlugin(this.#options.database, id)
     if (enabled && plugin.granted === null) refuse('conflict', `An administrator must first grant the permissions of ${plugin.key}.`)
     if (enabled && plugin.state === 'quarantined')
       refuse('conflict', `${plugin.key} is in quarantine (${plugin.stateReason}); reset it first.`)
@@ -188,7 +185,7 @@ export class PluginLifecycle {
       state: enabled ? 'enabled' : plugin.granted === null ? 'waiting' : 'disabled',
       stateReason: null,
     })
-    return await this.#get(id)
+    return await getPlugin(this.#options.database, id)
   }
 
   async uninstall(id: string): Promise<void> {
@@ -199,7 +196,7 @@ export class PluginLifecycle {
 
   /** Deletes the failures and lets a quarantined plugin run again. */
   async reset(id: string): Promise<InstalledPlugin> {
-    const plugin = await this.#get(id)
+    const plugin = await getPlugin(this.#options.database, id)
     await deleteFailures(this.#options.database, id)
     await updatePlugin(this.#options.database, id, {
       breaker: null,
@@ -207,13 +204,13 @@ export class PluginLifecycle {
       ...(plugin.state === 'quarantined' && { stateReason: null }),
     })
     this.#options.health.forget(id)
-    return await this.#get(id)
+    return await getPlugin(this.#options.database, id)
   }
 
   /** Stops and marks revoked plugins. Returns their ids. */
   async applyRevocations(): Promise<string[]> {
     const revoked: string[] = []
-    for (const plugin of await listPlugins<InstalledPlugin>(this.#options.database)) {
+    for (const plugin of await listPlugins(this.#options.database)) {
       const reason = await this.#options.revocationOf(plugin)
       if (reason === null || plugin.state === 'revoked') continue
       await updatePlugin(this.#options.database, plugin.id, {
@@ -265,10 +262,6 @@ export class PluginLifecycle {
     if (count < plugin.probationCalls) return
     this.#proved.delete(plugin.versionId)
     await updatePlugin(this.#options.database, plugin.id, { probationCalls: 0 }, { version_id: plugin.versionId })
-  }
-
-  async #get(id: string): Promise<InstalledPlugin> {
-    return (await findPlugin<InstalledPlugin>(this.#options.database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
   }
 
   async #refuseRevoked(key: string, { version, sha256, repository }: Omit<JudgedVersion, 'key'>): Promise<void> {
@@ -345,11 +338,11 @@ export class PluginLifecycle {
       }
       await prefixNewNames(trx, names)
       await dropOldVersions(trx, before.id, KEPT_VERSIONS)
-      const kept = (await listVersions(trx, before.id)).map(({ manifest }) => (manifest as Manifest).dataVersion ?? 1)
+      const kept = (await listVersions(trx, before.id)).map(({ manifest }) => manifest.dataVersion ?? 1)
       await dropStorage(trx, before.id, kept)
     })
     this.#options.health.forget(before.id)
-    return await this.#get(before.id)
+    return await getPlugin(this.#options.database, before.id)
   }
 }
 
@@ -368,7 +361,7 @@ const waitingWords = ({ waitsFor, sha256 }: Review): string =>
 
 /** The plugin with another version. */
 function withVersion(plugin: InstalledPlugin, version: VersionRow): InstalledPlugin {
-  const manifest = version.manifest as Manifest
+  const { manifest } = version
   return {
     ...plugin,
     versionId: version.id,

@@ -9,7 +9,7 @@ import { type Review, type RevocationOf, reviewStored } from '#plugins/host/cons
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
-import { findPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
+import { getPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
 import { changeForUsers } from '#plugins/host/user-pauses.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
@@ -58,7 +58,7 @@ export class Plugins {
   }
 
   list(): Promise<InstalledPlugin[]> {
-    return listPlugins<InstalledPlugin>(this.#options.database)
+    return listPlugins(this.#options.database)
   }
 
   /** The stored versions, the newest first; `revoked` says why a version must not run. */
@@ -161,7 +161,7 @@ export class Plugins {
 
   /** @throws not_found */
   async get(id: string): Promise<InstalledPlugin> {
-    return (await findPlugin<InstalledPlugin>(this.#options.database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
+    return await getPlugin(this.#options.database, id)
   }
 
   /** The `auth` of its manifest, with the destination by its present configuration. */

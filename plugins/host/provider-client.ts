@@ -67,7 +67,7 @@ export class PluginProviders implements ProviderClient {
   }
 
   async find(id: string): Promise<Provider | null> {
-    const plugin = await findPlugin<InstalledPlugin>(this.#options.database, id)
+    const plugin = await findPlugin(this.#options.database, id)
     return plugin && providerOf(plugin)
   }
 

@@ -4,7 +4,7 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { CallSetting } from '#plugins/host/live-isolates.ts'
-import { findPlugin } from '#plugins/host/plugin-store.ts'
+import { getPlugin } from '#plugins/host/plugin-store.ts'
 import { pauseOf } from '#plugins/host/user-consent.ts'
 import { findUserPlugin, type UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { receivedSettings, secretsOf } from '#plugins/packages/plugin-config.ts'
@@ -22,7 +22,7 @@ export async function getRunnable(
   pluginId: string,
   userId: string | null,
 ): Promise<Runnable> {
-  const plugin = (await findPlugin<InstalledPlugin>(database, pluginId)) ?? refuse('not_found', `There is no plugin ${pluginId}.`)
+  const plugin = await getPlugin(database, pluginId)
   if (!enabled) refuse('conflict', 'Plugins are disabled: the server runs in safe mode (plugins.enabled is false).')
   if (plugin.state !== 'enabled' || plugin.granted === null)
     refuse('conflict', `${quotedText(plugin.manifest.name)} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)

@@ -74,7 +74,7 @@ export class UserPlugins {
       logs,
       credentials,
       mayConnect: (trx, user) => this.#mayConnect(trx, user),
-      findPlugin: (id) => findPlugin<InstalledPlugin>(database, id),
+      findPlugin: (id) => findPlugin(database, id),
     })
   }
 
@@ -237,7 +237,7 @@ export class UserPlugins {
   /** Whether the user has agreed to what the plugin asks for now, such as where the sign-in goes; locks the row. */
   async #mayConnect(trx: Knex, user: PluginUser): Promise<boolean> {
     if (!(await isEnabledForUser(trx, user))) return false
-    const [own, plugin] = [await findUserPlugin(trx, user), await findPlugin<InstalledPlugin>(trx, user.pluginId)]
+    const [own, plugin] = [await findUserPlugin(trx, user), await findPlugin(trx, user.pluginId)]
     return own !== null && plugin !== null && pauseOf(plugin, own) === null
   }
 

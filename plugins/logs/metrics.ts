@@ -137,19 +137,8 @@ export class Metrics {
     this.#hostCalls.add(kind)
   }
 
-  fetched({
-    host,
-    outcome,
-    bytes,
-    cached,
-    waitedMs,
-  }: {
-    host: string
-    outcome: string
-    bytes: number
-    cached: boolean
-    waitedMs: number
-  }): void {
+  fetched(request: { host: string; outcome: string; bytes: number; cached: boolean; waitedMs: number }): void {
+    const { host, outcome, bytes, cached, waitedMs } = request
     const counts = entryOf(this.#hosts, host, HOSTS_MAX, newHost)
     counts.outcomes.add(outcome)
     counts.bytes += positive(bytes)

@@ -31,7 +31,7 @@ class Cloning {
 
   #copyOfCollection(one: object): object | null {
     if (Array.isArray(one)) {
-      const copy = this.#keep(one, [] as unknown[])
+      const copy = this.#keep<unknown[]>(one, [])
       copy.length = one.length
       return this.#copyMembers(one, copy)
     }

@@ -109,7 +109,7 @@ t.test('scheme and port are part of a private host', async (t) => {
   })
 })
 
-t.test('and to a local service that is allowed for development', async (t) => {
+t.test('credentials go to a local service that is allowed for development', async (t) => {
   const asked: { url: string; key: unknown }[] = []
   const service = http.createServer((request, response) => {
     asked.push({ url: request.url ?? '', key: request.headers['x-api-key'] })
@@ -153,7 +153,7 @@ t.test('credentials of a user do not follow a change of the host', async (t) => 
   })
 })
 
-t.test('nor do they follow an update of the plugin to another host or token URL', async (t) => {
+t.test('credentials of a user do not follow an update of the plugin to another host or token URL', async (t) => {
   const { host, run, database } = await openTestHost(t, echo)
   const { id } = await run(`export default { recommendations: { get: () => ({ recommendations: [] }) } }`, {
     ...fromConfig({ ...bindOf({ body: 'key' }), scope: 'user' }),
@@ -187,7 +187,7 @@ t.test('nor do they follow an update of the plugin to another host or token URL'
     }
 })
 
-t.test('validation of credentials in a manifest', (t) => {
+t.test('what a manifest says about credentials is checked', (t) => {
   const read = (auth: object) => readManifest(Buffer.from(JSON.stringify(manifestOf(fromConfig(auth)))))
   const other = { host: 'other.example.org' }
   t.ok(read(bindOf({ query: 'api_key' })))

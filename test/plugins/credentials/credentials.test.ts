@@ -65,7 +65,7 @@ t.test('exchanged rows do not decrypt, and keys can be rotated', async (t) => {
   const { id } = await run(CURIOUS, MANIFEST)
   const [anna, ben] = [(await addCaller(database)).userId, (await addCaller(database)).userId]
   const auth = { type: 'apiKey', scope: 'user', bind: BIND } as const
-  const { credentials } = host
+  const { pluginCredentials: credentials } = host
   await credentials.set({ pluginId: id, userId: anna }, auth, { token: 'of anna' })
   await credentials.set({ pluginId: id, userId: ben }, auth, { token: 'of ben' })
   t.match(await credentials.bound({ pluginId: id, userId: ben }, auth), { value: 'Bearer of ben' })
@@ -102,10 +102,10 @@ t.test('credentials are stored encrypted, and are bound to their place', async (
   t.throws(() => new CredentialBox([]), /no key/)
 })
 
-t.test('basic, oauth2 and expiry', async (t) => {
+t.test('credentials of basic and oauth2 sign-ins are sent in their formats, and a token expires', async (t) => {
   const { database } = await openTestHost(t)
   const { host } = await openHostOn(t, database)
-  const { credentials } = host
+  const { pluginCredentials: credentials } = host
   const { pluginOf } = await import('#test/support/plugins.ts')
   const { plugin } = await host.pluginLifecycle.install(pluginOf(CURIOUS, MANIFEST), { userId: null })
   const owner = { pluginId: plugin.id, userId: null }

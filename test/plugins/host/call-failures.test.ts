@@ -32,7 +32,7 @@ async function packed(t: Parameters<typeof openPluginFolder>[0], { code = FAILIN
   return packProject(project, map === undefined ? bundle : { ...bundle, map })
 }
 
-t.test('failures, calls and logs name the author’s line', async (t) => {
+t.test('failures, calls and logs name the line of the author', async (t) => {
   const said: string[] = []
   const hear = (_fields: object, message: string) => void said.push(message)
   const log: Log = { debug: hear, info: hear, warn: hear, error: hear }

@@ -21,7 +21,7 @@ const USER_CONFIG = {
   },
 }
 
-t.test('a user’s configuration does not affect others', async (t) => {
+t.test('the configuration of a user does not affect others', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id: pluginId } = await run(OBEYING, { userConfig: USER_CONFIG, limits: { cpuMs: 100 } })
   const addReader = async (config: object) => {
@@ -37,7 +37,7 @@ t.test('a user’s configuration does not affect others', async (t) => {
   const bad = await addReader({ word: 'bad' })
   t.match(await healthy(), { results: [{ title: '0' }] })
 
-  t.test('repeated failures for one user pause only that user’s calls', async (t) => {
+  t.test('repeated failures for one user pause only the calls of that user', async (t) => {
     for (let times = 0; times < 5; times++) await t.rejects(bad(), { code: 'unavailable', message: /no good/ })
     await t.rejects(bad(), { code: 'unavailable', message: /Its calls pause/, retryAfterSeconds: Number })
     t.match(await healthy(), { results: [{ title: '0' }] })

@@ -157,7 +157,7 @@ t.test('a version that fails to start brings no key back that another one, store
   t.match(await install(version('1.0.4', [NEXT])), { version: '1.0.4' })
 })
 
-t.test('nobody else can install what has an id of the server’s own plugins, or looks like it', async (t) => {
+t.test('nobody else can install what has an id of a plugin of the server, or looks like it', async (t) => {
   const { install, host } = await open(t)
   const own = (await bundledPlugins())[0] as Awaited<ReturnType<typeof bundledPlugins>>[number]
   t.match(await install(own.bytes), { plugin: { key: own.key } })

@@ -120,7 +120,7 @@ t.test('updates: at once when they cause the same, else after consent, never to 
   t.equal(await title(), 'two')
 })
 
-t.test('invalid packages, and plugins that do not start or lack functions', async (t) => {
+t.test('invalid packages, and plugins that do not start or lack functions, are refused', async (t) => {
   const { host } = await openHost(t)
   await t.rejects(host.pluginLifecycle.install(Buffer.from('no zip'), { userId: null }), { code: 'invalid_value' })
   for (const [main, message] of [
@@ -168,7 +168,7 @@ t.test('failures have codes, count, and lead to quarantine', async (t) => {
   t.same(await search('fine'), { results: [] })
 })
 
-t.test('neither server errors nor the plugin’s own error codes lead to quarantine', async (t) => {
+t.test('neither errors of the server nor error codes of the plugin itself lead to quarantine', async (t) => {
   const { database, host, run } = await openHost(t)
   const { id, call } = await run(`export default { metadata: { series: {
     async search({ query }, ctx) { await ctx.storage.set('last', query); return { results: [] } },

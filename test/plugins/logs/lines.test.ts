@@ -6,7 +6,7 @@ import { assertInTime } from '#test/support/timed-property.ts'
 const from = { callId: '7f8f3a52-2a0e-4d0b-9b36-0f6f4a1c9d55', method: 'metadata.series.search', userId: null, secrets: [] }
 const line = (message: unknown, more: object = {}) => ({ level: 'info', message, data: undefined, ...from, ...more })
 
-t.test('a line has the plugin’s message, sanitized', async (t) => {
+t.test('a line has the message of the plugin, sanitized', async (t) => {
   const lines = new Lines(() => 1_000)
   const cases: [given: ReturnType<typeof line>, message: string, data: string | null, level: string][] = [
     [line('plain'), 'plain', null, 'info'],
@@ -29,7 +29,7 @@ t.test('a line has the plugin’s message, sanitized', async (t) => {
   }
 })
 
-t.test('pages of lines, with lines dropped in between', async (t) => {
+t.test('pages of lines say how many lines were dropped in between', async (t) => {
   assertInTime(
     fc.property(
       fc.array(fc.constantFrom('add', 'drop'), { maxLength: 60 }),
@@ -114,7 +114,7 @@ t.test('a flood is cut, with a line that says so', async (t) => {
   t.equal(lines.add(line('the clock was set back')) < 1_000, true)
 })
 
-t.test('waiting for the next line', async (t) => {
+t.test('who waits for the next line gets it', async (t) => {
   const lines = new Lines(() => 0)
   const left = new AbortController()
   const [next, other] = [lines.changed(new AbortController().signal), lines.changed(left.signal)]

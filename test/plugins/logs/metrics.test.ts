@@ -3,7 +3,7 @@ import { Metrics } from '#plugins/logs/metrics.ts'
 
 const counted = { code: 'ok', cpuMs: 1, wallMs: 10, queueMs: 2, inputLength: 30, resultLength: 40 }
 
-t.test('totals of calls and requests', async (t) => {
+t.test('calls and requests are counted', async (t) => {
   const metrics = new Metrics()
   t.match(metrics.read(), { running: 0, calls: 0, meanWallMs: 0, methods: [], hosts: [] })
   for (const code of ['ok', 'ok', 'timeout', 'timeout', 'rate_limited']) {

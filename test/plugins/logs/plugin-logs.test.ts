@@ -10,7 +10,7 @@ const begun = (pluginId: string, more: object = {}) => ({
 })
 const ended = { code: 'ok', cpuMs: 1, wallMs: 5, queueMs: 0, inputLength: 10, resultLength: 20 }
 
-t.test('a call from start to end', async (t) => {
+t.test('a call is recorded from its start to its end', async (t) => {
   let clock = Date.UTC(2026, 10, 21)
   const logs = new PluginLogs({ now: () => clock })
   const call = begun('one', { userId: randomUUID(), secrets: ['s3cr3t-value'] })

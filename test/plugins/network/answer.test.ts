@@ -5,7 +5,7 @@ import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.t
 
 t.setTimeout(60_000)
 
-t.test('responses that are larger than they look, or never end', async (t) => {
+t.test('responses that are larger than they look, or never end, are refused', async (t) => {
   const zeros = Buffer.alloc(100 * 1024 * 1024)
   const bombs: Record<string, Buffer> = {
     gzip: zlib.gzipSync(zeros, { level: 9 }),

@@ -24,7 +24,7 @@ const answerOf = (change: Partial<EgressResponse> = {}): EgressResponse => ({
   ...change,
 })
 
-t.test('cache headers of services', (t) => {
+t.test('the cache headers of a service say how long its response is kept', (t) => {
   const later = (seconds: number) => new Date(Date.now() + seconds * 1000).toUTCString()
   for (const [headers, seconds] of [
     [{}, UNSAID],

@@ -204,7 +204,7 @@ t.test('no name of another host is resolved, whatever its URL looks like, and ea
   ])
 })
 
-t.test('responses that are not covers', async (t) => {
+t.test('responses that are not covers are refused', async (t) => {
   const { get, refused, way } = await openCovers(t, (request, response) => {
     const kind = decodeURIComponent((request.url ?? '').slice(1))
     const none = NONE[kind]

@@ -11,7 +11,7 @@ import { openLoopback } from '#test/support/plugins.ts'
 
 t.setTimeout(60_000)
 
-t.test('names that resolve to private addresses, to nothing, or never', async (t) => {
+t.test('names that resolve to private addresses, to nothing, or never, are refused', async (t) => {
   const { way, fetch, closed } = await openTestEgress(t)
   const answering = (addresses: string[]) =>
     new HttpsEgress({ ...way, resolve: async () => addresses }).fetch({ url: 'https://api.example.org/' }, POLICY, forever())

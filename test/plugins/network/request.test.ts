@@ -186,7 +186,7 @@ t.test('redirects are new requests under the same rules, and reveal nothing to o
   t.ok(count > 20 && (await closed()))
 })
 
-t.test('methods, headers and bodies that are refused', async (t) => {
+t.test('invalid methods, headers and bodies are refused', async (t) => {
   const { way, fetch } = await openTestEgress(t)
   const url = 'https://api.example.org/'
   for (const method of ['CONNECT', 'TRACE', 'trace', 'OPTIONS', 'GET\r\nX: y', 'GET /', '', 'G ET', 7, null, 'x'.repeat(1_000)])

@@ -54,7 +54,7 @@ type Answer = (payload: Payload, caller: HostCaller, signal: AbortSignal) => Pro
 /** Handles the host calls of one plugin call. @throws GuestError */
 export type AnswerHostCalls = (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown>
 
-interface HostCallsOptions {
+export interface HostCallsOptions {
   database: Knex
   egress: Egress
   credentials: Pick<Credentials, 'bound' | 'status'>

@@ -1,34 +1,30 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
-import { mayRead, wordsFor } from '#core/account/private-words.ts'
+import { wordsFor } from '#core/account/private-words.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { escapedText, quotedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
-import { authOf } from '#plugins/credentials/plugin-auth.ts'
 import { withinGrants } from '#plugins/host/answer-addresses.ts'
 import { CallFailures, type NamedCall, type ReportedFailure } from '#plugins/host/call-failures.ts'
-import { type AnswerHostCalls, answerHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { apartFrom, getVerifiedCode, programOfPlugin } from '#plugins/host/installed-program.ts'
 import { IsolateChecks } from '#plugins/host/isolate-checks.ts'
 import { JsonReader } from '#plugins/host/json-reader.ts'
 import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
 import { pluginFailureCode } from '#plugins/host/plugin-failure.ts'
+import { PluginFunctions } from '#plugins/host/plugin-functions.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
-import { cacheScopeOf, findOwn, getRunnable, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
+import { findOwn, getRunnable, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
 import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
-import { hideSecrets, redact } from '#plugins/logs/text.ts'
 import type { HttpsEgress } from '#plugins/network/https-egress.ts'
-import { recordContacts } from '#plugins/network/recorded-contacts.ts'
 import { budgetOf, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
-import type { Guest } from '#plugins/runtime/guest.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
-import type { Answer, Budget, CallOptions } from '#plugins/runtime/program.ts'
+import type { Answer } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 
 export interface PluginCall {
@@ -55,8 +51,6 @@ type Attempt = PluginAnswer | { failed: AppError }
 export const hasFailed = (attempt: object): attempt is { failed: AppError } => 'failed' in attempt
 
 const INPUT_LENGTH_MAX = 4 * 1024 * 1024
-/** Characters of the data of a log line, as JSON. */
-const LOGGED_LENGTH_MAX = 2_000
 
 /** A running call. */
 interface Running extends NamedCall {
@@ -91,7 +85,7 @@ interface PluginCallOptions {
 /** Runs functions of installed plugins, each in its isolate. */
 export class PluginCalls {
   readonly #options: PluginCallOptions
-  readonly #answersFor: AnswerHostCalls
+  readonly #functions: PluginFunctions
   readonly #reader = new JsonReader()
   readonly #failures: CallFailures
   readonly #isolates: LiveIsolates
@@ -100,14 +94,14 @@ export class PluginCalls {
   constructor(options: PluginCallOptions) {
     const { database, supervisor, log, health, onTripped } = options
     this.#options = options
-    this.#answersFor = answerHostCalls(options)
+    this.#functions = new PluginFunctions({ ...options, reader: this.#reader })
     this.#failures = new CallFailures({ database, log, health, reader: this.#reader, onTripped })
     this.#isolates = new LiveIsolates({
       readCode: (plugin) => getVerifiedCode(database, plugin),
       start: ({ plugin }, code) => supervisor.open(programOfPlugin(plugin, code, plugin.granted)),
       setUp: async (guest, setting) => {
         if ((await guest.load()).includes('setup'))
-          await this.#runUncalled(guest, setting, { method: 'setup', text: 'null', budget: SETUP })
+          await this.#functions.runUncalled(guest, setting, { method: 'setup', text: 'null', budget: SETUP })
       },
     })
     this.#checks = new IsolateChecks(options, this.#isolates)
@@ -176,7 +170,8 @@ export class PluginCalls {
     try {
       const setting = await settingOf({ plugin, own: await findOwn(database, plugin, userId, true) }, this.#options.secrets)
       const budget = method === 'setup' ? SETUP : REFRESH
-      if ((await guest.load()).includes(method)) await this.#runUncalled(guest, setting, { method, text: JSON.stringify(input), budget })
+      if ((await guest.load()).includes(method))
+        await this.#functions.runUncalled(guest, setting, { method, text: JSON.stringify(input), budget })
       return { wallMs: performance.now() - begunAt }
     } catch (error) {
       throw await this.#failures.located({ versionId: plugin.versionId }, error)
@@ -259,7 +254,7 @@ export class PluginCalls {
     const { plugin, method, callId, userId, record, text } = running
     const budget = budgetOf(plugin.granted as Permissions, method)
     return await duringWork('plugin call', `${plugin.key} ${method} ${callId}`, async () => {
-      const answer = await this.#run(isolate.guest, setting, { method, text, budget, record }, running)
+      const answer = await this.#functions.run(isolate.guest, setting, { method, text, budget }, running)
       noteWork()
       const onLeftOut = (what: string) => {
         record.log('warn', escapedText(what))
@@ -276,73 +271,6 @@ export class PluginCalls {
       })
       return { answer, result }
     })
-  }
-
-  /** Runs a function that no call has asked for. Whom it contacts is on record too. */
-  #runUncalled(guest: Guest, setting: CallSetting, what: { method: string; text: string; budget: Budget }): Promise<Answer> {
-    const { plugin, userId } = setting
-    const { id: pluginId, key, version } = plugin
-    const codeOf = (error: unknown) => (error instanceof GuestError ? (error.own ?? error.code) : 'server')
-    return recordContacts(this.#options.logs, { pluginId, key, version, method: what.method, userId, codeOf }, (onContact) => {
-      const fetch: CallRecord['fetch'] = (host, outcome, bytes, cached) => {
-        if (!cached) onContact(host, outcome, bytes)
-      }
-      return this.#run(guest, setting, { ...what, record: { fetch, hostCall: () => {} } })
-    })
-  }
-
-  /** @param running the call; undefined when none has asked for the function */
-  #run(
-    guest: Guest,
-    setting: CallSetting,
-    { method, text, budget, record }: { method: string; text: string; budget: Budget; record: Pick<CallRecord, 'fetch' | 'hostCall'> },
-    running?: Running,
-  ): Promise<Answer> {
-    const { plugin, own, userId, config, userConfig } = setting
-    const callId = running?.callId ?? randomUUID()
-    const auth = authOf(plugin, this.#options.egress.local)
-    return guest.call(method, text, budget, {
-      more: JSON.stringify({ callId, plugin: { id: plugin.key, version: plugin.version }, config, userConfig }),
-      onRequest: this.#answersFor({
-        pluginId: plugin.id,
-        key: plugin.key,
-        version: plugin.version,
-        userId,
-        auth,
-        config: plugin.config,
-        cacheScope: cacheScopeOf(plugin.id, own),
-        granted: plugin.granted as Permissions,
-        dataVersion: plugin.dataVersion,
-        privateOrigins: plugin.privateOrigins,
-        http: plugin.manifest.http,
-        method: method.slice(method.lastIndexOf('.') + 1),
-        record,
-      }),
-      readLarge: (kind, text) => this.#reader.readLarge(kind, text),
-      ...(running && { onUncaught: (error: GuestError) => void running.uncaught.push(error) }),
-      onOutput: this.#outputHandler({ plugin, callId, userId }, running),
-    })
-  }
-
-  /** Handles log lines and progress of a plugin. */
-  #outputHandler(
-    { plugin, callId, userId }: Pick<NamedCall, 'plugin' | 'callId' | 'userId'>,
-    running: Running | undefined,
-  ): NonNullable<CallOptions['onOutput']> {
-    return (kind, { level, message, data, fraction, text }) => {
-      if (kind === 'progress') {
-        if (typeof fraction !== 'number') return
-        running?.call.onProgress?.(Math.min(Math.max(fraction, 0), 1), typeof text === 'string' ? text : null)
-        return
-      }
-      const to = level === 'error' || level === 'warn' || level === 'info' ? level : 'debug'
-      running?.record.log(to, message, data)
-      if (!mayRead(userId, null)) return
-      this.#options.log[to](
-        { plugin: plugin.key, callId, data: redact(data, { lengthMax: LOGGED_LENGTH_MAX }).value },
-        `${plugin.key}: ${escapedText(hideSecrets(String(message)))}`,
-      )
-    }
   }
 
   async #succeed(running: Running, answer: Answer, result: unknown): Promise<PluginAnswer> {

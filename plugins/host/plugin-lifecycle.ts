@@ -10,7 +10,6 @@ import { narrowConsent, recordConsent } from '#plugins/consent/consent-store.ts'
 import { isCovered } from '#plugins/consent/coverage.ts'
 import { type ConsentRecord, checkRecordSize, recordOf } from '#plugins/consent/record.ts'
 import {
-  configurationProblem,
   findAgreed,
   getForConsent,
   type JudgedVersion,
@@ -19,11 +18,11 @@ import {
   reviewOf,
   reviewStored,
 } from '#plugins/host/consent-review.ts'
-import { migrateAll } from '#plugins/host/data-migration.ts'
+import { prepareVersion } from '#plugins/host/data-migration.ts'
 import type { InstalledPlugin, PluginState } from '#plugins/host/installed-plugin.ts'
 import { keepVersion } from '#plugins/host/keep-version.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
-import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
+import type { PluginHealth } from '#plugins/host/plugin-health.ts'
 import { replaceIdentity } from '#plugins/host/plugin-identity-store.ts'
 import { checkReservedId, type Identified, type PluginSignature } from '#plugins/host/plugin-signature.ts'
 import { dropStorage } from '#plugins/host/plugin-storage-store.ts'
@@ -46,7 +45,6 @@ import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { PackageOrigin } from '#plugins/packages/identity.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 export interface Installation {
   /** With the version that runs, or the newest when none runs yet. */
@@ -281,23 +279,6 @@ export class PluginLifecycle {
     }
   }
 
-  /** Lets a version migrate its data and, if the plugin is enabled then, run its setup, beside the running one. Returns the users whose data it has migrated. @throws invalid_value when it cannot take over */
-  async #prepare(before: InstalledPlugin, after: InstalledPlugin, isRunning: boolean): Promise<string[]> {
-    let migrated: string[] = []
-    try {
-      const { database, calls } = this.#options
-      if (after.dataVersion > before.dataVersion) migrated = await migrateAll({ database, calls }, before, after)
-      if (isRunning && configurationProblem(after.manifest, after.config).length === 0)
-        await this.#options.calls.runApart(after, 'setup', { userId: null, input: null })
-    } catch (error) {
-      if (!(error instanceof GuestError)) throw error
-      // An outage of a service says nothing about the version.
-      if (after.dataVersion > before.dataVersion || countsAgainstPlugin(failureCode(error)))
-        refuse('invalid_value', `${after.key} ${after.version} cannot take over from ${before.version}: ${quotedText(error.message)}`)
-    }
-    return migrated
-  }
-
   /**
    * Makes a version the running one, atomically. Without a consent it must cause nothing beyond what was agreed to.
    * @param from states in which that is allowed; default all
@@ -313,7 +294,8 @@ export class PluginLifecycle {
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
     // What is disabled or in quarantine runs no setup, an update neither.
     const mayRun = (change.state ?? before.state) === 'enabled'
-    const migrated = replaces && compare(version.version, before.version) > 0 ? await this.#prepare(before, after, mayRun) : []
+    const migrated =
+      replaces && compare(version.version, before.version) > 0 ? await prepareVersion(this.#options, before, after, mayRun) : []
     await changeForUsers(this.#options, before, async (trx, now) => {
       if (now === null || now.runningVersionId !== before.runningVersionId || from?.includes(now.state) === false)
         refuse('conflict', `${before.key} was changed meanwhile. Review it again.`)

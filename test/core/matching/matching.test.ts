@@ -372,12 +372,8 @@ t.test('the second of two providers only fills gaps', async (t) => {
   const other = `export default { metadata: { series: {
     search: () => ({ results: [{ externalId: 'z', title: 'Berserk', relevance: 1 }] }),
     get: () => ({ externalId: 'z', title: 'Other', year: 2000, ageRating: 18 }) } } }`
-  const { plugin, sha256 } = await host.pluginLifecycle.install(
-    pluginOf(other, { id: 'org.example.other', capabilities: MANIFEST.capabilities }),
-    {
-      userId: null,
-    },
-  )
+  const bytes = pluginOf(other, { id: 'org.example.other', capabilities: MANIFEST.capabilities })
+  const { plugin, sha256 } = await host.pluginLifecycle.install(bytes, { userId: null })
   await host.pluginLifecycle.consent(plugin.id, { sha256 })
   await host.plugins.edit(plugin.id, { matching: { useExistingExternalId: false } })
   await matching.autoMatch(series, { pluginId, userId: null })

@@ -17,8 +17,7 @@ import {
   listOutdated,
   listSecretSettings,
   listServerCredentials,
-  replaceCredentials,
-  replaceSecretSettings,
+  replaceFields,
   resealCredential,
   type SealedCredential,
 } from '#plugins/credentials/plugin-credential-store.ts'
@@ -73,17 +72,8 @@ export class Credentials {
       refuse('invalid_value', message, { details: [{ path: `/config/${auth.bind?.hostFrom}`, message }] })
     }
     const kept = { ...fields, ...(isGiven && places !== null && { [BOUND_TO]: places }) }
-    return await replaceCredentials(
-      this.#database,
-      owner,
-      Object.entries(kept).map(([field, text]) => ({
-        field,
-        keyId: this.#box.keyId,
-        sealed: this.#box.seal(text, belongsTo(owner, field)),
-        expiresAt: field === 'accessToken' ? expiresAt : null,
-      })),
-      isWanted,
-    )
+    const sealed = Object.entries(kept).map(([field, text]) => this.#sealed(owner, field, text, field === 'accessToken' ? expiresAt : null))
+    return await replaceFields(this.#database, owner, { replaced: 'credentials', fields: sealed }, isWanted)
   }
 
   /** The names and expiry of the stored fields; never their values. */
@@ -142,13 +132,11 @@ export class Credentials {
   async setSettings(
     owner: CredentialOwner,
     settings: Readonly<Record<string, string | null>>,
-    isWanted: (trx: Knex) => Promise<boolean> = async () => true,
+    isWanted?: (trx: Knex) => Promise<boolean>,
   ): Promise<boolean> {
-    const sealed = Object.entries(settings).map(([name, text]) => {
-      const field = fieldOfSetting(name)
-      return { field, sealed: text === null ? null : { keyId: this.#box.keyId, sealed: this.#box.seal(text, belongsTo(owner, field)) } }
-    })
-    return await replaceSecretSettings(this.#database, owner, sealed, isWanted)
+    const given = Object.entries(settings)
+    const fields = given.flatMap(([name, text]) => (text === null ? [] : [this.#sealed(owner, fieldOfSetting(name), text)]))
+    return await replaceFields(this.#database, owner, { replaced: given.map(([name]) => fieldOfSetting(name)), fields }, isWanted)
   }
 
   /** The secret settings that are stored. */
@@ -188,6 +176,10 @@ export class Credentials {
 
   open(sealed: Buffer, keyId: string, owner: readonly string[]): string | null {
     return this.#box.open(sealed, keyId, owner)
+  }
+
+  #sealed(owner: CredentialOwner, field: string, text: string, expiresAt: Date | null = null) {
+    return { field, keyId: this.#box.keyId, sealed: this.#box.seal(text, belongsTo(owner, field)), expiresAt }
   }
 
   async #open(owner: CredentialOwner): Promise<Record<string, string>> {

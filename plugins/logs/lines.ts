@@ -1,4 +1,5 @@
 import { escapedText } from '#core/foundation/stranger-text.ts'
+import { TokenBucket } from '#core/foundation/token-bucket.ts'
 import { cutBytes, hideSecrets, redact } from '#plugins/logs/text.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -41,8 +42,7 @@ const LINE_COST = 150
  * A healthy plugin may write the lines of several calls in a burst; a plugin that writes endlessly gets this many a second, which nobody can read
  * but which cost the server nothing.
  */
-const BURST = 1_000
-const LINES_A_SECOND = 100
+const PACE = { burst: 1_000, perSecond: 100 }
 /** Data is read up to this length before it is cut to the line. */
 const DATA_LENGTH_MAX = 2_048
 /** The sandbox sends at most this much for one line; longer data is cut as text. */
@@ -102,23 +102,24 @@ export class Lines {
   readonly #waiting = new Set<() => void>()
   readonly #baseId: number
   #nextId: number
-  #tokens = BURST
-  #filledAt: number
+  readonly #bucket: TokenBucket
   #leftOut = 0
   #reported = 0
   #closed = false
 
   constructor(now: () => number) {
     this.#now = now
-    this.#filledAt = now()
-    this.#baseId = Math.floor(this.#filledAt) * IDS_A_MILLISECOND
+    const begunAt = now()
+    this.#bucket = new TokenBucket(PACE, begunAt / 1000)
+    this.#baseId = Math.floor(begunAt) * IDS_A_MILLISECOND
     this.#nextId = this.#baseId
   }
 
   /** Adds a line from a guest, of any type. Returns the change of the stored length in characters. */
   add(line: WrittenLine): number {
     if (this.#closed) return 0
-    if (!this.#mayWrite()) {
+    this.#bucket.refill(PACE, this.#now() / 1000)
+    if (!this.#bucket.take()) {
       this.#leftOut += 1
       return 0
     }
@@ -192,15 +193,6 @@ export class Lines {
   dropOldest(): number {
     const oldest = this.#lines.shift()
     return oldest ? lengthOf(oldest) : 0
-  }
-
-  #mayWrite(): boolean {
-    const at = this.#now()
-    this.#tokens = Math.min(BURST, this.#tokens + (Math.max(0, at - this.#filledAt) / 1000) * LINES_A_SECOND)
-    this.#filledAt = at
-    if (this.#tokens < 1) return false
-    this.#tokens -= 1
-    return true
   }
 
   #keep(line: Omit<LogLine, 'id' | 'at'>): number {

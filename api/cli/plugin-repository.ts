@@ -1,14 +1,12 @@
 import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
-import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
-import { consentToInstalled, ORIGIN_FLAGS, readOriginFlags, UNUSED_KEY } from '#api/cli/plugin.ts'
+import type { DatabaseUse } from '#api/cli/open-database.ts'
+import { consentToInstalled, ORIGIN_FLAGS, readOriginFlags, withPlugins } from '#api/cli/plugin.ts'
 import { CONSENT_FLAGS } from '#api/cli/plugin-consent.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
-import { credentialKeys } from '#core/embedded/data-folder.ts'
-import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { messageLines, remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
@@ -20,32 +18,19 @@ interface Opened {
   repositories: Repositories<Installation>
 }
 
-/** Opens what the commands need; a running server applies every change at the next call of a plugin. */
+/** Opens the repositories as well. */
 async function withRepositories(
   input: CommandInput,
   way: EgressNetwork | undefined,
   use: DatabaseUse,
   work: (opened: Opened) => Promise<number>,
 ): Promise<number> {
-  const { settings, log, stop } = input
-  return await withDatabase({ settings, log, stop }, use, async (opened) => {
-    const { database } = opened
-    const [{ openPluginHost }, { Supervisor }, { HttpsEgress }, { openDownload }, { openRepositories }] = await Promise.all([
-      import('#api/compose-plugin-host.ts'),
-      import('#plugins/runtime/supervisor.ts'),
-      import('#plugins/network/https-egress.ts'),
+  const { log, stop } = input
+  const openBeside: Parameters<typeof withPlugins>[2] = async (host, { database, egress }) => {
+    const [{ openDownload }, { openRepositories }] = await Promise.all([
       import('#plugins/repositories/download.ts'),
       import('#plugins/repositories/repositories.ts'),
     ])
-    const supervisor = new Supervisor({ log, spare: false })
-    const egress = new HttpsEgress(way, new Set(settings.plugins.allowLocal))
-    const host = openPluginHost({
-      database,
-      supervisor,
-      egress,
-      log,
-      secrets: use === 'look' ? [UNUSED_KEY] : await credentialKeys(opened.settings),
-    })
     const repositories = openRepositories({
       database,
       log,
@@ -59,17 +44,12 @@ async function withRepositories(
     stop.addEventListener('abort', end, { once: true })
     try {
       return await work({ host, repositories })
-    } catch (error) {
-      // Errors have the same text as over HTTP.
-      if (error instanceof AppError) throw new CommandProblem(messageLines(error.message).join('\n'), { cause: error })
-      throw error
     } finally {
       stop.removeEventListener('abort', end)
       await repositories.close()
-      host.pluginCalls.close()
-      supervisor.close()
     }
-  })
+  }
+  return await withPlugins(input, use, openBeside, way)
 }
 
 /** Finds a repository by address or id; its name is what somebody else has chosen, and may be the address of another. @throws CommandProblem if there is none */

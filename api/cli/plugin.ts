@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import type { Knex } from 'knex'
 import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
@@ -11,33 +12,35 @@ import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 import { describeRunning, type InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
+import type { EgressNetwork } from '#plugins/network/egress.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 
 /** A command that only reads decrypts nothing and creates no key. */
-export const UNUSED_KEY = 'nothing is encrypted with this key'
+const UNUSED_KEY = 'nothing is encrypted with this key'
 
-/** Opens what the commands need; a running server applies every change at the next call of the plugin. */
+/**
+ * Opens what the commands need; a running server applies every change at the next call of the plugin.
+ * @param way how requests are sent; tests replace it
+ */
 export async function withPlugins(
   input: CommandInput,
   use: DatabaseUse,
-  work: (host: PluginHostServices) => Promise<number>,
+  work: (host: PluginHostServices, beside: { database: Knex; egress: HttpsEgress }) => Promise<number>,
+  way?: EgressNetwork,
 ): Promise<number> {
-  const { settings, log, stop } = input
-  return await withDatabase({ settings, log, stop }, use, async (opened) => {
+  const { log } = input
+  return await withDatabase(input, use, async ({ database, settings }) => {
     const [{ openPluginHost }, { Supervisor }, { HttpsEgress }] = await Promise.all([
       import('#api/compose-plugin-host.ts'),
       import('#plugins/runtime/supervisor.ts'),
       import('#plugins/network/https-egress.ts'),
     ])
     const supervisor = new Supervisor({ log, spare: false })
-    const host = openPluginHost({
-      database: opened.database,
-      supervisor,
-      egress: new HttpsEgress(undefined, new Set(settings.plugins.allowLocal)),
-      log,
-      secrets: use === 'look' ? [UNUSED_KEY] : await credentialKeys(settings),
-    })
+    const egress = new HttpsEgress(way, new Set(settings.plugins.allowLocal))
+    const secrets = use === 'look' ? [UNUSED_KEY] : await credentialKeys(settings)
+    const host = openPluginHost({ database, supervisor, egress, log, secrets })
     try {
-      return await work(host)
+      return await work(host, { database, egress })
     } catch (error) {
       // Errors have the same text as over HTTP.
       if (error instanceof AppError) throw new CommandProblem(messageLines(error.message).join('\n'), { cause: error })

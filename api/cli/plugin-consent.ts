@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline/promises'
-import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { Review } from '#plugins/host/consent-review.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
 
 /** Exit code when a person has to consent first; 1 is an error, and 2 is what shells use. */
 export const WOULD_ASK = 3
@@ -62,7 +62,7 @@ export function checkGiven(flag: CommandInput['flag'], sha256: string): void {
  */
 export async function consentToShown(
   input: Pick<CommandInput, 'flag' | 'out' | 'stop'>,
-  { pluginLifecycle }: Pick<PluginHostServices, 'pluginLifecycle'>,
+  { pluginLifecycle }: { pluginLifecycle: Pick<PluginLifecycle, 'consent'> },
   { id, key }: Pick<InstalledPlugin, 'id' | 'key'>,
   { sha256 }: Pick<Review, 'sha256'>,
   stdin: NodeJS.ReadableStream & { isTTY?: boolean } = process.stdin,

@@ -1,4 +1,4 @@
-import { KEYS_MAX, STORAGE_KEY_LENGTH_MAX, STORAGE_VALUE_LENGTH_MAX, TTL_SECONDS_MAX } from '#plugins/host/host-calls.ts'
+import { KEYS_MAX, storageJsonOf, storageKeyOf, storageTtlOf } from '#plugins/host/host-calls.ts'
 import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** Plugin storage for the duration of the command: with the limits of a server, without a database. */
@@ -27,26 +27,18 @@ export function openMemoryStorage(quotaKB: number, first: Record<string, unknown
     if (quotaKB === 0) refuseGuest('permission', 'This plugin has no storage: its manifest does not request it.')
     drop()
   }
-  const keyOf = (key: unknown): string =>
-    typeof key === 'string' && key !== '' && key.length <= STORAGE_KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
-      ? key
-      : refuseGuest('invalid_argument', `A key must be a text of at most ${STORAGE_KEY_LENGTH_MAX} characters.`)
 
   return {
     get(key) {
       granted()
-      const text = kept.get(keyOf(key))?.text
+      const text = kept.get(storageKeyOf({ key }))?.text
       return text === undefined ? null : (JSON.parse(text) as unknown)
     },
-    set({ key: givenKey, value, ttlSeconds }) {
+    set(given) {
       granted()
-      const key = keyOf(givenKey)
-      const text = (JSON.stringify(value ?? null) as string).toWellFormed()
-      if (text.length > STORAGE_VALUE_LENGTH_MAX)
-        refuseGuest('limit', `A value may have at most ${STORAGE_VALUE_LENGTH_MAX} characters as JSON.`)
-      const lasts = typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX
-      if (ttlSeconds !== undefined && ttlSeconds !== null && !lasts)
-        refuseGuest('invalid_argument', `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}.`)
+      const key = storageKeyOf(given)
+      const text = storageJsonOf(given)
+      const ttlSeconds = storageTtlOf(given)
       const others = [...kept].filter(([name]) => name !== key)
       if (others.length >= KEYS_MAX) refuseGuest('limit', `The storage already has ${KEYS_MAX} keys, the maximum.`)
       const bytes = [...others, [key, { text }] as const].reduce(
@@ -54,11 +46,11 @@ export function openMemoryStorage(quotaKB: number, first: Record<string, unknown
         0,
       )
       if (bytes > quotaKB * 1024) refuseGuest('limit', `The storage would have ${bytes} bytes; the limit is ${quotaKB * 1024}.`)
-      kept.set(key, { text, expiresAt: lasts ? now() + (ttlSeconds as number) * 1000 : Number.POSITIVE_INFINITY })
+      kept.set(key, { text, expiresAt: ttlSeconds === null ? Number.POSITIVE_INFINITY : now() + ttlSeconds * 1000 })
     },
     delete(key) {
       granted()
-      kept.delete(keyOf(key))
+      kept.delete(storageKeyOf({ key }))
     },
     list(prefix) {
       granted()

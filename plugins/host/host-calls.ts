@@ -40,9 +40,9 @@ export interface HostCaller {
 }
 
 export const KEYS_MAX = 1_000
-export const STORAGE_KEY_LENGTH_MAX = 200
-export const STORAGE_VALUE_LENGTH_MAX = 256 * 1024
-export const TTL_SECONDS_MAX = 366 * 86_400
+const KEY_LENGTH_MAX = 200
+const VALUE_LENGTH_MAX = 256 * 1024
+const TTL_SECONDS_MAX = 366 * 86_400
 const SLEEP_MS_MAX = 60_000
 const TEXT_LENGTH_MAX = 1024 * 1024
 /** The form of UUIDs in PostgreSQL. */
@@ -81,16 +81,21 @@ const answersOf = ({ database, egress, credentials }: HostCallsOptions): Record<
   fetch: (payload, caller, signal) => fetchFor({ egress, credentials }, payload, caller, signal),
   'auth.status': (_payload, caller) => credentials.status(signedInAs(caller), caller.auth),
   'storage.get': async (payload, caller) => {
-    const text = await readStored(database, ownerOf(caller), keyOf(payload))
+    const text = await readStored(database, ownerOf(caller), storageKeyOf(payload))
     return text === null ? null : new JsonText(text)
   },
   'storage.set': async (payload, caller) => {
     const limits = { keysMax: KEYS_MAX, bytesMax: caller.granted.storageKB * 1024 }
-    await writeStored(database, ownerOf(caller), { key: keyOf(payload), value: jsonOf(payload), ttlSeconds: ttlOf(payload) }, limits)
+    await writeStored(
+      database,
+      ownerOf(caller),
+      { key: storageKeyOf(payload), value: storageJsonOf(payload), ttlSeconds: storageTtlOf(payload) },
+      limits,
+    )
     return null
   },
   'storage.delete': async (payload, caller) => {
-    await deleteStored(database, ownerOf(caller), keyOf(payload))
+    await deleteStored(database, ownerOf(caller), storageKeyOf(payload))
     return null
   },
   'storage.list': (payload, caller) => listStored(database, ownerOf(caller), prefixOf(payload)),
@@ -167,29 +172,29 @@ function ownerOf({ pluginId, userId, granted, dataVersion }: HostCaller): Storag
   return { pluginId, userId, dataVersion }
 }
 
-const keyOf = ({ key }: Payload): string =>
-  typeof key === 'string' && key !== '' && key.length <= STORAGE_KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
+/** The key of a storage call. @throws GuestError */
+export const storageKeyOf = ({ key }: Payload): string =>
+  typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
     ? key
-    : refuseGuest('invalid_argument', `A key must be a text of at most ${STORAGE_KEY_LENGTH_MAX} characters.`)
+    : refuseGuest('invalid_argument', `A key must be a text of at most ${KEY_LENGTH_MAX} characters.`)
 
 const prefixOf = ({ prefix }: Payload): string =>
-  typeof prefix === 'string' ? prefix.slice(0, STORAGE_KEY_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : ''
+  typeof prefix === 'string' ? prefix.slice(0, KEY_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : ''
 
 const textOf = (value: unknown): string =>
   typeof value === 'string' && value.length <= TEXT_LENGTH_MAX
     ? value
     : refuseGuest('invalid_argument', `A text of at most ${TEXT_LENGTH_MAX} characters is required.`)
 
-/** A value as JSON. */
-function jsonOf({ value: given = null }: Payload): string {
+/** The value of a storage call as JSON. @throws GuestError */
+export function storageJsonOf({ value: given = null }: Payload): string {
   // PostgreSQL text stores neither NUL, which JSON escapes, nor lone surrogates.
   const value = (given instanceof JsonText ? given.text : JSON.stringify(given)).toWellFormed()
-  return value.length > STORAGE_VALUE_LENGTH_MAX
-    ? refuseGuest('limit', `A value may have at most ${STORAGE_VALUE_LENGTH_MAX} characters as JSON.`)
-    : value
+  return value.length > VALUE_LENGTH_MAX ? refuseGuest('limit', `A value may have at most ${VALUE_LENGTH_MAX} characters as JSON.`) : value
 }
 
-function ttlOf({ ttlSeconds }: Payload): number | null {
+/** @throws GuestError */
+export function storageTtlOf({ ttlSeconds }: Payload): number | null {
   if (ttlSeconds === undefined || ttlSeconds === null) return null
   if (typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX) return ttlSeconds
   return refuseGuest('invalid_argument', `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}.`)

@@ -32,7 +32,7 @@ const OWN_LIMITS: readonly string[] = ['closed', 'rate_limited']
 
 /** @param options.userAgent identifies this server to publishers */
 export function openDownload(
-  egress: Pick<HttpsEgress, 'local' | 'download'>,
+  egress: Pick<HttpsEgress, 'local' | 'fetch' | 'download'>,
   { userAgent, deadlinesMs = DEADLINES_MS }: { userAgent: string; deadlinesMs?: { index: number; package: number } },
 ): Download {
   const { local = NO_LOCAL_SERVICES } = egress

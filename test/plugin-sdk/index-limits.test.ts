@@ -124,7 +124,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
       'none',
       `${most(permissions.properties.storage.properties.quotaKB) / 1024} MB, ${grouped(host('KEYS_MAX'))} keys`,
     ],
-    ['One key, one value as JSON', '', `${host('STORAGE_KEY_LENGTH_MAX')}, and ${host('STORAGE_VALUE_LENGTH_MAX') / 1024} K characters`],
+    ['One key, one value as JSON', '', `${host('KEY_LENGTH_MAX')}, and ${host('VALUE_LENGTH_MAX') / 1024} K characters`],
     ['Time to live of a value', 'forever', `${host('TTL_SECONDS_MAX') / 86_400} days`],
     ['`ctx.sleep`', '', seconds(host('SLEEP_MS_MAX'))],
     ['Text to hash', '', `${host('TEXT_LENGTH_MAX') / 1024 / 1024} M characters`],

@@ -109,8 +109,8 @@ const MEDIA = [BERRIES, NOVEL, STRIP, LATER, RUBBISH]
 
 // Installed once: the host's cache of requests ends with it, and the plugin stores nothing.
 const { database, host: installer } = await openTestHost(t)
-const { plugin, sha256 } = await installer.install(bytes, { userId: null })
-await installer.consent(plugin.id, { sha256 })
+const { plugin, sha256 } = await installer.pluginLifecycle.install(bytes, { userId: null })
+await installer.pluginLifecycle.consent(plugin.id, { sha256 })
 
 async function openMetadata(t: Test, content: AniListContent = { media: MEDIA }, config: Record<string, unknown> = {}) {
   const service = openAniList(content)

@@ -20,7 +20,7 @@ const { id } = await install(bytes)
 async function openLibrary(t: Parameters<typeof openHostedPlugins>[0], config: Record<string, unknown> = {}) {
   const hosted = await openHostedPlugins(t, fixtures, database)
   const { call } = hosted.use(id)
-  await hosted.host.edit(id, { config })
+  await hosted.host.plugins.edit(id, { config })
   const named =
     (method: string) =>
     async (input: Record<string, unknown>): Promise<Record<string, unknown>> =>

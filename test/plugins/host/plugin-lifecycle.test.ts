@@ -65,7 +65,7 @@ t.test('an update that cannot take over is deleted, and the previous version con
     [saying('two'), { dataVersion: 2 }, /does not define migrate/],
   ] as const
   for (const [index, [main, manifest, message]] of failing.entries()) {
-    const update = host
+    const update = host.pluginLifecycle
       .install(pluginOf(main, { version: `2.0.${index}`, ...manifest }), { userId: null })
       .then(({ sha256 }) => host.pluginLifecycle.consent(id, { sha256 }))
     await t.rejects(update, { code: 'invalid_value', message })
@@ -130,7 +130,7 @@ t.test('a pause survives a restart, ends with a successful probe, and grows with
   const { host: restarted } = await openHostOn(t, database)
   await t.rejects(asker(restarted, id)('a'), { code: 'unavailable', retryAfterSeconds: Number })
   const elapse = async () => {
-    const { breaker } = await restarted.get(id)
+    const { breaker } = await restarted.plugins.get(id)
     const [[name, state]] = Object.entries(breaker as Record<string, { openUntil: number; pauseMs: number }>) as [
       [string, { openUntil: number; pauseMs: number }],
     ]
@@ -147,7 +147,7 @@ t.test('a pause survives a restart, ends with a successful probe, and grows with
   const { host: latest } = await openHostOn(t, database)
   t.match(await asker(latest, id)('a'), /^one/)
   t.match(await asker(latest, id)('b'), /^one/)
-  t.equal((await latest.get(id)).breaker, null)
+  t.equal((await latest.plugins.get(id)).breaker, null)
 })
 
 t.test('a revoked version is not run, not installed and not a rollback target', async (t) => {

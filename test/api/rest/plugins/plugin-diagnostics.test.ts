@@ -277,8 +277,8 @@ t.test('lines as they are written, across a disconnect', async (t) => {
 t.test('a plugin that goes just as somebody begins to listen', async (t) => {
   const { port, adminToken, path, host, plugin } = await openWatched(t)
   let isFound = false
-  const get = host.get.bind(host)
-  host.get = async (id) => {
+  const get = host.plugins.get.bind(host.plugins)
+  host.plugins.get = async (id) => {
     const found = await get(id)
     if (!isFound) await host.pluginLifecycle.uninstall(id)
     isFound = true

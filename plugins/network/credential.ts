@@ -4,13 +4,11 @@ import { credentialSpellings, masking, type Spellings } from '#plugins/network/m
 import type { Hop } from '#plugins/network/request.ts'
 import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
-/** Where a request contains a credential. */
-type CredentialPlace = 'header' | 'query' | 'body'
-
 /** A credential that the server adds to requests for one host; plugins never see it. */
 export interface Credential {
   host: string
-  place: CredentialPlace
+  /** Where a request contains it. */
+  place: 'header' | 'query' | 'body'
   /** Name of the header, of the query parameter, or of the member of a form or of a JSON object. */
   name: string
   value: string

@@ -1,80 +1,68 @@
 import type { Knex } from 'knex'
+import type { PluginHostServices } from '#api/areas/plugins.ts'
 import type { Log } from '#core/foundation/log.ts'
-import { openCredentials } from '#plugins/credentials/credentials.ts'
-import { openRenewal } from '#plugins/credentials/sign-in-renewal.ts'
-import { openPluginCalls, type PluginCalls } from '#plugins/host/plugin-calls.ts'
-import { openPluginHealth } from '#plugins/host/plugin-health.ts'
-import { openPluginAdministration, type PluginHost } from '#plugins/host/plugin-host.ts'
-import { openPluginLifecycle, type PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
+import { Credentials } from '#plugins/credentials/credentials.ts'
+import { RenewedCredentials } from '#plugins/credentials/sign-in-renewal.ts'
+import type { JudgedVersion } from '#plugins/host/consent-review.ts'
+import { PluginCalls } from '#plugins/host/plugin-calls.ts'
+import { PluginHealth } from '#plugins/host/plugin-health.ts'
+import { PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
+import { Plugins } from '#plugins/host/plugins.ts'
 import { updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
-import { openPluginLogs } from '#plugins/logs/plugin-logs.ts'
-import type { CachingEgress } from '#plugins/network/egress.ts'
+import { PluginLogs } from '#plugins/logs/plugin-logs.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { findRevocation } from '#plugins/repositories/revocations.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 
 export interface PluginHostOptions {
   database: Knex
   supervisor: Supervisor
-  egress: CachingEgress
+  egress: HttpsEgress
   log: Log
-  /** See openCredentials. */
+  /** See CredentialBox. */
   secrets: readonly string[]
   /** False in safe mode. */
   enabled?: boolean
 }
 
-/** Opens what installs plugins and what calls them, and gives each the functions of the other that it needs. */
-export function openPluginHost({ database, supervisor, egress, log, secrets, enabled = true }: PluginHostOptions): PluginHost {
-  const logs = openPluginLogs()
-  const health = openPluginHealth({ database, log })
-  const credentials = openCredentials(database, secrets)
-  const revocationOf: Parameters<typeof openPluginLifecycle>[0]['revocationOf'] = async (version) =>
-    (await findRevocation(database, version))?.reason ?? null
-  const lifecycle: PluginLifecycle = openPluginLifecycle({
-    database,
-    log,
-    health,
-    logs,
-    calls: () => calls,
-    revocationOf,
-  })
-  const calls: PluginCalls = openPluginCalls({
+/** Opens what installs plugins and what calls them, and gives each what it needs of the other. The caller closes the calls. */
+export function openPluginHost({ database, supervisor, egress, log, secrets, enabled = true }: PluginHostOptions): PluginHostServices {
+  const pluginLogs = new PluginLogs()
+  const health = new PluginHealth({ database, log })
+  const pluginCredentials = new Credentials(database, secrets)
+  const revocationOf = async (version: JudgedVersion) => (await findRevocation(database, version))?.reason ?? null
+  const pluginCalls: PluginCalls = new PluginCalls({
     database,
     supervisor,
     egress,
     log,
     enabled,
-    logs,
+    logs: pluginLogs,
     health,
-    secrets: credentials,
-    credentials: openRenewal({
+    secrets: pluginCredentials,
+    credentials: new RenewedCredentials({
       database,
       egress,
       log,
-      logs,
-      credentials,
+      logs: pluginLogs,
+      credentials: pluginCredentials,
       findPlugin: (id) => findPlugin(database, id),
       onRefused: async (reader) => void (await updateUserPlugin(database, reader, { authFailedAt: new Date() })),
     }),
-    onTripped: (plugin, reason) => lifecycle.onTripped(plugin, reason),
-    onSuccess: (plugin) => lifecycle.onSuccess(plugin),
+    onTripped: (plugin, reason) => pluginLifecycle.onTripped(plugin, reason),
+    onSuccess: (plugin) => pluginLifecycle.onSuccess(plugin),
   })
-  return Object.assign(openPluginAdministration({ database, log, egress, enabled, health, credentials, calls, revocationOf }), {
-    credentials,
-    logs,
-    install: lifecycle.install.bind(lifecycle),
-    consent: lifecycle.consent.bind(lifecycle),
-    rollBack: lifecycle.rollBack.bind(lifecycle),
-    setEnabled: lifecycle.setEnabled.bind(lifecycle),
-    uninstall: lifecycle.uninstall.bind(lifecycle),
-    reset: lifecycle.reset.bind(lifecycle),
-    applyRevocations: lifecycle.applyRevocations.bind(lifecycle),
-    call: calls.call.bind(calls),
-    attempt: calls.attempt.bind(calls),
-    runApart: calls.runApart.bind(calls),
-    end: calls.end.bind(calls),
-    whileAllowed: calls.whileAllowed,
-    close: calls.close.bind(calls),
+  const pluginLifecycle = new PluginLifecycle({ database, log, health, logs: pluginLogs, calls: pluginCalls, revocationOf })
+  const plugins = new Plugins({
+    database,
+    log,
+    egress,
+    enabled,
+    health,
+    credentials: pluginCredentials,
+    calls: pluginCalls,
+    revocationOf,
   })
+  return { plugins, pluginLifecycle, pluginCalls, pluginCredentials, pluginLogs }
 }

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
+import type { PluginServices } from '#api/areas/plugins.ts'
+import type { TemplateServices } from '#api/areas/templates.ts'
 import { openPluginHost } from '#api/compose-plugin-host.ts'
-import type { Services } from '#api/http/services.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import type { DrawCover } from '#core/covers/cover.ts'
@@ -15,11 +16,11 @@ import { Matching } from '#core/matching/matching.ts'
 import { Recommendations } from '#core/recommendations/recommendations.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
-import { openPluginPictures } from '#plugins/host/plugin-pictures.ts'
-import { openProviderClient } from '#plugins/host/provider-client.ts'
-import { openUserPlugins } from '#plugins/host/user-plugins.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import type { Credentials } from '#plugins/credentials/credentials.ts'
+import { PluginPictures } from '#plugins/host/plugin-pictures.ts'
+import { PluginProviders } from '#plugins/host/provider-client.ts'
+import { UserPlugins } from '#plugins/host/user-plugins.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openDownload } from '#plugins/repositories/download.ts'
 import { openRepositories } from '#plugins/repositories/repositories.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
@@ -38,23 +39,12 @@ interface PluginDependencies {
   rules: Rules
   jobs?: RegularJobs
   /** How plugins send requests to the network; tests replace it. */
-  egress?: ReturnType<typeof openEgress>
+  egress?: HttpsEgress
 }
 
 /** All components that run or serve plugins. */
 interface PluginComposition {
-  services: Pick<
-    Services,
-    | 'plugins'
-    | 'pluginPictures'
-    | 'templates'
-    | 'matching'
-    | 'matchTasks'
-    | 'libraryJobs'
-    | 'repositories'
-    | 'userPlugins'
-    | 'recommendations'
-  >
+  services: PluginServices & Pick<TemplateServices, 'templates'>
   /** Starts background work. */
   start(): void
   close(): Promise<void>
@@ -63,36 +53,36 @@ interface PluginComposition {
 /** Opens all components that run plugins. Starts no process until something is called or rendered. */
 export async function openPlugins(dependencies: PluginDependencies): Promise<PluginComposition> {
   const { settings, log, database, jobs = new RegularJobs(log), tasks, drawCover, resizeImage, supervisor, rules } = dependencies
-  const { egress = openEgress(undefined, new Set(settings.plugins.allowLocal)) } = dependencies
+  const { egress = new HttpsEgress(undefined, new Set(settings.plugins.allowLocal)) } = dependencies
   const { enabled } = settings.plugins
   const templates = openTemplates(supervisor)
   const secrets = await credentialKeys(settings)
-  const plugins = openPluginHost({ database, supervisor, egress, log, secrets, enabled })
-  const pluginPictures = openPluginPictures({ database, egress, plugins, resizeImage, secrets, enabled })
-  const providers = openProviderClient({ database, plugins })
+  const host = openPluginHost({ database, supervisor, egress, log, secrets, enabled })
+  const pluginPictures = new PluginPictures({ ...host, database, egress, resizeImage, secrets, enabled })
+  const providers = new PluginProviders({ ...host, database })
   const proposals = new Proposals({ database, providers, downloadCover: pluginPictures.download, drawCover, settings, log })
   const matching = new Matching({ database, providers, proposals, rules, settings, render: templates.renderMany })
   const matchTasks = new MatchTasks({ database, tasks, matching })
   const libraryJobs = new LibraryJobs({ database, tasks, providers, matching, matchTasks, log, jobs })
-  const userPlugins = openUserPlugins({ database, plugins, egress, tasks })
+  const userPlugins = new UserPlugins({ ...host, database, egress, tasks })
   const recommendations = new Recommendations({ database, providers, tasks, log })
   const repositories = openRepositories({
     database,
     log,
     jobs,
     serverVersion: VERSION,
-    install: (bytes, options) => plugins.install(bytes, options),
+    install: (bytes, options) => host.pluginLifecycle.install(bytes, options),
     local: egress.local,
     download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
-    onRevoked: () => plugins.applyRevocations(),
+    onRevoked: () => host.pluginLifecycle.applyRevocations(),
   })
   let renewing: Promise<void> = Promise.resolve()
 
   return {
-    services: { plugins, pluginPictures, templates, matching, matchTasks, libraryJobs, repositories, userPlugins, recommendations },
+    services: { ...host, pluginPictures, templates, matching, matchTasks, libraryJobs, repositories, userPlugins, recommendations },
     start() {
       // Also in safe mode: the maintenance runs no plugin.
-      renewing = renewCredentials(plugins, log)
+      renewing = renewCredentials(host.pluginCredentials, log)
       if (!enabled) return
       repositories.start()
       libraryJobs.start()
@@ -102,16 +92,16 @@ export async function openPlugins(dependencies: PluginDependencies): Promise<Plu
       await renewing
       await repositories.close()
       await recommendations.close()
-      await plugins.close()
+      await host.pluginCalls.close()
       templates.close()
     },
   }
 }
 
 /** Encrypts credentials again that use an older key, so that the key is no longer needed. */
-async function renewCredentials(plugins: PluginHost, log: Log): Promise<void> {
+async function renewCredentials(credentials: Credentials, log: Log): Promise<void> {
   try {
-    const { resealed, lost } = await plugins.credentials.rotate()
+    const { resealed, lost } = await credentials.rotate()
     if (resealed > 0)
       log.info(
         { resealed },

@@ -33,8 +33,8 @@ import { Scans } from '#core/scan/scans.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { TaskMetrics } from '#core/tasks/task-metrics.ts'
 import { openTaskQueue, type TaskQueue } from '#core/tasks/task-queue.ts'
-import type { openEgress } from '#plugins/network/egress.ts'
-import { openSupervisor, type Supervisor } from '#plugins/runtime/supervisor.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openRules } from '#plugins/templates/rules.ts'
 import { openPool, type Pool } from '#workers/pool/pool.ts'
 
@@ -51,7 +51,7 @@ interface CompositionDependencies {
   /** What new password hashes cost; by default what OWASP recommends. Tests take less. */
   passwordCost?: PasswordCost
   /** How plugins send requests to the network; tests replace it. */
-  egress?: ReturnType<typeof openEgress>
+  egress?: HttpsEgress
   /** The problem of the data folder, if it is watched. */
   dataFolderProblem?: () => string | null
   /** What the server does regularly; commands have none. */
@@ -85,7 +85,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
   const { settings, log, database, jobs = new RegularJobs(log) } = dependencies
   const pool = openPool({ threads: settings.workers, memoryMbMax: settings.workerMemoryMbMax, deadlineMs: settings.analysisDeadlineMs })
   // Starts no process until something is called.
-  const supervisor = openSupervisor({ log, isolation: settings.plugins.isolation, hardened: settings.plugins.hardened })
+  const supervisor = new Supervisor({ log, isolation: settings.plugins.isolation, hardened: settings.plugins.hardened })
   const rules = openRules(supervisor)
   const announcer = openAnnouncer({ database, log })
   try {

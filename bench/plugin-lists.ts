@@ -5,8 +5,8 @@ import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { pluginViews } from '#api/views/plugin-view.ts'
 import { median } from '#bench/load.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openEgress } from '#plugins/network/egress.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { fillPlugins } from '#test/support/plugin-rows.ts'
@@ -18,8 +18,8 @@ export const INSTALLED = { plugins: 100, versions: 10 }
 export async function measureLists(): Promise<{ answerMs: number; commandMs: number }> {
   const ends: (() => unknown)[] = []
   const { database } = await openTestDatabase({ teardown: (end: () => unknown) => ends.unshift(end) } as unknown as Test)
-  const supervisor = openSupervisor({ log: silentLog, spare: false })
-  const plugins = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: SECRETS })
+  const supervisor = new Supervisor({ log: silentLog, spare: false })
+  const host = openPluginHost({ database, supervisor, egress: new HttpsEgress(), log: silentLog, secrets: SECRETS })
   try {
     await fillPlugins(database, INSTALLED)
     const medianOf = async (work: () => Promise<unknown>) => {
@@ -32,11 +32,11 @@ export async function measureLists(): Promise<{ answerMs: number; commandMs: num
       return median(times)
     }
     return {
-      answerMs: await medianOf(async () => JSON.stringify(await pluginViews({ database, plugins }, await plugins.list()))),
+      answerMs: await medianOf(async () => JSON.stringify(await pluginViews({ ...host, database }, await host.plugins.list()))),
       commandMs: await medianOf(() => printPlugins(database, { line: () => {}, message: () => {} })),
     }
   } finally {
-    await plugins.close()
+    await host.pluginCalls.close()
     supervisor.close()
     for (const end of ends) await end()
   }

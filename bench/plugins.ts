@@ -11,7 +11,7 @@ import { INSTALLED, measureLists } from '#bench/plugin-lists.ts'
 import { verdict } from '#bench/verdict.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { Program } from '#plugins/runtime/program.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 
 const ROUNDS = 5
 const CALLS = 800
@@ -185,7 +185,7 @@ async function measure<Name extends string>(starts: Record<Name, () => Call>): P
   return Object.fromEntries(rows) as Record<Name, Measured>
 }
 
-const supervisor = openSupervisor({ log: silentLog, residentMbMax: 512 })
+const supervisor = new Supervisor({ log: silentLog, residentMbMax: 512 })
 const children: ChildProcess[] = []
 try {
   const table = await measure({
@@ -211,7 +211,7 @@ try {
   }
 
   // Grouped: twenty plugins in one runner, each called once; the spare runner counts too.
-  const many = openSupervisor({ log: silentLog, isolation: 'grouped' })
+  const many = new Supervisor({ log: silentLog, isolation: 'grouped' })
   const before = new Set(nodesOf('runner.mjs'))
   const guests = Array.from({ length: PLUGINS }, (_, index) => many.open(programOf(`plugin ${index}`, `plugin ${index}`)))
   await guests[0]?.call('metadata.series.get', '1', BUDGET, { more: MORE })
@@ -234,7 +234,7 @@ try {
   })
 
   const recoveries: number[] = []
-  const crashing = openSupervisor({ log: silentLog })
+  const crashing = new Supervisor({ log: silentLog })
   const others = new Set(nodesOf('runner.mjs'))
   const guest = crashing.open(programOf('killed', 'killed'))
   const call = async () => await guest.call('metadata.series.get', '1', BUDGET, { more: MORE })

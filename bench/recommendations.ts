@@ -10,7 +10,7 @@ import { entriesFor, makeLibrary, type SyntheticLibrary, type SyntheticUser } fr
 import { verdict } from '#bench/verdict.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import plugin from '#plugins/bundled/similar-in-library/main.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openBundledSandbox, openLibraryCalls } from '#test/support/library-plugin.ts'
 import type { Context, LibraryEntry, Recommendation } from '../plugin-sdk/types.ts'
 
@@ -120,7 +120,7 @@ async function measureSandbox(seed: number) {
       .join(' ')
       .slice(0, SUMMARY_LENGTH),
   }))
-  const supervisor = openSupervisor({ log: silentLog })
+  const supervisor = new Supervisor({ log: silentLog })
   try {
     const sandbox = await openBundledSandbox(supervisor, entries)
     const begun = performance.now()

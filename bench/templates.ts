@@ -16,7 +16,7 @@ import { openDatabase } from '#core/database/database.ts'
 import { findRunningUrl } from '#core/embedded/embedded-postgres.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { listBookContexts } from '#core/templates/context-query.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 import { startServer } from '#test/support/running-server.ts'
 
@@ -69,7 +69,7 @@ const handlebars = createRequire(import.meta.url)('handlebars') as {
 
 const folder = mkdtempSync(join(tmpdir(), 'carrel-bench-templates-'))
 const server = await startServer({ dataFolder: join(folder, 'data') })
-const supervisor = openSupervisor({ log: silentLog })
+const supervisor = new Supervisor({ log: silentLog })
 try {
   const url = await findRunningUrl(join(folder, 'data'))
   if (!url) throw new Error('The database of the server was not found')

@@ -132,6 +132,7 @@ t.test('what is handed over is found in the files that compose the server', asyn
   ]
   const given = (compose: string) => problemsOf(steps([reader, ''], [pool, '1 is given `readPage`']), ...files(compose)).length
   t.equal(given('const pool = openPool()\nopenReader({ readPage: pool.readPage })'), 0)
+  t.equal(given('const pool = new openPool()\nnew openReader({ readPage: pool.readPage })'), 0, 'an object of a class')
   t.equal(given('const pool = openPool()\nconst readPage = pool.readPage\nopenReader({})'), 1, 'not passed')
   t.equal(given('const pool = openPool()\nopenReader({ readPage: nothing })'), 1, 'something else')
   t.equal(given('openReader({ readPage: pool.readPage })'), 1, 'never opened')

@@ -51,8 +51,8 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
   await database('series_external_ids').insert({ series_id: hidden.seriesId, source: 'plugin:known', external_id: '1' })
 
   const install = async (bytes: Buffer) => {
-    const { plugin, sha256 } = await services.plugins.install(bytes, { userId: null })
-    await services.plugins.consent(plugin.id, { sha256 })
+    const { plugin, sha256 } = await services.pluginLifecycle.install(bytes, { userId: null })
+    await services.pluginLifecycle.consent(plugin.id, { sha256 })
     return plugin
   }
   const knowing = await install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST))
@@ -113,7 +113,7 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
       } else t.equal(matched.status, 403)
       // Administrators only: what plugins were asked, by whomever.
       const search = { method: 'metadata.series.search', input: { query: `${SECRET} Saga`, limit: 5 }, userId: null }
-      await services.plugins.call({ pluginId: knowing.id, ...search })
+      await services.pluginCalls.call({ pluginId: knowing.id, ...search })
       const { calls = [] } = ((await ask('GET', `admin/plugins/${knowing.id}/calls`)).json ?? {}) as { calls?: { callId: string }[] }
       for (const { callId } of calls) await ask('GET', `admin/plugins/${knowing.id}/calls/${callId}`)
       for (const path of ['logs', 'failures', 'health']) await ask('GET', `admin/plugins/${knowing.id}/${path}`)

@@ -74,8 +74,8 @@ t.test('what is hidden changes no answer', { timeout: 240_000 }, async (t) => {
   )
   const userIds = users.map(({ id }) => id)
   const walkers = someOf('users, of every role', users, 1)
-  const { plugin, sha256 } = await services.plugins.install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST), { userId: null })
-  await services.plugins.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await services.pluginLifecycle.install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST), { userId: null })
+  await services.pluginLifecycle.consent(plugin.id, { sha256 })
   const config = { type: 'metadata_refresh', provider: plugin.key, skipRecentlySyncedWithinS: 60 }
   const lastRun = { last_run_status: 'completed', last_run_message: '1 looked at' }
   const [job] = await database('library_jobs').insert(

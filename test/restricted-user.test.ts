@@ -107,8 +107,8 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   await database('read_list_books').insert({ read_list_id: readList.id, book_id: bookId, position: 0 })
   const hidden = [bookId, seriesId, coverId, collection.id, readList.id, SECRET]
 
-  const { plugin, sha256 } = await services.plugins.install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST), { userId: null })
-  await services.plugins.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await services.pluginLifecycle.install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST), { userId: null })
+  await services.pluginLifecycle.consent(plugin.id, { sha256 })
   // What the plugin recommends is the hidden series, and its metadata was applied to it and to its book.
   await database('series_external_ids').insert({ series_id: seriesId, source: 'plugin:known', external_id: '1' })
   const taken = { pluginId: plugin.id, externalId: '1', fields: null, dryRun: false, userId: null }

@@ -81,12 +81,12 @@ const set: Command = {
       const { userId } = await chooseAuthor(accounts, input.flag('as'))
         .then(({ id }) => ({ userId: id }))
         .finally(() => accounts.close())
-      const [{ openSupervisor }, { openTemplates }, { changeChosen }] = await Promise.all([
+      const [{ Supervisor }, { openTemplates }, { changeChosen }] = await Promise.all([
         import('#plugins/runtime/supervisor.ts'),
         import('#plugins/templates/templates.ts'),
         import('#api/rest/admin/settings.ts'),
       ])
-      const supervisor = openSupervisor({ log: input.log, spare: false })
+      const supervisor = new Supervisor({ log: input.log, spare: false })
       try {
         const dependencies = { database: opened.database, templates: openTemplates(supervisor) }
         const reason = input.flag('reason') ?? 'Changed by a command on the server'

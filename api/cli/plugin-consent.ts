@@ -5,7 +5,7 @@ import { typed } from '#api/cli/typed.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { Review } from '#plugins/host/consent-review.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import type { PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
 
 /** Exit code when a person has to consent first; 1 is an error, and 2 is what shells use. */
 export const WOULD_ASK = 3
@@ -62,7 +62,7 @@ export function checkGiven(flag: CommandInput['flag'], sha256: string): void {
  */
 export async function consentToShown(
   input: Pick<CommandInput, 'flag' | 'out' | 'stop'>,
-  host: Pick<PluginHost, 'consent'>,
+  { pluginLifecycle }: { pluginLifecycle: Pick<PluginLifecycle, 'consent'> },
   { id, key }: Pick<InstalledPlugin, 'id' | 'key'>,
   { sha256 }: Pick<Review, 'sha256'>,
   stdin: NodeJS.ReadableStream & { isTTY?: boolean } = process.stdin,
@@ -70,7 +70,7 @@ export async function consentToShown(
   const { flag, out, stop } = input
   checkGiven(flag, sha256)
   const says = flag('sha256') !== undefined || flag('yes') === 'true' || (stdin.isTTY === true && (await asksYes(stdin, stop)))
-  if (says) return await host.consent(id, { sha256 })
+  if (says) return await pluginLifecycle.consent(id, { sha256 })
   out.line(`You have not consented. To consent to exactly this package: ${typed(`plugin consent ${key} --sha256 ${sha256}`)}`)
   return null
 }

@@ -5,12 +5,11 @@ import { describePrivateOrigins } from '#api/cli/plugin-consent.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
 import { strangerLines } from '#core/foundation/stranger-text.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { listNewerVersions, listPlugins } from '#plugins/host/plugin-store.ts'
 
 /** Prints all plugins, by two statements however many there are. */
 export async function printPlugins(database: Knex, out: Pick<Terminal, 'line' | 'message'>): Promise<void> {
-  const [plugins, newer] = await Promise.all([listPlugins<InstalledPlugin>(database), listNewerVersions(database)])
+  const [plugins, newer] = await Promise.all([listPlugins(database), listNewerVersions(database)])
   for (const plugin of plugins) {
     const { id, key, version, state, stateReason, manifest } = plugin
     out.message(`${key} ${version}  ${state}`)

@@ -1,76 +1,55 @@
+import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
-import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
-import { consentToInstalled, ORIGIN_FLAGS, readOriginFlags, UNUSED_KEY } from '#api/cli/plugin.ts'
+import type { DatabaseUse } from '#api/cli/open-database.ts'
+import { consentToInstalled, ORIGIN_FLAGS, readOriginFlags, withPlugins } from '#api/cli/plugin.ts'
 import { CONSENT_FLAGS } from '#api/cli/plugin-consent.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
-import { credentialKeys } from '#core/embedded/data-folder.ts'
-import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { messageLines, remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import type { EgressNetwork } from '#plugins/network/egress.ts'
 import type { Repositories, Repository } from '#plugins/repositories/repositories.ts'
 
 interface Opened {
-  host: PluginHost
+  host: PluginHostServices
   repositories: Repositories<Installation>
 }
 
-/** Opens what the commands need; a running server applies every change at the next call of a plugin. */
+/** Opens the repositories as well. */
 async function withRepositories(
   input: CommandInput,
   way: EgressNetwork | undefined,
   use: DatabaseUse,
   work: (opened: Opened) => Promise<number>,
 ): Promise<number> {
-  const { settings, log, stop } = input
-  return await withDatabase({ settings, log, stop }, use, async (opened) => {
-    const { database } = opened
-    const [{ openPluginHost }, { openSupervisor }, { openEgress }, { openDownload }, { openRepositories }] = await Promise.all([
-      import('#api/compose-plugin-host.ts'),
-      import('#plugins/runtime/supervisor.ts'),
-      import('#plugins/network/egress.ts'),
+  const { log, stop } = input
+  const openBeside: Parameters<typeof withPlugins>[2] = async (host, { database, egress }) => {
+    const [{ openDownload }, { openRepositories }] = await Promise.all([
       import('#plugins/repositories/download.ts'),
       import('#plugins/repositories/repositories.ts'),
     ])
-    const supervisor = openSupervisor({ log, spare: false })
-    const egress = openEgress(way, new Set(settings.plugins.allowLocal))
-    const host = openPluginHost({
-      database,
-      supervisor,
-      egress,
-      log,
-      secrets: use === 'look' ? [UNUSED_KEY] : await credentialKeys(opened.settings),
-      enabled: settings.plugins.enabled,
-    })
     const repositories = openRepositories({
       database,
       log,
       download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
       serverVersion: VERSION,
       local: egress.local,
-      install: (bytes, options) => host.install(bytes, options),
-      onRevoked: () => host.applyRevocations(),
+      install: (bytes, options) => host.pluginLifecycle.install(bytes, options),
+      onRevoked: () => host.pluginLifecycle.applyRevocations(),
     })
     const end = () => void repositories.close()
     stop.addEventListener('abort', end, { once: true })
     try {
       return await work({ host, repositories })
-    } catch (error) {
-      // Errors have the same text as over HTTP.
-      if (error instanceof AppError) throw new CommandProblem(messageLines(error.message).join('\n'), { cause: error })
-      throw error
     } finally {
       stop.removeEventListener('abort', end)
       await repositories.close()
-      host.close()
-      supervisor.close()
     }
-  })
+  }
+  return await withPlugins(input, use, openBeside, way)
 }
 
 /** Finds a repository by address or id; its name is what somebody else has chosen, and may be the address of another. @throws CommandProblem if there is none */

@@ -1,21 +1,22 @@
+import type { PluginHostServices } from '#api/areas/plugins.ts'
 import type { Command } from '#api/cli/command.ts'
 import { findNamed, readGiven, withPlugins } from '#api/cli/plugin.ts'
 import { describePrivateOrigins, printReview, WOULD_ASK } from '#api/cli/plugin-consent.ts'
 import { strangerLines } from '#core/foundation/stranger-text.ts'
 import type { Review } from '#plugins/host/consent-review.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
 
 /** Reviews a package that need not be stored, against what its plugin may do now. */
-async function reviewFile(host: PluginHost, bytes: Buffer): Promise<{ plugin: InstalledPlugin | undefined; review: Review }> {
-  const [{ readPackage }, { recordOfPackage, reviewOf }] = await Promise.all([
+async function reviewFile(host: PluginHostServices, bytes: Buffer): Promise<{ plugin: InstalledPlugin | undefined; review: Review }> {
+  const [{ readPackage }, { recordOf }, { reviewOf }] = await Promise.all([
     import('#plugins/packages/plugin-package.ts'),
+    import('#plugins/consent/record.ts'),
     import('#plugins/host/consent-review.ts'),
   ])
   const { manifest, sha256, signedBy } = readPackage(bytes)
-  const plugin = (await host.list()).find(({ key }) => key === manifest.id)
-  const agreed = plugin === undefined ? null : (await host.review(plugin.id)).review.agreed
-  const record = recordOfPackage({ manifest, signedBy, repository: null })
+  const plugin = (await host.plugins.list()).find(({ key }) => key === manifest.id)
+  const agreed = plugin === undefined ? null : (await host.plugins.review(plugin.id)).review.agreed
+  const record = recordOf({ manifest, signedBy, repository: null })
   return { plugin, review: reviewOf({ version: manifest.version, sha256, manifest, record }, agreed, plugin?.config) }
 }
 
@@ -31,8 +32,8 @@ export const pluginReview: Command = {
     withPlugins(input, 'look', async (host) => {
       const { out, cwd } = input
       const word = input.words[0] as string
-      const installed = findNamed(await host.list(), word)
-      const stored = installed ? await host.review(installed.id) : null
+      const installed = findNamed(await host.plugins.list(), word)
+      const stored = installed ? await host.plugins.review(installed.id) : null
       const { plugin, review } = stored ?? (await reviewFile(host, await readGiven(word, cwd)))
       await printReview(out, review, plugin ? describePrivateOrigins(plugin) : [])
       if (stored?.version.revoked) for (const line of strangerLines('it is revoked, because', stored.version.revoked)) out.line(line)

@@ -20,7 +20,7 @@ const switching = (verb: 'enable' | 'disable'): Command => ({
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
       const { id } = await choosePlugin(host, input.words[0] as string)
-      const plugin = await host.setEnabled(id, verb === 'enable')
+      const plugin = await host.pluginLifecycle.setEnabled(id, verb === 'enable')
       input.out.line(`${plugin.key} is ${plugin.state}.`)
       return 0
     }),
@@ -46,8 +46,8 @@ const consent: Command = {
     withPlugins(input, 'change', async (host) => {
       const { id } = await choosePlugin(host, input.words[0] as string)
       const word = input.words[1]
-      const sha256 = word === undefined ? undefined : chooseVersion(await host.versions(id), word).sha256
-      const { plugin, version, review } = await host.review(id, sha256)
+      const sha256 = word === undefined ? undefined : chooseVersion(await host.plugins.versions(id), word).sha256
+      const { plugin, version, review } = await host.plugins.review(id, sha256)
       const isAgreed = review.waitsFor.length === 0 && review.agreed?.consentedAt && plugin.runningVersionId === version.id
       if (isAgreed) throw new CommandProblem(`No version of ${plugin.key} waits for consent; ${plugin.version} is ${plugin.state}.`)
       await printReview(input.out, review, describePrivateOrigins(plugin))
@@ -70,8 +70,8 @@ const rollback: Command = {
     withPlugins(input, 'change', async (host) => {
       const plugin = await choosePlugin(host, input.words[0] as string)
       const word = input.words[1]
-      const sha256 = word === undefined ? undefined : chooseVersion(await host.versions(plugin.id), word).sha256
-      const after = await host.rollBack(plugin.id, sha256 === undefined ? undefined : { sha256 })
+      const sha256 = word === undefined ? undefined : chooseVersion(await host.plugins.versions(plugin.id), word).sha256
+      const after = await host.pluginLifecycle.rollBack(plugin.id, sha256 === undefined ? undefined : { sha256 })
       input.out.message(`${after.key} ${after.version} is ${after.state}.`)
       return 0
     }),
@@ -88,7 +88,7 @@ const uninstall: Command = {
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
       const { id, key } = await choosePlugin(host, input.words[0] as string)
-      await host.uninstall(id)
+      await host.pluginLifecycle.uninstall(id)
       input.out.line(`Uninstalled ${key}.`)
       return 0
     }),

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import type { Knex } from 'knex'
+import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
 import { CONSENT_FLAGS, checkGiven, consentToShown, describePrivateOrigins, printReview } from '#api/cli/plugin-consent.ts'
@@ -9,38 +11,42 @@ import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 import { describeRunning, type InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
+import type { EgressNetwork } from '#plugins/network/egress.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 
 /** A command that only reads decrypts nothing and creates no key. */
-export const UNUSED_KEY = 'nothing is encrypted with this key'
+const UNUSED_KEY = 'nothing is encrypted with this key'
 
-/** Opens what the commands need; a running server applies every change at the next call of the plugin. */
-export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (host: PluginHost) => Promise<number>): Promise<number> {
-  const { settings, log, stop } = input
-  return await withDatabase({ settings, log, stop }, use, async (opened) => {
-    const [{ openPluginHost }, { openSupervisor }, { openEgress }] = await Promise.all([
+/**
+ * Opens what the commands need; a running server applies every change at the next call of the plugin.
+ * @param way how requests are sent; tests replace it
+ */
+export async function withPlugins(
+  input: CommandInput,
+  use: DatabaseUse,
+  work: (host: PluginHostServices, beside: { database: Knex; egress: HttpsEgress }) => Promise<number>,
+  way?: EgressNetwork,
+): Promise<number> {
+  const { log } = input
+  return await withDatabase(input, use, async ({ database, settings }) => {
+    const [{ openPluginHost }, { Supervisor }, { HttpsEgress }] = await Promise.all([
       import('#api/compose-plugin-host.ts'),
       import('#plugins/runtime/supervisor.ts'),
-      import('#plugins/network/egress.ts'),
+      import('#plugins/network/https-egress.ts'),
     ])
-    const supervisor = openSupervisor({ log, spare: false })
-    const host = openPluginHost({
-      database: opened.database,
-      supervisor,
-      egress: openEgress(undefined, new Set(settings.plugins.allowLocal)),
-      log,
-      secrets: use === 'look' ? [UNUSED_KEY] : await credentialKeys(settings),
-      enabled: settings.plugins.enabled,
-    })
+    const supervisor = new Supervisor({ log, spare: false })
+    const egress = new HttpsEgress(way, new Set(settings.plugins.allowLocal))
+    const secrets = use === 'look' ? [UNUSED_KEY] : await credentialKeys(settings)
+    const host = openPluginHost({ database, supervisor, egress, log, secrets, enabled: settings.plugins.enabled })
     try {
-      return await work(host)
+      return await work(host, { database, egress })
     } catch (error) {
       // Errors have the same text as over HTTP.
       if (error instanceof AppError) throw new CommandProblem(messageLines(error.message).join('\n'), { cause: error })
       throw error
     } finally {
-      await host.close()
+      await host.pluginCalls.close()
       supervisor.close()
     }
   })
@@ -52,11 +58,11 @@ export const findNamed = (plugins: readonly InstalledPlugin[], word: string): In
   plugins.find(({ key, id }) => key === word || id === word) ?? plugins.find(({ key }) => key === `carrel.${word}`)
 
 /** As {@link findNamed}. @throws CommandProblem if there is none */
-export async function choosePlugin(host: PluginHost, word: string): Promise<InstalledPlugin> {
-  const plugins = await host.list()
-  const chosen = findNamed(plugins, word)
+export async function choosePlugin({ plugins }: Pick<PluginHostServices, 'plugins'>, word: string): Promise<InstalledPlugin> {
+  const installed = await plugins.list()
+  const chosen = findNamed(installed, word)
   if (chosen) return chosen
-  const names = plugins.map(({ key }) => key)
+  const names = installed.map(({ key }) => key)
   const ends = names.map((name) => name.slice(name.lastIndexOf('.') + 1))
   const near = names.find((name) => name.endsWith(`.${word}`)) ?? word
   throw new CommandProblem(
@@ -124,9 +130,9 @@ export const pluginInstall: Command = {
     // Before it is stored: it may run without asking.
     checkGiven(flag, sha256)
     return await withPlugins(input, 'make', async (host) => {
-      const known = (await host.list()).find(({ key }) => key === manifest.id)
-      const isKept = known !== undefined && (await host.versions(known.id)).some((version) => version.sha256 === sha256)
-      const installed = isKept ? null : await host.install(bytes, { userId: null, ...readOriginFlags(flag) })
+      const known = (await host.plugins.list()).find(({ key }) => key === manifest.id)
+      const isKept = known !== undefined && (await host.plugins.versions(known.id)).some((version) => version.sha256 === sha256)
+      const installed = isKept ? null : await host.pluginLifecycle.install(bytes, { userId: null, ...readOriginFlags(flag) })
       const id = (installed?.plugin ?? (known as InstalledPlugin)).id
       await consentToInstalled(input, host, { id, sha256, signature: installed?.signature ?? null })
       return 0
@@ -137,11 +143,11 @@ export const pluginInstall: Command = {
 /** Prints a stored package, and lets it run if it needs no consent or a person consents. */
 export async function consentToInstalled(
   input: CommandInput,
-  host: PluginHost,
+  host: PluginHostServices,
   { id, sha256, signature }: { id: string; sha256: string; signature: Installation['signature'] | null },
 ): Promise<void> {
   const { out } = input
-  const { plugin, version, review } = await host.review(id, sha256)
+  const { plugin, version, review } = await host.plugins.review(id, sha256)
   await printReview(out, review, [...(signature === null ? [] : describeSignature(signature)), ...describePrivateOrigins(plugin)])
   checkGiven(input.flag, sha256)
   if (review.waitsFor.length === 0 && plugin.runningVersionId === version.id) {

@@ -13,7 +13,7 @@ import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { withoutSecrets } from '#plugins/packages/plugin-config.ts'
 
-type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins'>
+type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins' | 'pluginCredentials'>
 
 const Count = Type.Integer({ minimum: 0 })
 const Text = Nullable(Type.String())
@@ -330,7 +330,7 @@ async function listStates(services: Services, plugins: readonly InstalledPlugin[
   const stored = await listPluginStatuses(services.database, plugins.length === 1 ? (plugins[0] as InstalledPlugin).id : null)
   const bound = plugins.filter(({ id, manifest }) => stored.get(id)?.hasCredentials && manifest.auth?.bind?.hostFrom !== undefined)
   if (bound.length === 0) return stored
-  const credentials = await services.plugins.credentials.stored({ userId: null, pluginId: null })
+  const credentials = await services.pluginCredentials.stored({ userId: null, pluginId: null })
   for (const plugin of bound) {
     const status = credentials.status({ pluginId: plugin.id, userId: null }, services.plugins.authOf(plugin))
     stored.set(plugin.id, { ...(stored.get(plugin.id) as PluginStatus), hasCredentials: status !== 'missing' })

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
-import { type CredentialBox, openCredentialBox } from '#plugins/credentials/credential-box.ts'
+import { CredentialBox } from '#plugins/credentials/credential-box.ts'
 import {
   type AuthStatus,
   CREDENTIAL_FIELDS,
@@ -17,60 +17,13 @@ import {
   listOutdated,
   listSealed,
   listSecretSettings,
-  replaceCredentials,
-  replaceSecretSettings,
+  replaceFields,
   resealCredential,
   type SealedCredential,
   settingOfField,
 } from '#plugins/credentials/plugin-credential-store.ts'
 import type { Credential } from '#plugins/network/credential.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
-
-export interface Credentials {
-  /**
-   * Replaces the stored credentials; an empty record deletes them. Credentials for a host from the configuration are valid for
-   * its present value.
-   * @param isWanted checked in the same transaction, because the user may have changed something since
-   * @returns false when `isWanted` returns false, or the plugin is gone
-   * @throws invalid_value for fields that the plugin's kind of sign-in does not have, or when the configuration has no host for them
-   */
-  set(
-    owner: CredentialOwner,
-    auth: PluginAuth,
-    fields: Readonly<Record<string, string>>,
-    expiresAt?: Date | null,
-    isWanted?: (trx: Knex) => Promise<boolean>,
-  ): Promise<boolean>
-  /** The names and expiry of the stored fields; never their values. */
-  state(owner: CredentialOwner): Promise<{ fields: string[]; expiresAt: Date | null; updatedAt: Date | null }>
-  /** `missing` also when they were entered for another host than that of the configuration. */
-  status(owner: CredentialOwner, auth: PluginAuth): Promise<AuthStatus>
-  /** What is stored for the server and one user, by one statement. @param of.pluginId one plugin; null for all */
-  stored(of: { userId: string | null; pluginId: string | null }): Promise<StoredCredentials>
-  /** The decrypted fields, for the server only: plugins never see them. */
-  reveal(owner: CredentialOwner): Promise<Record<string, string>>
-  /**
-   * The credential to add to requests to the host of `auth.bind`; undefined when none is stored.
-   * @throws GuestError auth when it was entered for another host than that of the configuration
-   */
-  bound(owner: CredentialOwner, auth: PluginAuth): Promise<Credential | undefined>
-  /**
-   * Stores secret settings; null deletes one, and those that are not named stay.
-   * @param isWanted as for `set`; returns false as that does
-   */
-  setSettings(
-    owner: CredentialOwner,
-    settings: Readonly<Record<string, string | null>>,
-    isWanted?: (trx: Knex) => Promise<boolean>,
-  ): Promise<boolean>
-  /** Those of them with these names, decrypted, for the code of a plugin whose record says that it receives them. */
-  revealSettings(owner: CredentialOwner, names: readonly string[]): Promise<Record<string, string>>
-  /** Encrypts again with the first key everything that uses another. Returns the counts of re-encrypted rows and of those that no key decrypts. */
-  rotate(): Promise<{ resealed: number; lost: number }>
-  /** Encrypts other secrets of the server, such as pending sign-ins. */
-  seal(text: string, belongsTo: readonly string[]): { sealed: Buffer; keyId: string }
-  open(sealed: Buffer, keyId: string, belongsTo: readonly string[]): string | null
-}
+import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** Stored credentials and secret settings of several owners; never their values. */
 export interface StoredCredentials {
@@ -93,25 +46,30 @@ function placesOf(auth: PluginAuth): string | null {
   return destination === null || auth?.oauth2 === undefined ? destination : `${destination} ${new URL(auth.oauth2.tokenUrl).origin}`
 }
 
-/** @param secrets see openCredentialBox */
-export function openCredentials(database: Knex, secrets: readonly string[]): Credentials {
-  return new SealedCredentials(database, secrets)
-}
-
-class SealedCredentials implements Credentials {
+/** The credentials of plugins for their services, and their secret settings: encrypted in the database. */
+export class Credentials {
   readonly #database: Knex
   readonly #box: CredentialBox
 
+  /** @param secrets see CredentialBox */
   constructor(database: Knex, secrets: readonly string[]) {
     this.#database = database
-    this.#box = openCredentialBox(secrets)
+    this.#box = new CredentialBox(secrets)
   }
 
+  /** The decrypted fields, for the server only: plugins never see them. */
   async reveal(owner: CredentialOwner): Promise<Record<string, string>> {
     const { [BOUND_TO]: _, ...fields } = await this.#open(owner)
     return fields
   }
 
+  /**
+   * Replaces the stored credentials; an empty record deletes them. Credentials for a host from the configuration are valid for
+   * its present value.
+   * @param isWanted checked in the same transaction, because the user may have changed something since
+   * @returns false when `isWanted` returns false, or the plugin is gone
+   * @throws invalid_value for fields that the plugin's kind of sign-in does not have, or when the configuration has no host for them
+   */
   async set(
     owner: CredentialOwner,
     auth: PluginAuth,
@@ -127,17 +85,11 @@ class SealedCredentials implements Credentials {
       refuse('invalid_value', message, { details: [{ path: `/config/${auth.bind?.hostFrom}`, message }] })
     }
     const kept = { ...fields, ...(isGiven && places !== null && { [BOUND_TO]: places }) }
-    return await replaceCredentials(
-      this.#database,
-      owner,
-      Object.entries(kept).map(([field, text]) => ({
-        ...{ field, keyId: this.#box.keyId, sealed: this.#box.seal(text, belongsTo(owner, field)) },
-        expiresAt: field === 'accessToken' ? expiresAt : null,
-      })),
-      isWanted,
-    )
+    const sealed = Object.entries(kept).map(([field, text]) => this.#sealed(owner, field, text, field === 'accessToken' ? expiresAt : null))
+    return await replaceFields(this.#database, owner, { replaced: 'credentials', fields: sealed }, isWanted)
   }
 
+  /** The names and expiry of the stored fields; never their values. */
   async state(owner: CredentialOwner): Promise<{ fields: string[]; expiresAt: Date | null; updatedAt: Date | null }> {
     const kept = await listCredentials(this.#database, owner)
     const updated = kept.map(({ updatedAt }) => updatedAt.getTime())
@@ -148,10 +100,12 @@ class SealedCredentials implements Credentials {
     }
   }
 
+  /** `missing` also when they were entered for another host than that of the configuration. */
   async status(owner: CredentialOwner, auth: PluginAuth): Promise<AuthStatus> {
     return auth === undefined || auth.type === 'none' ? 'none' : this.#statusOf(owner, auth, await listCredentials(this.#database, owner))
   }
 
+  /** What is stored for the server and one user, by one statement. @param of.pluginId one plugin; null for all */
   async stored(of: { userId: string | null; pluginId: string | null }): Promise<StoredCredentials> {
     const rows = await listSealed(this.#database, of)
     const ofOwner = ({ pluginId, userId }: CredentialOwner) => rows.filter((row) => row.pluginId === pluginId && row.userId === userId)
@@ -172,31 +126,37 @@ class SealedCredentials implements Credentials {
     return ends !== null && ends.getTime() <= Date.now() ? 'expired' : 'connected'
   }
 
+  /**
+   * The credential to add to requests to the host of `auth.bind`; undefined when none is stored.
+   * @throws GuestError auth when it was entered for another host than that of the configuration
+   */
   async bound(owner: CredentialOwner, auth: PluginAuth): Promise<Credential | undefined> {
     if (auth?.bind === undefined || auth.type === 'none') return undefined
     const kept = await this.#open(owner)
     if (credentialText(auth, kept) === undefined) return undefined
     if (!this.#isForHere(kept, auth))
-      throw new GuestError(
-        'thrown',
-        `The credentials were given for another address than ${destinationOf(auth) ?? 'the host of the configuration'}. Enter them again for this one.`,
+      refuseGuest(
         'auth',
+        `The credentials were given for another address than ${destinationOf(auth) ?? 'the host of the configuration'}. Enter them again for this one.`,
       )
     return credentialOf(auth, kept)
   }
 
+  /**
+   * Stores secret settings; null deletes one, and those that are not named stay.
+   * @param isWanted as for `set`; returns false as that does
+   */
   async setSettings(
     owner: CredentialOwner,
     settings: Readonly<Record<string, string | null>>,
-    isWanted: (trx: Knex) => Promise<boolean> = async () => true,
+    isWanted?: (trx: Knex) => Promise<boolean>,
   ): Promise<boolean> {
-    const sealed = Object.entries(settings).map(([name, text]) => {
-      const field = fieldOfSetting(name)
-      return { field, sealed: text === null ? null : { keyId: this.#box.keyId, sealed: this.#box.seal(text, belongsTo(owner, field)) } }
-    })
-    return await replaceSecretSettings(this.#database, owner, sealed, isWanted)
+    const given = Object.entries(settings)
+    const fields = given.flatMap(([name, text]) => (text === null ? [] : [this.#sealed(owner, fieldOfSetting(name), text)]))
+    return await replaceFields(this.#database, owner, { replaced: given.map(([name]) => fieldOfSetting(name)), fields }, isWanted)
   }
 
+  /** Those of the secret settings with these names, decrypted, for the code of a plugin whose record says that it receives them. */
   async revealSettings(owner: CredentialOwner, names: readonly string[]): Promise<Record<string, string>> {
     if (names.length === 0) return {}
     const rows = (await listSecretSettings(this.#database, owner)).filter(({ name }) => names.includes(name))
@@ -204,6 +164,7 @@ class SealedCredentials implements Credentials {
     return Object.fromEntries(opened.filter((entry): entry is [string, string] => entry[1] !== null))
   }
 
+  /** Encrypts again with the first key everything that uses another. Returns the counts of re-encrypted rows and of those that no key decrypts. */
   async rotate(): Promise<{ resealed: number; lost: number }> {
     const counts = { resealed: 0, lost: 0 }
     for (const row of await listOutdated(this.#database, this.#box.keyId)) {
@@ -220,12 +181,17 @@ class SealedCredentials implements Credentials {
     return counts
   }
 
+  /** Encrypts other secrets of the server, such as pending sign-ins. */
   seal(text: string, owner: readonly string[]): { sealed: Buffer; keyId: string } {
     return { sealed: this.#box.seal(text, owner), keyId: this.#box.keyId }
   }
 
   open(sealed: Buffer, keyId: string, owner: readonly string[]): string | null {
     return this.#box.open(sealed, keyId, owner)
+  }
+
+  #sealed(owner: CredentialOwner, field: string, text: string, expiresAt: Date | null = null) {
+    return { field, keyId: this.#box.keyId, sealed: this.#box.seal(text, belongsTo(owner, field)), expiresAt }
   }
 
   async #open(owner: CredentialOwner): Promise<Record<string, string>> {

@@ -39,26 +39,37 @@ export async function listSealed(
     .select('field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt', 'updated_at AS updatedAt')
 }
 
+/** What replaces the fields with these names; `credentials` stands for all that are no secret settings. */
+interface FieldChange {
+  replaced: 'credentials' | readonly string[]
+  fields: readonly Omit<SealedCredential, 'updatedAt'>[]
+}
+
 /**
- * Replaces all stored credentials of an owner.
+ * Replaces fields of an owner.
  * @param isWanted checked in the same transaction; nothing changes when it returns false
  * @returns false then, and when the plugin is gone
  */
-export async function replaceCredentials(
+export async function replaceFields(
   database: Knex,
   owner: CredentialOwner,
-  fields: readonly Omit<SealedCredential, 'updatedAt'>[],
+  { replaced, fields }: FieldChange,
   isWanted: (trx: Knex) => Promise<boolean> = async () => true,
 ): Promise<boolean> {
   return await database.transaction(async (trx) => {
     // Concurrent replacements wait for each other; the plugin may be gone by then.
     if (!(await trx('plugins').where('id', owner.pluginId).forUpdate().first('id'))) return false
     if (!(await isWanted(trx))) return false
-    await of(trx, owner).whereNot('field', 'like', `${SETTING}%`).delete()
+    const before = of(trx, owner)
+    await (replaced === 'credentials' ? before.whereNot('field', 'like', `${SETTING}%`) : before.whereIn('field', [...replaced])).delete()
     if (fields.length === 0) return true
     await trx('plugin_credentials').insert(
       fields.map(({ field, keyId, sealed, expiresAt }) => ({
-        ...{ plugin_id: owner.pluginId, user_id: owner.userId, field, key_id: keyId, sealed },
+        plugin_id: owner.pluginId,
+        user_id: owner.userId,
+        field,
+        key_id: keyId,
+        sealed,
         expires_at: expiresAt,
       })),
     )
@@ -78,28 +89,6 @@ export async function listSecretSettings(database: Knex, owner: CredentialOwner)
     .orderBy('field')
     .select('field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt', 'updated_at AS updatedAt')
   return rows.map((row: SealedCredential) => ({ ...row, name: row.field.slice(SETTING.length) }))
-}
-
-/** Replaces these settings, unless the plugin or the user is gone; null deletes one. */
-export async function replaceSecretSettings(
-  database: Knex,
-  owner: CredentialOwner,
-  settings: readonly { field: string; sealed: { keyId: string; sealed: Buffer } | null }[],
-  isWanted: (trx: Knex) => Promise<boolean>,
-): Promise<boolean> {
-  return await database.transaction(async (trx) => {
-    if (!(await trx('plugins').where('id', owner.pluginId).forUpdate().first('id'))) return false
-    if (!(await isWanted(trx))) return false
-    for (const { field, sealed } of settings) {
-      await of(trx, owner).where({ field }).delete()
-      if (sealed !== null)
-        await trx('plugin_credentials').insert({
-          ...{ plugin_id: owner.pluginId, user_id: owner.userId, field },
-          ...{ key_id: sealed.keyId, sealed: sealed.sealed },
-        })
-    }
-    return true
-  })
 }
 
 /** Credentials encrypted with another key than this one: a few short rows for each connected user. */

@@ -11,7 +11,7 @@ import { requestTokens, TokenError } from '#plugins/credentials/sign-in-tokens.t
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Credential } from '#plugins/network/credential.ts'
 import type { Egress } from '#plugins/network/egress.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** A token that ends within this time is renewed before it is used. */
 const RENEW_SECONDS = 300
@@ -36,17 +36,6 @@ interface RenewalOptions {
   onRefused: (user: PluginUser) => Promise<void>
 }
 
-/** The credentials as plugins use them. */
-type RenewedCredentials = Pick<Credentials, 'status' | 'bound'>
-
-/**
- * Renews OAuth 2 tokens before they expire, only once at a time across all servers.
- * `bound` throws GuestError `auth` when a token has expired and cannot be renewed.
- */
-export function openRenewal(options: RenewalOptions): RenewedCredentials {
-  return new Renewal(options)
-}
-
 /** The input of a renewal. */
 interface RenewalGrant {
   plugin: { id: string; key: string; version: string }
@@ -56,7 +45,8 @@ interface RenewalGrant {
   own: Record<string, string>
 }
 
-class Renewal implements RenewedCredentials {
+/** The credentials as plugins use them: renews OAuth 2 tokens before they expire, only once at a time across all servers. */
+export class RenewedCredentials {
   readonly #options: RenewalOptions
   /** By plugin and user: concurrent callers share one renewal. */
   readonly #underWay = new SingleFlight()
@@ -70,10 +60,11 @@ class Renewal implements RenewedCredentials {
     return await this.#options.credentials.status(owner, auth)
   }
 
+  /** @throws GuestError auth when a token has expired and cannot be renewed; and as Credentials does */
   async bound(owner: CredentialOwner, auth: PluginAuth): Promise<Credential | undefined> {
     await this.#freshen(owner, auth)
     if (auth?.type === 'oauth2' && (await this.#options.credentials.status(owner, auth)) === 'expired')
-      throw new GuestError('thrown', 'The connection to the service has expired. The user must sign in there again.', 'auth')
+      refuseGuest('auth', 'The connection to the service has expired. The user must sign in there again.')
     return await this.#options.credentials.bound(owner, auth)
   }
 

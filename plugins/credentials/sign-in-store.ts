@@ -31,7 +31,12 @@ export async function addSignIn(
     )
     if (rows[0].count >= limits.pendingMax) return rows[0].seconds
     await trx('plugin_sign_ins').insert({
-      ...{ state_hash: stateHash, browser_hash: browserHash, plugin_id: pluginId, user_id: userId, sealed, key_id: keyId },
+      state_hash: stateHash,
+      browser_hash: browserHash,
+      plugin_id: pluginId,
+      user_id: userId,
+      sealed,
+      key_id: keyId,
       expires_at: trx.raw('now() + make_interval(secs => ?)', [limits.seconds]),
     })
     return null

@@ -14,7 +14,7 @@ import { recordContacts } from '#plugins/network/recorded-contacts.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** The response of a service to a code or a refresh token. */
-export interface Tokens {
+export interface ServiceTokens {
   accessToken: string
   /** Null when the response has none: the previous one stays valid. */
   refreshToken: string | null
@@ -67,7 +67,7 @@ const DEADLINE_MS = 15_000
  * Sends a request to a token endpoint (RFC 6749, 3.2) through the egress of plugins: https to a public address, with limits, and nowhere else.
  * @throws TokenError
  */
-export async function requestTokens({ egress, logs }: { egress: Egress; logs: PluginLogs }, request: TokenRequest): Promise<Tokens> {
+export async function requestTokens({ egress, logs }: { egress: Egress; logs: PluginLogs }, request: TokenRequest): Promise<ServiceTokens> {
   const { id: pluginId, key, version } = request.plugin
   // The one host that it may contact is in the manifest.
   const about = { pluginId, key, version, method: 'sign-in', userId: request.userId, codeOf, grantOf: (host: string) => host }
@@ -76,7 +76,7 @@ export async function requestTokens({ egress, logs }: { egress: Egress; logs: Pl
 
 const codeOf = (error: unknown): string => (error instanceof TokenError ? (error.code === 'refused' ? 'auth' : 'upstream') : 'server')
 
-async function sendGrant(egress: Egress, { tokenUrl, plugin, client, grant }: TokenRequest, onContact: OnContact): Promise<Tokens> {
+async function sendGrant(egress: Egress, { tokenUrl, plugin, client, grant }: TokenRequest, onContact: OnContact): Promise<ServiceTokens> {
   const { hostname: host, origin } = new URL(tokenUrl)
   const server = { issuer: origin, token_endpoint: tokenUrl }
   const itself = { client_id: client.clientId }
@@ -144,7 +144,8 @@ async function requestService(egress: Egress, { url, host, caller, onContact, fo
 function strictly({ access_token, token_type = 'bearer', refresh_token, expires_in }: Record<string, unknown>): Record<string, unknown> {
   const seconds = typeof expires_in === 'string' && /^\d{1,12}$/.test(expires_in) ? Number(expires_in) : expires_in
   return {
-    ...{ access_token, token_type },
+    access_token,
+    token_type,
     ...(isToken(refresh_token) && { refresh_token }),
     ...(typeof seconds === 'number' && seconds > 0 && seconds <= SECONDS_MAX && { expires_in: seconds }),
   }
@@ -165,7 +166,7 @@ const isToken = (value: unknown): value is string => typeof value === 'string' &
 function readTokens(
   { access_token: accessToken, token_type: type, refresh_token, expires_in }: TokenEndpointResponse,
   host: string,
-): Tokens {
+): ServiceTokens {
   if (!isToken(accessToken)) throw new TokenError('unreachable', `${host} returned no usable access token.`)
   // Other types require a proof with each request, which the server cannot make.
   if (type !== 'bearer') throw new TokenError('unreachable', `${host} returned tokens of another type than Bearer.`)

@@ -6,7 +6,7 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { addSignIn, takeSignIn } from '#plugins/credentials/sign-in-store.ts'
-import { requestTokens, TokenError, type Tokens } from '#plugins/credentials/sign-in-tokens.ts'
+import { requestTokens, type ServiceTokens, TokenError } from '#plugins/credentials/sign-in-tokens.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
@@ -50,18 +50,6 @@ export interface SignInBegun {
 /** The cookie name of a sign-in, by its state; the name reveals no secret. */
 export const signInCookieName = (state: string): string => `carrel_sign_in_${sha256(state).digest('hex').slice(0, 16)}`
 
-export interface SignIns {
-  /**
-   * Starts a sign-in at the service of a plugin (RFC 6749, 4.1, with RFC 7636).
-   * @param redirectUri to which the service redirects the browser
-   * @returns the URL to which to redirect the browser, and the secret for its cookie
-   * @throws invalid_request when the plugin has no sign-in, conflict when an administrator has not set it up, rate_limit_exceeded
-   */
-  begin(plugin: SignInPlugin, userId: string, redirectUri: string): Promise<SignInBegun>
-  /** Redeems the code, once. Returns whose sign-in it was. @throws SignInError */
-  finish(answer: SignInAnswer): Promise<PluginUser & { plugin: SignInPlugin }>
-}
-
 type OAuth2 = NonNullable<NonNullable<Manifest['auth']>['oauth2']>
 
 /** The encrypted part of the row of a sign-in. */
@@ -92,17 +80,19 @@ interface SignInsOptions {
   mayConnect: (trx: Knex, user: PluginUser) => Promise<boolean>
 }
 
-export function openSignIns(options: SignInsOptions): SignIns {
-  return new OAuthSignIns(options)
-}
-
-class OAuthSignIns implements SignIns {
+export class SignIns {
   readonly #options: SignInsOptions
 
   constructor(options: SignInsOptions) {
     this.#options = options
   }
 
+  /**
+   * Starts a sign-in at the service of a plugin (RFC 6749, 4.1, with RFC 7636).
+   * @param redirectUri to which the service redirects the browser
+   * @returns the URL to which to redirect the browser, and the secret for its cookie
+   * @throws invalid_request when the plugin has no sign-in, conflict when an administrator has not set it up, rate_limit_exceeded
+   */
   async begin(plugin: SignInPlugin, userId: string, redirectUri: string): Promise<SignInBegun> {
     const { auth } = plugin.manifest
     const name = quotedText(plugin.manifest.name)
@@ -124,6 +114,7 @@ class OAuthSignIns implements SignIns {
     return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }
   }
 
+  /** Redeems the code, once. Returns whose sign-in it was. @throws SignInError */
   async finish(answer: SignInAnswer): Promise<PluginUser & { plugin: SignInPlugin }> {
     const { user, plugin, oauth2, pending } = await this.#take(answer)
     const code = codeOf(answer, plugin.manifest.name)
@@ -132,9 +123,14 @@ class OAuthSignIns implements SignIns {
     if (!(await this.#options.mayConnect(this.#options.database, user))) throw disabled(plugin)
     try {
       const tokens = await requestTokens(this.#options, {
-        ...{ tokenUrl: oauth2.tokenUrl, plugin, userId: user.userId, client: { clientId, clientSecret } },
+        tokenUrl: oauth2.tokenUrl,
+        plugin,
+        userId: user.userId,
+        client: { clientId, clientSecret },
         grant: {
-          ...{ grant_type: 'authorization_code', code, redirect_uri: pending.redirectUri },
+          grant_type: 'authorization_code',
+          code,
+          redirect_uri: pending.redirectUri,
           ...(oauth2.pkce !== false && { code_verifier: pending.verifier }),
         },
       })
@@ -193,7 +189,7 @@ class OAuthSignIns implements SignIns {
     return { user: { pluginId: signIn.pluginId, userId: signIn.userId }, plugin, oauth2, pending: JSON.parse(text) as PendingSignIn }
   }
 
-  async #connect(user: PluginUser, { manifest }: SignInPlugin, { accessToken, refreshToken, expiresAt }: Tokens): Promise<void> {
+  async #connect(user: PluginUser, { manifest }: SignInPlugin, { accessToken, refreshToken, expiresAt }: ServiceTokens): Promise<void> {
     const { credentials, mayConnect } = this.#options
     const tokens = { accessToken, ...(refreshToken !== null && { refreshToken }) }
     // A user who has disabled the plugin meanwhile gets no credentials.

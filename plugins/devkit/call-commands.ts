@@ -1,10 +1,10 @@
 import path from 'node:path'
 import { createHistogram } from 'node:perf_hooks'
 import { messageLines } from '#core/foundation/stranger-text.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { budgetOf } from '#plugins/packages/budgets.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { CallTrace } from '../../plugin-sdk/testing.ts'
 import { bundleProject } from './bundle.ts'
@@ -28,12 +28,12 @@ async function withCall<Result>(
   const call = await readCall(folder, path.resolve(cwd, words[0] as string))
   const { code, map } = await bundleProject(project)
   const built = { manifest: project.manifest, code, map }
-  const supervisor = openSupervisor({ log, spare: false })
+  const supervisor = new Supervisor({ log, spare: false })
   const unmatched: string[] = []
   try {
     const egress =
       call.fixtures === null
-        ? openEgress(undefined, local)
+        ? new HttpsEgress(undefined, local)
         : openReplayEgress(openReplay(call.fixtures), ({ method, url }) => unmatched.push(`${method} ${url}`))
     const { config, userConfig, library } = call
     const session = openSession(supervisor, built, { egress, config, userConfig, library, credentials })

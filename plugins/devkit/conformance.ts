@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Egress } from '#plugins/network/egress.ts'
-import { checkAddress, readRequest, refuse } from '#plugins/network/request.ts'
+import { checkAddress, readRequest } from '#plugins/network/request.ts'
 import { budgetOf } from '#plugins/packages/budgets.ts'
 import { methodsOf } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 import type { Budget } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Fixtures, openReplay } from '../../plugin-sdk/fixtures.ts'
@@ -200,7 +201,7 @@ function commonChecks(tested: TestedMethod): Check[] {
       answerOf({ status: 500, body: 'Internal Server Error' }, ADDRESS),
     ),
     tested.against('handles a service that does not respond', 'Without a response', () =>
-      refuse('timeout', 'The service did not respond in time.'),
+      refuseGuest('timeout', 'The service did not respond in time.'),
     ),
     tested.against('handles an unexpected response', 'At an HTML response', () =>
       answerOf({ headers: { 'content-type': 'text/html' }, body: '<!doctype html><title>Maintenance</title>' }, ADDRESS),

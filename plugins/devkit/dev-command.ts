@@ -7,7 +7,7 @@ import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { type ConsentRecord, recordOf } from '#plugins/consent/record.ts'
 import { describeDifference, describeRecord } from '#plugins/consent/record-lines.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Bundle, bundleOf, bundleOptions, bundleProject, describeFailure } from './bundle.ts'
 import { type Command, type CommandInput, kilobytes, printMessage, readCount, ToolProblem } from './command.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'
@@ -64,7 +64,7 @@ export const dev: Command = {
     const first = await openProject(folder)
     const credentials = await readCredentials(input, first.manifest)
     const relay = inspectPort === null ? null : openDebugRelay()
-    const supervisor = openSupervisor({ log, ...(relay && { idleMs: DEBUG_IDLE_MS }) })
+    const supervisor = new Supervisor({ log, ...(relay && { idleMs: DEBUG_IDLE_MS }) })
     const session = openDevSession(folder, supervisor, { inspector: relay, local, credentials })
     const page = await openDevServer(folder, session, port)
     const inspector =

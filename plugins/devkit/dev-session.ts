@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-services.ts'
-import { type Egress, openEgress } from '#plugins/network/egress.ts'
+import type { Egress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { budgetOf } from '#plugins/packages/budgets.ts'
 import { methodsOf } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
@@ -61,7 +62,7 @@ export class DevSession {
     this.#supervisor = supervisor
     this.#inspector = inspector
     this.#credentials = credentials
-    this.#outside = openEgress(undefined, local)
+    this.#outside = new HttpsEgress(undefined, local)
   }
 
   /** Every successful build replaces the previous one; the storage stays. */

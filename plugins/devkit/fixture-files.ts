@@ -2,7 +2,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Egress } from '#plugins/network/egress.ts'
-import { readRequest, refuse } from '#plugins/network/request.ts'
+import { readRequest } from '#plugins/network/request.ts'
+import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 import { type Exchange, type Fixtures, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import { ToolProblem } from './command.ts'
 
@@ -62,7 +63,7 @@ export function openRecorder(outside: Egress, before: Fixtures | null): Recorder
         const { hop } = readRequest(given)
         const { method, url, body } = hop
         const written = replay.next({ method, url: url.href, headers: hop.headers, ...(body === undefined ? {} : { body }) })
-        if (written?.failure) return refuse(written.failure.code, written.failure.message)
+        if (written?.failure) return refuseGuest(written.failure.code, written.failure.message)
         const answer = await outside.fetch(given, policy, signal)
         const key = `${method} ${url.href} ${body ?? ''}`
         recorded.set(key, exchangeOf({ method, url: url.href, body }, answer))

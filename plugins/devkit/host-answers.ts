@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { credentialOf } from '#plugins/credentials/plugin-auth.ts'
-import { entryView, type HostCaller, openHostCalls } from '#plugins/host/host-calls.ts'
+import { answerHostCalls, entryView, type HostCaller } from '#plugins/host/host-calls.ts'
 import { ENTRIES_PAGE, type LibraryEntry } from '#plugins/host/library-entry-query.ts'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Egress } from '#plugins/network/egress.ts'
-import { checkAddress, readRequest, refuse } from '#plugins/network/request.ts'
+import { checkAddress, readRequest } from '#plugins/network/request.ts'
+import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 import { bodyOf, type Exchange, type FixtureResponse, type Replay } from '../../plugin-sdk/fixtures.ts'
 import type { OpenOptions } from '../../plugin-sdk/testing.ts'
 import type { LibraryEntry as GivenEntry } from '../../plugin-sdk/types.ts'
@@ -24,8 +25,8 @@ interface HostDependencies {
 
 /** These commands have no database. This file implements the functions that need one; calls to any other throw an error instead of crashing. */
 const NO_DATABASE = new Proxy((() => {}) as unknown as Knex, {
-  get: (_target, name) => (name === 'then' ? undefined : refuse('server', 'This is available only on a server.')),
-  apply: () => refuse('server', 'This is available only on a server.'),
+  get: (_target, name) => (name === 'then' ? undefined : refuseGuest('server', 'This is available only on a server.')),
+  apply: () => refuseGuest('server', 'This is available only on a server.'),
 })
 
 /** Handles host calls with the server's own code, except those that need its database. */
@@ -35,7 +36,7 @@ export function openHostAnswers(
   const { egress, storage, library, auth, credentials: fields = {} } = dependencies
   return (caller) => {
     const credentials = { bound: async () => credentialOf(caller.auth, fields), status: async () => auth }
-    const answer = openHostCalls({ database: NO_DATABASE, egress, credentials })(caller)
+    const answer = answerHostCalls({ database: NO_DATABASE, egress, credentials })(caller)
     return async (kind, payload, signal) => {
       const given = payload !== null && typeof payload === 'object' ? (payload as Record<string, unknown>) : {}
       switch (kind) {
@@ -60,9 +61,9 @@ export function openHostAnswers(
 
 function pageOf(library: readonly GivenEntry[], cursor: unknown, { granted }: HostCaller) {
   if (granted.library.length === 0)
-    refuse('permission', 'This plugin has no permission to read the library: its manifest does not request it.')
+    refuseGuest('permission', 'This plugin has no permission to read the library: its manifest does not request it.')
   const after = cursor === null || cursor === undefined ? -1 : library.findIndex(({ seriesId }) => seriesId === cursor)
-  if (after === -1 && cursor !== null && cursor !== undefined) refuse('invalid_argument', 'This server did not issue the cursor.')
+  if (after === -1 && cursor !== null && cursor !== undefined) refuseGuest('invalid_argument', 'This server did not issue the cursor.')
   const entries = library.slice(after + 1, after + 1 + ENTRIES_PAGE)
   return {
     entries: entries.map((entry) => entryView(entry as LibraryEntry, granted.library)),
@@ -81,7 +82,7 @@ export function openReplayEgress(replay: Replay, onUnmatched: (request: { method
       const found = replay.next({ url: url.href, method, headers, ...(body === undefined ? {} : { body }) })
       if (found === null) {
         onUnmatched({ method, url: url.href })
-        return refuse('upstream', `No fixture matches ${method} ${url.href}.`)
+        return refuseGuest('upstream', `No fixture matches ${method} ${url.href}.`)
       }
       return await play(found, { url: url.href, timeoutMs, signal })
     },
@@ -97,7 +98,7 @@ async function play(
 ): Promise<EgressResponse> {
   if (failure === undefined) return answerOf(response, url)
   if (failure.code === 'timeout') await sleep(Math.min(timeoutMs ?? TIMEOUT_MS_MAX, TIMEOUT_MS_MAX), undefined, { signal })
-  return refuse(failure.code, failure.message)
+  return refuseGuest(failure.code, failure.message)
 }
 
 export function answerOf(response: FixtureResponse, url: string): EgressResponse {

@@ -1,5 +1,5 @@
-import { KEY_LENGTH_MAX, KEYS_MAX, TTL_SECONDS_MAX, VALUE_LENGTH_MAX } from '#plugins/host/host-calls.ts'
-import { refuse } from '#plugins/network/request.ts'
+import { KEYS_MAX, storageJsonOf, storageKeyOf, storageTtlOf } from '#plugins/host/host-calls.ts'
+import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** Plugin storage for the duration of the command: with the limits of a server, without a database. */
 export interface MemoryStorage {
@@ -24,40 +24,33 @@ export function openMemoryStorage(quotaKB: number, first: Record<string, unknown
     for (const [key, { expiresAt }] of kept) if (expiresAt <= now()) kept.delete(key)
   }
   const granted = (): void => {
-    if (quotaKB === 0) refuse('permission', 'This plugin has no storage: its manifest does not request it.')
+    if (quotaKB === 0) refuseGuest('permission', 'This plugin has no storage: its manifest does not request it.')
     drop()
   }
-  const keyOf = (key: unknown): string =>
-    typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
-      ? key
-      : refuse('invalid_argument', `A key must be a text of at most ${KEY_LENGTH_MAX} characters.`)
 
   return {
     get(key) {
       granted()
-      const text = kept.get(keyOf(key))?.text
+      const text = kept.get(storageKeyOf({ key }))?.text
       return text === undefined ? null : (JSON.parse(text) as unknown)
     },
-    set({ key: givenKey, value, ttlSeconds }) {
+    set(given) {
       granted()
-      const key = keyOf(givenKey)
-      const text = (JSON.stringify(value ?? null) as string).toWellFormed()
-      if (text.length > VALUE_LENGTH_MAX) refuse('limit', `A value may have at most ${VALUE_LENGTH_MAX} characters as JSON.`)
-      const lasts = typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX
-      if (ttlSeconds !== undefined && ttlSeconds !== null && !lasts)
-        refuse('invalid_argument', `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}.`)
+      const key = storageKeyOf(given)
+      const text = storageJsonOf(given)
+      const ttlSeconds = storageTtlOf(given)
       const others = [...kept].filter(([name]) => name !== key)
-      if (others.length >= KEYS_MAX) refuse('limit', `The storage already has ${KEYS_MAX} keys, the maximum.`)
+      if (others.length >= KEYS_MAX) refuseGuest('limit', `The storage already has ${KEYS_MAX} keys, the maximum.`)
       const bytes = [...others, [key, { text }] as const].reduce(
         (sum, [name, one]) => sum + Buffer.byteLength(name) + Buffer.byteLength(one.text),
         0,
       )
-      if (bytes > quotaKB * 1024) refuse('limit', `The storage would have ${bytes} bytes; the limit is ${quotaKB * 1024}.`)
-      kept.set(key, { text, expiresAt: lasts ? now() + (ttlSeconds as number) * 1000 : Number.POSITIVE_INFINITY })
+      if (bytes > quotaKB * 1024) refuseGuest('limit', `The storage would have ${bytes} bytes; the limit is ${quotaKB * 1024}.`)
+      kept.set(key, { text, expiresAt: ttlSeconds === null ? Number.POSITIVE_INFINITY : now() + ttlSeconds * 1000 })
     },
     delete(key) {
       granted()
-      kept.delete(keyOf(key))
+      kept.delete(storageKeyOf({ key }))
     },
     list(prefix) {
       granted()

@@ -1,5 +1,5 @@
 import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { bundleProject } from './bundle.ts'
 import { type Command, type CommandInput, printMessage, readCount, ToolProblem } from './command.ts'
 import { runConformance } from './conformance.ts'
@@ -56,7 +56,7 @@ export const test: Command = {
     const files = await chooseFiles(folder, words)
     const calls = await listCalls(folder)
     const built = { manifest: project.manifest, code: bundle.code, map: bundle.map }
-    const supervisor = openSupervisor({ log, spare: false })
+    const supervisor = new Supervisor({ log, spare: false })
     const outcomes: Outcome[] = []
     const show = printing(input, outcomes)
     try {

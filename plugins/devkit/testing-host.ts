@@ -1,4 +1,5 @@
-import { type Egress, openEgress } from '#plugins/network/egress.ts'
+import type { Egress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Fixtures, openReplay, type Replay, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import type { AnyConfig, Json } from '../../plugin-sdk/index.ts'
@@ -48,7 +49,7 @@ export class TestingTools {
 
   constructor(options: TestingOptions) {
     this.#options = options
-    this.#outside = options.isRecording ? openEgress(undefined, options.local) : null
+    this.#outside = options.isRecording ? new HttpsEgress(undefined, options.local) : null
     this.host = {
       version: 1,
       test: (name, run) => void this.#tests.push({ name, run }),
@@ -123,7 +124,7 @@ export class TestingTools {
   async #recorderOf(name: string): Promise<Recorder> {
     const known = this.#recorders.get(name)
     if (known) return known
-    const recorder = openRecorder(this.#outside ?? openEgress(), await findFixtures(this.#options.folder, name))
+    const recorder = openRecorder(this.#outside ?? new HttpsEgress(), await findFixtures(this.#options.folder, name))
     this.#recorders.set(name, recorder)
     return recorder
   }

@@ -6,7 +6,7 @@ import { listUnknownMembers } from '#plugins/packages/manifest-members.ts'
 import { covers } from '#plugins/packages/permissions.ts'
 import { readSourceMap } from '#plugins/packages/source-map.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
-import { openSupervisor, type Supervisor } from '#plugins/runtime/supervisor.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Bundle, bundleProject } from './bundle.ts'
 import { type BundleScan, scanBundle } from './bundle-scan.ts'
 import { counted, kilobytes, ToolProblem } from './command.ts'
@@ -52,7 +52,7 @@ const BUNDLE_BYTES_LARGE = 512 * 1024
 
 /** Checks everything that can be checked without a server; runs the code once, in the sandbox. */
 export async function validateProject(folder: string, log: Log): Promise<Validation> {
-  const supervisor = openSupervisor({ log, spare: false })
+  const supervisor = new Supervisor({ log, spare: false })
   try {
     return await validateWith(supervisor, folder)
   } finally {

@@ -30,18 +30,6 @@ export interface ReportedFailure {
   source: string | null
 }
 
-/** Turns failures of calls into messages, log lines and health counts. */
-export interface CallFailures {
-  /** @param uncaught a promise of the call that was rejected before without a handler */
-  report(call: NamedCall, error: unknown, uncaught: GuestError | null): Promise<ReportedFailure>
-  /** Counts a failure. @throws AppError always: not_found, unavailable */
-  fail(call: NamedCall, error: GuestError, reported: ReportedFailure): Promise<never>
-  /** Logs an uncaught rejection of a successful call: a bug of the author, which does not affect the answer and does not count. */
-  keepUncaught(call: NamedCall, error: GuestError): Promise<ReportedFailure>
-  /** Adds the source place to the error of a version that was started beside the running one. */
-  located(sourceMap: string | null | { versionId: string }, error: unknown): Promise<unknown>
-}
-
 /** Code of an unhandled rejection. */
 const UNCAUGHT = 'unhandled'
 /** A failing plugin fails at the same place each time; the cache saves reading maps of 2 MB again. */
@@ -60,11 +48,8 @@ interface CallFailuresOptions {
   onTripped: (plugin: InstalledPlugin, reason: string) => Promise<void>
 }
 
-export function openCallFailures(options: CallFailuresOptions): CallFailures {
-  return new Failures(options)
-}
-
-class Failures implements CallFailures {
+/** Turns failures of calls into messages, log lines and health counts. */
+export class CallFailures {
   readonly #options: CallFailuresOptions
   readonly #known = new BoundedCache<string>({ bytesMax: SOURCES_BYTES_MAX })
 
@@ -72,6 +57,7 @@ class Failures implements CallFailures {
     this.#options = options
   }
 
+  /** @param uncaught a promise of the call that was rejected before without a handler */
   async report(call: NamedCall, error: unknown, uncaught: GuestError | null): Promise<ReportedFailure> {
     if (!(error instanceof GuestError)) return { code: 'server', message: 'The server failed to handle this call.', source: null }
     const isUnknown = error.places.length === 0 && uncaught !== null
@@ -85,6 +71,7 @@ class Failures implements CallFailures {
     return reported
   }
 
+  /** Counts a failure. @throws AppError always: not_found, unavailable */
   async fail({ plugin, callId, method, userId }: NamedCall, error: GuestError, reported: ReportedFailure): Promise<never> {
     const { code, message } = reported
     const outcome = await this.#options.health.failed(plugin, { ...reported, method, callId, userId })
@@ -96,6 +83,7 @@ class Failures implements CallFailures {
     return refuse('unavailable', `${quotedText(plugin.manifest.name)} failed (${code}): ${quotedText(message)}`, { details, ...wait })
   }
 
+  /** Logs an uncaught rejection of a successful call: a bug of the author, which does not affect the answer and does not count. */
   async keepUncaught(call: NamedCall, error: GuestError): Promise<ReportedFailure> {
     const { plugin, method, callId, userId } = call
     const source = await this.#sourceOf(plugin.versionId, error.places)
@@ -106,6 +94,7 @@ class Failures implements CallFailures {
     return reported
   }
 
+  /** Adds the source place to the error of a version that was started beside the running one. */
   async located(map: string | null | { versionId: string }, error: unknown): Promise<unknown> {
     if (!(error instanceof GuestError) || error.places.length === 0) return error
     const found =

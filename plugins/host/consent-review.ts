@@ -14,7 +14,7 @@ import { readConfig } from '#plugins/packages/plugin-config.ts'
 interface ReviewedPackage {
   version: string
   sha256: string
-  manifest: unknown
+  manifest: Manifest
   record: ConsentRecord
 }
 
@@ -44,9 +44,6 @@ export interface Review {
   waitsFor: string[]
 }
 
-export const recordOfPackage = ({ manifest, ...rest }: Pick<VersionRow, 'manifest' | 'signedBy' | 'repository'>): ConsentRecord =>
-  recordOf({ ...rest, manifest: manifest as Manifest })
-
 /**
  * What the plugin may do now. One that ran before there were records keeps running: its record is made from its manifest, and its review says so.
  */
@@ -54,7 +51,7 @@ export async function findAgreed(database: Knex, plugin: InstalledPlugin | null)
   if (plugin === null) return null
   const stored = await findConsent(database, plugin.id)
   if (stored !== null || plugin.runningVersionId === null) return stored
-  const record = recordOfPackage(plugin)
+  const record = recordOf(plugin)
   return { record, recordHash: recordHash(record), sha256: plugin.sha256, userId: null, consentedAt: null }
 }
 
@@ -62,16 +59,21 @@ export async function findAgreed(database: Knex, plugin: InstalledPlugin | null)
 export function reviewOf(offered: ReviewedPackage, agreed: Consent | null, config: Record<string, unknown> = {}): Review {
   const { record } = offered
   const differences = agreed === null ? [] : differencesOf(agreed.record, record)
-  const problem = configurationProblem(offered.manifest as Manifest, config)
+  const problem = configurationProblem(offered.manifest, config)
   return {
-    ...{ version: offered.version, sha256: offered.sha256, record, recordHash: recordHash(record), agreed, differences },
+    version: offered.version,
+    sha256: offered.sha256,
+    record,
+    recordHash: recordHash(record),
+    agreed,
+    differences,
     waitsFor: agreed === null ? ['runs for the first time'] : [...inWords(agreed.record, record, differences), ...problem],
   }
 }
 
 /** Compares a stored version with what its plugin may do now. */
 export const reviewStored = async (database: Knex, plugin: InstalledPlugin, version: VersionRow): Promise<Review> =>
-  reviewOf({ ...version, record: recordOfPackage(version) }, await findAgreed(database, plugin), plugin.config)
+  reviewOf({ ...version, record: recordOf(version) }, await findAgreed(database, plugin), plugin.config)
 
 /** The differences in words. Whatever no words show, such as another order, waits all the same. */
 function inWords(before: ConsentRecord, after: ConsentRecord, differences: readonly Difference[]): string[] {

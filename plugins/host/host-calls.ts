@@ -13,7 +13,7 @@ import type { Egress } from '#plugins/network/egress.ts'
 import { grantOf } from '#plugins/network/rules.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { GuestError, refuseGuest } from '#plugins/runtime/guest-error.ts'
 import { JsonText } from '#plugins/runtime/guest-text.ts'
 
 /** The caller of host functions: the plugin, the user for whom it runs, and its permissions. */
@@ -41,17 +41,13 @@ export interface HostCaller {
 }
 
 export const KEYS_MAX = 1_000
-export const KEY_LENGTH_MAX = 200
-export const VALUE_LENGTH_MAX = 256 * 1024
-export const TTL_SECONDS_MAX = 366 * 86_400
+const KEY_LENGTH_MAX = 200
+const VALUE_LENGTH_MAX = 256 * 1024
+const TTL_SECONDS_MAX = 366 * 86_400
 const SLEEP_MS_MAX = 60_000
 const TEXT_LENGTH_MAX = 1024 * 1024
 /** The form of UUIDs in PostgreSQL. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-const refuse = (code: string, message: string): never => {
-  throw new GuestError('thrown', message, code)
-}
 
 type Payload = Record<string, unknown>
 type Answer = (payload: Payload, caller: HostCaller, signal: AbortSignal) => Promise<unknown>
@@ -59,25 +55,25 @@ type Answer = (payload: Payload, caller: HostCaller, signal: AbortSignal) => Pro
 /** Handles the host calls of one plugin call. @throws GuestError */
 export type AnswerHostCalls = (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown>
 
-interface HostCallsOptions {
+export interface HostCallsOptions {
   database: Knex
   egress: Egress
   credentials: Pick<Credentials, 'bound' | 'status'>
 }
 
 /** The host functions, each with its own checks: no value from a guest is trusted. */
-export function openHostCalls(options: HostCallsOptions): AnswerHostCalls {
+export function answerHostCalls(options: HostCallsOptions): AnswerHostCalls {
   const answers = answersOf(options)
   return (caller) => async (kind, payload, signal) => {
     const answer = Object.hasOwn(answers, kind) ? answers[kind] : undefined
     // A name of the guest is not one of ours.
     caller.record?.hostCall(answer === undefined ? 'unknown' : kind)
-    if (answer === undefined) return refuse('invalid_argument', `Unknown host function ${kind.slice(0, 60)}.`)
+    if (answer === undefined) return refuseGuest('invalid_argument', `Unknown host function ${kind.slice(0, 60)}.`)
     try {
       return await answer(payload !== null && typeof payload === 'object' ? (payload as Payload) : {}, caller, signal)
     } catch (error) {
       // Errors of core are meant for the caller; anything else is not.
-      if (error instanceof AppError) return refuse('limit', error.message)
+      if (error instanceof AppError) return refuseGuest('limit', error.message)
       throw error
     }
   }
@@ -87,32 +83,37 @@ const answersOf = ({ database, egress, credentials }: HostCallsOptions): Record<
   fetch: (payload, caller, signal) => fetchFor({ egress, credentials }, payload, caller, signal),
   'auth.status': (_payload, caller) => credentials.status(signedInAs(caller), caller.auth),
   'storage.get': async (payload, caller) => {
-    const text = await readStored(database, ownerOf(caller), keyOf(payload))
+    const text = await readStored(database, ownerOf(caller), storageKeyOf(payload))
     return text === null ? null : new JsonText(text)
   },
   'storage.set': async (payload, caller) => {
     const limits = { keysMax: KEYS_MAX, bytesMax: caller.granted.storageKB * 1024 }
-    await writeStored(database, ownerOf(caller), { key: keyOf(payload), value: jsonOf(payload), ttlSeconds: ttlOf(payload) }, limits)
+    await writeStored(
+      database,
+      ownerOf(caller),
+      { key: storageKeyOf(payload), value: storageJsonOf(payload), ttlSeconds: storageTtlOf(payload) },
+      limits,
+    )
     return null
   },
   'storage.delete': async (payload, caller) => {
-    await deleteStored(database, ownerOf(caller), keyOf(payload))
+    await deleteStored(database, ownerOf(caller), storageKeyOf(payload))
     return null
   },
   'storage.list': (payload, caller) => listStored(database, ownerOf(caller), prefixOf(payload)),
   'library.entries': (payload, caller) => listEntries(database, payload, caller),
   sleep: async ({ ms }, _caller, signal) => {
-    if (typeof ms !== 'number' || !(ms >= 0)) refuse('invalid_argument', 'sleep needs a number of milliseconds.')
+    if (typeof ms !== 'number' || !(ms >= 0)) refuseGuest('invalid_argument', 'sleep needs a number of milliseconds.')
     await sleep(Math.min(ms as number, SLEEP_MS_MAX), undefined, { signal, ref: false })
     return null
   },
   'crypto.digest': async ({ algorithm, text }) => {
     if (algorithm !== 'sha1' && algorithm !== 'sha256' && algorithm !== 'md5')
-      return refuse('invalid_argument', 'The algorithm must be sha1, sha256 or md5.')
+      return refuseGuest('invalid_argument', 'The algorithm must be sha1, sha256 or md5.')
     return createHash(algorithm).update(textOf(text)).digest('hex')
   },
   'crypto.hmac': async ({ algorithm, key, text }) => {
-    if (algorithm !== 'sha1' && algorithm !== 'sha256') return refuse('invalid_argument', 'The algorithm must be sha1 or sha256.')
+    if (algorithm !== 'sha1' && algorithm !== 'sha256') return refuseGuest('invalid_argument', 'The algorithm must be sha1 or sha256.')
     return createHmac(algorithm, textOf(key)).update(textOf(text)).digest('hex')
   },
   'crypto.randomUUID': async () => randomUUID(),
@@ -156,10 +157,10 @@ async function fetchFor(
 
 async function listEntries(database: Knex, { cursor }: Payload, { granted, pluginId, userId }: HostCaller): Promise<unknown> {
   if (granted.library.length === 0)
-    refuse('permission', 'This plugin has no permission to read the library: its manifest does not request it.')
-  if (userId === null) return refuse('permission', 'This call is not for a user, so there is no library to read.')
+    refuseGuest('permission', 'This plugin has no permission to read the library: its manifest does not request it.')
+  if (userId === null) return refuseGuest('permission', 'This call is not for a user, so there is no library to read.')
   if (cursor !== null && cursor !== undefined && !(typeof cursor === 'string' && UUID.test(cursor)))
-    refuse('invalid_argument', 'This server did not issue the cursor.')
+    refuseGuest('invalid_argument', 'This server did not issue the cursor.')
   const entries = await listLibraryEntries(database, { userId, pluginId }, (cursor as string | undefined) ?? null)
   return {
     entries: entries.map((entry) => entryView(entry, granted.library)),
@@ -168,14 +169,15 @@ async function listEntries(database: Knex, { cursor }: Payload, { granted, plugi
 }
 
 function ownerOf({ pluginId, userId, granted, dataVersion }: HostCaller): StorageOwner {
-  if (granted.storageKB === 0) refuse('permission', 'This plugin has no storage: its manifest does not request it.')
+  if (granted.storageKB === 0) refuseGuest('permission', 'This plugin has no storage: its manifest does not request it.')
   return { pluginId, userId, dataVersion }
 }
 
-const keyOf = ({ key }: Payload): string =>
+/** The key of a storage call. @throws GuestError */
+export const storageKeyOf = ({ key }: Payload): string =>
   typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
     ? key
-    : refuse('invalid_argument', `A key must be a text of at most ${KEY_LENGTH_MAX} characters.`)
+    : refuseGuest('invalid_argument', `A key must be a text of at most ${KEY_LENGTH_MAX} characters.`)
 
 const prefixOf = ({ prefix }: Payload): string =>
   typeof prefix === 'string' ? prefix.slice(0, KEY_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : ''
@@ -183,19 +185,20 @@ const prefixOf = ({ prefix }: Payload): string =>
 const textOf = (value: unknown): string =>
   typeof value === 'string' && value.length <= TEXT_LENGTH_MAX
     ? value
-    : refuse('invalid_argument', `A text of at most ${TEXT_LENGTH_MAX} characters is required.`)
+    : refuseGuest('invalid_argument', `A text of at most ${TEXT_LENGTH_MAX} characters is required.`)
 
-/** A value as JSON. */
-function jsonOf({ value: given = null }: Payload): string {
+/** The value of a storage call as JSON. @throws GuestError */
+export function storageJsonOf({ value: given = null }: Payload): string {
   // PostgreSQL text stores neither NUL, which JSON escapes, nor lone surrogates.
   const value = (given instanceof JsonText ? given.text : JSON.stringify(given)).toWellFormed()
-  return value.length > VALUE_LENGTH_MAX ? refuse('limit', `A value may have at most ${VALUE_LENGTH_MAX} characters as JSON.`) : value
+  return value.length > VALUE_LENGTH_MAX ? refuseGuest('limit', `A value may have at most ${VALUE_LENGTH_MAX} characters as JSON.`) : value
 }
 
-function ttlOf({ ttlSeconds }: Payload): number | null {
+/** @throws GuestError */
+export function storageTtlOf({ ttlSeconds }: Payload): number | null {
   if (ttlSeconds === undefined || ttlSeconds === null) return null
   if (typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX) return ttlSeconds
-  return refuse('invalid_argument', `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}.`)
+  return refuseGuest('invalid_argument', `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}.`)
 }
 
 type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>
@@ -213,7 +216,16 @@ export function entryView(entry: LibraryEntry, scopes: readonly string[]): Parti
     seriesId,
     ...(scopes.includes('series.titles') && { title, alternateTitles }),
     ...(scopes.includes('series.metadata') && {
-      ...{ year, genres, tags, authors, summary, language, status, addedAt, bookCount, communityRating },
+      year,
+      genres,
+      tags,
+      authors,
+      summary,
+      language,
+      status,
+      addedAt,
+      bookCount,
+      communityRating,
     }),
     ...(scopes.includes('series.externalIds') && { externalIds: plainIdentifiers(externalIds) }),
     ...(scopes.includes('reading.progress') && { booksRead, booksStarted, lastReadAt, readers }),

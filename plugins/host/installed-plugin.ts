@@ -1,9 +1,40 @@
-import type { PluginRow } from '#plugins/host/plugin-store.ts'
+import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
 
+export type PluginState = 'waiting' | 'enabled' | 'disabled' | 'quarantined' | 'revoked'
+
 /** A stored plugin, with the running version, or the newest when none runs yet. */
-export type InstalledPlugin = PluginRow<Manifest, Permissions>
+export interface InstalledPlugin {
+  id: string
+  key: string
+  state: PluginState
+  stateReason: string | null
+  granted: Permissions | null
+  config: Record<string, unknown>
+  /** Origins in the configuration that may be in the private network. */
+  privateOrigins: string[]
+  matching: MatchingSettings
+  dataVersion: number
+  /** Successful calls left until the version is trusted; 0 when it is. */
+  probationCalls: number
+  previousVersionId: string | null
+  breaker: unknown
+  lastSuccessAt: Date | null
+  /** Null until an administrator has granted a version its permissions. */
+  runningVersionId: string | null
+  versionId: string
+  version: string
+  sha256: string
+  manifest: Manifest
+  signedBy: string[]
+  /** The address of the repository that the version came from; null for a file. */
+  repository: string | null
+  readme: string | null
+  installedAt: Date
+  createdAt: Date
+  updatedAt: Date
+}
 
 /** Plugins with made-up answers: used only when a request names them. */
 const TEST_TOOLS = ['carrel.echo']

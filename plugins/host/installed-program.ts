@@ -9,7 +9,7 @@ import type { Permissions } from '#plugins/packages/permissions.ts'
 import type { Program } from '#plugins/runtime/program.ts'
 
 /** A plugin as a program for an isolate. Each plugin has its own runner process, so that it cannot affect others. */
-export const programOf = (
+export const programOfPlugin = (
   { id, manifest }: Pick<InstalledPlugin, 'id' | 'manifest'>,
   code: string,
   granted?: Permissions | null,

@@ -3,12 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { type Apart, basisOf, concerns, type LiveIsolate, type LiveIsolates } from '#plugins/host/live-isolates.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { findOwn, getRunnable, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
 import { announceEnd, type Withdrawal, Withdrawals } from '#plugins/host/withdrawal-store.ts'
-import type { CachingEgress } from '#plugins/network/egress.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 
 /**
  * How long the database may take to say that something may still run while its withdrawals do not arrive: nothing runs that nobody can stop. An answer
@@ -24,7 +23,7 @@ interface WithdrawnFrom {
 
 interface IsolateChecksOptions {
   database: Knex
-  egress: Pick<CachingEgress, 'forget'>
+  egress: Pick<HttpsEgress, 'forget'>
   log: Log
   secrets: SecretSettings
   /** False in safe mode. */
@@ -140,7 +139,7 @@ export class IsolateChecks {
   /** A version that is started beside the running one, such as to migrate data, may finish unless its plugin is stopped meanwhile. */
   async #mayFinish({ plugin, userId }: Apart): Promise<boolean> {
     try {
-      const now = await findPlugin<InstalledPlugin>(this.#options.database, plugin.id)
+      const now = await findPlugin(this.#options.database, plugin.id)
       await findOwn(this.#options.database, plugin, userId, true)
       return now !== null && (now.state === plugin.state || now.state === 'enabled')
     } catch {

@@ -4,7 +4,7 @@ import type { JsonJob, JsonOutcome } from '#plugins/host/json-job.ts'
 import { readResult } from '#plugins/host/results.ts'
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
 import { type CodePlace, findSource, inBundle, type StoredMap } from '#plugins/packages/source-map.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { GuestError, refuseGuest } from '#plugins/runtime/guest-error.ts'
 import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/runtime/guest-text.ts'
 
 /** Parsing a map of this size takes at most 5 ms; the largest takes half a second. */
@@ -53,7 +53,7 @@ export class JsonReader {
     if ('wrong' in outcome) throw new GuestError('invalid_result', outcome.wrong)
     if ('refused' in outcome) throw wrongResult(method, outcome.refused)
     if (outcome.leftOut !== undefined) onLeftOut?.(outcome.leftOut)
-    return JSON.parse(outcome.json) as unknown
+    return JSON.parse(outcome.json)
   }
 
   /** The payload of a host call of more than 64 K characters; the value of `storage.set` stays text. @throws GuestError invalid_argument */
@@ -61,7 +61,7 @@ export class JsonReader {
     const outcome = await this.#readBeside({ kind: 'request', wanted, text })
     if (!('json' in outcome)) {
       const why = 'wrong' in outcome ? outcome.wrong : outcome.refused
-      throw new GuestError('thrown', `The server cannot read this value: ${why}.`, 'invalid_argument')
+      refuseGuest('invalid_argument', `The server cannot read this value: ${why}.`)
     }
     const payload = JSON.parse(outcome.json) as Record<string, unknown>
     return outcome.value === undefined ? payload : { ...payload, value: new JsonText(outcome.value) }

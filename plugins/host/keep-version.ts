@@ -17,24 +17,22 @@ export function keepVersion(
   const { manifest, code, sourceMap, readme, sha256 } = read
   return database.transaction(async (trx) => {
     const known = await lockPlugin(trx, manifest.id)
-    const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
+    const before = known ? await findPlugin(trx, known.id) : null
     const replaced = known && before ? checkUpgrade({ before, versions: await listVersions(trx, before.id), ...read }) : null
     const identified = await identify(trx, read, origin)
     if (replaced !== null) await deleteUnusedVersion(trx, replaced.id)
     const { signedBy } = identified
     const ids = await addVersion(trx, {
-      ...{
-        key: manifest.id,
-        version: manifest.version,
-        sha256,
-        manifest,
-        code,
-        sourceMap,
-        readme,
-        signedBy,
-        nextSigners: read.nextSigners,
-        userId,
-      },
+      key: manifest.id,
+      version: manifest.version,
+      sha256,
+      manifest,
+      code,
+      sourceMap,
+      readme,
+      signedBy,
+      nextSigners: read.nextSigners,
+      userId,
       repository: origin.repository,
       codeSha256: createHash('sha256').update(code).digest('hex'),
     })

@@ -72,6 +72,7 @@ export async function listLibraryEntries(database: Knex, reader: LibraryReader, 
        SELECT count(DISTINCT p.user_id)::int AS readers FROM read_progress p JOIN books b ON b.id = p.book_id
        WHERE b.series_id = s.id AND p.user_id <> :userId AND NOT EXISTS (SELECT 1 FROM user_plugins n WHERE n.plugin_id = :pluginId AND n.user_id = p.user_id)) others
      ORDER BY s.id`,
+    // A query can be a named binding too, which the types of knex leave out.
     { chosen: chosen as unknown as Knex.RawBinding, ...reader, summaryMax: SUMMARY_LENGTH_MAX, group: GROUP },
   )
   return (rows as (Omit<LibraryEntry, 'addedAt' | 'lastReadAt'> & { addedAt: Date; lastReadAt: Date | null })[]).map((row) => ({

@@ -91,7 +91,10 @@ export class LiveIsolates {
     this.#closeSpare()
     const guest = this.#options.start(setting, code)
     const opened: LiveIsolate = {
-      ...{ key: keyOf(plugin.id, setting.userId), pluginId: plugin.id, userId: setting.userId, basis: basisOf(setting) },
+      key: keyOf(plugin.id, setting.userId),
+      pluginId: plugin.id,
+      userId: setting.userId,
+      basis: basisOf(setting),
       guest,
       ready: this.#options.setUp(guest, setting),
       calls: 0,

@@ -1,36 +1,30 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
-import { mayRead, wordsFor } from '#core/account/private-words.ts'
+import { wordsFor } from '#core/account/private-words.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { escapedText, quotedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
-import { authOf } from '#plugins/credentials/plugin-auth.ts'
 import { withinGrants } from '#plugins/host/answer-addresses.ts'
-import { type CallFailures, type NamedCall, openCallFailures, type ReportedFailure } from '#plugins/host/call-failures.ts'
-import { type AnswerHostCalls, openHostCalls } from '#plugins/host/host-calls.ts'
+import { CallFailures, type NamedCall, type ReportedFailure } from '#plugins/host/call-failures.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { apartFrom, getVerifiedCode, programOf } from '#plugins/host/installed-program.ts'
+import { apartFrom, getVerifiedCode, programOfPlugin } from '#plugins/host/installed-program.ts'
 import { IsolateChecks } from '#plugins/host/isolate-checks.ts'
 import { JsonReader } from '#plugins/host/json-reader.ts'
 import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
 import { pluginFailureCode } from '#plugins/host/plugin-failure.ts'
+import { PluginFunctions } from '#plugins/host/plugin-functions.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
-import { requestRules } from '#plugins/host/plugin-rules.ts'
-import { cacheScopeOf, findOwn, getRunnable, refuseInSafeMode, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
+import { findOwn, getRunnable, refuseInSafeMode, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
 import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
-import { hideSecrets, redact } from '#plugins/logs/text.ts'
-import type { CachingEgress } from '#plugins/network/egress.ts'
-import { recordContacts } from '#plugins/network/recorded-contacts.ts'
-import { grantOf } from '#plugins/network/rules.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { budgetOf, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
-import type { Guest } from '#plugins/runtime/guest.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
-import type { Answer, Budget, CallOptions } from '#plugins/runtime/program.ts'
+import type { Answer } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 
 export interface PluginCall {
@@ -56,33 +50,7 @@ interface PluginAnswer {
 type Attempt = PluginAnswer | { failed: AppError }
 export const hasFailed = (attempt: object): attempt is { failed: AppError } => 'failed' in attempt
 
-export interface PluginCalls {
-  /** @throws AppError: not_found, conflict (disabled, waiting, quarantined), invalid_value (the plugin refuses the input), unavailable (it failed) */
-  call(call: PluginCall): Promise<PluginAnswer>
-  /** As `call`, but returns failures of the plugin as values. @throws AppError: not_found, conflict, invalid_value */
-  attempt(call: PluginCall): Promise<Attempt>
-  /**
-   * Runs a new version once in its own process, and checks that it is what its manifest says.
-   * @param version.sha256 of the package
-   * @throws invalid_value when it is not, conflict in safe mode
-   */
-  smokeTest(version: { manifest: Manifest; code: string; sourceMap: string | null; sha256: string }): Promise<void>
-  /** Loads a version beside the running one, and calls its `setup` or another function. @throws GuestError, conflict in safe mode */
-  runApart(
-    plugin: InstalledPlugin,
-    method: 'setup' | 'migrate',
-    owner: { userId: string | null; input: unknown },
-  ): Promise<{ wallMs: number }>
-  /** Closes the isolates of a plugin on every server, or those for one user, whose credentials have changed. All other changes do that by themselves. */
-  end(pluginId: string, userId: string | null): Promise<void>
-  /** See IsolateChecks. */
-  whileAllowed: IsolateChecks['whileAllowed']
-  close(): Promise<void>
-}
-
 const INPUT_LENGTH_MAX = 4 * 1024 * 1024
-/** Characters of the data of a log line, as JSON. */
-const LOGGED_LENGTH_MAX = 2_000
 
 /** A running call. */
 interface Running extends NamedCall {
@@ -100,7 +68,7 @@ interface Running extends NamedCall {
 interface PluginCallOptions {
   database: Knex
   supervisor: Supervisor
-  egress: CachingEgress
+  egress: HttpsEgress
   credentials: Pick<Credentials, 'bound' | 'status'>
   secrets: SecretSettings
   logs: PluginLogs
@@ -114,13 +82,10 @@ interface PluginCallOptions {
   onSuccess: (plugin: InstalledPlugin) => Promise<void>
 }
 
-export function openPluginCalls(options: PluginCallOptions): PluginCalls {
-  return new Calls(options)
-}
-
-class Calls implements PluginCalls {
+/** Runs functions of installed plugins, each in its isolate. */
+export class PluginCalls {
   readonly #options: PluginCallOptions
-  readonly #answersFor: AnswerHostCalls
+  readonly #functions: PluginFunctions
   readonly #reader = new JsonReader()
   readonly #failures: CallFailures
   readonly #isolates: LiveIsolates
@@ -129,19 +94,20 @@ class Calls implements PluginCalls {
   constructor(options: PluginCallOptions) {
     const { database, supervisor, log, health, onTripped } = options
     this.#options = options
-    this.#answersFor = openHostCalls(options)
-    this.#failures = openCallFailures({ database, log, health, reader: this.#reader, onTripped })
+    this.#functions = new PluginFunctions({ ...options, reader: this.#reader })
+    this.#failures = new CallFailures({ database, log, health, reader: this.#reader, onTripped })
     this.#isolates = new LiveIsolates({
       readCode: (plugin) => getVerifiedCode(database, plugin),
-      start: ({ plugin }, code) => supervisor.open(programOf(plugin, code, plugin.granted)),
+      start: ({ plugin }, code) => supervisor.open(programOfPlugin(plugin, code, plugin.granted)),
       setUp: async (guest, setting) => {
         if ((await guest.load()).includes('setup'))
-          await this.#runUncalled(guest, setting, { method: 'setup', text: 'null', budget: SETUP })
+          await this.#functions.runUncalled(guest, setting, { method: 'setup', text: 'null', budget: SETUP })
       },
     })
     this.#checks = new IsolateChecks(options, this.#isolates)
   }
 
+  /** @throws AppError: not_found, conflict (disabled, waiting, quarantined), invalid_value (the plugin refuses the input), unavailable (it failed) */
   async call(call: PluginCall): Promise<PluginAnswer> {
     const running = await this.#begin(call)
     try {
@@ -152,6 +118,7 @@ class Calls implements PluginCalls {
     }
   }
 
+  /** As `call`, but returns failures of the plugin as values. @throws AppError: not_found, conflict, invalid_value */
   attempt(call: PluginCall): Promise<Attempt> {
     return this.call(call).catch((error: unknown) => {
       if (error instanceof AppError && pluginFailureCode(error) !== null) return { failed: error }
@@ -159,9 +126,24 @@ class Calls implements PluginCalls {
     })
   }
 
-  async smokeTest({ manifest, code, sourceMap, sha256 }: Parameters<PluginCalls['smokeTest']>[0]): Promise<void> {
+  /**
+   * Runs a new version once in its own process, and checks that it is what its manifest says.
+   * @param version.sha256 of the package
+   * @throws invalid_value when it is not, conflict in safe mode
+   */
+  async smokeTest({
+    manifest,
+    code,
+    sourceMap,
+    sha256,
+  }: {
+    manifest: Manifest
+    code: string
+    sourceMap: string | null
+    sha256: string
+  }): Promise<void> {
     refuseInSafeMode(this.#options.enabled)
-    const guest = this.#options.supervisor.open(apartFrom(programOf({ id: randomUUID(), manifest }, code), sha256))
+    const guest = this.#options.supervisor.open(apartFrom(programOfPlugin({ id: randomUUID(), manifest }, code), sha256))
     try {
       const problem = undefinedFunctions(manifest, await guest.load())
       if (problem !== null) refuse('invalid_value', problem)
@@ -174,6 +156,7 @@ class Calls implements PluginCalls {
     }
   }
 
+  /** Loads a version beside the running one, and calls its `setup` or another function. @throws GuestError */
   async runApart(
     plugin: InstalledPlugin,
     method: 'setup' | 'migrate',
@@ -183,13 +166,14 @@ class Calls implements PluginCalls {
     refuseInSafeMode(enabled)
     await this.#checks.ready()
     const code = await getVerifiedCode(database, plugin)
-    const guest = supervisor.open(apartFrom(programOf(plugin, code, plugin.granted), plugin.sha256))
+    const guest = supervisor.open(apartFrom(programOfPlugin(plugin, code, plugin.granted), plugin.sha256))
     const release = this.#isolates.hold({ pluginId: plugin.id, userId, plugin, guest })
     const begunAt = performance.now()
     try {
       const setting = await settingOf({ plugin, own: await findOwn(database, plugin, userId, true) }, this.#options.secrets)
       const budget = method === 'setup' ? SETUP : REFRESH
-      if ((await guest.load()).includes(method)) await this.#runUncalled(guest, setting, { method, text: JSON.stringify(input), budget })
+      if ((await guest.load()).includes(method))
+        await this.#functions.runUncalled(guest, setting, { method, text: JSON.stringify(input), budget })
       return { wallMs: performance.now() - begunAt }
     } catch (error) {
       throw await this.#failures.located({ versionId: plugin.versionId }, error)
@@ -199,8 +183,12 @@ class Calls implements PluginCalls {
     }
   }
 
-  readonly end: PluginCalls['end'] = (pluginId, userId) => this.#checks.end({ pluginId, userId })
+  /** Closes the isolates of a plugin on every server, or those for one user, whose credentials have changed. All other changes do that by themselves. */
+  async end(pluginId: string, userId: string | null): Promise<void> {
+    await this.#checks.end({ pluginId, userId })
+  }
 
+  /** See IsolateChecks. */
   readonly whileAllowed: IsolateChecks['whileAllowed'] = (...given) => this.#checks.whileAllowed(...given)
 
   async close(): Promise<void> {
@@ -268,7 +256,7 @@ class Calls implements PluginCalls {
     const { plugin, method, callId, userId, record, text } = running
     const budget = budgetOf(plugin.granted as Permissions, method)
     return await duringWork('plugin call', `${plugin.key} ${method} ${callId}`, async () => {
-      const answer = await this.#run(isolate.guest, setting, { method, text, budget, record }, running)
+      const answer = await this.#functions.run(isolate.guest, setting, { method, text, budget }, running)
       noteWork()
       const onLeftOut = (what: string) => {
         record.log('warn', escapedText(what))
@@ -276,7 +264,8 @@ class Calls implements PluginCalls {
       }
       const read = await this.#reader.readResult(method, answer.text, onLeftOut)
       const result = withinGrants(plugin, this.#options.egress.local, {
-        ...{ method, answer: read },
+        method,
+        answer: read,
         onLeftOut: (host, what) => {
           record.fetch(host, 'permission', 0, false)
           onLeftOut(what)
@@ -284,70 +273,6 @@ class Calls implements PluginCalls {
       })
       return { answer, result }
     })
-  }
-
-  /** Runs a function that no call has asked for. Whom it contacts is on record too. */
-  #runUncalled(guest: Guest, setting: CallSetting, what: { method: string; text: string; budget: Budget }): Promise<Answer> {
-    const { plugin, userId } = setting
-    const { id: pluginId, key, version } = plugin
-    const codeOf = (error: unknown) => (error instanceof GuestError ? (error.own ?? error.code) : 'server')
-    const rules = requestRules(plugin, this.#options.egress.local)
-    const about = { pluginId, key, version, method: what.method, userId, codeOf, grantOf: (host: string) => grantOf(host, rules) }
-    return recordContacts(this.#options.logs, about, (onContact) => {
-      const fetch: CallRecord['fetch'] = (host, outcome, bytes, cached) => {
-        if (!cached) onContact(host, outcome, bytes)
-      }
-      return this.#run(guest, setting, { ...what, record: { fetch, hostCall: () => {} } })
-    })
-  }
-
-  /** @param running the call; undefined when none has asked for the function */
-  #run(
-    guest: Guest,
-    setting: CallSetting,
-    { method, text, budget, record }: { method: string; text: string; budget: Budget; record: Pick<CallRecord, 'fetch' | 'hostCall'> },
-    running?: Running,
-  ): Promise<Answer> {
-    const { plugin, own, userId, config, userConfig } = setting
-    const callId = running?.callId ?? randomUUID()
-    const auth = authOf(plugin, this.#options.egress.local)
-    return guest.call(method, text, budget, {
-      more: JSON.stringify({ callId, plugin: { id: plugin.key, version: plugin.version }, config, userConfig }),
-      onRequest: this.#answersFor({
-        ...{ pluginId: plugin.id, key: plugin.key, version: plugin.version, userId, auth, config: plugin.config },
-        cacheScope: cacheScopeOf(plugin.id, own),
-        granted: plugin.granted as Permissions,
-        dataVersion: plugin.dataVersion,
-        privateOrigins: plugin.privateOrigins,
-        http: plugin.manifest.http,
-        method: method.slice(method.lastIndexOf('.') + 1),
-        record,
-      }),
-      readLarge: (kind, text) => this.#reader.readLarge(kind, text),
-      ...(running && { onUncaught: (error: GuestError) => void running.uncaught.push(error) }),
-      onOutput: this.#outputHandler({ plugin, callId, userId }, running),
-    })
-  }
-
-  /** Handles log lines and progress of a plugin. */
-  #outputHandler(
-    { plugin, callId, userId }: Pick<NamedCall, 'plugin' | 'callId' | 'userId'>,
-    running: Running | undefined,
-  ): NonNullable<CallOptions['onOutput']> {
-    return (kind, { level, message, data, fraction, text }) => {
-      if (kind === 'progress') {
-        if (typeof fraction !== 'number') return
-        running?.call.onProgress?.(Math.min(Math.max(fraction, 0), 1), typeof text === 'string' ? text : null)
-        return
-      }
-      const to = level === 'error' || level === 'warn' || level === 'info' ? level : 'debug'
-      running?.record.log(to, message, data)
-      if (!mayRead(userId, null)) return
-      this.#options.log[to](
-        { plugin: plugin.key, callId, data: redact(data, { lengthMax: LOGGED_LENGTH_MAX }).value },
-        `${plugin.key}: ${escapedText(hideSecrets(String(message)))}`,
-      )
-    }
   }
 
   async #succeed(running: Running, answer: Answer, result: unknown): Promise<PluginAnswer> {

@@ -38,27 +38,12 @@ interface CallFailure {
   userId: string | null
 }
 
-export interface PluginHealth {
-  /** @throws unavailable, with the remaining seconds, while calls of the capability pause; afterwards one call may proceed as a probe */
-  check(plugin: InstalledPlugin, method: string, userId: string | null): void
-  succeeded(plugin: InstalledPlugin, method: string, userId: string | null): Promise<void>
-  /** Counts a failure. Returns its consequence: none, a pause, or quarantine. */
-  failed(plugin: InstalledPlugin, failure: CallFailure): Promise<'counted' | 'tripped' | 'quarantined'>
-  /** Whether calls of any of its capabilities pause. */
-  isTripped(plugin: InstalledPlugin): boolean
-  forget(pluginId: string): void
-}
-
 interface PluginHealthOptions {
   database: Knex
   log: Log
 }
 
-export function openPluginHealth(options: PluginHealthOptions): PluginHealth {
-  return new Health(options)
-}
-
-class Health implements PluginHealth {
+export class PluginHealth {
   readonly #options: PluginHealthOptions
   /** With the database time from which each entry is valid. */
   readonly #known = new Register<{ breakers: Breakers; at: number }>()
@@ -68,6 +53,7 @@ class Health implements PluginHealth {
     this.#options = options
   }
 
+  /** @throws unavailable, with the remaining seconds, while calls of the capability pause; afterwards one call may proceed as a probe */
   check(plugin: InstalledPlugin, method: string, userId: string | null): void {
     const waitMs = admitCall(this.#breakersOf(plugin), { method, userId }, Date.now())
     if (waitMs > 0)
@@ -86,6 +72,7 @@ class Health implements PluginHealth {
     if (countSuccess(breakers, { method, userId })) await this.#store(plugin.id, breakers)
   }
 
+  /** Counts a failure. Returns its consequence: none, a pause, or quarantine. */
   async failed(plugin: InstalledPlugin, failure: CallFailure): Promise<'counted' | 'tripped' | 'quarantined'> {
     const { code, message } = failure
     await recordFailure(this.#options.database, plugin.id, { ...failure, version: plugin.version, message: message.slice(0, 2_000) })
@@ -96,6 +83,7 @@ class Health implements PluginHealth {
     return trips ? 'tripped' : 'counted'
   }
 
+  /** Whether calls of any of its capabilities pause. */
   isTripped(plugin: InstalledPlugin): boolean {
     return isPaused(this.#breakersOf(plugin), Date.now())
   }

@@ -8,23 +8,21 @@ import { cutText } from '#core/foundation/text.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
 import { narrowConsent, recordConsent } from '#plugins/consent/consent-store.ts'
 import { isCovered } from '#plugins/consent/coverage.ts'
-import { type ConsentRecord, checkRecordSize } from '#plugins/consent/record.ts'
+import { type ConsentRecord, checkRecordSize, recordOf } from '#plugins/consent/record.ts'
 import {
-  configurationProblem,
   findAgreed,
   getForConsent,
   type JudgedVersion,
   type Review,
   type RevocationOf,
-  recordOfPackage,
   reviewOf,
   reviewStored,
 } from '#plugins/host/consent-review.ts'
-import { migrateAll } from '#plugins/host/data-migration.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { prepareVersion } from '#plugins/host/data-migration.ts'
+import type { InstalledPlugin, PluginState } from '#plugins/host/installed-plugin.ts'
 import { keepVersion } from '#plugins/host/keep-version.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
-import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
+import type { PluginHealth } from '#plugins/host/plugin-health.ts'
 import { acceptSigners, replaceIdentity } from '#plugins/host/plugin-identity-store.ts'
 import { checkReservedId, type Identified, type PluginSignature } from '#plugins/host/plugin-signature.ts'
 import { dropStorage } from '#plugins/host/plugin-storage-store.ts'
@@ -33,12 +31,11 @@ import {
   deletePlugin,
   deleteUnusedVersion,
   dropOldVersions,
-  findPlugin,
+  getPlugin,
   listPlugins,
   listVersions,
   markRolledBack,
   type PluginChange,
-  type PluginState,
   updatePlugin,
   type VersionRow,
 } from '#plugins/host/plugin-store.ts'
@@ -46,10 +43,8 @@ import { changeForUsers } from '#plugins/host/user-pauses.ts'
 import { recordDataVersions } from '#plugins/host/user-plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { PackageOrigin } from '#plugins/packages/identity.ts'
-import type { Manifest } from '#plugins/packages/manifest.ts'
 import { grantedOf, type Permissions, permissionsOf } from '#plugins/packages/permissions.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 export interface Installation {
   /** With the version that runs, or the newest when none runs yet. */
@@ -72,33 +67,6 @@ interface InstallOptions extends Partial<PackageOrigin> {
   expected?: { id: string; version: string; sha256: string }
 }
 
-export interface PluginLifecycle {
-  /**
-   * Checks and stores a package. The first version of a plugin, and one whose record differs from the agreed one, waits for consent; the running
-   * version continues to run.
-   * @throws invalid_value for an invalid or unexpected package, conflict for a version that is already installed, is signed with another key,
-   * or is revoked
-   */
-  install(bytes: Buffer, options: InstallOptions): Promise<Installation>
-  /**
-   * Stores the consent to a package, and runs it. Consenting again to what runs changes nothing.
-   * @param sha256 of the package that the administrator has reviewed
-   * @throws conflict when that is not the newest stored package that may run, or the plugin was changed meanwhile
-   */
-  consent(id: string, consent: { sha256: string; userId?: string | null }): Promise<InstalledPlugin>
-  /** Runs an older stored version, with its own data. @param sha256 by default the previously running version */
-  rollBack(id: string, version?: { sha256?: string }): Promise<InstalledPlugin>
-  setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin>
-  uninstall(id: string): Promise<void>
-  /** Deletes the failures and lets a quarantined plugin run again. */
-  reset(id: string): Promise<InstalledPlugin>
-  /** Stops and marks revoked plugins. Returns their ids. */
-  applyRevocations(): Promise<string[]>
-  /** A version that fails on probation is replaced by the previous one. */
-  onTripped(plugin: InstalledPlugin, reason: string): Promise<void>
-  onSuccess(plugin: InstalledPlugin): Promise<void>
-}
-
 /** Besides the running version and the previous one. */
 const KEPT_VERSIONS = 2
 /** Successful calls until a new version is trusted. */
@@ -109,15 +77,12 @@ interface LifecycleOptions {
   log: Log
   health: PluginHealth
   logs: Pick<PluginLogs, 'forget'>
-  calls: () => PluginCalls
+  calls: PluginCalls
   revocationOf: RevocationOf
 }
 
-export function openPluginLifecycle(options: LifecycleOptions): PluginLifecycle {
-  return new Lifecycle(options)
-}
-
-class Lifecycle implements PluginLifecycle {
+/** Installs and removes plugins, and decides which version of each runs. */
+export class PluginLifecycle {
   readonly #options: LifecycleOptions
   /** Successful calls of versions on probation, by version. */
   readonly #proved = new Register<number>()
@@ -126,6 +91,12 @@ class Lifecycle implements PluginLifecycle {
     this.#options = options
   }
 
+  /**
+   * Checks and stores a package. The first version of a plugin, and one whose record differs from the agreed one, waits for consent; the running
+   * version continues to run.
+   * @throws invalid_value for an invalid or unexpected package, conflict for a version that is already installed, is signed with another key,
+   * or is revoked
+   */
   async install(bytes: Buffer, { userId, expected, ...origin }: InstallOptions): Promise<Installation> {
     const read = await readPackageBeside(bytes)
     const { manifest, sha256 } = read
@@ -134,9 +105,9 @@ class Lifecycle implements PluginLifecycle {
     await checkReservedId(manifest.id, sha256)
     const repository = origin.repository ?? null
     await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256, repository })
-    const record = recordOfPackage({ ...read, repository })
+    const record = recordOf({ ...read, repository })
     checkRecordSize(record)
-    await this.#options.calls().smokeTest(read)
+    await this.#options.calls.smokeTest(read)
     const { pluginId, versionId, before, identified } = await keepVersion(this.#options.database, read, userId, { ...origin, repository })
     const stored =
       (await findVersion(this.#options.database, pluginId, ({ id }) => id === versionId)) ??
@@ -144,13 +115,18 @@ class Lifecycle implements PluginLifecycle {
     const review = reviewOf({ ...stored, record }, await findAgreed(this.#options.database, before), before?.config)
     if (before !== null && before.runningVersionId !== null && review.waitsFor.length === 0)
       await this.#takeOver(before, { ...stored, record }, identified)
-    const plugin = await this.#get(pluginId)
+    const plugin = await getPlugin(this.#options.database, pluginId)
     const offered = { ...plugin, ...stored, id: pluginId, versionId, manifest, readme: read.readme }
     return { plugin, offered, version: manifest.version, sha256, waitsFor: review.waitsFor, signature: identified.signature, review }
   }
 
+  /**
+   * Stores the consent to a package, and runs it. Consenting again to what runs changes nothing.
+   * @param sha256 of the package that the administrator has reviewed
+   * @throws conflict when that is not the newest stored package that may run, or the plugin was changed meanwhile
+   */
   async consent(id: string, { sha256, userId = null }: { sha256: string; userId?: string | null }): Promise<InstalledPlugin> {
-    const plugin = await this.#get(id)
+    const plugin = await getPlugin(this.#options.database, id)
     const versions = await listVersions(this.#options.database, id)
     const version = await getForConsent(plugin, versions, sha256, this.#options.revocationOf)
     const agreed = await findAgreed(this.#options.database, plugin)
@@ -158,18 +134,19 @@ class Lifecycle implements PluginLifecycle {
       return plugin
     const after = await this.#switchTo(
       plugin,
-      { ...version, record: recordOfPackage(version) },
+      { ...version, record: recordOf(version) },
       { state: 'enabled', stateReason: null },
       { consent: { userId, newestId: versions[0]?.id } },
     )
     // It may have been revoked while it was started.
     if ((await this.#options.revocationOf({ key: plugin.key, ...version })) === null) return after
     await this.applyRevocations()
-    return await this.#get(id)
+    return await getPlugin(this.#options.database, id)
   }
 
+  /** Runs an older stored version, with its own data. @param sha256 by default the previously running version */
   async rollBack(id: string, { sha256 }: { sha256?: string } = {}): Promise<InstalledPlugin> {
-    const plugin = await this.#get(id)
+    const plugin = await getPlugin(this.#options.database, id)
     const version = await findVersion(this.#options.database, id, (one) =>
       sha256 === undefined ? one.id === plugin.previousVersionId : one.sha256 === sha256,
     )
@@ -197,7 +174,7 @@ class Lifecycle implements PluginLifecycle {
   }
 
   async setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin> {
-    const plugin = await this.#get(id)
+    const plugin = await getPlugin(this.#options.database, id)
     if (enabled && plugin.granted === null) refuse('conflict', `An administrator must first grant the permissions of ${plugin.key}.`)
     if (enabled && plugin.state === 'quarantined')
       refuse('conflict', `${plugin.key} is in quarantine (${plugin.stateReason}); reset it first.`)
@@ -206,7 +183,7 @@ class Lifecycle implements PluginLifecycle {
       state: enabled ? 'enabled' : plugin.granted === null ? 'waiting' : 'disabled',
       stateReason: null,
     })
-    return await this.#get(id)
+    return await getPlugin(this.#options.database, id)
   }
 
   async uninstall(id: string): Promise<void> {
@@ -215,8 +192,9 @@ class Lifecycle implements PluginLifecycle {
     this.#options.logs.forget(id)
   }
 
+  /** Deletes the failures and lets a quarantined plugin run again. */
   async reset(id: string): Promise<InstalledPlugin> {
-    const plugin = await this.#get(id)
+    const plugin = await getPlugin(this.#options.database, id)
     await deleteFailures(this.#options.database, id)
     await updatePlugin(this.#options.database, id, {
       breaker: null,
@@ -224,12 +202,13 @@ class Lifecycle implements PluginLifecycle {
       ...(plugin.state === 'quarantined' && { stateReason: null }),
     })
     this.#options.health.forget(id)
-    return await this.#get(id)
+    return await getPlugin(this.#options.database, id)
   }
 
+  /** Stops and marks revoked plugins. Returns their ids. */
   async applyRevocations(): Promise<string[]> {
     const revoked: string[] = []
-    for (const plugin of await listPlugins<InstalledPlugin>(this.#options.database)) {
+    for (const plugin of await listPlugins(this.#options.database)) {
       const reason = await this.#options.revocationOf(plugin)
       if (reason === null || plugin.state === 'revoked') continue
       await updatePlugin(this.#options.database, plugin.id, {
@@ -245,6 +224,7 @@ class Lifecycle implements PluginLifecycle {
     return revoked
   }
 
+  /** A version that fails on probation is replaced by the previous one. */
   async onTripped(plugin: InstalledPlugin, reason: string): Promise<void> {
     if (plugin.probationCalls === 0 || plugin.previousVersionId === null) return
     const version = await findVersion(this.#options.database, plugin.id, ({ id }) => id === plugin.previousVersionId)
@@ -282,10 +262,6 @@ class Lifecycle implements PluginLifecycle {
     await updatePlugin(this.#options.database, plugin.id, { probationCalls: 0 }, { version_id: plugin.versionId })
   }
 
-  async #get(id: string): Promise<InstalledPlugin> {
-    return (await findPlugin<InstalledPlugin>(this.#options.database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
-  }
-
   async #refuseRevoked(key: string, { version, sha256, repository }: Omit<JudgedVersion, 'key'>): Promise<void> {
     const reason = await this.#options.revocationOf({ key, version, sha256, repository })
     if (reason !== null) refuse('conflict', `${key} ${version} is revoked and must not run. Its repository says: ${quotedText(reason)}`)
@@ -303,23 +279,6 @@ class Lifecycle implements PluginLifecycle {
     }
   }
 
-  /** Lets a version migrate its data and, if the plugin is enabled then, run its setup, beside the running one. Returns the users whose data it has migrated. @throws invalid_value when it cannot take over */
-  async #prepare(before: InstalledPlugin, after: InstalledPlugin, isRunning: boolean): Promise<string[]> {
-    let migrated: string[] = []
-    try {
-      const { database, calls } = this.#options
-      if (after.dataVersion > before.dataVersion) migrated = await migrateAll({ database, calls: calls() }, before, after)
-      if (isRunning && configurationProblem(after.manifest, after.config).length === 0)
-        await this.#options.calls().runApart(after, 'setup', { userId: null, input: null })
-    } catch (error) {
-      if (!(error instanceof GuestError)) throw error
-      // An outage of a service says nothing about the version.
-      if (after.dataVersion > before.dataVersion || countsAgainstPlugin(failureCode(error)))
-        refuse('invalid_value', `${after.key} ${after.version} cannot take over from ${before.version}: ${quotedText(error.message)}`)
-    }
-    return migrated
-  }
-
   /**
    * Makes a version the running one, atomically. Without a consent it must cause nothing beyond what was agreed to.
    * @param from states in which that is allowed; default all
@@ -331,14 +290,15 @@ class Lifecycle implements PluginLifecycle {
     change: PluginChange,
     { from, consent }: { from?: readonly PluginState[]; consent?: { userId: string | null; newestId: string | undefined } } = {},
   ): Promise<InstalledPlugin> {
-    const asked = permissionsOf(version.manifest as Manifest)
+    const asked = permissionsOf(version.manifest)
     // What was granted before there were records can be less than the manifest asks for, such as no defaults of hosts.
     const granted = consent !== undefined || before.granted === null ? asked : grantedOf(asked, before.granted)
     const after = withVersion(before, version, granted)
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
     // What is disabled or in quarantine runs no setup, an update neither.
     const mayRun = (change.state ?? before.state) === 'enabled'
-    const migrated = replaces && compare(version.version, before.version) > 0 ? await this.#prepare(before, after, mayRun) : []
+    const migrated =
+      replaces && compare(version.version, before.version) > 0 ? await prepareVersion(this.#options, before, after, mayRun) : []
     await changeForUsers(this.#options, before, async (trx, now) => {
       if (now === null || now.runningVersionId !== before.runningVersionId || from?.includes(now.state) === false)
         refuse('conflict', `${before.key} was changed meanwhile. Review it again.`)
@@ -364,11 +324,11 @@ class Lifecycle implements PluginLifecycle {
       }
       await prefixNewNames(trx, names)
       await dropOldVersions(trx, before.id, KEPT_VERSIONS)
-      const kept = (await listVersions(trx, before.id)).map(({ manifest }) => (manifest as Manifest).dataVersion ?? 1)
+      const kept = (await listVersions(trx, before.id)).map(({ manifest }) => manifest.dataVersion ?? 1)
       await dropStorage(trx, before.id, kept)
     })
     this.#options.health.forget(before.id)
-    return await this.#get(before.id)
+    return await getPlugin(this.#options.database, before.id)
   }
 }
 
@@ -387,10 +347,14 @@ const waitingWords = ({ waitsFor, sha256 }: Review): string =>
 
 /** The plugin with another version. */
 function withVersion(plugin: InstalledPlugin, version: VersionRow, granted: Permissions): InstalledPlugin {
-  const manifest = version.manifest as Manifest
+  const { manifest } = version
   return {
     ...plugin,
-    ...{ versionId: version.id, version: version.version, sha256: version.sha256, manifest, granted },
+    versionId: version.id,
+    version: version.version,
+    sha256: version.sha256,
+    manifest,
+    granted,
     dataVersion: manifest.dataVersion ?? 1,
   }
 }

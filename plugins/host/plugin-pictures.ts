@@ -8,13 +8,13 @@ import { type ErrorCode, refuse } from '#core/foundation/errors.ts'
 import type { DownloadCover } from '#core/matching/provider-client.ts'
 import { mapAddresses } from '#plugins/host/answer-addresses.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { openPictureTokens, type PictureTokens } from '#plugins/host/picture-token.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import { PictureTokens } from '#plugins/host/picture-token.ts'
+import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { checkedAddress, linkRules, requestRules } from '#plugins/host/plugin-rules.ts'
 import { getRunnable } from '#plugins/host/runnable.ts'
-import { PICTURE_METHOD } from '#plugins/logs/plugin-logs.ts'
+import { PICTURE_METHOD, type PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { CoverError, type CoverErrorCode, downloadCover } from '#plugins/network/cover-download.ts'
-import type { Downloads, Egress } from '#plugins/network/egress.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { recordContacts } from '#plugins/network/recorded-contacts.ts'
 import { grantOf } from '#plugins/network/rules.ts'
 
@@ -38,47 +38,37 @@ interface DrawnPicture {
   etag: string
 }
 
-/**
- * The pictures that plugins name in their answers. Readers receive tokens for them, so that the server contacts the hosts, and only those that
- * the plugin may contact.
- */
-export interface PluginPictures {
-  /** A token for a picture of an answer; null when there is no picture, or the plugin may not contact its host. */
-  tokenOf(url: string | null | undefined, shown: Shown): string | null
-  /** A link of an answer; null when its host is not one of the plugin any more. */
-  linkOf(url: string | null | undefined, plugin: InstalledPlugin): string | null
-  /** The answer of a method with `addressOf` of the tokens of its pictures. */
-  show<Answer>(method: string, answer: Answer, shown: Shown, addressOf: (token: string) => string): Answer
-  /** @throws not_found, conflict, invalid_value, service_failed, unavailable */
-  get(user: { pluginId: string; userId: string }, token: string, signal: AbortSignal): Promise<DrawnPicture>
-  /** The picture unchanged, for the server. */
-  download: DownloadCover
-}
-
 interface PicturesOptions {
   database: Knex
-  egress: Egress & Downloads
-  plugins: Pick<PluginHost, 'logs' | 'whileAllowed'>
+  egress: Pick<HttpsEgress, 'local' | 'download'>
+  pluginCalls: Pick<PluginCalls, 'whileAllowed'>
+  pluginLogs: PluginLogs
   resizeImage: ResizeImage
-  /** See openCredentialBox. */
+  /** See CredentialBox. */
   secrets: readonly string[]
   /** False in safe mode. */
   enabled: boolean
 }
 
-export function openPluginPictures(options: PicturesOptions): PluginPictures {
-  return new Pictures(options)
-}
-
 const REFUSALS: Readonly<Record<CoverErrorCode, ErrorCode>> = {
-  ...{ invalid_address: 'not_found', not_found: 'not_found', permission: 'conflict' },
-  ...{ not_a_picture: 'invalid_value', too_large: 'invalid_value' },
-  ...{ upstream: 'service_failed', timeout: 'service_failed', rate_limited: 'unavailable', closed: 'unavailable' },
+  invalid_address: 'not_found',
+  not_found: 'not_found',
+  permission: 'conflict',
+  not_a_picture: 'invalid_value',
+  too_large: 'invalid_value',
+  upstream: 'service_failed',
+  timeout: 'service_failed',
+  rate_limited: 'unavailable',
+  closed: 'unavailable',
 }
 const UNKNOWN =
   'There is no such picture for you: addresses of pictures are valid for a day, for the user who received them. Get the list again.'
 
-class Pictures implements PluginPictures {
+/**
+ * The pictures that plugins name in their answers. Readers receive tokens for them, so that the server contacts the hosts, and only those that
+ * the plugin may contact.
+ */
+export class PluginPictures {
   readonly #options: PicturesOptions
   readonly #tokens: PictureTokens
   readonly #cache = new BoundedCache<DrawnPicture>({ bytesMax: CACHE_BYTES_MAX, ttl: CACHE_MS })
@@ -86,19 +76,22 @@ class Pictures implements PluginPictures {
 
   constructor(options: PicturesOptions) {
     this.#options = options
-    this.#tokens = openPictureTokens(options.secrets)
+    this.#tokens = new PictureTokens(options.secrets)
   }
 
+  /** A token for a picture of an answer; null when there is no picture, or the plugin may not contact its host. */
   tokenOf(url: string | null | undefined, { plugin, userId, isOwn }: Shown): string | null {
     const checked = url ? checkedAddress(url, requestRules(plugin, this.#options.egress.local)) : null
     return checked && 'href' in checked ? this.#tokens.make({ pluginId: plugin.id, userId, url: checked.href, isOwn }) : null
   }
 
+  /** A link of an answer; null when its host is not one of the plugin any more. */
   linkOf(url: string | null | undefined, plugin: InstalledPlugin): string | null {
     const checked = url ? checkedAddress(url, linkRules(plugin, this.#options.egress.local)) : null
     return checked && 'href' in checked ? checked.href : null
   }
 
+  /** The answer of a method with `addressOf` of the tokens of its pictures. */
   show<Answer>(method: string, answer: Answer, shown: Shown, addressOf: (token: string) => string): Answer {
     return mapAddresses(method, answer, (address, kind) => {
       if (kind === 'link') return this.linkOf(address, shown.plugin)
@@ -107,6 +100,7 @@ class Pictures implements PluginPictures {
     })
   }
 
+  /** @throws not_found, conflict, invalid_value, service_failed, unavailable */
   async get({ pluginId, userId }: { pluginId: string; userId: string }, token: string, signal: AbortSignal): Promise<DrawnPicture> {
     const picture = this.#tokens.read(token, { pluginId, userId }) ?? refuse('not_found', UNKNOWN)
     const { url, isOwn } = picture
@@ -116,7 +110,7 @@ class Pictures implements PluginPictures {
       return await this.#allow(pluginId, url, isOwn ? userId : null)
     }
     try {
-      return await this.#options.plugins.whileAllowed({ pluginId, userId }, allow, signal, async (plugin, signal) => {
+      return await this.#options.pluginCalls.whileAllowed({ pluginId, userId }, allow, signal, async (plugin, signal) => {
         const known = this.#cache.get(key)
         if (known !== undefined) return known
         return await this.#underWay.join(key, signal, async (signal) => {
@@ -139,10 +133,11 @@ class Pictures implements PluginPictures {
     return plugin
   }
 
+  /** The picture unchanged, for the server. */
   readonly download: DownloadCover = async ({ url, pluginId, userId, signal }) => {
     const allow = () => this.#allow(pluginId, url, null)
     try {
-      return await this.#options.plugins.whileAllowed({ pluginId, userId }, allow, signal, (plugin, signal) =>
+      return await this.#options.pluginCalls.whileAllowed({ pluginId, userId }, allow, signal, (plugin, signal) =>
         this.#fetch(plugin, { url, userId, signal }),
       )
     } catch (error) {
@@ -153,12 +148,12 @@ class Pictures implements PluginPictures {
 
   /** @throws CoverError */
   #fetch(plugin: InstalledPlugin, { url, userId, signal }: { url: string; userId: string | null; signal: AbortSignal }) {
-    const { egress, plugins } = this.#options
+    const { egress, pluginLogs } = this.#options
     const { id: pluginId, key, version, manifest } = plugin
     const codeOf = (error: unknown) => (error instanceof CoverError ? error.code : 'server')
     const rules = requestRules(plugin, egress.local)
     const about = { pluginId, key, version, method: PICTURE_METHOD, userId, codeOf, grantOf: (host: string) => grantOf(host, rules) }
-    return recordContacts(plugins.logs, about, (onContact) =>
+    return recordContacts(pluginLogs, about, (onContact) =>
       downloadCover(egress, { url, caller: key, rules, rates: manifest.http?.rateLimit, onContact, signal }),
     )
   }

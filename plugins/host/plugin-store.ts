@@ -1,47 +1,16 @@
 import type { Knex } from 'knex'
 import { prepared } from '#core/database/prepared.ts'
 import { announce } from '#core/events/event-store.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
-
-export type PluginState = 'waiting' | 'enabled' | 'disabled' | 'quarantined' | 'revoked'
-
-/** A plugin with its running version, or the newest when none runs yet. plugins/ parses `Manifest` and `Granted`. */
-export interface PluginRow<Manifest = unknown, Granted = unknown> {
-  id: string
-  key: string
-  state: PluginState
-  stateReason: string | null
-  granted: Granted | null
-  config: Record<string, unknown>
-  /** Origins in the configuration that may be in the private network. */
-  privateOrigins: string[]
-  matching: MatchingSettings
-  dataVersion: number
-  /** Successful calls left until the version is trusted; 0 when it is. */
-  probationCalls: number
-  previousVersionId: string | null
-  breaker: unknown
-  lastSuccessAt: Date | null
-  /** Null until an administrator has granted a version its permissions. */
-  runningVersionId: string | null
-  versionId: string
-  version: string
-  sha256: string
-  manifest: Manifest
-  signedBy: string[]
-  /** The address of the repository that the version came from; null for a file. */
-  repository: string | null
-  readme: string | null
-  installedAt: Date
-  createdAt: Date
-  updatedAt: Date
-}
+import type { InstalledPlugin, PluginState } from '#plugins/host/installed-plugin.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
 
 interface NewVersion {
   key: string
   version: string
   sha256: string
-  manifest: unknown
+  manifest: Manifest
   code: string
   codeSha256: string
   /** The stored part of its source map as JSON; null when it has no valid one. */
@@ -61,14 +30,19 @@ const OF_VERSION = `FROM plugins p JOIN LATERAL (
   SELECT * FROM plugin_versions v WHERE v.plugin_id = p.id AND (v.id = p.version_id OR p.version_id IS NULL)
   ORDER BY v.position DESC LIMIT 1) v ON true`
 
-export async function listPlugins<Row extends PluginRow>(database: Knex): Promise<Row[]> {
+export async function listPlugins(database: Knex): Promise<InstalledPlugin[]> {
   const { rows } = await database.raw(`SELECT ${COLUMNS} ${OF_VERSION} ORDER BY p.key`)
   return rows
 }
 
-export async function findPlugin<Row extends PluginRow>(database: Knex, id: string): Promise<Row | null> {
+export async function findPlugin(database: Knex, id: string): Promise<InstalledPlugin | null> {
   const { rows } = await prepared(database.raw(`SELECT ${COLUMNS} ${OF_VERSION} WHERE p.id = ?`, [id]))
   return rows[0] ?? null
+}
+
+/** @throws not_found */
+export async function getPlugin(database: Knex, id: string): Promise<InstalledPlugin> {
+  return (await findPlugin(database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
 }
 
 /** Locks the row of a plugin by its key, so that concurrent installations wait for each other, including the first; null when there is none. */
@@ -118,7 +92,7 @@ export interface VersionRow {
   id: string
   version: string
   sha256: string
-  manifest: unknown
+  manifest: Manifest
   signedBy: string[]
   nextSigners: string[] | null
   repository: string | null

@@ -13,10 +13,10 @@ import type {
   SearchQuery,
 } from '#core/matching/provider-client.ts'
 import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
-import { hasFailed, type PluginCall } from '#plugins/host/plugin-calls.ts'
+import { hasFailed, type PluginCall, type PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { failureOf } from '#plugins/host/plugin-failure.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
+import type { Plugins } from '#plugins/host/plugins.ts'
 import { pauseOf } from '#plugins/host/user-consent.ts'
 import { findUserPlugin, listUserPlugins, updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { isOffered, nameOf } from '#plugins/host/user-plugins.ts'
@@ -27,7 +27,12 @@ export function providerOf(plugin: Pick<InstalledPlugin, 'id' | 'key' | 'version
   const { id, key, version, state, manifest, matching } = plugin
   const { 'metadata.series': series, 'metadata.book': book, recommendations } = manifest.capabilities
   return {
-    ...{ id, key, name: manifest.name, version, state, matching },
+    id,
+    key,
+    name: manifest.name,
+    version,
+    state,
+    matching,
     methods: methodsOf(manifest),
     idSources: {
       series: series?.idSource ?? key,
@@ -46,15 +51,11 @@ const providerFailureOf = (error: AppError): ProviderFailure => ({
 
 interface ProviderClientOptions {
   database: Knex
-  plugins: PluginHost
+  plugins: Plugins
+  pluginCalls: PluginCalls
 }
 
-/** Provides plugins as providers for the rest of the server. */
-export function openProviderClient(options: ProviderClientOptions): ProviderClient {
-  return new PluginProviders(options)
-}
-
-class PluginProviders implements ProviderClient {
+export class PluginProviders implements ProviderClient {
   readonly #options: ProviderClientOptions
 
   constructor(options: ProviderClientOptions) {
@@ -66,7 +67,7 @@ class PluginProviders implements ProviderClient {
   }
 
   async find(id: string): Promise<Provider | null> {
-    const plugin = await findPlugin<InstalledPlugin>(this.#options.database, id)
+    const plugin = await findPlugin(this.#options.database, id)
     return plugin && providerOf(plugin)
   }
 
@@ -134,7 +135,7 @@ class PluginProviders implements ProviderClient {
 
   /** @typeParam Answer the type of the method's answer schema */
   async #ask<Answer>(call: PluginCall): Promise<Answered<Answer>> {
-    const attempt = await this.#options.plugins.attempt(call)
+    const attempt = await this.#options.pluginCalls.attempt(call)
     return hasFailed(attempt) ? { failure: providerFailureOf(attempt.failed) } : { answer: attempt.result as Answer }
   }
 

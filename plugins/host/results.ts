@@ -62,7 +62,7 @@ export function readResult(method: string, json: string, onLeftOut?: (what: stri
   const check = checks.get(method)
   const schema = (RESULT_SCHEMAS as Readonly<Record<string, TSchema>>)[method]
   if (check === undefined || schema === undefined) return null
-  const value = mapAnswer(schema as AnswerShape, Value.Clean(schema, JSON.parse(json) as unknown), fit)
+  const value = mapAnswer(schema as AnswerShape, Value.Clean(schema, JSON.parse(json)), fit)
   if (check.Check(value)) return value
   const [first] = check.Errors(value)
   const wrong = `${first?.instancePath || 'the answer'} ${first?.message}`

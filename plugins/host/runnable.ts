@@ -4,11 +4,11 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { CallSetting } from '#plugins/host/live-isolates.ts'
-import { findPlugin } from '#plugins/host/plugin-store.ts'
+import { getPlugin } from '#plugins/host/plugin-store.ts'
 import { pauseOf } from '#plugins/host/user-consent.ts'
 import { findUserPlugin, type UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { receivedSettings, secretsOf } from '#plugins/packages/plugin-config.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** A plugin that may run, and what its user has agreed to; null when it does not run for a user. */
 interface Runnable {
@@ -28,7 +28,7 @@ export async function getRunnable(
   pluginId: string,
   userId: string | null,
 ): Promise<Runnable> {
-  const plugin = (await findPlugin<InstalledPlugin>(database, pluginId)) ?? refuse('not_found', `There is no plugin ${pluginId}.`)
+  const plugin = await getPlugin(database, pluginId)
   refuseInSafeMode(enabled)
   if (plugin.state !== 'enabled' || plugin.granted === null)
     refuse('conflict', `${quotedText(plugin.manifest.name)} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
@@ -80,7 +80,7 @@ export async function settingOf({ plugin, own }: Runnable, secrets: SecretSettin
     const userConfig = own === null ? {} : receivedSettings(userSchema, own.config, forUser)
     return { plugin, own, userId: own?.userId ?? null, config, userConfig }
   } catch (error) {
-    throw new GuestError('thrown', error instanceof Error ? error.message : 'The configuration is invalid.', 'config')
+    return refuseGuest('config', error instanceof Error ? error.message : 'The configuration is invalid.')
   }
 }
 

@@ -18,11 +18,10 @@ const known = new BoundedCache<UserConsent>({ bytesMax: KNOWN_BYTES_MAX })
 
 export function userConsentOf(plugin: InstalledPlugin): UserConsent {
   const configuredHosts = configuredHostsOf(plugin)
-  const { manifest, signedBy, repository } = plugin
-  const key = canonicalJson([plugin.versionId, signedBy, repository, configuredHosts])
+  const key = canonicalJson([plugin.versionId, plugin.signedBy, plugin.repository, configuredHosts])
   const before = known.get(key)
   if (before !== undefined) return before
-  const record = userRecordOf(recordOf({ manifest, signedBy, repository }), configuredHosts)
+  const record = userRecordOf(recordOf(plugin), configuredHosts)
   const consent = { record, sha256: recordHash(record) }
   known.set(key, consent)
   return consent

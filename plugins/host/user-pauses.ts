@@ -17,9 +17,9 @@ export async function changeForUsers(
 ): Promise<void> {
   const count = await database.transaction(async (trx) => {
     await lockPlugin(trx, plugin.key)
-    const before = await findPlugin<InstalledPlugin>(trx, plugin.id)
+    const before = await findPlugin(trx, plugin.id)
     await change(trx, before)
-    const after = await findPlugin<InstalledPlugin>(trx, plugin.id)
+    const after = await findPlugin(trx, plugin.id)
     if (before === null || after === null) return 0
     const [had, has] = [userConsentOf(before).sha256, userConsentOf(after).sha256]
     const userIds = had === has ? [] : await listAgreed(trx, plugin.id, had)

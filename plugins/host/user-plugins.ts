@@ -4,13 +4,14 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 import { findLiveRefresh, forgetFailures } from '#core/recommendations/recommendation-store.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
-import type { StoredCredentials } from '#plugins/credentials/credentials.ts'
+import type { Credentials, StoredCredentials } from '#plugins/credentials/credentials.ts'
 import { type AuthStatus, confirmDestination } from '#plugins/credentials/plugin-auth.ts'
-import { openSignIns, type SignInAnswer, type SignInBegun, type SignIns } from '#plugins/credentials/sign-in.ts'
+import { type SignInAnswer, type SignInBegun, SignIns } from '#plugins/credentials/sign-in.ts'
 import { migrateOwner } from '#plugins/host/data-migration.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
+import type { Plugins } from '#plugins/host/plugins.ts'
 import { pauseOf, type UserConsent, userConsentOf } from '#plugins/host/user-consent.ts'
 import {
   deleteUserPlugin,
@@ -23,6 +24,7 @@ import {
   type UserPlugin,
   updateUserPlugin,
 } from '#plugins/host/user-plugin-store.ts'
+import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { splitSecrets } from '#plugins/packages/plugin-config.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
@@ -45,41 +47,6 @@ export interface OwnPlugin {
 /** A plugin that a user could enable. */
 export type OfferedPlugin = Pick<OwnPlugin, 'plugin' | 'signInReady' | 'consent'>
 
-/** The plugins that each user has enabled. */
-export interface UserPlugins {
-  list(userId: string): Promise<{ enabled: OwnPlugin[]; available: OfferedPlugin[] }>
-  /** @throws not_found when the user does not have it, or it is no longer available */
-  get(userId: string, pluginId: string): Promise<OwnPlugin>
-  /**
-   * The user agrees to what the plugin asks for. It may ask for something else than when the user agreed before; then that is the hash of what the user
-   * has seen now.
-   * @param sha256 of what the user has seen; undefined the first time means what `list` has shown to the user last
-   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, or it asks for something else or that was not shown), unavailable (it cannot
-   * convert the data that it has of the user)
-   */
-  enable(userId: string, pluginId: string, sha256?: string): Promise<OwnPlugin>
-  /** Keeps all data until it is enabled again. @throws not_found */
-  disable(userId: string, pluginId: string): Promise<OwnPlugin>
-  /** Deletes all data of the plugin for the user. @throws not_found */
-  disconnect(userId: string, pluginId: string): Promise<void>
-  /** Replaces the whole configuration, except secrets that are left out. @throws not_found, invalid_value with the path of the wrong member */
-  configure(userId: string, pluginId: string, config: Record<string, unknown>): Promise<OwnPlugin>
-  /**
-   * @param expected the destination that the user has confirmed; undefined when the request does not confirm one
-   * @throws not_found, invalid_request (it takes no credentials of users), invalid_value, conflict (they would go elsewhere by now)
-   */
-  setCredentials(
-    userId: string,
-    pluginId: string,
-    given: { accessToken: string } | Record<string, string>,
-    expected?: string | undefined,
-  ): Promise<OwnPlugin>
-  /** See SignIns. @throws not_found too */
-  beginSignIn(userId: string, pluginId: string, redirectUri: string): Promise<SignInBegun>
-  /** Returns the name of the connected plugin. @throws SignInError */
-  finishSignIn(answer: SignInAnswer): Promise<{ name: string }>
-}
-
 /** Plugins whose functions run for one user; the others are for administrators. */
 const isForUsers = ({ manifest }: InstalledPlugin): boolean => manifest.capabilities.recommendations !== undefined
 /** Whether users may use it now. */
@@ -87,34 +54,38 @@ export const isOffered = (plugin: InstalledPlugin): boolean => plugin.state === 
 
 interface UserPluginsOptions {
   database: Knex
-  plugins: PluginHost
+  plugins: Plugins
+  pluginCalls: PluginCalls
+  pluginCredentials: Credentials
+  pluginLogs: PluginLogs
   egress: Egress
   tasks: Pick<TaskQueue, 'cancel'>
 }
 
-export function openUserPlugins(options: UserPluginsOptions): UserPlugins {
-  return new PluginsOfUsers(options)
-}
-
-class PluginsOfUsers implements UserPlugins {
+/** The plugins that each user has enabled. */
+export class UserPlugins {
   readonly #options: UserPluginsOptions
   readonly #signIns: SignIns
 
   constructor(options: UserPluginsOptions) {
-    const { database, egress, plugins } = options
+    const { database, egress, pluginLogs: logs, pluginCredentials: credentials } = options
     this.#options = options
-    this.#signIns = openSignIns({
-      ...{ database, egress, logs: plugins.logs, credentials: plugins.credentials, mayConnect: (trx, user) => this.#mayConnect(trx, user) },
-      findPlugin: (id) => findPlugin<InstalledPlugin>(database, id),
+    this.#signIns = new SignIns({
+      database,
+      egress,
+      logs,
+      credentials,
+      mayConnect: (trx, user) => this.#mayConnect(trx, user),
+      findPlugin: (id) => findPlugin(database, id),
     })
   }
 
   async list(userId: string): Promise<{ enabled: OwnPlugin[]; available: OfferedPlugin[] }> {
-    const { database, plugins } = this.#options
+    const { database, plugins, pluginCredentials } = this.#options
     const [all, mine, stored] = await Promise.all([
       plugins.list(),
       listUserPlugins(database, userId),
-      plugins.credentials.stored({ userId, pluginId: null }),
+      pluginCredentials.stored({ userId, pluginId: null }),
     ])
     const ofMine = mine.flatMap((own) => {
       const plugin = all.find(({ id }) => id === own.pluginId)
@@ -132,6 +103,13 @@ class PluginsOfUsers implements UserPlugins {
     }
   }
 
+  /**
+   * The user agrees to what the plugin asks for. It may ask for something else than when the user agreed before; then that is the hash of what the user
+   * has seen now.
+   * @param sha256 of what the user has seen; undefined the first time means what `list` has shown to the user last
+   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, or it asks for something else or that was not shown),
+   * unavailable (it cannot convert the data that it has of the user)
+   */
   async enable(userId: string, pluginId: string, sha256?: string): Promise<OwnPlugin> {
     const plugin = await this.#options.plugins.get(pluginId)
     if (!isForUsers(plugin))
@@ -150,9 +128,9 @@ class PluginsOfUsers implements UserPlugins {
 
   /** Until it has ended, the plugin does not run for the user. */
   async #migrate(plugin: InstalledPlugin, { userId, pluginId, dataVersion: from }: UserPlugin): Promise<void> {
-    const { database, plugins } = this.#options
+    const { database, pluginCalls: calls } = this.#options
     try {
-      await migrateOwner({ database, calls: plugins }, plugin, { userId, from })
+      await migrateOwner({ database, calls }, plugin, { userId, from })
       await updateUserPlugin(database, { userId, pluginId }, { dataVersion: plugin.dataVersion })
     } catch (error) {
       await updateUserPlugin(database, { userId, pluginId }, { enabled: false })
@@ -164,6 +142,7 @@ class PluginsOfUsers implements UserPlugins {
     }
   }
 
+  /** Keeps all data until it is enabled again. @throws not_found */
   async disable(userId: string, pluginId: string): Promise<OwnPlugin> {
     await this.#getOwn(userId, pluginId)
     await updateUserPlugin(this.#options.database, { userId, pluginId }, { enabled: false })
@@ -171,18 +150,20 @@ class PluginsOfUsers implements UserPlugins {
     return await this.get(userId, pluginId)
   }
 
+  /** Deletes all data of the plugin for the user. @throws not_found */
   async disconnect(userId: string, pluginId: string): Promise<void> {
     if (!(await deleteUserPlugin(this.#options.database, { userId, pluginId }))) none(pluginId)
     await this.#cancelRefresh({ userId, pluginId })
   }
 
+  /** Replaces the whole configuration, except secrets that are left out. @throws not_found, invalid_value with the path of the wrong member */
   async configure(userId: string, pluginId: string, given: Record<string, unknown>): Promise<OwnPlugin> {
     const { own, plugin } = await this.#getOwn(userId, pluginId)
     const { config, secrets } = splitSecrets(plugin.manifest.userConfig, given)
     const user = { userId, pluginId }
     if (Object.keys(secrets).length > 0) {
       if (pauseOf(plugin, own) === 'changed') refuseOther(plugin)
-      const isKept = await this.#options.plugins.credentials.setSettings(user, secrets, (trx) => isEnabledForUser(trx, user))
+      const isKept = await this.#options.pluginCredentials.setSettings(user, secrets, (trx) => isEnabledForUser(trx, user))
       if (!isKept) none(pluginId)
     }
     await updateUserPlugin(this.#options.database, user, { config })
@@ -190,6 +171,10 @@ class PluginsOfUsers implements UserPlugins {
     return await this.get(userId, pluginId)
   }
 
+  /**
+   * @param expected the destination that the user has confirmed; undefined when the request does not confirm one
+   * @throws not_found, invalid_request (it takes no credentials of users), invalid_value, conflict (they would go elsewhere by now)
+   */
   async setCredentials(
     userId: string,
     pluginId: string,
@@ -207,11 +192,12 @@ class PluginsOfUsers implements UserPlugins {
     const main = auth.type === 'apiKey' ? 'token' : 'accessToken'
     const fields = { ...more, ...(accessToken !== undefined && { [main]: accessToken }) }
     const user = { pluginId, userId }
-    if (!(await this.#options.plugins.credentials.set(user, auth, fields, null, (trx) => this.#mayConnect(trx, user)))) none(pluginId)
+    if (!(await this.#options.pluginCredentials.set(user, auth, fields, null, (trx) => this.#mayConnect(trx, user)))) none(pluginId)
     await this.#connected({ userId, pluginId })
     return await this.get(userId, pluginId)
   }
 
+  /** See SignIns. @throws not_found too */
   async beginSignIn(userId: string, pluginId: string, redirectUri: string): Promise<SignInBegun> {
     const { own, plugin } = await this.#getOwn(userId, pluginId)
     if (!own.enabled || !isOffered(plugin)) none(pluginId)
@@ -219,15 +205,17 @@ class PluginsOfUsers implements UserPlugins {
     return await this.#signIns.begin(plugin, userId, redirectUri)
   }
 
+  /** Returns the name of the connected plugin. @throws SignInError */
   async finishSignIn(answer: SignInAnswer): Promise<{ name: string }> {
     const { plugin, pluginId, userId } = await this.#signIns.finish(answer)
     await this.#connected({ userId, pluginId })
     return { name: plugin.manifest.name }
   }
 
+  /** @throws not_found when the user does not have it, or it is no longer available */
   async get(userId: string, pluginId: string): Promise<OwnPlugin> {
     const { own, plugin } = await this.#getOwn(userId, pluginId)
-    return this.#show(own, plugin, await this.#options.plugins.credentials.stored({ userId, pluginId }))
+    return this.#show(own, plugin, await this.#options.pluginCredentials.stored({ userId, pluginId }))
   }
 
   #show(own: UserPlugin, plugin: InstalledPlugin, stored: StoredCredentials): OwnPlugin {
@@ -251,7 +239,7 @@ class PluginsOfUsers implements UserPlugins {
   /** Whether the user has agreed to what the plugin asks for now, such as where the sign-in goes; locks the row. */
   async #mayConnect(trx: Knex, user: PluginUser): Promise<boolean> {
     if (!(await isEnabledForUser(trx, user))) return false
-    const [own, plugin] = [await findUserPlugin(trx, user), await findPlugin<InstalledPlugin>(trx, user.pluginId)]
+    const [own, plugin] = [await findUserPlugin(trx, user), await findPlugin(trx, user.pluginId)]
     return own !== null && plugin !== null && pauseOf(plugin, own) === null
   }
 
@@ -271,7 +259,7 @@ class PluginsOfUsers implements UserPlugins {
   async #connected(user: { userId: string; pluginId: string }): Promise<void> {
     await updateUserPlugin(this.#options.database, user, { authFailedAt: null })
     await forgetFailures(this.#options.database, user)
-    await this.#options.plugins.end(user.pluginId, user.userId)
+    await this.#options.pluginCalls.end(user.pluginId, user.userId)
   }
 }
 

@@ -1,4 +1,5 @@
 import { escapedText } from '#core/foundation/stranger-text.ts'
+import { TokenBucket } from '#core/foundation/token-bucket.ts'
 import { cutBytes, hideSecrets, redact } from '#plugins/logs/text.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -32,27 +33,6 @@ interface WrittenLine {
   secrets: readonly string[]
 }
 
-/** The last lines of a plugin. */
-export interface Lines {
-  /** Adds a line from a guest, of any type. Returns the change of the stored length in characters. */
-  add(line: WrittenLine): number
-  /** Removes the oldest line; returns its length, 0 when there is none. */
-  dropOldest(): number
-  /**
-   * Stored lines up to a limit: the last ones, or those after an id, the oldest first. An id beyond the last one comes from an unknown run of this
-   * server; then every line counts as following it. `missed` counts lines after that id that are no longer stored.
-   */
-  list(page: { after?: number | null; limit: number; level?: LogLevel | undefined }): { lines: LogLine[]; missed: number; lastId: number }
-  /** Resolves with the next line, on close, or when the signal aborts. */
-  changed(signal: AbortSignal): Promise<void>
-  count(): number
-  /** Lines that were dropped because they came too fast. */
-  leftOut(): number
-  /** Wakes everybody who waits; nothing is added afterwards. */
-  close(): void
-  isClosed(): boolean
-}
-
 const LINES_KEPT = 2_000
 /** For message and data together. */
 const LINE_BYTES_MAX = 2_048
@@ -62,8 +42,7 @@ const LINE_COST = 150
  * A healthy plugin may write the lines of several calls in a burst; a plugin that writes endlessly gets this many a second, which nobody can read
  * but which cost the server nothing.
  */
-const BURST = 1_000
-const LINES_A_SECOND = 100
+const PACE = { burst: 1_000, perSecond: 100 }
 /** Data is read up to this length before it is cut to the line. */
 const DATA_LENGTH_MAX = 2_048
 /** The sandbox sends at most this much for one line; longer data is cut as text. */
@@ -108,38 +87,39 @@ function readLine({ level, message, data, callId, method, userId, secrets }: Wri
     level: LOG_LEVELS.find((one) => one === level) ?? 'debug',
     message: visible,
     data: readData(data, LINE_BYTES_MAX - Buffer.byteLength(visible), secrets),
-    ...{ callId, method, userId },
+    callId,
+    method,
+    userId,
   }
 }
 
 const lengthOf = ({ message, data }: LogLine): number => message.length + (data?.length ?? 0) + LINE_COST
 
-export function openLines(now: () => number): Lines {
-  return new LastLines(now)
-}
-
-class LastLines implements Lines {
+/** The last lines of a plugin. */
+export class Lines {
   readonly #now: () => number
   readonly #lines: LogLine[] = []
   readonly #waiting = new Set<() => void>()
   readonly #baseId: number
   #nextId: number
-  #tokens = BURST
-  #filledAt: number
+  readonly #bucket: TokenBucket
   #leftOut = 0
   #reported = 0
   #closed = false
 
   constructor(now: () => number) {
     this.#now = now
-    this.#filledAt = now()
-    this.#baseId = Math.floor(this.#filledAt) * IDS_A_MILLISECOND
+    const begunAt = now()
+    this.#bucket = new TokenBucket(PACE, begunAt / 1000)
+    this.#baseId = Math.floor(begunAt) * IDS_A_MILLISECOND
     this.#nextId = this.#baseId
   }
 
+  /** Adds a line from a guest, of any type. Returns the change of the stored length in characters. */
   add(line: WrittenLine): number {
     if (this.#closed) return 0
-    if (!this.#mayWrite()) {
+    this.#bucket.refill(PACE, this.#now() / 1000)
+    if (!this.#bucket.take()) {
       this.#leftOut += 1
       return 0
     }
@@ -156,6 +136,10 @@ class LastLines implements Lines {
     return grown
   }
 
+  /**
+   * Stored lines up to a limit: the last ones, or those after an id, the oldest first. An id beyond the last one comes from an unknown run of this
+   * server; then every line counts as following it. `missed` counts lines after that id that are no longer stored.
+   */
   list({ after = null, limit, level }: { after?: number | null; limit: number; level?: LogLevel | undefined }): {
     lines: LogLine[]
     missed: number
@@ -172,6 +156,7 @@ class LastLines implements Lines {
     }
   }
 
+  /** Resolves with the next line, on close, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (this.#closed || signal.aborted) return resolve()
@@ -189,10 +174,12 @@ class LastLines implements Lines {
     return this.#lines.length
   }
 
+  /** Lines that were dropped because they came too fast. */
   leftOut(): number {
     return this.#leftOut
   }
 
+  /** Wakes everybody who waits; nothing is added afterwards. */
   close(): void {
     this.#closed = true
     this.#wake()
@@ -202,18 +189,10 @@ class LastLines implements Lines {
     return this.#closed
   }
 
+  /** Removes the oldest line; returns its length, 0 when there is none. */
   dropOldest(): number {
     const oldest = this.#lines.shift()
     return oldest ? lengthOf(oldest) : 0
-  }
-
-  #mayWrite(): boolean {
-    const at = this.#now()
-    this.#tokens = Math.min(BURST, this.#tokens + (Math.max(0, at - this.#filledAt) / 1000) * LINES_A_SECOND)
-    this.#filledAt = at
-    if (this.#tokens < 1) return false
-    this.#tokens -= 1
-    return true
   }
 
   #keep(line: Omit<LogLine, 'id' | 'at'>): number {

@@ -1,5 +1,5 @@
 import { Register } from '#core/foundation/register.ts'
-import { type Counts, type Measurements, OTHER, openCounts, openMeasurements, type Percentiles } from '#plugins/logs/counts.ts'
+import { Counts, Measurements, OTHER, type Percentiles } from '#plugins/logs/counts.ts'
 
 export interface MethodMetrics {
   method: string
@@ -54,15 +54,6 @@ export interface Counted {
   resultLength: number
 }
 
-export interface Metrics {
-  began(): void
-  ended(method: string, call: Counted): void
-  hostCall(kind: string): void
-  fetched(request: { host: string; outcome: string; bytes: number; cached: boolean; waitedMs: number }): void
-  isRunning(): boolean
-  read(): Numbers
-}
-
 /** More than a manifest has methods or hosts, failures have codes, or the server has kinds; names beyond it share one entry. */
 const METHODS_MAX = 32
 const CODES_MAX = 32
@@ -101,20 +92,23 @@ function entryOf<Entry>(map: Map<string, Entry>, name: string, max: number, make
 }
 
 const newMethod = (): MethodCounts => ({
-  ...{ calls: 0, succeeded: 0, errors: openCounts(CODES_MAX), wallTotalMs: 0, inputLength: 0, resultLength: 0 },
-  ...{ wallMs: openMeasurements(), cpuMs: openMeasurements(), queueMs: openMeasurements() },
+  calls: 0,
+  succeeded: 0,
+  errors: new Counts(CODES_MAX),
+  wallTotalMs: 0,
+  inputLength: 0,
+  resultLength: 0,
+  wallMs: new Measurements(),
+  cpuMs: new Measurements(),
+  queueMs: new Measurements(),
 })
-const newHost = (): HostCounts => ({ outcomes: openCounts(CODES_MAX), bytes: 0, cacheHits: 0, waits: 0, waitedMs: 0 })
+const newHost = (): HostCounts => ({ outcomes: new Counts(CODES_MAX), bytes: 0, cacheHits: 0, waits: 0, waitedMs: 0 })
 
-export function openMetrics(): Metrics {
-  return new PluginNumbers()
-}
-
-class PluginNumbers implements Metrics {
+export class Metrics {
   readonly #methods = new Register<MethodCounts>()
   readonly #hosts = new Register<HostCounts>()
-  readonly #hostCalls = openCounts(KINDS_MAX)
-  readonly #errors = openCounts(CODES_MAX)
+  readonly #hostCalls = new Counts(KINDS_MAX)
+  readonly #errors = new Counts(CODES_MAX)
   #running = 0
 
   began(): void {
@@ -143,19 +137,8 @@ class PluginNumbers implements Metrics {
     this.#hostCalls.add(kind)
   }
 
-  fetched({
-    host,
-    outcome,
-    bytes,
-    cached,
-    waitedMs,
-  }: {
-    host: string
-    outcome: string
-    bytes: number
-    cached: boolean
-    waitedMs: number
-  }): void {
+  fetched(request: { host: string; outcome: string; bytes: number; cached: boolean; waitedMs: number }): void {
+    const { host, outcome, bytes, cached, waitedMs } = request
     const counts = entryOf(this.#hosts, host, HOSTS_MAX, newHost)
     counts.outcomes.add(outcome)
     counts.bytes += positive(bytes)

@@ -2,8 +2,8 @@ import { mayRead } from '#core/account/private-words.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Register } from '#core/foundation/register.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
-import { type Lines, type LogLevel, type LogLine, missedLine, openLines } from '#plugins/logs/lines.ts'
-import { type Counted, type Metrics, type Numbers, openMetrics } from '#plugins/logs/metrics.ts'
+import { Lines, type LogLevel, type LogLine, missedLine } from '#plugins/logs/lines.ts'
+import { type Counted, Metrics, type Numbers } from '#plugins/logs/metrics.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 
 /** The start of a call. */
@@ -30,24 +30,10 @@ interface CallEnded extends Counted {
 }
 
 interface FetchMore {
+  /** The pattern of a granted host that covers this one: what others than its user read of a call; null when none does. */
   grant?: string | null
+  /** For the rate limit of the host. */
   waitedMs?: number
-}
-
-/** Records the events of a call. Never throws, whatever its arguments. */
-export interface CallRecord {
-  /** Accepts arguments of any type from the guest. */
-  log(level: unknown, message: unknown, data?: unknown): void
-  /** @param kind a known kind, such as `storage.get` */
-  hostCall(kind: string): void
-  /**
-   * @param outcome status of the response, or the error code
-   * @param more.grant the pattern of a granted host that covers this one: what others than its user read of a call; null when none does
-   * @param more.waitedMs for the rate limit of the host
-   */
-  fetch(host: string, outcome: number | string, bytes: number, cached: boolean, more?: FetchMore): void
-  /** Counts only the first time; later events belong to no call. */
-  end(outcome: CallEnded): void
 }
 
 /** A call as an administrator sees it, without secrets and with long texts cut. */
@@ -85,29 +71,6 @@ interface LogPage {
   lines: LogLine[]
   missed: number
   lastId: number | null
-}
-
-/**
- * Activity of plugins, in the memory of this server: log lines, calls, metrics. All of it is bounded, per plugin and in total, and contains no
- * credentials. A restart empties it; only failures are in the database.
- */
-export interface PluginLogs {
-  begin(call: CallBegun): CallRecord
-  /** The last lines, or those after an id; the oldest first. `level` leaves out lower levels. */
-  lines(pluginId: string, page: { after?: number | null; limit: number; level?: LogLevel | undefined }): LogPage
-  /**
-   * Streams lines as they are written, starting after an id, or with the next one. Nothing is buffered for a slow client: it misses lines, and gets
-   * a line with their number. Ends with the signal, and when the plugin is evicted.
-   * @throws unavailable when there are too many followers
-   */
-  follow(pluginId: string, from: { after?: number | null; signal: AbortSignal }): AsyncIterable<LogLine>
-  /** The last calls, the newest first. */
-  calls(pluginId: string): RecordedCall[]
-  /** One of them. */
-  findCall(pluginId: string, callId: string): RecordedCall | null
-  /** Of one plugin, or of all with activity. */
-  metrics(pluginId?: string): PluginMetrics[]
-  forget(pluginId: string): void
 }
 
 const CALLS_KEPT = 50
@@ -178,27 +141,33 @@ function callView(call: KeptCall): RecordedCall {
   return { ...call, input: given.value, result: answered.value, isInputCut: call.isInputCut || given.cut }
 }
 
-/** @param options.now milliseconds since 1970 */
-export function openPluginLogs({ now = Date.now }: { now?: () => number } = {}): PluginLogs {
-  return new LogsInMemory(now)
-}
-
-class LogsInMemory implements PluginLogs {
+/**
+ * Activity of plugins, in the memory of this server: log lines, calls, metrics. All of it is bounded, per plugin and in total, and contains no
+ * credentials. A restart empties it; only failures are in the database.
+ */
+export class PluginLogs {
   readonly #now: () => number
   /** The most recently used is last. */
   readonly #kept = new Register<Kept>()
   #keptLength = 0
   #followers = 0
 
-  constructor(now: () => number) {
+  /** @param options.now milliseconds since 1970 */
+  constructor({ now = Date.now }: { now?: () => number } = {}) {
     this.#now = now
   }
 
+  /** The last lines, or those after an id; the oldest first. `level` leaves out lower levels. */
   lines(pluginId: string, page: { after?: number | null; limit: number; level?: LogLevel | undefined }): LogPage {
     const found = this.#kept.get(pluginId)
     return found ? found.lines.list(page) : { lines: [], missed: 0, lastId: null }
   }
 
+  /**
+   * Streams lines as they are written, starting after an id, or with the next one. Nothing is buffered for a slow client: it misses lines, and gets
+   * a line with their number. Ends with the signal, and when the plugin is evicted.
+   * @throws unavailable when there are too many followers
+   */
   follow(pluginId: string, { after = null, signal }: { after?: number | null; signal: AbortSignal }): AsyncIterable<LogLine> {
     if (this.#followers >= FOLLOWERS_MAX)
       refuse('unavailable', `${FOLLOWERS_MAX} clients already follow plugin logs. Try again when one has disconnected.`)
@@ -206,24 +175,32 @@ class LogsInMemory implements PluginLogs {
     return this.#followed(one, after ?? one.lines.list({ limit: 0 }).lastId, signal)
   }
 
+  /** The last calls, the newest first. */
   calls(pluginId: string): RecordedCall[] {
     return (this.#kept.get(pluginId)?.calls ?? []).map(callView).reverse()
   }
 
+  /** One of them. */
   findCall(pluginId: string, callId: string): RecordedCall | null {
     const found = this.#kept.get(pluginId)?.calls.find((one) => one.callId === callId)
     return found === undefined ? null : callView(found)
   }
 
+  /** Of one plugin, or of all with activity. */
   metrics(pluginId?: string): PluginMetrics[] {
     return (
       [...this.#kept.values()]
         // An entry without key was only viewed: the plugin had no activity.
         .filter((one) => one.key !== '' && (pluginId === undefined || one.pluginId === pluginId))
         .map((one) => ({
-          ...{ pluginId: one.pluginId, key: one.key, since: one.since, ...one.metrics.read() },
-          ...{ lastSuccessAt: one.lastSuccessAt, lastFailureAt: one.lastFailureAt },
-          ...{ linesKept: one.lines.count(), linesLeftOut: one.lines.leftOut() },
+          pluginId: one.pluginId,
+          key: one.key,
+          since: one.since,
+          ...one.metrics.read(),
+          lastSuccessAt: one.lastSuccessAt,
+          lastFailureAt: one.lastFailureAt,
+          linesKept: one.lines.count(),
+          linesLeftOut: one.lines.leftOut(),
         }))
     )
   }
@@ -236,7 +213,7 @@ class LogsInMemory implements PluginLogs {
   begin(call: CallBegun): CallRecord {
     const kept = this.#keep(call.pluginId, call.key)
     kept.key = call.key
-    return new RunningCall(call, kept, { now: this.#now, grow: (what, length) => this.#grow(kept, what, length) })
+    return new CallRecord(call, kept, { now: this.#now, grow: (what, length) => this.#grow(kept, what, length) })
   }
 
   #forget(one: Kept): void {
@@ -253,8 +230,17 @@ class LogsInMemory implements PluginLogs {
       this.#forget(all.find(({ metrics, followers }) => !metrics.isRunning() && followers === 0) ?? (all[0] as Kept))
     }
     const one = known ?? {
-      ...{ pluginId, key, since: new Date(this.#now()), lines: openLines(this.#now), calls: [], linesLength: 0, callsLength: 0 },
-      ...{ metrics: openMetrics(), followers: 0, lastSuccessAt: null, lastFailureAt: null },
+      pluginId,
+      key,
+      since: new Date(this.#now()),
+      lines: new Lines(this.#now),
+      calls: [],
+      linesLength: 0,
+      callsLength: 0,
+      metrics: new Metrics(),
+      followers: 0,
+      lastSuccessAt: null,
+      lastFailureAt: null,
     }
     this.#kept.delete(pluginId)
     this.#kept.set(pluginId, one)
@@ -309,7 +295,8 @@ interface KeepingLogs {
   grow(what: 'linesLength' | 'callsLength', length: number): void
 }
 
-class RunningCall implements CallRecord {
+/** Records the events of a call. Never throws, whatever its arguments. */
+export class CallRecord {
   readonly #call: CallBegun
   readonly #kept: Kept
   readonly #logs: KeepingLogs
@@ -328,16 +315,19 @@ class RunningCall implements CallRecord {
     kept.metrics.began()
   }
 
+  /** Accepts arguments of any type from the guest. */
   log(level: unknown, message: unknown, data?: unknown): void {
     const { callId, method, userId } = this.#call
     this.#logs.grow('linesLength', this.#kept.lines.add({ level, message, data, callId, method, userId, secrets: this.#secrets }))
   }
 
+  /** @param kind a known kind, such as `storage.get` */
   hostCall(kind: string): void {
     this.#kept.metrics.hostCall(kind)
     if (this.#hostCalls.has(kind) || this.#hostCalls.size < KINDS_MAX) this.#hostCalls.set(kind, (this.#hostCalls.get(kind) ?? 0) + 1)
   }
 
+  /** @param outcome status of the response, or the error code */
   fetch(host: string, outcome: number | string, bytes: number, cached: boolean, { grant = null, waitedMs = 0 }: FetchMore = {}): void {
     const request = { host: escapedText(host.slice(0, 255)), grant, outcome: String(outcome).slice(0, 40), bytes, cached }
     const shown = mayRead(this.#call.userId, null) ? request.host : publicHost(request)
@@ -346,6 +336,7 @@ class RunningCall implements CallRecord {
     if (count < FETCHES_KEPT || (count < HOSTS_KEPT && !this.#fetches.some((one) => one.host === request.host))) this.#fetches.push(request)
   }
 
+  /** Counts only the first time; later events belong to no call. */
   end(outcome: CallEnded): void {
     if (this.#ended) return
     this.#ended = true
@@ -365,7 +356,12 @@ class RunningCall implements CallRecord {
     const given = keepable(input ?? null, counted.inputLength, this.#secrets)
     const answered = keepable(result ?? null, counted.resultLength, this.#secrets)
     return {
-      ...{ callId, method, version, userId, startedAt: this.#startedAt, ...counted },
+      callId,
+      method,
+      version,
+      userId,
+      startedAt: this.#startedAt,
+      ...counted,
       message: message === undefined ? null : escapedText(hideSecrets(message.slice(0, MESSAGE_LENGTH_MAX), this.#secrets)),
       source,
       hostCalls: Object.fromEntries(this.#hostCalls),

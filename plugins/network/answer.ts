@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import zlib from 'node:zlib'
-import { refuse } from '#plugins/network/request.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
+
+import { GuestError, refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 const HEADER_LENGTH_MAX = 8_192
 /** No service means a longer time. */
@@ -56,7 +56,7 @@ export async function readBody(
   }
   const unpacker = Object.hasOwn(unpackers, encoding) ? unpackers[encoding]?.() : undefined
   if (unpacker === undefined && encoding !== 'identity')
-    return refuse('upstream', `${host} uses the content encoding ${encoding.slice(0, 40)}, which is not supported.`)
+    return refuseGuest('upstream', `${host} uses the content encoding ${encoding.slice(0, 40)}, which is not supported.`)
   const tooLarge = new GuestError('thrown', `The response of ${host} exceeds ${bytesMax} bytes.`, 'too_large')
   // Nobody waits for what is announced as too large.
   if (Number(response.headers['content-length']) > bytesMax) throw tooLarge
@@ -85,7 +85,7 @@ export async function readBody(
     }
   } catch (error) {
     if (error instanceof GuestError || signal.aborted) throw error
-    refuse('upstream', `The response of ${host} ended early or is damaged.`)
+    refuseGuest('upstream', `The response of ${host} ended early or is damaged.`)
   } finally {
     signal.removeEventListener('abort', abort)
     stop()

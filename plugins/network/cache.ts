@@ -24,15 +24,6 @@ const UNCACHEABLE_HEADERS = [
   'if-range',
 ]
 
-interface ResponseCache {
-  /** @param secondsMax maximum age of the response */
-  find(key: string, secondsMax: number): EgressResponse | undefined
-  /** @param seconds for which the service allows caching; 0 stores nothing */
-  store(key: string, response: EgressResponse, of: { scope: string; seconds: number }): void
-  /** Drops the responses of these scopes. */
-  forget(isMeant: (scope: string) => boolean): void
-}
-
 /** Whether the response to a request may be cached at all. */
 export const isCacheable = ({ method, headers }: Hop): boolean =>
   method === 'GET' && !UNCACHEABLE_HEADERS.some((name) => Object.hasOwn(headers, name))
@@ -66,36 +57,51 @@ const bytesOf = ({ url, headers, body }: EgressResponse): number =>
   // Two bytes for each character, as in memory for strings with non-Latin characters.
   2 * (url.length + body.length + headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0)) + 500
 
-/** @param now milliseconds of a monotonic clock; replaced in tests */
-export function openResponseCache(now: () => number = () => performance.now()): ResponseCache {
-  const entries = new BoundedCache<{ response: EgressResponse; scope: string; at: number; until: number; bytes: number }>({
+interface CachedResponse {
+  response: EgressResponse
+  scope: string
+  at: number
+  until: number
+  bytes: number
+}
+
+/** Responses to plugins, in memory. */
+export class ResponseCache {
+  readonly #entries = new BoundedCache<CachedResponse>({
     bytesMax: CACHE_BYTES_MAX,
     entriesMax: ENTRIES_MAX,
     bytesOf: ({ bytes }) => bytes,
   })
+  readonly #now: () => number
 
-  return {
-    find(key, secondsMax) {
-      const known = entries.get(key)
-      const time = now()
-      if (known === undefined || known.until <= time || known.at + secondsMax * 1000 <= time) return undefined
-      const { response } = known
-      return { ...response, headers: response.headers.map(([name, value]) => [name, value]), cached: true }
-    },
+  /** @param now milliseconds of a monotonic clock; replaced in tests */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
 
-    store(key, response, { scope, seconds }) {
-      const { status } = response
-      if (status !== 200 && status !== 404) return
-      const forSeconds = status === 404 ? Math.min(seconds, ABSENT_SECONDS_MAX) : seconds
-      if (forSeconds <= 0) return
-      const bytes = bytesOf(response)
-      if (bytes > ENTRY_BYTES_MAX) return
-      const at = now()
-      entries.set(key, { response, scope, at, until: at + forSeconds * 1000, bytes })
-    },
+  /** @param secondsMax maximum age of the response */
+  find(key: string, secondsMax: number): EgressResponse | undefined {
+    const known = this.#entries.get(key)
+    const time = this.#now()
+    if (known === undefined || known.until <= time || known.at + secondsMax * 1000 <= time) return undefined
+    const { response } = known
+    return { ...response, headers: response.headers.map(([name, value]) => [name, value]), cached: true }
+  }
 
-    forget(isMeant) {
-      entries.forget(({ scope }) => isMeant(scope))
-    },
+  /** @param of.seconds for which the service allows caching; 0 stores nothing */
+  store(key: string, response: EgressResponse, { scope, seconds }: { scope: string; seconds: number }): void {
+    const { status } = response
+    if (status !== 200 && status !== 404) return
+    const forSeconds = status === 404 ? Math.min(seconds, ABSENT_SECONDS_MAX) : seconds
+    if (forSeconds <= 0) return
+    const bytes = bytesOf(response)
+    if (bytes > ENTRY_BYTES_MAX) return
+    const at = this.#now()
+    this.#entries.set(key, { response, scope, at, until: at + forSeconds * 1000, bytes })
+  }
+
+  /** Drops the responses of these scopes. */
+  forget(isMeant: (scope: string) => boolean): void {
+    this.#entries.forget(({ scope }) => isMeant(scope))
   }
 }

@@ -1,5 +1,6 @@
-import type { Downloads, OnContact } from '#plugins/network/egress.ts'
+import type { OnContact } from '#plugins/network/egress.ts'
 import type { HostRates } from '#plugins/network/host-rate-limiter.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 import type { EgressRule } from '#plugins/network/request.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -66,7 +67,7 @@ interface WantedCover {
  * @throws CoverError
  */
 export async function downloadCover(
-  downloads: Downloads,
+  downloads: Pick<HttpsEgress, 'download'>,
   { url, caller, rules, rates, onContact, signal }: WantedCover,
 ): Promise<{ bytes: Buffer; contentType: string }> {
   const userAgent = `Carrel (covers for the plugin ${caller})`
@@ -82,14 +83,14 @@ export async function downloadCover(
   const { host } = new URL(answer.url)
   if (answer.status === 404 || answer.status === 410) throw new CoverError('not_found', `${host} has no such picture.`)
   if (answer.status !== 200) throw new CoverError('upstream', `${host} returned status ${answer.status} instead of a picture.`)
-  const contentType = pictureTypeOf(answer.bytes)
+  const contentType = coverTypeOf(answer.bytes)
   if (contentType === null)
     throw new CoverError('not_a_picture', `The response of ${host} is not a supported picture (JPEG, PNG, WebP, GIF or AVIF).`)
   return { bytes: answer.bytes, contentType }
 }
 
 /** The type by the first bytes, regardless of headers; never SVG, which can contain scripts. */
-export function pictureTypeOf(bytes: Buffer): string | null {
+export function coverTypeOf(bytes: Buffer): string | null {
   const has = (at: number, text: string) => bytes.toString('latin1', at, at + text.length) === text
   if (has(0, '\xff\xd8\xff')) return 'image/jpeg'
   if (has(0, '\x89PNG\r\n\x1a\n')) return 'image/png'

@@ -1,15 +1,14 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { credentialSpellings, masking, type Spellings } from '#plugins/network/masking.ts'
-import { type Hop, refuse } from '#plugins/network/request.ts'
-
-/** Where a request contains a credential. */
-type CredentialPlace = 'header' | 'query' | 'body'
+import type { Hop } from '#plugins/network/request.ts'
+import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** A credential that the server adds to requests for one host; plugins never see it. */
 export interface Credential {
   host: string
-  place: CredentialPlace
+  /** Where a request contains it. */
+  place: 'header' | 'query' | 'body'
   /** Name of the header, of the query parameter, or of the member of a form or of a JSON object. */
   name: string
   value: string
@@ -60,7 +59,7 @@ function withParameter(text: string, name: string, value: string): string {
 
 function bodyWith(body: string, contentType: string, { name, value }: Pick<Credential, 'name' | 'value'>): string {
   const wrong = (what: string) =>
-    refuse('invalid_argument', `The server adds the credentials to the body of this request, as "${name}": ${what}.`)
+    refuseGuest('invalid_argument', `The server adds the credentials to the body of this request, as "${name}": ${what}.`)
   if (body.length > BODY_LENGTH_MAX) return wrong(`it may have at most ${BODY_LENGTH_MAX} characters`)
   const [type = ''] = contentType.toLowerCase().split(';')
   if (type.trim() === 'application/x-www-form-urlencoded') return withParameter(body, name, value)

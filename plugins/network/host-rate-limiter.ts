@@ -22,7 +22,8 @@ interface HostPace extends Pace {
 
 /** Manifests limit the number of parallel requests. */
 const PACE_MAX: HostPace = {
-  ...{ perSecond: HOST_RATE_MAX.perMinute / 60, burst: HOST_RATE_MAX.burst },
+  perSecond: HOST_RATE_MAX.perMinute / 60,
+  burst: HOST_RATE_MAX.burst,
   parallelMax: Number.POSITIVE_INFINITY,
 }
 /** Above this number of hosts, idle ones are forgotten. */
@@ -75,15 +76,6 @@ interface RateRequest {
   signal: AbortSignal
 }
 
-interface HostRateLimiter {
-  /**
-   * Waits for the rate that the plugin states for a host, and then for the limit of the host for all plugins. The next request is of the plugin that has waited longest, not of the one with the most requests.
-   * @returns a function to call at the end of the request
-   * @throws GuestError rate_limited, at once when the deadline cannot be met
-   */
-  take(request: RateRequest): Promise<() => void>
-}
-
 interface Host {
   pace: HostPace
   bucket: TokenBucket
@@ -100,17 +92,13 @@ const slower = (pace: HostPace, rate: HostRate): HostPace => ({
   parallelMax: Math.max(Math.min(pace.parallelMax, rate.maxParallel ?? pace.parallelMax), 1),
 })
 
-/** @param now milliseconds of a clock that never goes back; another one in tests */
-export function openHostRateLimiter(now: () => number = () => performance.now()): HostRateLimiter {
-  return new FairRateLimiter(now)
-}
-
-class FairRateLimiter implements HostRateLimiter {
+export class HostRateLimiter {
   readonly #now: () => number
   readonly #hosts = new Register<Host>()
   #forgotAt = 0
 
-  constructor(now: () => number) {
+  /** @param now milliseconds of a clock that never goes back; another one in tests */
+  constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
@@ -118,6 +106,11 @@ class FairRateLimiter implements HostRateLimiter {
     return this.#now() / 1000
   }
 
+  /**
+   * Waits for the rate that the plugin states for a host, and then for the limit of the host for all plugins. The next request is of the plugin that has waited longest, not of the one with the most requests.
+   * @returns a function to call at the end of the request
+   * @throws GuestError rate_limited, at once when the deadline cannot be met
+   */
   async take(request: RateRequest): Promise<() => void> {
     const { host, caller, rates = {} } = request
     const stated = Object.entries(rates).filter(([pattern]) => covers(pattern, host))

@@ -18,7 +18,12 @@ export async function recordContacts<Value>(
   let record: CallRecord | undefined
   const end = (code: string, error?: unknown) =>
     record?.end({
-      ...{ code, cpuMs: 0, wallMs: performance.now() - begunAt, queueMs: 0, inputLength: 0, resultLength: 0 },
+      code,
+      cpuMs: 0,
+      wallMs: performance.now() - begunAt,
+      queueMs: 0,
+      inputLength: 0,
+      resultLength: 0,
       ...(error instanceof Error && { message: error.message }),
     })
   try {

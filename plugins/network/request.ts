@@ -1,7 +1,7 @@
 import net from 'node:net'
 import { getDomain } from 'tldts'
 import { covers } from '#plugins/packages/permissions.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** A host that a plugin may contact: its name, or all subdomains of one with `*.` in front. */
 export interface EgressRule {
@@ -57,14 +57,10 @@ const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/
 /** The only headers that another host receives after a redirect: any other may be a secret, whatever its name. */
 const HARMLESS_HEADERS = new Set(['accept', 'accept-language'])
 
-export const refuse = (code: string, message: string): never => {
-  throw new GuestError('thrown', message, code)
-}
-
 /** @throws GuestError for an invalid request */
 export function readRequest(given: unknown): { hop: Hop; timeoutMs: number | undefined } {
   const { url, method = 'GET', headers = {}, body, timeoutMs } = (given ?? {}) as Record<string, unknown>
-  const wrong = (message: string) => refuse('invalid_argument', message)
+  const wrong = (message: string) => refuseGuest('invalid_argument', message)
   if (typeof url !== 'string' || url.length > URL_LENGTH_MAX) return wrong('fetch needs a URL.')
   if (typeof method !== 'string' || !METHODS.has(method.toUpperCase()))
     return wrong(`The method must be one of ${[...METHODS].join(', ')}.`)
@@ -89,7 +85,7 @@ export function readRequest(given: unknown): { hop: Hop; timeoutMs: number | und
 }
 
 function readHeaders(given: unknown): Record<string, string> {
-  const wrong = (message: string) => refuse('invalid_argument', message)
+  const wrong = (message: string) => refuseGuest('invalid_argument', message)
   if (given === null || typeof given !== 'object' || Array.isArray(given)) return wrong('Headers must be an object.')
   const entries = Object.entries(given)
   if (entries.length > HEADERS_MAX) wrong(`A request may have at most ${HEADERS_MAX} headers.`)
@@ -106,7 +102,7 @@ function readHeaders(given: unknown): Record<string, string> {
 /** Checks every hop, also after redirects. @throws GuestError permission */
 export function checkAddress({ url, method, strayed }: Hop, rules: EgressRules): Destination {
   const { hostname, protocol } = url
-  const no = (why: string) => refuse('permission', `${protocol}//${url.host} `.slice(0, NAME_LENGTH_MAX) + `${why}.`)
+  const no = (why: string) => refuseGuest('permission', `${protocol}//${url.host} `.slice(0, NAME_LENGTH_MAX) + `${why}.`)
   const checkMethod = (given: readonly EgressRule[]) => {
     if (!given.some(({ methods }) => methods.includes(method))) no(`may not be requested with ${method}`)
   }
@@ -139,7 +135,7 @@ const isOrigin = ({ protocol, origin }: URL, wanted: string | undefined): boolea
 export function redirectOf(status: number, location: string | undefined, hop: Hop): Hop | null {
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return null
   if (location.length > URL_LENGTH_MAX || !URL.canParse(location, hop.url.href))
-    return refuse('upstream', `${hop.url.host} redirects to an invalid URL.`)
+    return refuseGuest('upstream', `${hop.url.host} redirects to an invalid URL.`)
   const url = new URL(location, hop.url)
   const strays = url.host !== hop.url.host || url.protocol !== hop.url.protocol
   // As browsers do: after a redirect, a submitted form is not sent again.
@@ -147,7 +143,7 @@ export function redirectOf(status: number, location: string | undefined, hop: Ho
   const method = becomesGet ? 'GET' : hop.method
   const body = becomesGet ? undefined : hop.body
   if (strays && body !== undefined)
-    return refuse('permission', `${hop.url.host} redirects a request with a body to another host, which is not allowed.`)
+    return refuseGuest('permission', `${hop.url.host} redirects a request with a body to another host, which is not allowed.`)
   const kept = Object.entries(hop.headers).filter(
     ([name]) => (!strays || HARMLESS_HEADERS.has(name)) && !(becomesGet && name.startsWith('content-')),
   )

@@ -18,8 +18,11 @@ export const isAllowedLocal = (url: URL, local: LocalServices): boolean =>
 
 /** The rule for such a URL. */
 export const localRule = ({ hostname, origin }: URL, methods: readonly string[]): EgressRule => ({
-  ...{ host: hostname.replace(/^\[|\]$/g, ''), methods, origin },
-  ...{ private: true, local: true },
+  host: hostname.replace(/^\[|\]$/g, ''),
+  methods,
+  origin,
+  private: true,
+  local: true,
 })
 
 /**

@@ -1,6 +1,6 @@
 import { refuse } from '#core/foundation/errors.ts'
 import { NO_LOCAL_SERVICES } from '#core/settings/local-services.ts'
-import type { Downloads, Egress } from '#plugins/network/egress.ts'
+import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { isAllowedLocal, localRule } from '#plugins/network/rules.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -32,7 +32,7 @@ const OWN_LIMITS: readonly string[] = ['closed', 'rate_limited']
 
 /** @param options.userAgent identifies this server to publishers */
 export function openDownload(
-  egress: Egress & Downloads,
+  egress: Pick<HttpsEgress, 'local' | 'fetch' | 'download'>,
   { userAgent, deadlinesMs = DEADLINES_MS }: { userAgent: string; deadlinesMs?: { index: number; package: number } },
 ): Download {
   const { local = NO_LOCAL_SERVICES } = egress

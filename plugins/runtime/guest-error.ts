@@ -13,20 +13,9 @@ import type { CodePlace } from '#plugins/packages/source-map.ts'
  * - `busy`: too many calls are queued
  * - `closed`: the server is stopping, or the program was removed
  */
-type GuestErrorCode =
-  | 'cpu'
-  | 'timeout'
-  | 'memory'
-  | 'crash'
-  | 'thrown'
-  | 'not_implemented'
-  | 'invalid_result'
-  | 'invalid_argument'
-  | 'load'
-  | 'busy'
-  | 'closed'
+type GuestErrorCode = (typeof CODES)[number]
 
-const CODES = new Set<string>([
+const CODES = [
   'cpu',
   'timeout',
   'memory',
@@ -38,7 +27,7 @@ const CODES = new Set<string>([
   'load',
   'busy',
   'closed',
-] satisfies GuestErrorCode[])
+] as const
 
 /** For the code `thrown`, `message` comes from inside the sandbox: untrusted text of at most 4,096 characters. */
 export class GuestError extends Error {
@@ -66,9 +55,13 @@ export class GuestError extends Error {
   }
 }
 
+/** @param code of the error that the guest sees. @throws GuestError always */
+export function refuseGuest(code: string, message: string): never {
+  throw new GuestError('thrown', message, code)
+}
+
 /** For an unhandled rejection during a call, which may succeed all the same. */
 export const uncaughtMessage = (message: string): string => `Unhandled promise rejection: ${message}`
 
 /** Validates a code from a runner, which is untrusted. */
-export const guestErrorCode = (code: unknown): GuestErrorCode =>
-  typeof code === 'string' && CODES.has(code) ? (code as GuestErrorCode) : 'crash'
+export const guestErrorCode = (code: unknown): GuestErrorCode => CODES.find((known) => known === code) ?? 'crash'

@@ -1,7 +1,7 @@
 import { GuestError } from './guest-error.ts'
-import { IsolateSession, type PlaceSession, SETUP, type SessionEnding } from './isolate-session.ts'
+import { IsolateSession, type PlaceSession, SETUP_FUNCTION, type SessionEnding } from './isolate-session.ts'
 import type { Answer, Budget, CallOptions, Program } from './program.ts'
-import type { Call, FirstCall } from './running-call.ts'
+import type { FirstCall, GuestCall } from './running-call.ts'
 
 /** When to replace the isolate of a program. */
 export interface Renewal {
@@ -37,7 +37,7 @@ export class Guest {
   readonly #place: PlaceSession
   readonly #renewal: Required<Renewal>
   readonly #sources: string
-  readonly #waiting: Call[] = []
+  readonly #waiting: GuestCall[] = []
   readonly #loading: { resolve: (defined: readonly string[]) => void; reject: (error: GuestError) => void }[] = []
   /** The call of `setup` with which every new isolate starts. */
   #setup: FirstCall | null = null
@@ -61,7 +61,7 @@ export class Guest {
       const refusal = this.#isClosed ? this.#closedError() : refusalOf(this.#program, { text, more: options.more }, this.#waiting.length)
       if (refusal !== null) return reject(refusal)
       const succeed = (answer: Answer) => {
-        if (name === SETUP && this.#program.plugin) this.#setup = { text, budget, options }
+        if (name === SETUP_FUNCTION && this.#program.plugin) this.#setup = { text, budget, options }
         resolve(answer)
       }
       this.#waiting.push({ name, text, budget, options, resolve: succeed, reject, isRepeated: false })
@@ -146,7 +146,7 @@ export class Guest {
       opened.start(this.#place)
     }
     while (this.#current?.isReady && this.#waiting.length > 0 && this.#current.running < this.#program.concurrency) {
-      this.#current.begin(this.#waiting.shift() as Call)
+      this.#current.begin(this.#waiting.shift() as GuestCall)
       this.#renewIfOld()
       if (this.#current === null) this.#next()
     }

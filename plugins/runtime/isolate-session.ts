@@ -12,7 +12,7 @@ import {
   STACK_BYTES_MAX,
 } from './guest-text.ts'
 import { fileOf, type PluginLimits, type Program } from './program.ts'
-import { type Call, type FirstCall, RunningCall } from './running-call.ts'
+import { type FirstCall, type GuestCall, RunningCall } from './running-call.ts'
 
 /** A runner, as its sessions see it. */
 export interface RunnerHandle {
@@ -24,28 +24,23 @@ export interface RunnerHandle {
   leave(): void
 }
 
-/** The methods of a session that its runner calls. Messages are untrusted; false means that the message was unexpected. */
-export interface SessionHandler {
-  onRunner(runner: RunnerHandle): void
-  /** Maximum characters of the body of a message, checked before it is read; null when the message is unexpected. */
-  lengthMaxOf(header: Readonly<Record<string, unknown>>): number | null
-  onLoaded(defined: unknown): boolean
-  onAnswer(header: { kind: 'done' | 'fail'; id: unknown; cpuMs: unknown; wallMs: unknown }, body: string): boolean
-  onOutput(kind: 'log' | 'progress' | 'uncaught', id: unknown, body: string): boolean
-  onRequest(header: { id: unknown; call: unknown; wanted: unknown }, body: string): boolean
-  /** A message for the debugger of the isolate, if there is one. */
-  onInspect(body: string): boolean
-  /** The runner reports that the isolate has ended, and how. */
-  onEnded(said: Record<'code' | 'message' | 'stack', unknown>): void
-  /** @param again the session did not cause the exit: its calls are repeated */
-  end(error: GuestError, again: boolean): void
-  /** Another session handles further calls. */
-  onReplace(): void
-  isBusy(): boolean
+/** Of a message with the answer of a call, untrusted. */
+export interface AnswerHeader {
+  kind: 'done' | 'fail'
+  id: unknown
+  cpuMs: unknown
+  wallMs: unknown
+}
+
+/** Of a message with a host call, untrusted. */
+export interface RequestHeader {
+  id: unknown
+  call: unknown
+  wanted: unknown
 }
 
 /** Finds a runner for a session, at once or later. @returns a function that cancels the wait */
-export type PlaceSession = (id: number, handler: SessionHandler) => () => void
+export type PlaceSession = (id: number, handler: IsolateSession) => () => void
 
 export interface SessionEnding {
   error: GuestError
@@ -60,7 +55,7 @@ interface SessionOwner {
   /** The isolate is gone; its calls have failed or are handed back. */
   onEnded(ending: SessionEnding): void
   /** Calls to repeat, the oldest first. */
-  onRepeat(calls: Call[]): void
+  onRepeat(calls: GuestCall[]): void
   /** The call that must come first. */
   firstCall(): FirstCall | null
 }
@@ -70,7 +65,7 @@ const START_MS_MAX = 15_000
 /** Characters of one message of a debugger, with room for a truncation; see the runner. */
 const INSPECTED_LENGTH_MAX = 11_000_000
 /** The function of a plugin that is called first. */
-export const SETUP = 'setup'
+export const SETUP_FUNCTION = 'setup'
 const NO_PLUGIN: PluginLimits = { methods: [], hostCalls: 0, inFlight: 0, logLines: 0, logLength: 0 }
 
 const TOO_LARGE = JSON.stringify({ code: 'too_large', message: 'The answer is too large to send.' })
@@ -107,8 +102,11 @@ function inspectedBy(runner: RunnerHandle, sandbox: number, debug: (isOn: boolea
   }
 }
 
-/** One isolate from start to end: its calls and their host calls. */
-export class IsolateSession implements SessionHandler {
+/**
+ * One isolate from start to end: its calls and their host calls. Its runner calls the methods `on…` with messages, which are untrusted; false means that
+ * the message was unexpected.
+ */
+export class IsolateSession {
   readonly since = performance.now()
   readonly #id = nextId()
   readonly #program: Program
@@ -171,7 +169,7 @@ export class IsolateSession implements SessionHandler {
     if (this.#hasEnded) this.#stopWaiting()
   }
 
-  begin(call: Call): void {
+  begin(call: GuestCall): void {
     const id = nextId()
     const { more } = call.options
     this.#calls += 1
@@ -191,14 +189,13 @@ export class IsolateSession implements SessionHandler {
 
   onRunner(runner: RunnerHandle): void {
     this.#runner = runner
-    if (!this.#send({ kind: 'load', sandbox: this.#id, limits: limitsOf(this.#program) }, this.#sources)) {
-      this.end(new GuestError('load', 'The program is too large to send.'), false)
-      return
-    }
+    if (!this.#send({ kind: 'load', sandbox: this.#id, limits: limitsOf(this.#program) }, this.#sources))
+      return this.end(new GuestError('load', 'The program is too large to send.'), false)
     this.#debugging = this.#program.inspect?.onIsolate(inspectedBy(runner, this.#id, (isOn) => this.#debug(isOn))) ?? null
     this.#setDeadlines()
   }
 
+  /** Maximum characters of the body of a message, checked before it is read; null when the message is unexpected. */
   lengthMaxOf({ kind, id, call, wanted }: Readonly<Record<string, unknown>>): number | null {
     if (kind === 'host') return this.#running.has(call as number) ? requestLengthMax(wanted) : null
     if (kind === 'inspect') return this.#debugging === null ? null : INSPECTED_LENGTH_MAX
@@ -217,11 +214,11 @@ export class IsolateSession implements SessionHandler {
       this.#owner.onLoaded()
     }
     if (first === null) onReady()
-    else this.begin({ ...first, name: SETUP, resolve: onReady, reject: (error) => this.end(error, false), isRepeated: true })
+    else this.begin({ ...first, name: SETUP_FUNCTION, resolve: onReady, reject: (error) => this.end(error, false), isRepeated: true })
     return true
   }
 
-  onAnswer({ kind, id, cpuMs, wallMs }: Parameters<SessionHandler['onAnswer']>[0], body: string): boolean {
+  onAnswer({ kind, id, cpuMs, wallMs }: AnswerHeader, body: string): boolean {
     if (!this.#running.has(id as number)) return false
     const lengthMax = kind === 'done' ? this.#program.resultLengthMax : FAILURE_LENGTH_MAX
     if (body.length > lengthMax) return this.#reportViolation(`an answer of ${body.length} characters`)
@@ -243,7 +240,7 @@ export class IsolateSession implements SessionHandler {
     return true
   }
 
-  onRequest({ id, call, wanted }: Parameters<SessionHandler['onRequest']>[0], body: string): boolean {
+  onRequest({ id, call, wanted }: RequestHeader, body: string): boolean {
     const running = this.#running.get(call as number)
     if (running === undefined) return false
     const violation = running.countRequest(wanted, body.length)
@@ -252,20 +249,24 @@ export class IsolateSession implements SessionHandler {
     return true
   }
 
+  /** A message for the debugger of the isolate, if there is one. */
   onInspect(body: string): boolean {
     this.#debugging?.onMessage(body)
     return this.#debugging !== null
   }
 
+  /** The runner reports that the isolate has ended, and how. */
   onEnded(said: Record<'code' | 'message' | 'stack', unknown>): void {
     this.end(readEnding(said, this.#file), false)
   }
 
+  /** Another session handles further calls. */
   onReplace(): void {
     this.#isToBeReplaced = true
     if (this.#isReady && this.#running.size === 0) this.end(this.#closedError(), true)
   }
 
+  /** @param again the session did not cause the exit: its calls are repeated */
   end(error: GuestError, again: boolean): void {
     if (this.#hasEnded) return
     const [wasReady, wasRunning] = [this.#isReady, this.#running.size > 0]
@@ -274,7 +275,7 @@ export class IsolateSession implements SessionHandler {
   }
 
   /** @returns the calls to repeat */
-  #end(error: GuestError, again: boolean): Call[] {
+  #end(error: GuestError, again: boolean): GuestCall[] {
     if (this.#hasEnded) return []
     this.#hasEnded = true
     this.#isReady = false
@@ -283,7 +284,7 @@ export class IsolateSession implements SessionHandler {
     this.#debugging?.onEnded()
     this.#runner?.leave()
     this.#runner?.send({ kind: 'close', sandbox: this.#id })
-    const repeated: Call[] = []
+    const repeated: GuestCall[] = []
     for (const id of [...this.#running.keys()]) {
       const { call, isOverdue } = this.#finish(id) as RunningCall
       if (again && !call.isRepeated && !isOverdue) repeated.push({ ...call, isRepeated: true })

@@ -1,7 +1,7 @@
 import type { Log } from '#core/foundation/log.ts'
 import { GuestError } from './guest-error.ts'
 import { UTF8_BYTES_MAX } from './guest-text.ts'
-import type { RunnerHandle, SessionHandler } from './isolate-session.ts'
+import type { AnswerHeader, IsolateSession, RequestHeader, RunnerHandle } from './isolate-session.ts'
 import type { Program } from './program.ts'
 import {
   EXIT_MESSAGES,
@@ -19,7 +19,7 @@ import { type RunnerOptions, RunnerProcess } from './runner-process.ts'
 export interface PlacedSession {
   id: number
   program: Program
-  handler: SessionHandler
+  handler: IsolateSession
 }
 
 export interface RunnerEnding {
@@ -229,11 +229,11 @@ export class Runner {
       return isExpected
     }
     if (kind === 'done' || kind === 'fail') {
-      const isExpected = handler.onAnswer(header as Parameters<SessionHandler['onAnswer']>[0], body)
+      const isExpected = handler.onAnswer(header as AnswerHeader, body)
       if (isExpected && this.#owner.onAnswer(session.program)) handler.onReplace()
       return isExpected
     }
-    if (kind === 'host') return handler.onRequest(header as Parameters<SessionHandler['onRequest']>[0], body)
+    if (kind === 'host') return handler.onRequest(header as RequestHeader, body)
     if (kind === 'log' || kind === 'progress' || kind === 'uncaught') return handler.onOutput(kind, id, body)
     if (kind === 'inspect') return handler.onInspect(body)
     if (kind !== 'ended') return false

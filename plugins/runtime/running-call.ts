@@ -1,9 +1,9 @@
-import { GuestError } from './guest-error.ts'
+import { GuestError, refuseGuest } from './guest-error.ts'
 import { MAIN_LENGTH_MAX, REQUESTED_LENGTH_MAX, readRecord, requestLengthMax } from './guest-text.ts'
 import type { Answer, Budget, CallOptions, PluginLimits } from './program.ts'
 
 /** A queued or running call. */
-export interface Call {
+export interface GuestCall {
   name: string
   text: string
   budget: Budget
@@ -14,7 +14,7 @@ export interface Call {
   isRepeated: boolean
 }
 
-export type FirstCall = Pick<Call, 'text' | 'budget' | 'options'>
+export type FirstCall = Pick<GuestCall, 'text' | 'budget' | 'options'>
 
 /** Time beyond the deadline of a call for its runner to terminate it. */
 const GRACE_MS = 250
@@ -23,7 +23,7 @@ type OutputLimits = Pick<PluginLimits, 'hostCalls' | 'inFlight' | 'logLines'>
 
 /** A call in its isolate: its deadline, host calls and messages. */
 export class RunningCall {
-  readonly call: Call
+  readonly call: GuestCall
   /** It has exceeded its time once, for whatever reason: it is not repeated. */
   isOverdue = false
   readonly #limits: OutputLimits
@@ -36,7 +36,7 @@ export class RunningCall {
   #hasUncaught = false
   #requestedLength = 0
 
-  constructor(call: Call, limits: OutputLimits) {
+  constructor(call: GuestCall, limits: OutputLimits) {
     this.call = call
     this.#limits = limits
   }
@@ -87,9 +87,9 @@ export class RunningCall {
     }
     try {
       const { onRequest } = this.call.options
-      if (onRequest === undefined) throw new GuestError('thrown', 'This program has no host functions.', 'permission')
+      if (onRequest === undefined) return refuseGuest('permission', 'This program has no host functions.')
       if (this.#requestedLength > REQUESTED_LENGTH_MAX)
-        throw new GuestError('thrown', `A call may send the server at most ${REQUESTED_LENGTH_MAX} characters in total.`, 'limit')
+        refuseGuest('limit', `A call may send the server at most ${REQUESTED_LENGTH_MAX} characters in total.`)
       replyOnce('ok', await onRequest(kind, await readRequest(this.call.options, kind, body), signal))
     } catch (error) {
       if (error instanceof GuestError) replyOnce('error', { code: error.own ?? error.code, message: error.message })
@@ -100,8 +100,8 @@ export class RunningCall {
 }
 
 async function readRequest({ readLarge }: CallOptions, kind: string, body: string): Promise<unknown> {
-  if (body.length > requestLengthMax(kind)) throw new GuestError('thrown', 'The value sent to the server is too large.', 'invalid_argument')
-  if (body.length <= MAIN_LENGTH_MAX) return readRecord(body)['payload']
-  if (readLarge === undefined) throw new GuestError('thrown', 'The value sent to the server is too large.', 'invalid_argument')
+  if (body.length <= MAIN_LENGTH_MAX && body.length <= requestLengthMax(kind)) return readRecord(body)['payload']
+  if (readLarge === undefined || body.length > requestLengthMax(kind))
+    return refuseGuest('invalid_argument', 'The value sent to the server is too large.')
   return await readLarge(kind, body)
 }

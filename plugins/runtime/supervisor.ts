@@ -2,8 +2,8 @@ import type { Log } from '#core/foundation/log.ts'
 import type { Confinement } from './confinement.ts'
 import { Guest, type Renewal } from './guest.ts'
 import { GuestError } from './guest-error.ts'
-import type { SessionHandler } from './isolate-session.ts'
-import { createPlacement, type Isolation, type Placement, pauseMs } from './placement.ts'
+import type { IsolateSession } from './isolate-session.ts'
+import { type Isolation, Placement, pauseMs } from './placement.ts'
 import type { Program } from './program.ts'
 import { exitError, type PlacedSession, Runner, type RunnerEnding, type RunnerOwner } from './runner.ts'
 import { culpritOf, IDLE_MS, isIdle, isWorthRepeating, ROOM_WAIT_MS_MAX, RUNNERS_MAX } from './runner-limits.ts'
@@ -68,7 +68,7 @@ export class Supervisor {
     this.#log = log
     this.#isolation = isolation
     this.#idleMs = idleMs
-    this.#placement = createPlacement(isolation)
+    this.#placement = new Placement(isolation)
     this.#runnerOwner = {
       onReady: () => {
         this.#failedStarts = 0
@@ -244,9 +244,7 @@ export class Supervisor {
   }
 }
 
-export const openSupervisor = (options: SupervisorOptions): Supervisor => new Supervisor(options)
-
 /** Places with running code in a runner. */
-const suspectsOf = (sessions: readonly { program: Program; handler: SessionHandler }[]): string[] => [
+const suspectsOf = (sessions: readonly { program: Program; handler: IsolateSession }[]): string[] => [
   ...new Set(sessions.filter(({ handler }) => handler.isBusy()).map(({ program }) => program.place)),
 ]

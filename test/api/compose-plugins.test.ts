@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { openPlugins } from '#api/compose-plugins.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
-import { openCredentials } from '#plugins/credentials/credentials.ts'
+import { Credentials } from '#plugins/credentials/credentials.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { openHostOn, SECRETS } from '#test/support/plugin-hosts.ts'
 import { pluginOf } from '#test/support/plugins.ts'
@@ -24,9 +24,9 @@ const MAIN = 'export default { metadata: { series: { search: () => ({ results: [
 async function openKept(t: Test) {
   const { database } = await openTestDatabase(t)
   const { host } = await openHostOn(t, database)
-  const { plugin } = await host.install(pluginOf(MAIN, { auth: AUTH }), { userId: null })
+  const { plugin } = await host.pluginLifecycle.install(pluginOf(MAIN, { auth: AUTH }), { userId: null })
   const owner = { pluginId: plugin.id, userId: null }
-  await host.credentials.set(owner, AUTH, { token: 'of the house' })
+  await host.pluginCredentials.set(owner, AUTH, { token: 'of the house' })
 
   /** Starts everything with these keys and ends it again. Answers what the log was told. */
   async function startWith(secretKeys: readonly string[], enabled = true): Promise<string[]> {
@@ -48,7 +48,7 @@ async function openKept(t: Test) {
     await tasks.stop()
     return told
   }
-  const opens = async (secret: string) => (await openCredentials(database, [secret]).reveal(owner))['token'] === 'of the house'
+  const opens = async (secret: string) => (await new Credentials(database, [secret]).reveal(owner))['token'] === 'of the house'
   return { startWith, opens }
 }
 

@@ -12,7 +12,7 @@ import { routes } from '#api/routes.ts'
 import { Server } from '#api/server.ts'
 import { coverPath } from '#core/covers/cover.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { openProtocols } from '#test/support/composed-server.ts'
@@ -226,7 +226,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   await database('chosen_settings').insert({ key: 'progress.shown_to_administrators', value: 'true' })
   const offered = pluginOf(METADATA_PLUGIN, OFFERED)
   const index = filesOf(indexOf({ plugins: [entryOf([offered])] }), PUBLISHER, { '1.0.0': offered })
-  const egress = openEgress((await openRepositoryServer(t, index)).way)
+  const egress = new HttpsEgress((await openRepositoryServer(t, index)).way)
   const settings = testSettings({ dataFolder: folder })
   const { services, close } = await openComposition({ settings, log: silentLog, database, passwordCost: TEST_PASSWORD_COST, egress })
   const server = new Server(services)
@@ -275,11 +275,11 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
 
   // Two versions: one to go back to.
   for (const version of ['1.0.0', '1.1.0']) {
-    const installed = await services.plugins.install(pluginOf(METADATA_PLUGIN, { ...METADATA_PLUGIN_MANIFEST, version }), { userId: null })
-    await services.plugins.consent(installed.plugin.id, { sha256: installed.sha256 })
+    const bytes = pluginOf(METADATA_PLUGIN, { ...METADATA_PLUGIN_MANIFEST, version })
+    const installed = await services.pluginLifecycle.install(bytes, { userId: null })
+    await services.pluginLifecycle.consent(installed.plugin.id, { sha256: installed.sha256 })
   }
-  const [plugin] = await services.plugins.list()
-  if (!plugin) throw new Error('It was not installed.')
+  const plugin = (await services.plugins.list())[0]!
 
   const exportId = randomUUID()
   await database('series_exports').insert({
@@ -291,8 +291,8 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   mkdirSync(join(folder, 'exports'), { recursive: true })
   writeFileSync(join(folder, 'exports', `${exportId}.csv`), 'series_name\r\n')
 
-  const reader = (await services.plugins.install(pluginOf(READER_PLUGIN, READER_MANIFEST), { userId: null })).plugin
-  await services.plugins.consent(reader.id, { sha256: reader.sha256 })
+  const reader = (await services.pluginLifecycle.install(pluginOf(READER_PLUGIN, READER_MANIFEST), { userId: null })).plugin
+  await services.pluginLifecycle.consent(reader.id, { sha256: reader.sha256 })
   await services.plugins.edit(reader.id, { credentials: { clientId: 'carrel', clientSecret: 'secret' } })
 
   const item = {

@@ -43,7 +43,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
   const host = await numbersOf('plugins/host/host-calls.ts')
   const config = await numbersOf('plugins/packages/plugin-config.ts')
   const [egress, request, turns, credential] = [
-    await numbersOf('plugins/network/egress.ts'),
+    await numbersOf('plugins/network/https-egress.ts'),
     await numbersOf('plugins/network/request.ts'),
     await numbersOf('plugins/network/host-rate-limiter.ts'),
     await numbersOf('plugins/network/credential.ts'),

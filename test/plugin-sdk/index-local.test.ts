@@ -5,8 +5,8 @@ import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { readSettings } from '#core/settings/read-settings.ts'
 import { runCommandLine } from '#plugins/devkit/command-line.ts'
-import { openEgress } from '#plugins/network/egress.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { spawnCarrel } from '#test/support/carrel-process.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { openServedPlugins } from '#test/support/plugin-hosts.ts'
@@ -37,9 +37,9 @@ t.test('the tutorial works with a local service and reloads every change', async
   t.teardown(() => running.child.kill())
   await running.said(new RegExp(`http://localhost:${port}`))
   const { plugins } = readSettings({ argv: start.replace('npm start -- ', '').split(' '), env: {}, cwd: folder })
-  const supervisor = openSupervisor({ log: silentLog })
+  const supervisor = new Supervisor({ log: silentLog })
   t.teardown(() => supervisor.close())
-  const egress = openEgress(undefined, new Set(plugins.allowLocal))
+  const egress = new HttpsEgress(undefined, new Set(plugins.allowLocal))
   const server = await openTestServer(t, {
     services: ({ database }) => openServedPlugins(t, database, supervisor, egress),
   })

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { CAPABILITY_METHODS, DEFAULT_LIMITS, LIBRARY_SCOPES, Manifest } from '#plugins/packages/manifest.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import * as html from '../../plugin-sdk/html.ts'
 import * as kit from '../../plugin-sdk/index.ts'
 import * as testing from '../../plugin-sdk/testing.ts'
@@ -53,7 +53,7 @@ t.test('the sandbox lacks exactly the globals that the README lists as missing',
     'Uint8Array',
     'BigInt',
   ]
-  const supervisor = openSupervisor({ log: silentLog })
+  const supervisor = new Supervisor({ log: silentLog })
   t.teardown(() => supervisor.close())
   const guest = supervisor.open({
     name: 'a test',

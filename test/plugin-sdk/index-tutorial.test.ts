@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
-import { openEgress } from '#plugins/network/egress.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { openLoopback } from '#test/support/plugins.ts'
@@ -26,7 +26,7 @@ t.test(
     // The first step's packages are installed already.
     for (const heading of ['5. Test it', '6. Pack it']) for (const command of await commandsOf(README, heading)) await type(command)
 
-    const supervisor = openSupervisor({ log: silentLog })
+    const supervisor = new Supervisor({ log: silentLog })
     t.teardown(() => supervisor.close())
     const replay = openReplay(readFixtures(JSON.parse(files.get('fixtures/dune.json') as string)))
     const way = await openLoopback(t, (request, response) => {
@@ -38,7 +38,7 @@ t.test(
       response.end(bodyOf(found?.response ?? {}))
     })
     const server = await openTestServer(t, {
-      services: ({ database }) => openServedPlugins(t, database, supervisor, openEgress(way)),
+      services: ({ database }) => openServedPlugins(t, database, supervisor, new HttpsEgress(way)),
     })
     const { json: made } = await server.request<{ key: string }>('POST', '/api/v1/api-keys', {
       token: server.adminToken,

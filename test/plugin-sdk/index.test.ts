@@ -122,7 +122,7 @@ t.test('the packed SDK installs into an empty folder, and the plugin of its READ
   t.equal(way.asked.filter(({ url }) => url === '/works/OL893415W.json').length, 1, 'the second call uses the cache')
   await t.rejects(call('metadata.book.get', { externalId: 'dune' }), { code: 'not_found', message: /not a work of Open Library/ })
   await t.rejects(call('metadata.book.get', { externalId: 'OL1W' }), { code: 'not_found' })
-  t.equal((await host.get(id)).state, 'enabled')
+  t.equal((await host.plugins.get(id)).state, 'enabled')
   t.same(unmatched, [])
 })
 
@@ -244,7 +244,7 @@ t.test('errors, configuration and context in the sandbox match the types', async
   )
   const search = (query: string) => call('metadata.series.search', { query, limit: 1 })
   t.same(await search('x'), { results: [{ externalId: '1', title: 'all x', preview: { bookCount: null } }] })
-  await host.edit(id, { config: { shelf: 'top', depth: 3 } })
+  await host.plugins.edit(id, { config: { shelf: 'top', depth: 3 } })
   t.same(await search('x'), { results: [{ externalId: '1', title: 'top x', preview: { bookCount: 3 } }] })
   t.same(await call('metadata.series.get', { externalId: '7' }), {
     externalId: '7',
@@ -254,7 +254,7 @@ t.test('errors, configuration and context in the sandbox match the types', async
   await t.rejects(search('wait'), { code: 'unavailable', details: { code: 'rate_limited' } })
   await t.rejects(search('locked'), { code: 'unavailable', details: { code: 'auth' } })
   await t.rejects(search('broken'), { code: 'unavailable', details: { code: 'upstream' }, message: /Out of order/ })
-  await host.edit(id, { config: { shelf: 'broken' } })
+  await host.plugins.edit(id, { config: { shelf: 'broken' } })
   await t.rejects(search('x'), { code: 'unavailable', details: { code: 'config' }, message: /no such shelf/ })
 
   const looking = await install(

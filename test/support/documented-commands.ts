@@ -7,7 +7,7 @@ import { credentialKeys, makeDataFolder } from '#core/embedded/data-folder.ts'
 import { openExports } from '#core/exports/series-exports.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { root } from '#test/support/carrel-process.ts'
 import { type Files, openRepositoryServer } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
@@ -41,7 +41,7 @@ export async function openDocumentedServer(t: Test, page: string, files: Files =
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const exports = await openExports({ database, tasks, dataFolder, log: silentLog })
   const opened = await openPlugins({
-    ...{ settings: services.settings, log: silentLog, database, tasks, egress: openEgress(way) },
+    ...{ settings: services.settings, log: silentLog, database, tasks, egress: new HttpsEgress(way) },
     ...{ supervisor: findSupervisor(), rules: findRules() },
     drawCover: async () => ({ refused: 'kind' }),
     resizeImage: resizePicture,
@@ -101,8 +101,8 @@ export async function openDocumentedServer(t: Test, page: string, files: Files =
 
   /** Installs the plugin and grants its permissions; returns its id. */
   const install = async (main: string, manifest: Record<string, unknown>) => {
-    const { plugin, sha256 } = await opened.services.plugins.install(pluginOf(main, manifest), { userId: null })
-    await opened.services.plugins.consent(plugin.id, { sha256 })
+    const { plugin, sha256 } = await opened.services.pluginLifecycle.install(pluginOf(main, manifest), { userId: null })
+    await opened.services.pluginLifecycle.consent(plugin.id, { sha256 })
     return plugin.id
   }
   return { ...server, folder, tasks, keyOf, adminKey, type, checkComplete, install }

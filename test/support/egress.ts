@@ -2,7 +2,8 @@ import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { EgressResponse } from '#plugins/network/answer.ts'
-import { type EgressPolicy, openEgress } from '#plugins/network/egress.ts'
+import type { EgressPolicy } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { type Loopback, openLoopback } from '#test/support/plugins.ts'
 
@@ -39,7 +40,7 @@ export async function openTestEgress(
   change: Partial<Loopback> = {},
 ) {
   const way = { ...(await openLoopback(t, answer)), ...change }
-  const egress = openEgress(way)
+  const egress = new HttpsEgress(way)
   const fetch = (given: unknown, policy: Partial<EgressPolicy> = {}, signal: AbortSignal = forever()): Promise<EgressResponse> =>
     egress.fetch(typeof given === 'string' ? { url: given } : given, { ...POLICY, ...policy }, signal)
   /** Waits until all connections are closed, which takes a moment on both sides. */

@@ -191,10 +191,10 @@ interface Composition {
 
 const nameOf = (node: AnyNode | null | undefined): string | undefined => (node?.type === 'Identifier' ? node.name : undefined)
 
-/** The name of the called function, with or without `await`. */
+/** The name of the called function, with or without `await`, or of the created class. */
 function calleeOf(node: AnyNode | null | undefined): string | undefined {
   const call = node?.type === 'AwaitExpression' ? node.argument : node
-  return call?.type === 'CallExpression' ? nameOf(call.callee) : undefined
+  return call?.type === 'CallExpression' || call?.type === 'NewExpression' ? nameOf(call.callee) : undefined
 }
 
 function readComposition(text: string): Composition {
@@ -215,7 +215,8 @@ function readComposition(text: string): Composition {
   const callsIn = (node: Node): { opened: string; node: Node }[] => {
     const found: { opened: string; node: Node }[] = []
     full(node, (inner) => {
-      const opened = inner.type === 'CallExpression' ? imported.get(calleeOf(inner) ?? '') : undefined
+      const isCall = inner.type === 'CallExpression' || inner.type === 'NewExpression'
+      const opened = isCall ? imported.get(calleeOf(inner) ?? '') : undefined
       if (opened !== undefined) found.push({ opened, node: inner })
     })
     return found

@@ -6,7 +6,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import type { Guest } from '#plugins/runtime/guest.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type { Budget, CallOptions, Program } from '#plugins/runtime/program.ts'
-import { openSupervisor, type Supervisor, type SupervisorOptions } from '#plugins/runtime/supervisor.ts'
+import { Supervisor, type SupervisorOptions } from '#plugins/runtime/supervisor.ts'
 
 export const BUDGET: Budget = { cpuMs: 300, wallMs: 10_000 }
 /** The data for the context of a plugin's function. */
@@ -43,7 +43,7 @@ export interface OpenGuest {
 
 /** A supervisor that closes with the test, and guests in it. */
 export function openGuests(t: Test, options: Partial<SupervisorOptions> = {}) {
-  const supervisor = openSupervisor({ log: silentLog, ...options })
+  const supervisor = new Supervisor({ log: silentLog, ...options })
   t.teardown(() => supervisor.close())
   const open = (functions: string, change: Partial<Program> = {}, before = ''): OpenGuest => {
     const guest = supervisor.open(pluginProgram(functions, change, before))

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { openHostOn } from '#test/support/plugin-hosts.ts'
 import type { Loopback } from '#test/support/plugins.ts'
@@ -14,7 +14,7 @@ interface HostedPlugin {
 
 export interface HostedPlugins {
   database: Knex
-  host: PluginHost
+  host: PluginHostServices
   way: Loopback
   /** Installs a package and grants its permissions. */
   install(bytes: Buffer): Promise<HostedPlugin>
@@ -51,7 +51,7 @@ export async function openHostedPlugins(
   const use = (id: string): HostedPlugin => ({
     id,
     call: async (method, input, userId = null) =>
-      (await host.call({ pluginId: id, method, input, userId })).result as Record<string, unknown>,
+      (await host.pluginCalls.call({ pluginId: id, method, input, userId })).result as Record<string, unknown>,
   })
   return {
     database,
@@ -60,8 +60,8 @@ export async function openHostedPlugins(
     unmatched,
     use,
     async install(bytes) {
-      const { plugin, sha256 } = await host.install(bytes, { userId: null })
-      await host.consent(plugin.id, { sha256 })
+      const { plugin, sha256 } = await host.pluginLifecycle.install(bytes, { userId: null })
+      await host.pluginLifecycle.consent(plugin.id, { sha256 })
       return use(plugin.id)
     },
   }

@@ -5,7 +5,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import type { TaskRecord } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
@@ -64,7 +64,7 @@ export async function openMatchingServer(
   const way = await openLoopback(t, options.answer ?? showPicture, options.addresses)
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const plugins = await openPlugins({
-    ...{ settings: services.settings, log: silentLog, database, tasks, egress: openEgress(way) },
+    ...{ settings: services.settings, log: silentLog, database, tasks, egress: new HttpsEgress(way) },
     ...{ supervisor: findSupervisor(), rules: findRules() },
     drawCover: async (bytes) => {
       const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90 }
@@ -80,8 +80,8 @@ export async function openMatchingServer(
 
   /** Installs a plugin and grants its permissions; returns its id. */
   const install = async (main: string, manifest: Record<string, unknown>) => {
-    const { plugin, sha256 } = await services.plugins.install(pluginOf(main, manifest), { userId: null })
-    await services.plugins.consent(plugin.id, { sha256 })
+    const { plugin, sha256 } = await services.pluginLifecycle.install(pluginOf(main, manifest), { userId: null })
+    await services.pluginLifecycle.consent(plugin.id, { sha256 })
     return plugin.id
   }
   const pluginId = await install(PROVIDER, PROVIDER_MANIFEST)

@@ -70,7 +70,7 @@ export async function openTestRepositories(
       log: silentLog,
       download: server.download,
       serverVersion: '1.2.3',
-      install: (bytes, options) => host.install(bytes, options),
+      install: (bytes, options) => host.pluginLifecycle.install(bytes, options),
     },
     onRevoked: (versions) => void revoked.push(versions),
     ...(options.timing && { timing: options.timing }),

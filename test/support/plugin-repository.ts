@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { type Download, openDownload } from '#plugins/repositories/download.ts'
 import { pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
@@ -85,6 +85,6 @@ export async function openRepositoryServer(
   })
   const options = { userAgent: 'Carrel (repositories)', ...(deadlinesMs && { deadlinesMs }) }
   // A separate egress for each request, because an egress sends a host at most five requests a second, and tests need more.
-  const download: Download = (url, wanted) => openDownload(openEgress(way), options)(url, wanted)
+  const download: Download = (url, wanted) => openDownload(new HttpsEgress(way), options)(url, wanted)
   return Object.assign(served, { way, download })
 }

@@ -5,14 +5,14 @@ import { openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { Recommendations } from '#core/recommendations/recommendations.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
-import { openProviderClient } from '#plugins/host/provider-client.ts'
-import { openEgress } from '#plugins/network/egress.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { PluginProviders } from '#plugins/host/provider-client.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 
 const [url, secret] = process.argv.slice(2) as [string, string]
 const database = openDatabase({ url, poolMax: 5, log: silentLog })
-const supervisor = openSupervisor({ log: silentLog })
-const plugins = openPluginHost({ database, supervisor, egress: openEgress(), log: silentLog, secrets: [secret] })
+const supervisor = new Supervisor({ log: silentLog })
+const host = openPluginHost({ database, supervisor, egress: new HttpsEgress(), log: silentLog, secrets: [secret] })
 const tasks = await openTaskQueue({ database, log: silentLog, nodeId: `child-${process.pid}` })
-new Recommendations({ database, providers: openProviderClient({ database, plugins }), tasks, log: silentLog })
+new Recommendations({ database, providers: new PluginProviders({ ...host, database }), tasks, log: silentLog })
 await tasks.start()

@@ -2,7 +2,8 @@
 import http from 'node:http'
 import { openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { type EgressNetwork, openEgress } from '#plugins/network/egress.ts'
+import type { EgressNetwork } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openDownload } from '#plugins/repositories/download.ts'
 import { openRepositories } from '#plugins/repositories/repositories.ts'
 
@@ -16,7 +17,7 @@ const way: EgressNetwork = {
 }
 const repositories = openRepositories({
   ...{ database, log: silentLog, serverVersion: '1.2.3', onRevoked: () => {} },
-  download: openDownload(openEgress(way), { userAgent: 'Carrel' }),
+  download: openDownload(new HttpsEgress(way), { userAgent: 'Carrel' }),
   install: () => Promise.reject(new Error('Nothing is installed here.')),
 })
 await repositories.refresh(id)

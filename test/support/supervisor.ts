@@ -2,7 +2,7 @@ import tap from 'tap'
 import type { Rules } from '#core/conditions/rules.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { Isolation } from '#plugins/runtime/placement.ts'
-import { openSupervisor, type Supervisor } from '#plugins/runtime/supervisor.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openRules } from '#plugins/templates/rules.ts'
 
 const supervisors = new Map<Isolation, Supervisor>()
@@ -14,7 +14,7 @@ const supervisors = new Map<Isolation, Supervisor>()
 export function findSupervisor(isolation: Isolation = 'strict'): Supervisor {
   const known = supervisors.get(isolation)
   if (known) return known
-  const supervisor = openSupervisor({ log: silentLog, isolation, spare: false })
+  const supervisor = new Supervisor({ log: silentLog, isolation, spare: false })
   supervisors.set(isolation, supervisor)
   tap.teardown(() => supervisor.close())
   return supervisor

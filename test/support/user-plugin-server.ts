@@ -5,9 +5,9 @@ import { silentLog } from '#core/foundation/log.ts'
 import { Recommendations } from '#core/recommendations/recommendations.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
-import { openProviderClient } from '#plugins/host/provider-client.ts'
-import { openUserPlugins } from '#plugins/host/user-plugins.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { PluginProviders } from '#plugins/host/provider-client.ts'
+import { UserPlugins } from '#plugins/host/user-plugins.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openHostOn, openPictures } from '#test/support/plugin-hosts.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { type Ask, openTestServer } from '#test/support/server.ts'
@@ -56,24 +56,26 @@ export async function openUserPluginServer(
   way.resolve = async (name, signal) => options.addresses?.[name] ?? (await resolve(name, signal))
   const openNode = async () => {
     const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
-    const userPlugins = openUserPlugins({ database, plugins: host, egress: openEgress(way), tasks })
-    const providers = openProviderClient({ database, plugins: host })
+    const userPlugins = new UserPlugins({ ...host, database, egress: new HttpsEgress(way), tasks })
+    const providers = new PluginProviders({ ...host, database })
     const recommendations = new Recommendations({ database, providers, tasks, log: silentLog, rateLimitSeconds: 0.05 })
     const close = async () => {
       await tasks.stop()
       await recommendations.close()
     }
     t.teardown(close)
-    return { services: { tasks, userPlugins, recommendations, plugins: host }, close }
+    return { services: { ...host, tasks, userPlugins, recommendations }, close }
   }
   const node = await openNode()
-  Object.assign(server.services, node.services, { pluginPictures: openPictures(database, host, openEgress(way)) })
+  Object.assign(server.services, node.services, { pluginPictures: openPictures(database, host, new HttpsEgress(way)) })
   await node.services.tasks.start()
 
   /** Installs a plugin and grants its permissions; returns its id. */
   const install = async (manifest: Record<string, unknown> = {}, main = RECOMMENDER) => {
-    const { plugin, sha256 } = await host.install(pluginOf(main, { ...RECOMMENDER_MANIFEST, ...manifest }), { userId: null })
-    await host.consent(plugin.id, { sha256 })
+    const { plugin, sha256 } = await host.pluginLifecycle.install(pluginOf(main, { ...RECOMMENDER_MANIFEST, ...manifest }), {
+      userId: null,
+    })
+    await host.pluginLifecycle.consent(plugin.id, { sha256 })
     return plugin.id
   }
   /** Sends a request as a user. */

@@ -8,7 +8,7 @@ import { bundledPlugins, getBundledPlugin } from '#plugins/packages/bundled-plug
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 
-type Services = Pick<PluginServices, 'plugins'>
+type Services = Pick<PluginServices, 'plugins' | 'pluginLifecycle'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
@@ -65,7 +65,7 @@ export const bundledPluginRoutes = [
     }),
     run: async (call, { params }) => {
       const { bytes } = await getBundledPlugin(params.name)
-      const installed = await call.services.plugins.install(bytes, { userId: call.caller.userId })
+      const installed = await call.services.pluginLifecycle.install(bytes, { userId: call.caller.userId })
       const { plugin, version, sha256, waitsFor } = installed
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor, review: newReviewView(installed) }

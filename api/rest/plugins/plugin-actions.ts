@@ -10,7 +10,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { hasFailed } from '#plugins/host/plugin-calls.ts'
 import { failureOf } from '#plugins/host/plugin-failure.ts'
 
-type Services = Pick<PluginServices, 'plugins' | 'pluginPictures'>
+type Services = Pick<PluginServices, 'plugins' | 'pluginCalls' | 'pluginPictures'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
@@ -106,7 +106,7 @@ export const pluginActionRoutes = [
       const plugin = await services.plugins.get(params.pluginId)
       if (action === 'search' && typeof input['limit'] !== 'number') input['limit'] = plugin.matching.searchResultsLimit ?? SEARCH_LIMIT
       const begun = performance.now()
-      const attempt = await services.plugins.attempt({ pluginId: params.pluginId, method, input, userId: null })
+      const attempt = await services.pluginCalls.attempt({ pluginId: params.pluginId, method, input, userId: null })
       if (!hasFailed(attempt)) {
         const result = withPictureAddresses(call, plugin, method, attempt.result)
         return {

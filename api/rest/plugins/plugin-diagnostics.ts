@@ -17,7 +17,7 @@ import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/log
 import { type PluginLogs, publicHost, type RecordedCall } from '#plugins/logs/plugin-logs.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 
-type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins'>
+type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins' | 'pluginLogs'>
 const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
@@ -128,12 +128,16 @@ async function* linesAsEvents(lines: AsyncIterable<LogLine>, least: LogLevel | u
 }
 
 /** Follows the lines of a plugin; ends at once if it was uninstalled after the lookup, since nothing else would ever end the stream. */
-async function* whileInstalled({ plugins }: Services, pluginId: string, lines: AsyncIterable<LogLine>): AsyncGenerator<LogLine> {
+async function* whileInstalled(
+  { plugins, pluginLogs }: Services,
+  pluginId: string,
+  lines: AsyncIterable<LogLine>,
+): AsyncGenerator<LogLine> {
   const plugin = await plugins.get(pluginId).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'not_found') return null
     throw error
   })
-  if (plugin === null) plugins.logs.forget(pluginId)
+  if (plugin === null) pluginLogs.forget(pluginId)
   else yield* lines
 }
 
@@ -168,7 +172,7 @@ export const pluginDiagnosticsRoutes = [
     run: async ({ services }, { params }) => {
       const plugin = await services.plugins.get(params.pluginId)
       const state = (await listPluginStatuses(services.database, plugin.id)).get(plugin.id)
-      const [numbers] = services.plugins.logs.metrics(plugin.id)
+      const [numbers] = services.pluginLogs.metrics(plugin.id)
       const health = {
         pluginId: plugin.id,
         name: plugin.key,
@@ -247,7 +251,7 @@ export const pluginDiagnosticsRoutes = [
         listFailures(services.database, id, { offset: query.offset ?? 0, limit: query.limit ?? 50 }),
         countFailures(services.database, id, QUARANTINE),
       ])
-      const calls = new Map(services.plugins.logs.calls(id).map((one) => [one.callId, readable(one, call.caller.userId)]))
+      const calls = new Map(services.pluginLogs.calls(id).map((one) => [one.callId, readable(one, call.caller.userId)]))
       const failures = items.map(({ version, callId, userId, ...failure }) => {
         const input = mayRead(userId, call.caller.userId) ? calls.get(callId)?.input : undefined
         return {
@@ -284,7 +288,7 @@ export const pluginDiagnosticsRoutes = [
     run: async (call, { params, query }) => {
       const { services } = call
       const { id } = await getPlugin(call, params.pluginId)
-      const page = services.plugins.logs.lines(id, { ...query, limit: query.limit ?? LINES_DEFAULT })
+      const page = services.pluginLogs.lines(id, { ...query, limit: query.limit ?? LINES_DEFAULT })
       return { ...page, lines: page.lines.map((line) => lineView(line, call.caller.userId)) }
     },
   }),
@@ -305,7 +309,7 @@ export const pluginDiagnosticsRoutes = [
       const { id } = await getPlugin(call, params.pluginId)
       return eventsOf(({ lastEventId, signal }) => {
         const after = readLineId(lastEventId) ?? query.after ?? null
-        const lines = services.plugins.logs.follow(id, { after, signal })
+        const lines = services.pluginLogs.follow(id, { after, signal })
         return linesAsEvents(whileInstalled(services, id, lines), query.level, call.caller.userId)
       })
     },
@@ -322,7 +326,7 @@ export const pluginDiagnosticsRoutes = [
     run: async (call, { params }) => {
       const { services } = call
       const { id } = await getPlugin(call, params.pluginId)
-      return { calls: services.plugins.logs.calls(id).map((one) => callView(readable(one, call.caller.userId))) }
+      return { calls: services.pluginLogs.calls(id).map((one) => callView(readable(one, call.caller.userId))) }
     },
   }),
   endpoint({
@@ -337,7 +341,7 @@ export const pluginDiagnosticsRoutes = [
     run: async (call, { params }) => {
       const { services } = call
       const { id } = await getPlugin(call, params.pluginId)
-      const found = getCall(services.plugins.logs, id, params.callId, call.caller.userId)
+      const found = getCall(services.pluginLogs, id, params.callId, call.caller.userId)
       return { ...callView(found), input: found.input, result: found.result }
     },
   }),
@@ -358,7 +362,7 @@ export const pluginDiagnosticsRoutes = [
     run: async (call, { params }) => {
       const { services } = call
       const plugin = await getPlugin(call, params.pluginId)
-      const { method, input, isInputCut } = getCall(services.plugins.logs, plugin.id, params.callId, call.caller.userId)
+      const { method, input, isInputCut } = getCall(services.pluginLogs, plugin.id, params.callId, call.caller.userId)
       return { method, input, config: redact(plugin.config, { lengthMax: CONFIG_LENGTH_MAX }).value, isInputCut }
     },
   }),
@@ -372,7 +376,7 @@ export const pluginDiagnosticsRoutes = [
     reply: AllMetrics,
     run: async ({ services }) => {
       const [installed, state] = await Promise.all([services.plugins.list(), listPluginStatuses(services.database, null)])
-      const numbers = new Map(services.plugins.logs.metrics().map((one) => [one.pluginId, one]))
+      const numbers = new Map(services.pluginLogs.metrics().map((one) => [one.pluginId, one]))
       const plugins = installed.map((plugin) =>
         pluginMetricsView(plugin, numbers.get(plugin.id), {
           healthStatus: services.plugins.healthOf(plugin),

@@ -15,12 +15,12 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import { SETS } from '#core/metadata/metadata-set.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
-import type { Manifest } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
 
-type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins'> & TemplateServices
+type Services = Pick<DataServices, 'database'> &
+  Pick<PluginServices, 'plugins' | 'pluginCredentials' | 'pluginLifecycle'> &
+  TemplateServices
 const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
@@ -46,7 +46,12 @@ const Status = Noun('PluginStatus')({
 })
 
 /** @param tried the result of a test start, if there was one */
-async function status(services: Services, plugin: InstalledPlugin, message: string, tried?: Awaited<ReturnType<PluginHost['test']>>) {
+async function status(
+  services: Services,
+  plugin: InstalledPlugin,
+  message: string,
+  tried?: Awaited<ReturnType<Services['plugins']['test']>>,
+) {
   return {
     plugin: await pluginView(services, plugin),
     message,
@@ -155,7 +160,7 @@ export const pluginRoutes = [
     run: async (call, { upload, query }) => {
       const { services, caller } = call
       const options = { userId: caller.userId, ...query }
-      const installed = await services.plugins.install(upload.bytes, options)
+      const installed = await services.pluginLifecycle.install(upload.bytes, options)
       const { plugin, offered, version, sha256, waitsFor, signature } = installed
       const { name } = offered.manifest
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
@@ -247,7 +252,7 @@ export const pluginRoutes = [
     status: 204,
     params: PluginId,
     run: async ({ services }, { params }) => {
-      await services.plugins.uninstall(params.pluginId)
+      await services.pluginLifecycle.uninstall(params.pluginId)
     },
   }),
   endpoint({
@@ -286,7 +291,7 @@ export const pluginRoutes = [
     }),
     reply: Status,
     run: async ({ services, caller }, { params, body }) => {
-      const plugin = await services.plugins.consent(params.pluginId, { ...body, userId: caller.userId })
+      const plugin = await services.pluginLifecycle.consent(params.pluginId, { ...body, userId: caller.userId })
       return await status(
         services,
         plugin,
@@ -306,7 +311,7 @@ export const pluginRoutes = [
       params: PluginId,
       reply: Status,
       run: async ({ services }, { params }) => {
-        const plugin = await services.plugins.setEnabled(params.pluginId, verb === 'enable')
+        const plugin = await services.pluginLifecycle.setEnabled(params.pluginId, verb === 'enable')
         const tried = verb === 'enable' ? await services.plugins.test(plugin.id) : undefined
         return await status(services, plugin, `${quotedText(plugin.manifest.name)} is ${plugin.state}.`, tried)
       },
@@ -322,7 +327,7 @@ export const pluginRoutes = [
     params: PluginId,
     reply: Status,
     run: async ({ services }, { params }) => {
-      const plugin = await services.plugins.reset(params.pluginId)
+      const plugin = await services.pluginLifecycle.reset(params.pluginId)
       return await status(services, plugin, `Reset the failures of ${quotedText(plugin.manifest.name)}; it is ${plugin.state}.`)
     },
   }),
@@ -346,7 +351,7 @@ export const pluginRoutes = [
     }),
     reply: Status,
     run: async ({ services }, { params, body: { sha256 } }) => {
-      const plugin = await services.plugins.rollBack(params.pluginId, sha256 === undefined ? {} : { sha256 })
+      const plugin = await services.pluginLifecycle.rollBack(params.pluginId, sha256 === undefined ? {} : { sha256 })
       return await status(services, plugin, `${quotedText(plugin.manifest.name)} ${plugin.version} runs again.`)
     },
   }),
@@ -379,7 +384,7 @@ export const pluginRoutes = [
         running: one.id === plugin.runningVersionId,
         revoked: one.revoked,
         rolledBackAt: one.rolledBackAt?.toISOString() ?? null,
-        asksFor: permissionsOf(one.manifest as Manifest),
+        asksFor: permissionsOf(one.manifest),
         installedAt: one.installedAt.toISOString(),
       }))
     },

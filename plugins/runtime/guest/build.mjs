@@ -19,12 +19,12 @@ const BANNER =
 
 const LICENSE = readFileSync(createRequire(import.meta.url).resolve('whatwg-url/LICENSE.txt'), 'utf8')
 
-/** Their entries and outputs. The value of a script with `start` is that function; the others run at once. */
+/** Their entries and outputs. The value of a script with a `start` is that function; the others run at once. */
 export const SCRIPTS = [
-  { entry: 'prelude.ts', output: '../runner/bundled/prelude/main.js', hasStart: true },
-  { entry: 'web/main.ts', output: '../runner/bundled/web/main.js', hasStart: true },
-  { entry: '../../templates/guest/main.ts', output: '../../templates/guest/bundled/render/main.js', hasStart: false },
-].map(({ entry, output, hasStart }) => ({ entry, output: path.join(FOLDER, output), hasStart }))
+  { entry: 'prelude.ts', output: '../runner/bundled/prelude/main.js', start: 'start' },
+  { entry: 'web/main.ts', output: '../runner/bundled/web/main.js', start: 'installWeb' },
+  { entry: '../../templates/guest/main.ts', output: '../../templates/guest/bundled/render/main.js', start: null },
+].map((script) => ({ ...script, output: path.join(FOLDER, script.output) }))
 
 /** What whatwg-url gets in place of its own imports: our UTF-8 and host names, and parameters without the wrappers of a browser. */
 const STAND_INS = new Map([
@@ -57,20 +57,20 @@ const standIns = {
   },
 }
 
-/** @param {{ entry: string, hasStart: boolean }} script */
-export async function buildScript({ entry, hasStart }) {
+/** @param {{ entry: string, start: string | null }} script */
+export async function buildScript({ entry, start }) {
   const { outputFiles } = await build({
     absWorkingDir: FOLDER,
     entryPoints: [entry],
     bundle: true,
-    format: hasStart ? 'cjs' : 'iife',
+    format: start === null ? 'iife' : 'cjs',
     target: 'es2024',
     platform: 'neutral',
     charset: 'utf8',
     banner: {
-      js: `${BANNER}${entry.startsWith('web/') ? `\n/* Contains whatwg-url.\n\n${LICENSE}*/` : ''}${hasStart ? '\n;(function (module) {' : ''}`,
+      js: `${BANNER}${entry.startsWith('web/') ? `\n/* Contains whatwg-url.\n\n${LICENSE}*/` : ''}${start === null ? '' : '\n;(function (module) {'}`,
     },
-    footer: { js: hasStart ? 'return module.exports.start\n})({})' : '' },
+    footer: { js: start === null ? '' : `return module.exports.${start}\n})({})` },
     plugins: [standIns],
     write: false,
     logLevel: 'silent',

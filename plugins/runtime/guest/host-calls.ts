@@ -60,6 +60,7 @@ export function receiveReply(id: number, outcome: string, text: string): void {
     start(next)
   }
   const answer = parse(text)
+  // The caller of `ask` knows the kind of its answer.
   if (outcome === 'ok') request.resolve(answer as never)
   else request.reject(withStackOf(request.caller, problem(answer.code, answer.message)))
 }

@@ -76,9 +76,11 @@ t.test('on a terminal only the word yes consents', async (t) => {
     const after = await consentToShown(
       { flag: () => undefined, out: new Terminal({ write: (text) => written.push(text) }), stop: new AbortController().signal },
       {
-        async consent(_id, { sha256 }) {
-          agreed.push(sha256)
-          return { state: 'enabled' } as InstalledPlugin
+        pluginLifecycle: {
+          async consent(_id, { sha256 }) {
+            agreed.push(sha256)
+            return { state: 'enabled' } as InstalledPlugin
+          },
         },
       },
       { id: '1', key: 'org.example.notes' },

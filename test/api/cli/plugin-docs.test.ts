@@ -75,7 +75,7 @@ t.test('every command of the page for administrators does what the page says', a
     { id: REPOSITORY, error: null },
   ])) as [unknown, unknown, { pluginId: string; sha256: string }]
   const ECHO = echo.pluginId
-  await services.plugins.consent(ECHO, { sha256: echo.sha256 })
+  await services.pluginLifecycle.consent(ECHO, { sha256: echo.sha256 })
 
   await type('Configuration', { ID }, [{ config: { language: 'en' } }])
   await type('Credentials', { ID }, [{ hasCredentials: true }, { hasCredentials: false }])
@@ -92,7 +92,7 @@ t.test('every command of the page for administrators does what the page says', a
     [{ isolation: 'grouped' }, { hardened: true }, { enabled: false }, { allowLocal: ['localhost:8600'] }],
   )
 
-  await services.plugins.install(two, { userId: null, repository: REPOSITORY_URL })
+  await services.pluginLifecycle.install(two, { userId: null, repository: REPOSITORY_URL })
   await type('Versions', { ID: ECHO }, [
     [
       { version: '1.1.0', running: true },
@@ -109,7 +109,7 @@ t.test('every command of the page for administrators does what the page says', a
   await ask('Dune')
   await ask('nonsense')
   await type('Plugin health', { ID }, [{ health: { healthStatus: 'healthy' } }, { success: true }, { summary: { totalRequests: Number } }])
-  const [last] = services.plugins.logs.calls(ID)
+  const [last] = services.pluginLogs.calls(ID)
   await type('Failures, logs and calls', { ID, CALL: last?.callId ?? '' }, [
     { total: 1, failures: [{ errorCode: 'thrown', errorMessage: /nonsense/ }] },
     { lines: [{ message: /asked for Dune/ }, { message: /asked for nonsense/ }] },

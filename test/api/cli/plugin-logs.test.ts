@@ -10,8 +10,8 @@ import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
 import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openEgress } from '#plugins/network/egress.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
@@ -84,21 +84,20 @@ async function openLine(t: Test, port: number) {
 }
 
 t.test('the lines of a plugin of a running server', onlyFull, async (t) => {
-  const supervisor = openSupervisor({ log: silentLog })
+  const supervisor = new Supervisor({ log: silentLog })
   t.teardown(() => supervisor.close())
   const way = await openLoopback(t, (_, response) => response.end('{}'))
   const known = new Set(pluginDiagnosticsRoutes.map(({ method, path }) => `${method} ${path}`))
   const server = await openTestServer(t, {
     routes: [...pluginRoutes.filter(({ method, path }) => !known.has(`${method} ${path}`)), ...pluginDiagnosticsRoutes],
-    services: ({ database }) => ({
-      plugins: openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
-    }),
+    services: ({ database }) => openPluginHost({ database, supervisor, egress: new HttpsEgress(way), log: silentLog, secrets: SECRETS }),
   })
-  const host = server.services.plugins
-  t.teardown(() => host.close())
-  const { plugin, sha256 } = await host.install(pluginOf(MAIN), { userId: null })
-  await host.consent(plugin.id, { sha256 })
-  const search = (query: string) => host.call({ pluginId: plugin.id, method: 'metadata.series.search', input: { query }, userId: null })
+  const host = server.services
+  t.teardown(() => host.pluginCalls.close())
+  const { plugin, sha256 } = await host.pluginLifecycle.install(pluginOf(MAIN), { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, { sha256 })
+  const search = (query: string) =>
+    host.pluginCalls.call({ pluginId: plugin.id, method: 'metadata.series.search', input: { query }, userId: null })
   const admin = (await server.accounts.callers.ofToken(server.adminToken, 'token'))!
   const { key } = await server.accounts.createApiKey({ name: 'logs' }, admin)
   const name = 'org.example.echo'
@@ -139,7 +138,7 @@ t.test('the lines of a plugin of a running server', onlyFull, async (t) => {
 
   const leaving = run([name], { ...flags, follow: 'true' })
   await leaving.said(/asked for last/)
-  await host.uninstall(plugin.id)
+  await host.pluginLifecycle.uninstall(plugin.id)
   await t.rejects(leaving.ended, { message: /404: There is no plugin/ }, 'the plugin has gone')
   await t.rejects(run([name], flags).ended, { message: /no plugin "org\.example\.echo"/ })
   await t.rejects(run([name], { ...flags, key: 'wrong' }).ended, { message: /answers 401/ })

@@ -15,11 +15,13 @@ t.test('a review and the list name the hosts in the own network that a plugin ma
   const run = (...words: string[]) => runInProcess(['plugin', ...words, '--data-dir', data], { env: { DATABASE_URL: url } })
   const main = 'export default { metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: "1" }) } } }'
   const config = { type: 'object', properties: { site: { type: 'string' } } }
-  const { plugin, sha256 } = await host.install(pluginOf(main, { permissions: { networkFromConfig: ['site'] }, config }), { userId: null })
-  await host.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await host.pluginLifecycle.install(pluginOf(main, { permissions: { networkFromConfig: ['site'] }, config }), {
+    userId: null,
+  })
+  await host.pluginLifecycle.consent(plugin.id, { sha256 })
   for (const word of ['review', 'list'])
     t.notMatch(await run(...(word === 'list' ? [word] : [word, plugin.key])), { output: /own network/ }, word)
-  await host.edit(plugin.id, { config: { site: 'http://192.168.1.5:8080/api' }, privateHosts: true })
+  await host.plugins.edit(plugin.id, { config: { site: 'http://192.168.1.5:8080/api' }, privateHosts: true })
   const line = /^ {2}may reach http:\/\/192\.168\.1\.5:8080 in your own network, which an administrator\s+allowed$/m
   t.match(await run('review', plugin.key), { code: 0, output: line })
   t.match(await run('list'), { code: 0, output: line })

@@ -72,8 +72,8 @@ t.test('a key that may only read changes nothing, on no route', async (t) => {
   await database('collection_series').insert({ collection_id: collection.id, series_id: seriesId, position: 0 })
   const [readList] = await database('read_lists').insert({ name: 'Some' }, 'id')
   await database('read_list_books').insert({ read_list_id: readList.id, book_id: bookId, position: 0 })
-  const { plugin, sha256 } = await services.plugins.install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST), { userId: null })
-  await services.plugins.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await services.pluginLifecycle.install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST), { userId: null })
+  await services.pluginLifecycle.consent(plugin.id, { sha256 })
   const password = 'a long enough password'
   const { id: userId } = await services.accounts.createUser({ username: 'mia', password, email: 'mia@example.org', role: 'admin' }, null)
   const { accessToken } = await services.accounts.login({ username: 'mia', password, address: '127.0.0.1' })

@@ -35,8 +35,10 @@ t.test('why a plugin is in quarantine tells nothing about the users for whom it 
   } } }`
   const { id } = await run(main, { capabilities, limits: { cpuMs: 50 } })
   for (let number = 0; number < 3; number++)
-    await t.rejects(host.call({ ...(await addReader(id)), method: 'recommendations.get', input: { limit: 1 } }), { message: /./ })
-  const { state, stateReason } = await host.get(id)
+    await t.rejects(host.pluginCalls.call({ ...(await addReader(id)), method: 'recommendations.get', input: { limit: 1 } }), {
+      message: /./,
+    })
+  const { state, stateReason } = await host.plugins.get(id)
   t.equal(state, 'quarantined')
   t.ok(stateReason?.includes(PRIVATE), stateReason ?? '')
   t.notOk(`${stateReason} ${written()}`.includes(WORDS))
@@ -46,7 +48,7 @@ t.test('what is left out of an answer for a user is not in the log of the server
   const { host, run, addReader, written } = await openLogged(t)
   const item = `{ externalId: '1', title: 'One', score: 1, reason: 'So', externalUrl: 'https://${WORDS.replaceAll(' ', '-')}.example/' }`
   const { id } = await run(`export default { recommendations: { get: () => ({ recommendations: [${item}] }) } }`, { capabilities })
-  await host.call({ ...(await addReader(id)), method: 'recommendations.get', input: { limit: 1 } })
+  await host.pluginCalls.call({ ...(await addReader(id)), method: 'recommendations.get', input: { limit: 1 } })
   t.ok(written().includes(PRIVATE))
   t.notOk(written().includes('eighty-seven'))
 })
@@ -59,11 +61,11 @@ t.test('an update that cannot convert the data of a user tells who updates nothi
   }`
   const version = (dataVersion: number) =>
     pluginOf(main, { capabilities, dataVersion, version: `${dataVersion}.0.0`, permissions: { storage: { quotaKB: 16 } } })
-  const { plugin, sha256 } = await host.install(version(1), { userId: null })
-  await host.consent(plugin.id, { sha256 })
-  await host.call({ ...(await addReader(plugin.id)), method: 'recommendations.get', input: { limit: 1 } })
-  const next = await host.install(version(2), { userId: null })
-  const error = await host.consent(plugin.id, next).catch((error: Error) => error)
+  const { plugin, sha256 } = await host.pluginLifecycle.install(version(1), { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, { sha256 })
+  await host.pluginCalls.call({ ...(await addReader(plugin.id)), method: 'recommendations.get', input: { limit: 1 } })
+  const next = await host.pluginLifecycle.install(version(2), { userId: null })
+  const error = await host.pluginLifecycle.consent(plugin.id, next).catch((error: Error) => error)
   t.match(error, { message: /cannot take over/ })
   t.notOk((error as Error).message.includes(WORDS), (error as Error).message)
 })
@@ -72,7 +74,7 @@ t.test('failures of calls for a user go with the user, and with the data of the 
   const { host, database, run, addReader } = await openLogged(t)
   const { id } = await run(`export default { recommendations: { get() { throw new Error('${WORDS}') } } }`, { capabilities })
   const [ann, bob] = [await addReader(id), await addReader(id)]
-  for (const user of [ann, bob]) await t.rejects(host.call({ ...user, method: 'recommendations.get', input: { limit: 1 } }))
+  for (const user of [ann, bob]) await t.rejects(host.pluginCalls.call({ ...user, method: 'recommendations.get', input: { limit: 1 } }))
   const left = async () => (await listFailures(database, id, { offset: 0, limit: 10 })).items.map(({ userId }) => userId)
   t.same((await left()).toSorted(), [ann.userId, bob.userId].toSorted())
   await database('users').where({ id: ann.userId }).delete()

@@ -8,8 +8,8 @@ import { Matching } from '#core/matching/matching.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
-import { openProviderClient } from '#plugins/host/provider-client.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { PluginProviders } from '#plugins/host/provider-client.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
@@ -36,8 +36,8 @@ async function openJobs(t: Test) {
   const { database, host, run } = await openTestHost(t, fine, { supervisor })
   const { id: pluginId } = await run(PROVIDER, MANIFEST)
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
-  const downloads = openEgress(await openLoopback(t, (_request, response) => response.end()))
-  const providers = openProviderClient({ database, plugins: host })
+  const downloads = new HttpsEgress(await openLoopback(t, (_request, response) => response.end()))
+  const providers = new PluginProviders({ ...host, database })
   const proposals = new Proposals({
     ...{ database, providers, log: silentLog, settings: { dataFolder: t.testdir() } },
     downloadCover: openPictures(database, host, downloads).download,
@@ -148,7 +148,7 @@ t.test('a dry run over a sample changes nothing, and counts the skipped series',
   const [told] = await jobs.list(libraryId, caller)
   t.equal(told?.lastRunMessage, null)
   t.match(await jobs.get(libraryId, job.id, await addCaller(database)), { lastRunMessage: '2 looked at' })
-  await host.setEnabled(pluginId, false)
+  await host.pluginLifecycle.setEnabled(pluginId, false)
   t.match(await jobs.dryRun(libraryId, job.id, { by: caller, sampleSize: 5 }), { planFailure: /disabled/, sample: [] })
 })
 
@@ -238,7 +238,7 @@ t.test('a provider that requests too many waits ends the task', onlyFull, async 
     /async search[\s\S]*?\n {2}\},/,
     `async search() { throw Object.assign(new Error('wait'), { code: 'rate_limited', retryAfterSeconds: 0.01 }) },`,
   )
-  await host.install(pluginOf(waits, { ...MANIFEST, version: '2.0.0' }), { userId: null })
+  await host.pluginLifecycle.install(pluginOf(waits, { ...MANIFEST, version: '2.0.0' }), { userId: null })
   const { id } = await jobs.add(libraryId, { config: { type: 'metadata_refresh', provider: pluginId } })
   await tasks.start()
   const task = await ended(await jobs.runNow(libraryId, id))

@@ -12,8 +12,8 @@ import { lockMetadata, patchMetadata } from '#core/metadata/edit-metadata.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { SETS, type SetEntries, type SetName, valueOfSet } from '#core/metadata/metadata-set.ts'
 import { readSets } from '#core/metadata/metadata-set-store.ts'
-import { openProviderClient } from '#plugins/host/provider-client.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { PluginProviders } from '#plugins/host/provider-client.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 import { addBook, addCaller, addLibrary, addSeries, listOrphanedPeople } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
@@ -74,10 +74,10 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
   }
   const covers = await openLoopback(t, answer ?? showPicture)
   const folder = t.testdir()
-  const providers = openProviderClient({ database, plugins: host })
+  const providers = new PluginProviders({ ...host, database })
   const proposals = new Proposals({
     ...{ database, providers, log: silentLog, settings: { dataFolder: folder } },
-    downloadCover: openPictures(database, host, openEgress(covers)).download,
+    downloadCover: openPictures(database, host, new HttpsEgress(covers)).download,
     drawCover: async (bytes) => {
       const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90 }
       return { large: drawn, small: drawn }
@@ -160,7 +160,7 @@ t.test('undo removes several titles that one application added', async (t) => {
   const { database, host, matching, pluginId, target, caller } = await openMatcher(t)
   const many = Array.from({ length: 12 }, (_, index) => ({ title: `Berserk ${index}`, language: 'ja' }))
   const titles = `if (externalId === 'n1') return { ...work, alternateTitles: ${JSON.stringify(many)} }`
-  const { plugin } = await host.install(pluginOf(PROVIDER(titles), { ...MANIFEST, version: '2.0.0' }), { userId: null })
+  const { plugin } = await host.pluginLifecycle.install(pluginOf(PROVIDER(titles), { ...MANIFEST, version: '2.0.0' }), { userId: null })
   t.equal(plugin.version, '2.0.0')
   const series = await target('Nana')
   const how = { pluginId, externalId: 'n1', fields: ['alternateTitles'], dryRun: false, userId: caller.userId }
@@ -174,7 +174,7 @@ t.test('a provider gives only the fields that it is used for, and its own identi
   const { database, host, matching, pluginId, target, values, caller } = await openMatcher(t)
   const apply = async (metadataTargets: string[]) => {
     const series = await target('Berserk')
-    await host.edit(pluginId, { matching: { metadataTargets } })
+    await host.plugins.edit(pluginId, { matching: { metadataTargets } })
     await matching.apply(series, { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: caller.userId })
     const { facts, hasChosenCover } = await readFacts(database, series.id)
     const sets = Object.entries(facts).filter(([, value]) => Object.keys(value as object).length > 0)
@@ -285,7 +285,7 @@ t.test('only what was chosen, only what the provider is used for, and nothing in
     ['summary', 'genres'],
   )
   t.same(await values(series), before)
-  await host.edit(pluginId, { matching: { metadataTargets: ['year'] } })
+  await host.plugins.edit(pluginId, { matching: { metadataTargets: ['year'] } })
   const { fields } = await matching.apply(series, { ...from, fields: null, dryRun: false })
   t.same(
     fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
@@ -312,7 +312,7 @@ t.test('only a match with enough confidence is applied, and a known identifier c
   )
   t.match(await matching.autoMatch(await target('Berserk'), { ...how, existingIdsOnly: true }), { skipped: 'no_match' })
 
-  await host.edit(pluginId, {
+  await host.plugins.edit(pluginId, {
     matching: { searchPreprocessingRules: [{ pattern: ' \\(Digital\\)', replacement: '' }], searchQueryTemplate: '{{metadata.title}}' },
   })
   const digital = await target('Nana (Digital)')
@@ -325,18 +325,18 @@ t.test('conditions, libraries and states exclude a provider', async (t) => {
   const series = await target('Berserk')
   const how = { pluginId, userId: null }
   const never = { mode: 'all', rules: [{ field: 'metadata.title', operator: 'equals', value: 'x' }] }
-  await host.edit(pluginId, { matching: { autoMatchConditions: never } })
+  await host.plugins.edit(pluginId, { matching: { autoMatchConditions: never } })
   t.match(await matching.autoMatch(series, how), { skipped: 'plugin_conditions_not_met' })
   t.match(await matching.autoMatch(series, { ...how, query: 'Berserk' }), { success: true }, 'a manual request')
-  await host.edit(pluginId, { matching: { libraryIds: ['00000000-0000-4000-8000-000000000000'] } })
+  await host.plugins.edit(pluginId, { matching: { libraryIds: ['00000000-0000-4000-8000-000000000000'] } })
   t.match(await matching.autoMatch(series, how), { skipped: 'no_matching_targets' })
-  await host.edit(pluginId, { matching: {} })
+  await host.plugins.edit(pluginId, { matching: {} })
   await database('libraries')
     .where('id', libraryId)
     .update({ auto_match_conditions: JSON.stringify(never) })
   t.match(await matching.autoMatch(series, how), { skipped: 'library_conditions_not_met' })
   t.match(await matching.autoMatch({ kind: 'book', id: series.id }, how), { skipped: 'no_matching_targets' })
-  await host.setEnabled(pluginId, false)
+  await host.pluginLifecycle.setEnabled(pluginId, false)
   t.match(await matching.autoMatch(series, how), { skipped: 'plugin_disabled' })
 })
 
@@ -372,11 +372,10 @@ t.test('the second of two providers only fills gaps', async (t) => {
   const other = `export default { metadata: { series: {
     search: () => ({ results: [{ externalId: 'z', title: 'Berserk', relevance: 1 }] }),
     get: () => ({ externalId: 'z', title: 'Other', year: 2000, ageRating: 18 }) } } }`
-  const { plugin, sha256 } = await host.install(pluginOf(other, { id: 'org.example.other', capabilities: MANIFEST.capabilities }), {
-    userId: null,
-  })
-  await host.consent(plugin.id, { sha256 })
-  await host.edit(plugin.id, { matching: { useExistingExternalId: false } })
+  const bytes = pluginOf(other, { id: 'org.example.other', capabilities: MANIFEST.capabilities })
+  const { plugin, sha256 } = await host.pluginLifecycle.install(bytes, { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, { sha256 })
+  await host.plugins.edit(plugin.id, { matching: { useExistingExternalId: false } })
   await matching.autoMatch(series, { pluginId, userId: null })
   t.match(await matching.autoMatch(series, { pluginId: plugin.id, userId: null, gapsOnly: true }), { success: true })
   t.match(await values(series), { title: 'Berserk', year: 1989, ageRating: 18 })

@@ -114,7 +114,7 @@ t.test('a plugin that its user must connect says so, and a service that rejects 
   await rita('POST', 'recommendations/refresh')
   t.equal((await settled()).recommendations.length, 1, 'the last list stays')
   t.match(await own(), { connected: false, healthStatus: 'unhealthy' })
-  t.match(await host.get(id), { state: 'enabled', breaker: null })
+  t.match(await host.plugins.get(id), { state: 'enabled', breaker: null })
   setAnswer({ value: { recommendations: [] } })
   await rita('POST', 'recommendations/refresh')
   await settled()

@@ -109,17 +109,20 @@ const MEDIA = [BERRIES, NOVEL, STRIP, LATER, RUBBISH]
 
 // Installed once: the host's cache of requests ends with it, and the plugin stores nothing.
 const { database, host: installer } = await openTestHost(t)
-const { plugin, sha256 } = await installer.install(bytes, { userId: null })
-await installer.consent(plugin.id, { sha256 })
+const { plugin, sha256 } = await installer.pluginLifecycle.install(bytes, { userId: null })
+await installer.pluginLifecycle.consent(plugin.id, { sha256 })
 
 async function openMetadata(t: Test, content: AniListContent = { media: MEDIA }, config: Record<string, unknown> = {}) {
   const service = openAniList(content)
   const { host, way } = await openHostOn(t, database, service.answer)
-  await host.edit(plugin.id, { config })
+  await host.plugins.edit(plugin.id, { config })
   const named =
     (method: string) =>
     async (input: Record<string, unknown>): Promise<Record<string, unknown>> =>
-      (await host.call({ pluginId: plugin.id, method: `metadata.series.${method}`, input, userId: null })).result as Record<string, unknown>
+      (await host.pluginCalls.call({ pluginId: plugin.id, method: `metadata.series.${method}`, input, userId: null })).result as Record<
+        string,
+        unknown
+      >
   return { host, way, asked: service.asked, search: named('search'), get: named('get'), match: named('match') }
 }
 const idsOf = (answer: Record<string, unknown>, member = 'results') =>
@@ -328,7 +331,7 @@ t.test('missing entries and invalid responses have the right error code', async 
       const rejects = { code: code === 'not_found' ? code : 'unavailable', details: { code }, message, ...wait }
       await t.rejects(get({ externalId: '1' }), rejects, `${said.status} ${said.body.slice(0, 60)}`)
     }
-    t.equal((await host.get(plugin.id)).state, 'enabled', 'none of this counts against the plugin')
+    t.equal((await host.plugins.get(plugin.id)).state, 'enabled', 'none of this counts against the plugin')
   }
   const { get, asked } = await openMetadata(t)
   for (const externalId of ['', 'x', '0', '-1', '1.5', '1e3', '30901/../1', '99999999999', '2147483648'])

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { openSession, type SessionOptions } from '#plugins/devkit/plugin-session.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { type AniListContent, openAniList } from '#test/support/anilist.ts'
@@ -53,7 +53,7 @@ type Change = Partial<Pick<SessionOptions, 'auth' | 'config' | 'userConfig' | 'l
 async function openPlugin(t: Test, content: AniListContent, change: Change = {}) {
   const service = openAniList(content)
   const way = await openLoopback(t, service.answer)
-  const session = openSession(findSupervisor(), { manifest: { ...manifest, http: {} }, code }, { egress: openEgress(way), ...change })
+  const session = openSession(findSupervisor(), { manifest: { ...manifest, http: {} }, code }, { egress: new HttpsEgress(way), ...change })
   t.teardown(() => session.close())
   const ask = async (method: 'get' | 'refresh', input: object) => {
     const { answer, trace } = await session.call(`recommendations.${method}`, input)
@@ -349,8 +349,8 @@ t.test('two users of one server: each with their own sign-in and library, which 
   const media = [recommends(1, [[10, 40]]), recommends(2, [[11, 40]]), recommends(3, [[12, 40]]), work(10), work(11), work(12)]
   const service = openAniList({ media, list: [entry(2, 'COMPLETED', 90)], tokens: { 'token-of-rita': 7 } })
   const { database, host, way } = await openTestHost(t, service.answer)
-  const { plugin, sha256 } = await host.install((await getBundledPlugin('anilist-recommendations')).bytes, { userId: null })
-  await host.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await host.pluginLifecycle.install((await getBundledPlugin('anilist-recommendations')).bytes, { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, { sha256 })
   const [rita, ravi] = [await addCaller(database), await addCaller(database)]
   const library_id = await addLibrary(database)
   const add = async (id: number) => {
@@ -366,13 +366,13 @@ t.test('two users of one server: each with their own sign-in and library, which 
   await finish(ravi.userId, first.book_id)
   await finish(ravi.userId, third.book_id)
   await shareSeries(database, { seriesId: third.series_id, caller: ravi, mode: 'deny' })
-  await host.credentials.set({ pluginId: plugin.id, userId: rita.userId }, auth, { accessToken: 'token-of-rita' })
-  t.equal(await host.authStatus(await host.get(plugin.id), rita.userId), 'connected')
-  t.equal(await host.authStatus(await host.get(plugin.id), ravi.userId), 'missing')
+  await host.pluginCredentials.set({ pluginId: plugin.id, userId: rita.userId }, auth, { accessToken: 'token-of-rita' })
+  t.equal(await host.plugins.authStatus(await host.plugins.get(plugin.id), rita.userId), 'connected')
+  t.equal(await host.plugins.authStatus(await host.plugins.get(plugin.id), ravi.userId), 'missing')
 
   for (const { userId } of [rita, ravi]) await agree(host, database, { pluginId: plugin.id, userId })
   const refresh = async (userId: string) => {
-    const { result } = await host.call({ pluginId: plugin.id, method: 'recommendations.refresh', input: { limit: 10 }, userId })
+    const { result } = await host.pluginCalls.call({ pluginId: plugin.id, method: 'recommendations.refresh', input: { limit: 10 }, userId })
     return (result as { recommendations: Recommendation[] }).recommendations
   }
   t.same(ids(await refresh(ravi.userId)), ['10'], 'series that he may no longer see are no seeds')
@@ -385,9 +385,9 @@ t.test('two users of one server: each with their own sign-in and library, which 
   t.equal(hers.length, 4)
   t.ok(hers.every(({ headers, host: name }) => headers.authorization === 'Bearer token-of-rita' && /^graphql\.anilist\.co(:|$)/.test(name)))
 
-  await host.credentials.set({ pluginId: plugin.id, userId: rita.userId }, auth, { accessToken: 'token-that-was-revoked' })
+  await host.pluginCredentials.set({ pluginId: plugin.id, userId: rita.userId }, auth, { accessToken: 'token-that-was-revoked' })
   await t.rejects(refresh(rita.userId), { code: 'unavailable', details: { code: 'auth' }, message: /Connect your account again/ })
-  t.equal((await host.get(plugin.id)).state, 'enabled')
+  t.equal((await host.plugins.get(plugin.id)).state, 'enabled')
 })
 
 t.test('it passes the conformance checks', async (t) => {

@@ -15,8 +15,8 @@ const { id } = await install(bytes)
 
 async function openEcho(t: Parameters<typeof openHostedPlugins>[0], config: Record<string, unknown> = {}) {
   const { host, use } = await openHostedPlugins(t, undefined, database)
-  await host.edit(id, { config })
-  return { host, call: use(id).call, configure: (config: Record<string, unknown>) => host.edit(id, { config }) }
+  await host.plugins.edit(id, { config })
+  return { host, call: use(id).call, configure: (config: Record<string, unknown>) => host.plugins.edit(id, { config }) }
 }
 
 t.test('it searches page by page, and returns metadata of its results', async (t) => {
@@ -70,7 +70,7 @@ t.test('it fails in the configured way and function', async (t) => {
     await t.rejects(search(), { code: code === 'not_found' ? code : 'unavailable', details: { code }, message }, fail)
     t.match(await call('metadata.book.match', { title: 'x' }), { confidence: 1 }, `${fail}: nothing else fails`)
   }
-  t.equal((await host.get(id)).state, 'enabled')
+  t.equal((await host.plugins.get(id)).state, 'enabled')
   await configure({ fail: '' })
   t.match(await search(), { results: [{ title: 'x' }] }, 'it succeeds again')
 })
@@ -94,7 +94,7 @@ t.test('it exceeds its time limit when configured to', async (t) => {
       ]),
     ),
   )
-  await host.edit(id, { config: { fail: 'timeout' } })
+  await host.plugins.edit(id, { config: { fail: 'timeout' } })
   await t.rejects(call('metadata.series.match', { title: 'x' }), { code: 'unavailable', details: { code: 'timeout' } })
 })
 
@@ -121,7 +121,7 @@ t.test('it recommends the library without dismissed series, for each user separa
   t.same(await titles({ limit: 10, exclude: [] }, ravi), ['One', 'Three', 'Two'], 'but not for him')
 
   const progress: [number, string | null][] = []
-  await host.call({
+  await host.pluginCalls.call({
     pluginId: id,
     method: 'recommendations.refresh',
     input: { limit: 1 },
@@ -132,7 +132,7 @@ t.test('it recommends the library without dismissed series, for each user separa
     [0, 'Reading the library'],
     [1, 'Done'],
   ])
-  await host.edit(id, { config: { fail: 'invalid_result' } })
+  await host.plugins.edit(id, { config: { fail: 'invalid_result' } })
   await t.rejects(call('recommendations.get', { limit: 1, exclude: [] }, rita.userId), {
     code: 'unavailable',
     details: { code: 'invalid_result' },

@@ -20,7 +20,7 @@ const { id } = await install(bytes)
 async function openLibrary(t: Parameters<typeof openHostedPlugins>[0], config: Record<string, unknown> = {}) {
   const hosted = await openHostedPlugins(t, fixtures, database)
   const { call } = hosted.use(id)
-  await hosted.host.edit(id, { config })
+  await hosted.host.plugins.edit(id, { config })
   const named =
     (method: string) =>
     async (input: Record<string, unknown>): Promise<Record<string, unknown>> =>
@@ -204,7 +204,7 @@ t.test('missing entries and invalid responses have the right error code', async 
   ]
   for (const [externalId, code, message] of cases)
     await t.rejects(get({ externalId }), { code: code === 'not_found' ? code : 'unavailable', details: { code }, message }, externalId)
-  t.equal((await host.get(id)).state, 'enabled', 'none of this counts against the plugin')
+  t.equal((await host.plugins.get(id)).state, 'enabled', 'none of this counts against the plugin')
 })
 
 t.test('a book is matched by ISBN, with less confidence when the title differs', async (t) => {

@@ -2,7 +2,7 @@ import http, { type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { addCaller } from '#test/support/library-rows.ts'
@@ -39,11 +39,13 @@ t.test('credentials go to the confirmed host, and to no other that is entered la
     ((await call('metadata.series.search', { query, limit: 1 })) as { results: { title: string }[] }).results[0]?.title ?? ''
   const sent = () => way.asked.filter(({ url, headers }) => JSON.stringify([url, headers]).includes(TOKEN))
 
-  await t.rejects(host.edit(id, { credentials: { token: TOKEN } }), { code: 'invalid_value', message: /First enter the host/ })
-  await host.edit(id, { config: { baseUrl: 'https://first.example.net/api' } })
+  await t.rejects(host.plugins.edit(id, { credentials: { token: TOKEN } }), { code: 'invalid_value', message: /First enter the host/ })
+  await host.plugins.edit(id, { config: { baseUrl: 'https://first.example.net/api' } })
   t.match(await search(), /^\["missing"/)
-  await t.rejects(host.edit(id, { credentials: { token: TOKEN }, credentialsHost: 'https://second.example.net' }), { code: 'conflict' })
-  await host.edit(id, { credentials: { token: TOKEN }, credentialsHost: 'https://first.example.net' })
+  await t.rejects(host.plugins.edit(id, { credentials: { token: TOKEN }, credentialsHost: 'https://second.example.net' }), {
+    code: 'conflict',
+  })
+  await host.plugins.edit(id, { credentials: { token: TOKEN }, credentialsHost: 'https://first.example.net' })
   const seen = await search()
   t.match(seen, /^\["connected".*\[credential\]/)
   t.notMatch(seen, TOKEN)
@@ -53,22 +55,27 @@ t.test('credentials go to the confirmed host, and to no other that is entered la
   )
   await t.rejects(search('fail'), { message: /\[credential\]/ })
   t.notMatch(
-    JSON.stringify([host.logs.calls(id), host.logs.lines(id, { limit: 100 }), await host.get(id), await database('plugin_failures')]),
+    JSON.stringify([
+      host.pluginLogs.calls(id),
+      host.pluginLogs.lines(id, { limit: 100 }),
+      await host.plugins.get(id),
+      await database('plugin_failures'),
+    ]),
     TOKEN,
     'not in logs, calls and failures, and not in the view of the plugin',
   )
   t.notOk(Buffer.concat((await database('plugin_credentials')).map(({ sealed }) => sealed)).includes(TOKEN))
-  t.same((await host.credentials.state({ pluginId: id, userId: null })).fields, ['token'])
+  t.same((await host.pluginCredentials.state({ pluginId: id, userId: null })).fields, ['token'])
 
   way.asked.length = 0
-  await host.edit(id, { config: { baseUrl: 'https://second.example.net' } })
-  t.equal(await host.authStatus(await host.get(id), null), 'missing', 'no credentials were entered for this address')
+  await host.plugins.edit(id, { config: { baseUrl: 'https://second.example.net' } })
+  t.equal(await host.plugins.authStatus(await host.plugins.get(id), null), 'missing', 'no credentials were entered for this address')
   await t.rejects(search(), { message: /given for another address than https:\/\/second\.example\.net\. Enter them again/ })
   t.same(sent(), [])
-  await host.edit(id, { config: { baseUrl: 'https://first.example.net/other/path' } })
+  await host.plugins.edit(id, { config: { baseUrl: 'https://first.example.net/other/path' } })
   t.match(await search(), /^\["connected"/, 'only the host matters')
   way.asked.length = 0
-  await host.edit(id, { config: { baseUrl: 'https://second.example.net' }, credentials: { token: TOKEN } })
+  await host.plugins.edit(id, { config: { baseUrl: 'https://second.example.net' }, credentials: { token: TOKEN } })
   t.match(await search(), /^\["connected"/)
   t.same(
     sent().map(({ host }) => host.split(':')[0]),
@@ -78,29 +85,31 @@ t.test('credentials go to the confirmed host, and to no other that is entered la
   const { sealed } = await database('plugin_credentials').where('field', 'boundTo').first('sealed')
   await database('plugin_credentials').where('field', 'token').update({ sealed })
   t.equal(
-    await host.credentials.bound({ pluginId: id, userId: null }, host.authOf(await host.get(id))),
+    await host.pluginCredentials.bound({ pluginId: id, userId: null }, host.plugins.authOf(await host.plugins.get(id))),
     undefined,
     'an exchanged row does not decrypt',
   )
   await database('plugin_credentials').where('field', 'boundTo').delete()
-  t.equal(await host.authStatus(await host.get(id), null), 'missing', 'without a host they are sent nowhere')
+  t.equal(await host.plugins.authStatus(await host.plugins.get(id), null), 'missing', 'without a host they are sent nowhere')
 })
 
 t.test('scheme and port are part of a private host', async (t) => {
   const { host, run } = await openTestHost(t, echo)
   const { id } = await run(CURIOUS, fromConfig(bindOf({ header: 'X-Api-Key' })))
-  await host.edit(id, { config: { baseUrl: 'http://nas.lan:8080/x' }, privateHosts: true, credentials: { token: TOKEN } })
+  await host.plugins.edit(id, { config: { baseUrl: 'http://nas.lan:8080/x' }, privateHosts: true, credentials: { token: TOKEN } })
   const owner = { pluginId: id, userId: null }
-  t.match(await host.credentials.bound(owner, host.authOf(await host.get(id))), {
+  t.match(await host.pluginCredentials.bound(owner, host.plugins.authOf(await host.plugins.get(id))), {
     ...{ host: 'nas.lan', origin: 'http://nas.lan:8080', place: 'header', name: 'X-Api-Key', value: TOKEN },
   })
   const moved = { config: { baseUrl: 'http://nas.lan:8081/x' } }
-  await t.rejects(host.edit(id, moved), { code: 'invalid_value', message: /To grant http:\/\/nas.lan:8081, enter it together/ })
-  await host.edit(id, { ...moved, privateHosts: true })
-  await t.rejects(host.credentials.bound(owner, host.authOf(await host.get(id))), { message: /given for another address/ })
+  await t.rejects(host.plugins.edit(id, moved), { code: 'invalid_value', message: /To grant http:\/\/nas.lan:8081, enter it together/ })
+  await host.plugins.edit(id, { ...moved, privateHosts: true })
+  await t.rejects(host.pluginCredentials.bound(owner, host.plugins.authOf(await host.plugins.get(id))), {
+    message: /given for another address/,
+  })
 })
 
-t.test('and to a local service that is allowed for development', async (t) => {
+t.test('credentials go to a local service that is allowed for development', async (t) => {
   const asked: { url: string; key: unknown }[] = []
   const service = http.createServer((request, response) => {
     asked.push({ url: request.url ?? '', key: request.headers['x-api-key'] })
@@ -110,7 +119,7 @@ t.test('and to a local service that is allowed for development', async (t) => {
   t.teardown(() => service.close())
   const { port } = service.address() as AddressInfo
   const origin = `http://localhost:${port}`
-  const { host, run } = await openTestHost(t, echo, { egress: openEgress(undefined, new Set([`localhost:${port}`])) })
+  const { host, run } = await openTestHost(t, echo, { egress: new HttpsEgress(undefined, new Set([`localhost:${port}`])) })
   const { id, call } = await run(
     `export default { metadata: { series: {
       async search(_, ctx) {
@@ -120,8 +129,8 @@ t.test('and to a local service that is allowed for development', async (t) => {
       get: () => ({ externalId: '1' }) } } }`,
     fromConfig(bindOf({ header: 'X-Api-Key' })),
   )
-  await host.edit(id, { config: { baseUrl: `${origin}/api` }, credentials: { token: TOKEN }, credentialsHost: origin })
-  t.equal(await host.authStatus(await host.get(id), null), 'connected')
+  await host.plugins.edit(id, { config: { baseUrl: `${origin}/api` }, credentials: { token: TOKEN }, credentialsHost: origin })
+  t.equal(await host.plugins.authStatus(await host.plugins.get(id), null), 'connected')
   t.match(await call('metadata.series.search', { query: '', limit: 1 }), { results: [{ title: 'connected: you sent [credential]' }] })
   t.same(asked, [{ url: '/api/mine', key: TOKEN }])
 })
@@ -133,16 +142,18 @@ t.test('credentials of a user do not follow a change of the host', async (t) => 
     capabilities: { recommendations: { methods: ['get'] } },
   })
   const { userId } = await addCaller(database)
-  const plugin = () => host.get(id)
-  await host.edit(id, { config: { baseUrl: 'https://first.example.net' } })
-  await host.credentials.set({ pluginId: id, userId }, host.authOf(await plugin()), { token: TOKEN })
-  t.equal(await host.authStatus(await plugin(), userId), 'connected')
-  await host.edit(id, { config: { baseUrl: 'https://second.example.net' } })
-  t.equal(await host.authStatus(await plugin(), userId), 'missing')
-  await t.rejects(host.credentials.bound({ pluginId: id, userId }, host.authOf(await plugin())), { message: /given for another address/ })
+  const plugin = () => host.plugins.get(id)
+  await host.plugins.edit(id, { config: { baseUrl: 'https://first.example.net' } })
+  await host.pluginCredentials.set({ pluginId: id, userId }, host.plugins.authOf(await plugin()), { token: TOKEN })
+  t.equal(await host.plugins.authStatus(await plugin(), userId), 'connected')
+  await host.plugins.edit(id, { config: { baseUrl: 'https://second.example.net' } })
+  t.equal(await host.plugins.authStatus(await plugin(), userId), 'missing')
+  await t.rejects(host.pluginCredentials.bound({ pluginId: id, userId }, host.plugins.authOf(await plugin())), {
+    message: /given for another address/,
+  })
 })
 
-t.test('nor do they follow an update of the plugin to another host or token URL', async (t) => {
+t.test('credentials of a user do not follow an update of the plugin to another host or token URL', async (t) => {
   const { host, run, database } = await openTestHost(t, echo)
   const { id } = await run(`export default { recommendations: { get: () => ({ recommendations: [] }) } }`, {
     ...fromConfig({ ...bindOf({ body: 'key' }), scope: 'user' }),
@@ -164,15 +175,19 @@ t.test('nor do they follow an update of the plugin to another host or token URL'
     [signed('first.example.net', 'first.example.net'), signed('first.example.net', 'second.example.net')],
   ])
     for (const owner of owners) {
-      await host.credentials.set(owner, before, before?.type === 'oauth2' ? { accessToken: TOKEN, refreshToken: TOKEN } : { token: TOKEN })
-      t.equal(await host.credentials.status(owner, before), 'connected')
-      t.match(await host.credentials.bound(owner, before), { value: TOKEN })
-      t.equal(await host.credentials.status(owner, after), 'missing')
-      await t.rejects(host.credentials.bound(owner, after), { own: 'auth', message: /given for another address/ })
+      await host.pluginCredentials.set(
+        owner,
+        before,
+        before?.type === 'oauth2' ? { accessToken: TOKEN, refreshToken: TOKEN } : { token: TOKEN },
+      )
+      t.equal(await host.pluginCredentials.status(owner, before), 'connected')
+      t.match(await host.pluginCredentials.bound(owner, before), { value: TOKEN })
+      t.equal(await host.pluginCredentials.status(owner, after), 'missing')
+      await t.rejects(host.pluginCredentials.bound(owner, after), { own: 'auth', message: /given for another address/ })
     }
 })
 
-t.test('validation of credentials in a manifest', (t) => {
+t.test('what a manifest says about credentials is checked', (t) => {
   const read = (auth: object) => readManifest(Buffer.from(JSON.stringify(manifestOf(fromConfig(auth)))))
   const other = { host: 'other.example.org' }
   t.ok(read(bindOf({ query: 'api_key' })))

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openCredentialBox } from '#plugins/credentials/credential-box.ts'
-import { openCredentials } from '#plugins/credentials/credentials.ts'
+import { CredentialBox } from '#plugins/credentials/credential-box.ts'
+import { Credentials } from '#plugins/credentials/credentials.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { openHostOn, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
 
@@ -34,7 +34,7 @@ t.test('credentials go only to their host, and the plugin never sees them', asyn
   const title = async () =>
     ((await call('metadata.series.search', { query: '', limit: 1 })) as { results: { title: string }[] }).results[0]?.title
   t.match(await title(), /^missing /)
-  await host.edit(id, { credentials: { token: TOKEN } })
+  await host.plugins.edit(id, { credentials: { token: TOKEN } })
   way.asked.length = 0
   const seen = await title()
   t.match(seen, /^connected /)
@@ -47,7 +47,7 @@ t.test('credentials go only to their host, and the plugin never sees them', asyn
     ],
   )
   t.notMatch(
-    JSON.stringify([host.logs.calls(id), host.logs.lines(id, { limit: 100 }), await host.get(id)]),
+    JSON.stringify([host.pluginLogs.calls(id), host.pluginLogs.lines(id, { limit: 100 }), await host.plugins.get(id)]),
     TOKEN,
     'nor do administrators see it',
   )
@@ -55,8 +55,8 @@ t.test('credentials go only to their host, and the plugin never sees them', asyn
   t.equal(rows.length, 1)
   t.notOk(rows[0].sealed.includes(TOKEN), 'the database stores it encrypted')
   const wrong: Record<string, string>[] = [{ token: 'a\r\nb' }, { token: '' }, { password: 'x' }, { token: 'x'.repeat(10_001) }]
-  for (const credentials of wrong) await t.rejects(host.edit(id, { credentials }), { code: 'invalid_value' })
-  await host.edit(id, { credentials: {} })
+  for (const credentials of wrong) await t.rejects(host.plugins.edit(id, { credentials }), { code: 'invalid_value' })
+  await host.plugins.edit(id, { credentials: {} })
   t.match(await title(), /^missing /)
 })
 
@@ -65,12 +65,12 @@ t.test('exchanged rows do not decrypt, and keys can be rotated', async (t) => {
   const { id } = await run(CURIOUS, MANIFEST)
   const [anna, ben] = [(await addCaller(database)).userId, (await addCaller(database)).userId]
   const auth = { type: 'apiKey', scope: 'user', bind: BIND } as const
-  const { credentials } = host
+  const { pluginCredentials: credentials } = host
   await credentials.set({ pluginId: id, userId: anna }, auth, { token: 'of anna' })
   await credentials.set({ pluginId: id, userId: ben }, auth, { token: 'of ben' })
   t.match(await credentials.bound({ pluginId: id, userId: ben }, auth), { value: 'Bearer of ben' })
 
-  const rotated = openCredentials(database, ['another-key-of-at-least-thirty-two-bytes', ...SECRETS])
+  const rotated = new Credentials(database, ['another-key-of-at-least-thirty-two-bytes', ...SECRETS])
   t.same(await rotated.reveal({ pluginId: id, userId: anna }), { token: 'of anna' }, 'old keys still decrypt')
   t.same(await rotated.rotate(), { resealed: 4, lost: 0 })
   t.same(await rotated.rotate(), { resealed: 0, lost: 0 })
@@ -81,12 +81,12 @@ t.test('exchanged rows do not decrypt, and keys can be rotated', async (t) => {
   await database('plugin_credentials').where('user_id', ben).update({ sealed })
   t.same(await rotated.reveal({ pluginId: id, userId: ben }), {}, 'a row that replaced the row of another user')
   t.equal(await rotated.bound({ pluginId: id, userId: ben }, auth), undefined)
-  const third = openCredentials(database, ['a-third-key-of-at-least-thirty-two-bytes!'])
+  const third = new Credentials(database, ['a-third-key-of-at-least-thirty-two-bytes!'])
   t.same(await third.rotate(), { resealed: 0, lost: 4 })
 })
 
 t.test('credentials are stored encrypted, and are bound to their place', async (t) => {
-  const box = openCredentialBox(SECRETS)
+  const box = new CredentialBox(SECRETS)
   const sealed = box.seal('text', ['a', 'b'])
   t.equal(box.open(sealed, box.keyId, ['a', 'b']), 'text')
   t.notSame(box.seal('text', ['a', 'b']), sealed, 'each encryption gives another text')
@@ -99,15 +99,15 @@ t.test('credentials are stored encrypted, and are bound to their place', async (
   }
   t.equal(box.open(sealed.subarray(0, 20), box.keyId, ['a', 'b']), null)
   t.equal(box.open(sealed, 'another', ['a', 'b']), null)
-  t.throws(() => openCredentialBox([]), /no key/)
+  t.throws(() => new CredentialBox([]), /no key/)
 })
 
-t.test('basic, oauth2 and expiry', async (t) => {
+t.test('credentials of basic and oauth2 sign-ins are sent in their formats, and a token expires', async (t) => {
   const { database } = await openTestHost(t)
   const { host } = await openHostOn(t, database)
-  const { credentials } = host
+  const { pluginCredentials: credentials } = host
   const { pluginOf } = await import('#test/support/plugins.ts')
-  const { plugin } = await host.install(pluginOf(CURIOUS, MANIFEST), { userId: null })
+  const { plugin } = await host.pluginLifecycle.install(pluginOf(CURIOUS, MANIFEST), { userId: null })
   const owner = { pluginId: plugin.id, userId: null }
   const basic = { type: 'basic', scope: 'server', bind: { ...BIND, format: 'Basic {token}' } } as const
   await credentials.set(owner, basic, { username: 'anna', password: 'pass:word' })

@@ -20,16 +20,16 @@ async function openSignedIn(t: Parameters<typeof openTestHost>[0], seconds: numb
   const { userId } = await addCaller(database)
   await agree(host, database, { pluginId, userId })
   const owner = { pluginId, userId }
-  const { auth } = (await host.get(pluginId)).manifest
+  const { auth } = (await host.plugins.get(pluginId)).manifest
   const give = (left: number) =>
-    host.credentials.set(owner, auth, { accessToken: 'first', refreshToken: 'renews' }, new Date(Date.now() + left * 1000))
-  const call = () => host.call({ ...owner, method: 'recommendations.refresh', input: { limit: 1 } })
+    host.pluginCredentials.set(owner, auth, { accessToken: 'first', refreshToken: 'renews' }, new Date(Date.now() + left * 1000))
+  const call = () => host.pluginCalls.call({ ...owner, method: 'recommendations.refresh', input: { limit: 1 } })
   return { host, way, database, pluginId, owner, give, call, renewals: () => renewals }
 }
 
 t.test('a short-lived token is renewed in the second half of its life, not before each use', async (t) => {
   const { host, database, pluginId, give, call, renewals } = await openSignedIn(t, 500)
-  await host.edit(pluginId, { credentials: CLIENT })
+  await host.plugins.edit(pluginId, { credentials: CLIENT })
   await give(-1)
   for (let times = 0; times < 3; times++) await call()
   t.equal(renewals(), 1)

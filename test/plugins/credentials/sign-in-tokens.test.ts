@@ -1,6 +1,6 @@
 import t from 'tap'
 import { requestTokens, TokenError } from '#plugins/credentials/sign-in-tokens.ts'
-import { openPluginLogs } from '#plugins/logs/plugin-logs.ts'
+import { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress, EgressPolicy } from '#plugins/network/egress.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -9,7 +9,7 @@ const URL_OF_TOKENS = 'https://auth.example.org/token'
 /** Redeems a code at a service with this response; returns the sent request too. */
 async function redeem(status: number, value: unknown, clientSecret?: string) {
   const sent: { url: string; method?: string; body?: string; headers?: Record<string, string> }[] = []
-  const logs = openPluginLogs()
+  const logs = new PluginLogs()
   const fetch = async (request: (typeof sent)[number], { onContact }: EgressPolicy) => {
     sent.push(request)
     onContact?.(new URL(request.url).hostname, status, 0)

@@ -13,7 +13,7 @@ t.test('a user who disconnects during the token request stays disconnected', asy
     sendJson(response, { access_token: 'too-late', refresh_token: 'too-late-as-well' })
   })
   const id = await install({ auth: OAUTH })
-  await host.edit(id, { credentials: CLIENT })
+  await host.plugins.edit(id, { credentials: CLIENT })
   const { id: userId, token } = await signUp({ username: 'rita' })
   const rita = as(token)
   await rita('GET', 'plugins')
@@ -27,17 +27,17 @@ t.test('a user who disconnects during the token request stays disconnected', asy
 
   meanwhile = async () => void (await rita('DELETE', `plugins/${id}`))
   await t.rejects(finish(await begin()), { name: 'SignInError', message: /Nothing was connected/ })
-  t.same(await host.credentials.reveal({ pluginId: id, userId }), {}, 'all data of the user stays deleted')
+  t.same(await host.pluginCredentials.reveal({ pluginId: id, userId }), {}, 'all data of the user stays deleted')
 
   await rita('GET', 'plugins')
   await rita('POST', `plugins/${id}/enable`)
   meanwhile = async () => {}
   t.match(await finish(await begin()), { name: 'Taste' })
-  t.match(await host.credentials.reveal({ pluginId: id, userId }), { accessToken: 'too-late' })
+  t.match(await host.pluginCredentials.reveal({ pluginId: id, userId }), { accessToken: 'too-late' })
 
   const held = await begin()
   meanwhile = async () => {
-    await host.uninstall(id)
+    await host.pluginLifecycle.uninstall(id)
   }
   await t.rejects(finish(held), { name: 'SignInError' }, 'as for a removed plugin')
 })

@@ -3,7 +3,7 @@ import path from 'node:path'
 import t from 'tap'
 import { findFixtures, openRecorder, writeFixtures } from '#plugins/devkit/fixture-files.ts'
 import { openReplayEgress } from '#plugins/devkit/host-answers.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 import { openReplay } from '../../../plugin-sdk/fixtures.ts'
@@ -30,7 +30,7 @@ t.test('responses are recorded, written and replayed', async (t) => {
       { request: { url: 'https://api.example.org/a' }, response: { body: 'old' } },
     ],
   }
-  const recorder = openRecorder(openEgress(way), before)
+  const recorder = openRecorder(new HttpsEgress(way), before)
   const requests = [
     { url: 'https://api.example.org/a' },
     { url: 'https://api.example.org/a' },
@@ -102,7 +102,7 @@ t.test('credentials are not recorded in fixtures', async (t) => {
     })
     request.on('end', () => response.setHeader('etag', `"${request.url}"`).end(JSON.stringify({ url: request.url, body })))
   })
-  const recorder = openRecorder(openEgress(way), null)
+  const recorder = openRecorder(new HttpsEgress(way), null)
   for (const place of ['header', 'query', 'body'] as const) {
     const credential = { host: 'api.example.org', place, name: 'x-api-key', value: TOKEN }
     const asked = {

@@ -6,8 +6,8 @@ import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { runCommandLine } from '#plugins/devkit/command-line.ts'
 import { sideLoad, tryVersion } from '#plugins/devkit/side-load.ts'
-import { openEgress } from '#plugins/network/egress.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
@@ -33,10 +33,10 @@ t.test('a development version is between the last and the next', async (t) => {
 })
 
 t.test('every successful build is installed on a running server', onlyFull, async (t) => {
-  const supervisor = openSupervisor({ log: silentLog })
+  const supervisor = new Supervisor({ log: silentLog })
   const way = await openLoopback(t, (_, response) => response.end('{"titles":["Echo"]}'))
   const server = await openTestServer(t, {
-    services: ({ database }) => openServedPlugins(t, database, supervisor, openEgress(way)),
+    services: ({ database }) => openServedPlugins(t, database, supervisor, new HttpsEgress(way)),
   })
   t.teardown(() => supervisor.close())
   const made = await server.request<{ key: string }>('POST', '/api/v1/api-keys', { token: server.adminToken, body: { name: 'dev' } })

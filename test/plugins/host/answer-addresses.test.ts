@@ -1,7 +1,7 @@
 import t from 'tap'
 import { mapAddresses } from '#plugins/host/answer-addresses.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { someOf } from '#test/support/lane-size.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
@@ -63,7 +63,7 @@ t.test('no plugin makes anybody contact a host that is not granted', async (t) =
     resolved.push(host)
     return resolve(host, signal)
   }
-  const egress = openEgress(way)
+  const egress = new HttpsEgress(way)
   const { database, host, run } = await openTestHost(t, undefined, { supervisor: findSupervisor('grouped'), egress, secrets: SECRETS })
   const pictures = openPictures(database, host, egress)
   const { userId } = await addCaller(database, { role: 'reader' })
@@ -72,7 +72,7 @@ t.test('no plugin makes anybody contact a host that is not granted', async (t) =
     const { own, address, main, manifest } = pluginOf(number)
     const { id } = await run(main, manifest)
     await agree(host, database, { pluginId: id, userId })
-    const plugin: InstalledPlugin = await host.get(id)
+    const plugin: InstalledPlugin = await host.plugins.get(id)
     resolved.length = 0
     way.asked.length = 0
     const contacted = () =>
@@ -81,7 +81,7 @@ t.test('no plugin makes anybody contact a host that is not granted', async (t) =
     for (const method of [...KINDS, 'recommendations.get']) {
       const isOwn = method.startsWith('rec')
       const input = { query: 'One', title: 'One', externalId: '1', limit: 5 }
-      const { result } = await host.call({ pluginId: id, method, input, userId: isOwn ? userId : null })
+      const { result } = await host.pluginCalls.call({ pluginId: id, method, input, userId: isOwn ? userId : null })
       mapAddresses(method, result, (given) => {
         const { protocol, hostname, port, username } = new URL(given)
         t.same([protocol, hostname, port, username], ['https:', own, '', ''], `${method} of ${address}`)
@@ -97,7 +97,7 @@ t.test('no plugin makes anybody contact a host that is not granted', async (t) =
       await pictures.get({ pluginId: id, userId }, token, new AbortController().signal).catch(() => {})
     }
     t.same(contacted(), [], address)
-    const listed = host.logs.calls(id).flatMap(({ fetches }) => fetches)
+    const listed = host.pluginLogs.calls(id).flatMap(({ fetches }) => fetches)
     if (way.asked.length > 0)
       t.ok(
         listed.some((fetch) => fetch.host === own && fetch.outcome !== 'permission'),

@@ -5,7 +5,7 @@ import type { Log } from '#core/foundation/log.ts'
 import { bundleProject } from '#plugins/devkit/bundle.ts'
 import { packProject } from '#plugins/devkit/pack.ts'
 import { openProject } from '#plugins/devkit/project.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
 import { FAILING, lineOf } from '#test/support/failing-plugin.ts'
 import { onlyFull, someOf } from '#test/support/lane-size.ts'
@@ -32,7 +32,7 @@ async function packed(t: Parameters<typeof openPluginFolder>[0], { code = FAILIN
   return packProject(project, map === undefined ? bundle : { ...bundle, map })
 }
 
-t.test('failures, calls and logs name the author’s line', async (t) => {
+t.test('failures, calls and logs name the line of the author', async (t) => {
   const said: string[] = []
   const hear = (_fields: object, message: string) => void said.push(message)
   const log: Log = { debug: hear, info: hear, warn: hear, error: hear }
@@ -41,14 +41,13 @@ t.test('failures, calls and logs name the author’s line', async (t) => {
     response.end('{}')
   })
   const server = await openTestServer(t, {
-    services: ({ database }) => ({
-      plugins: openPluginHost({ database, supervisor: findSupervisor(), egress: openEgress(way), log, secrets: SECRETS }),
-    }),
+    services: ({ database }) =>
+      openPluginHost({ database, supervisor: findSupervisor(), egress: new HttpsEgress(way), log, secrets: SECRETS }),
   })
-  const { plugins } = server.services
-  t.teardown(() => plugins.close())
-  const { plugin, sha256 } = await plugins.install(await packed(t), { userId: null })
-  await plugins.consent(plugin.id, { sha256 })
+  const { pluginCalls, pluginLifecycle } = server.services
+  t.teardown(() => pluginCalls.close())
+  const { plugin, sha256 } = await pluginLifecycle.install(await packed(t), { userId: null })
+  await pluginLifecycle.consent(plugin.id, { sha256 })
   const token = server.adminToken
   const at = `/api/v1/admin/plugins/${plugin.id}`
   const shown = async () => {
@@ -60,7 +59,7 @@ t.test('failures, calls and logs name the author’s line', async (t) => {
     return { failure: failures[0], call: calls[0], line: lines.at(-1)?.message }
   }
   const call = (query: string) =>
-    plugins.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input: { query, limit: 1 }, userId: null })
+    pluginCalls.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input: { query, limit: 1 }, userId: null })
 
   for (const [way, message] of [
     ['throw', 'thrown at once'],
@@ -68,8 +67,8 @@ t.test('failures, calls and logs name the author’s line', async (t) => {
     ['async', 'thrown later'],
     ['timer', 'thrown in a timer'],
   ] as const) {
-    await plugins.reset(plugin.id)
-    await plugins.setEnabled(plugin.id, true)
+    await pluginLifecycle.reset(plugin.id)
+    await pluginLifecycle.setEnabled(plugin.id, true)
     t.match(await call(way), { failed: { code: 'unavailable' } }, way)
     const { failure, call: recorded, line } = await shown()
     t.match(failure, { errorCode: 'thrown', errorMessage: message, source: lineOf(way) }, way)
@@ -77,14 +76,14 @@ t.test('failures, calls and logs name the author’s line', async (t) => {
     for (const text of [line, said.at(-1)]) t.ok(text?.includes(message) && lineOf(way).test(text), `${way}: ${text}`)
   }
 
-  await plugins.reset(plugin.id)
+  await pluginLifecycle.reset(plugin.id)
   t.match(await call('rejection'), { result: { results: [{ title: 'fine' }] } }, 'its answer is returned')
   const stray = { errorCode: 'unhandled', errorMessage: /nobody waits for me/, source: lineOf('rejection') }
   const { failure, call: recorded, line } = await shown()
   t.match(failure, stray)
   t.match(recorded, { code: 'ok', message: /nobody waits for me/, source: lineOf('rejection') })
   for (const text of [line, said.at(-1)]) t.ok(text?.includes('nobody waits for me') && lineOf('rejection').test(text), String(text))
-  t.equal(plugins.healthOf(await plugins.get(plugin.id)), 'healthy', 'and it does not count as a failure')
+  t.equal(server.services.plugins.healthOf(await server.services.plugins.get(plugin.id)), 'healthy', 'and it does not count as a failure')
 
   const before = said.length
   t.match(await call('kit'), { failed: { code: 'not_found' } })
@@ -100,10 +99,10 @@ t.test('a timeout mentions an earlier unhandled rejection', async (t) => {
   const { host, database } = await openTestHost(t)
   const folder = await openPluginFolder(t, { manifest: { limits: { wallMs: 1_000 } }, files: { 'src/main.ts': FAILING } })
   const project = await openProject(folder)
-  const { plugin, sha256 } = await host.install(packProject(project, await bundleProject(project)), { userId: null })
-  await host.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await host.pluginLifecycle.install(packProject(project, await bundleProject(project)), { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, { sha256 })
   const input = { query: 'stuck', limit: 1 }
-  t.match(await host.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input, userId: null }), { failed: {} })
+  t.match(await host.pluginCalls.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input, userId: null }), { failed: {} })
   t.match(await database('plugin_failures').first(), {
     code: 'timeout',
     message: /1000 ms.*nobody waits for me/,
@@ -115,7 +114,7 @@ t.test('a plugin that does not start reports the line', async (t) => {
   const { host } = await openTestHost(t)
   const code = `${FAILING}\nconst table: string[] = []\nif (table[0]!.length > 0) table.push('')\n`
   const line = code.split('\n').findIndex((text) => text.startsWith('if (table')) + 1
-  await t.rejects(host.install(await packed(t, { code }), { userId: null }), {
+  await t.rejects(host.pluginLifecycle.install(await packed(t, { code }), { userId: null }), {
     message: new RegExp(`main\\.js does not start: .*reading 'length'.*\\(src/main\\.ts:${line}:\\d+\\)`),
   })
 })
@@ -152,9 +151,14 @@ t.test('with a damaged, hostile or missing map, messages name the line of main.j
       ['main.js', Buffer.from(good.code)],
     ])
     if (text !== null) files.set('main.js.map', Buffer.from(text))
-    const { plugin, sha256 } = await host.install(packPlugin(files), { userId: null })
-    await host.consent(plugin.id, { sha256 })
-    await host.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'throw', limit: 1 }, userId: null })
+    const { plugin, sha256 } = await host.pluginLifecycle.install(packPlugin(files), { userId: null })
+    await host.pluginLifecycle.consent(plugin.id, { sha256 })
+    await host.pluginCalls.attempt({
+      pluginId: plugin.id,
+      method: 'metadata.series.search',
+      input: { query: 'throw', limit: 1 },
+      userId: null,
+    })
     const failure = await database('plugin_failures').where('plugin_id', plugin.id).first()
     t.match(
       failure,
@@ -162,7 +166,7 @@ t.test('with a damaged, hostile or missing map, messages name the line of main.j
       name,
     )
     if (!name.startsWith('that leads before')) t.match(failure.source, /^main\.js:/, name)
-    await host.uninstall(plugin.id)
+    await host.pluginLifecycle.uninstall(plugin.id)
   }
 })
 
@@ -176,10 +180,15 @@ t.test('a large map is parsed in a thread, and its names are escaped', onlyFull,
   const code = `${FAILING}\n${many.join('\n')}\n;(globalThis as Record<string, unknown>)['all'] = [${many.map((_, at) => `x${at}`).join()}]\n`
   const project = await openProject(await openPluginFolder(t, { files: { 'src/main.ts': code } }))
   const bundle = await bundleProject(project)
-  const { plugin, sha256 } = await host.install(packProject(project, bundle), { userId: null })
-  await host.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await host.pluginLifecycle.install(packProject(project, bundle), { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, { sha256 })
   t.ok(((await database('plugin_versions').first()).source_map as string).length > 100_000, 'it is long')
-  await host.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'throw', limit: 1 }, userId: null })
+  await host.pluginCalls.attempt({
+    pluginId: plugin.id,
+    method: 'metadata.series.search',
+    input: { query: 'throw', limit: 1 },
+    userId: null,
+  })
   t.match(await database('plugin_failures').first(), { source: lineOf('throw') })
 
   const map = {
@@ -190,9 +199,14 @@ t.test('a large map is parsed in a thread, and its names are escaped', onlyFull,
     { ...project, manifestBytes: Buffer.from(JSON.stringify(manifestOf({ version: '2.0.0' }))) },
     { ...bundle, map: JSON.stringify(map) },
   )
-  const second = await host.install(odd, { userId: null })
-  await host.consent(plugin.id, second)
-  await host.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'throw', limit: 1 }, userId: null })
+  const second = await host.pluginLifecycle.install(odd, { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, second)
+  await host.pluginCalls.attempt({
+    pluginId: plugin.id,
+    method: 'metadata.series.search',
+    input: { query: 'throw', limit: 1 },
+    userId: null,
+  })
   const { source } = await database('plugin_failures').orderBy('occurred_at', 'desc').first()
   t.match(source, /red.*main\.ts:\d+/)
   t.notMatch(source, /[\u001b\u202e]/)

@@ -13,14 +13,14 @@ const someone = { userId: null }
 
 t.test('what was agreed to is stored with the switch to the version, and an update that causes the same runs at once', async (t) => {
   const { host, database } = await openTestHost(t)
-  const first = await host.install(pluginOf(MAIN), someone)
+  const first = await host.pluginLifecycle.install(pluginOf(MAIN), someone)
   t.equal(first.review.agreed, null)
   const { id } = first.plugin
   t.equal(await findConsent(database, id), null)
-  await host.consent(id, first)
+  await host.pluginLifecycle.consent(id, first)
   const consent = await findConsent(database, id)
   t.match(consent, { sha256: first.sha256, recordHash: first.review.recordHash, record: first.review.record, consentedAt: Date })
-  const same = await host.install(pluginOf(MAIN, { version: '1.0.1', summary: 'Another text' }), someone)
+  const same = await host.pluginLifecycle.install(pluginOf(MAIN, { version: '1.0.1', summary: 'Another text' }), someone)
   t.match(same, { waitsFor: [], plugin: { version: '1.0.1' }, review: { differences: [], recordHash: first.review.recordHash } })
   t.same(await findConsent(database, id), consent, 'the consent is that of the person')
 })
@@ -59,7 +59,10 @@ t.test('changes outside of permissions wait for consent', async (t) => {
     },
   }
   for (const [index, [path, change]] of Object.entries(changes).entries()) {
-    const { review, plugin } = await host.install(pluginOf(MAIN, { ...base, ...change, version: `1.0.${index + 1}` }), someone)
+    const { review, plugin } = await host.pluginLifecycle.install(
+      pluginOf(MAIN, { ...base, ...change, version: `1.0.${index + 1}` }),
+      someone,
+    )
     t.ok(review.waitsFor.length > 0, path)
     t.same(
       review.differences.map((one) => one.path),
@@ -67,44 +70,47 @@ t.test('changes outside of permissions wait for consent', async (t) => {
     )
     t.equal(plugin.version, '1.0.0')
   }
-  t.equal((await host.get(id)).version, '1.0.0')
+  t.equal((await host.plugins.get(id)).version, '1.0.0')
 })
 
 t.test('a consent is for the newest stored package that may run, and nothing else', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(MAIN)
-  const two = await host.install(pluginOf(MAIN, { version: '2.0.0', name: 'Two' }), someone)
-  const three = await host.install(pluginOf(MAIN, { version: '3.0.0', name: 'Three' }), someone)
+  const two = await host.pluginLifecycle.install(pluginOf(MAIN, { version: '2.0.0', name: 'Two' }), someone)
+  const three = await host.pluginLifecycle.install(pluginOf(MAIN, { version: '3.0.0', name: 'Three' }), someone)
   // A clock that was set back changes nothing.
   await database('plugin_versions').where({ version: '3.0.0' }).update({ installed_at: '2001-01-01' })
   const newer = { code: 'conflict', message: new RegExp(`3\\.0\\.0 \\(${three.sha256}\\) was stored after 2\\.0\\.0`) }
-  await t.rejects(host.consent(id, two), newer)
-  await t.rejects(host.consent(id, { sha256: (await host.get(id)).sha256 }), { code: 'conflict', message: /was stored after 1\.0\.0/ })
-  await t.rejects(host.consent(id, { sha256: 'f'.repeat(64) }), { code: 'conflict', message: /is not a stored package/ })
-  t.match(await host.review(id), { review: { sha256: three.sha256 } })
+  await t.rejects(host.pluginLifecycle.consent(id, two), newer)
+  await t.rejects(host.pluginLifecycle.consent(id, { sha256: (await host.plugins.get(id)).sha256 }), {
+    code: 'conflict',
+    message: /was stored after 1\.0\.0/,
+  })
+  await t.rejects(host.pluginLifecycle.consent(id, { sha256: 'f'.repeat(64) }), { code: 'conflict', message: /is not a stored package/ })
+  t.match(await host.plugins.review(id), { review: { sha256: three.sha256 } })
   const repository = await database.transaction((trx) =>
     addRepository(trx, { url: 'https://plugins.example.org/', name: 'x', publicKey: 'x', repositoriesMax: 5 }),
   )
   await addRevocations(database, repository as string, [
     { sha256: three.sha256, pluginKey: null, versionRange: null, reason: 'It steals.' },
   ])
-  await t.rejects(host.consent(id, three), { code: 'conflict', message: /It steals/ })
-  t.match(await host.review(id), { review: { sha256: two.sha256 } })
-  t.match(await host.consent(id, two), { version: '2.0.0' })
-  await t.rejects(host.review(id, 'f'.repeat(64)), { code: 'not_found' })
+  await t.rejects(host.pluginLifecycle.consent(id, three), { code: 'conflict', message: /It steals/ })
+  t.match(await host.plugins.review(id), { review: { sha256: two.sha256 } })
+  t.match(await host.pluginLifecycle.consent(id, two), { version: '2.0.0' })
+  await t.rejects(host.plugins.review(id, 'f'.repeat(64)), { code: 'not_found' })
 })
 
 t.test('of two administrators who consent at once, one wins, and the other gets the state or a conflict', async (t) => {
   const { host, database, run } = await openTestHost(t)
   const { id } = await run(MAIN)
   const { host: other } = await openHostOn(t, database)
-  const two = await host.install(pluginOf(MAIN, { version: '2.0.0', name: 'Two' }), someone)
-  const outcomes = await Promise.allSettled([host.consent(id, two), other.consent(id, two)])
+  const two = await host.pluginLifecycle.install(pluginOf(MAIN, { version: '2.0.0', name: 'Two' }), someone)
+  const outcomes = await Promise.allSettled([host.pluginLifecycle.consent(id, two), other.pluginLifecycle.consent(id, two)])
   for (const one of outcomes)
     if (one.status === 'fulfilled') t.match(one.value, { version: '2.0.0', state: 'enabled' })
     else t.match(one.reason, { code: 'conflict', message: /changed meanwhile/ })
   t.ok(outcomes.some(({ status }) => status === 'fulfilled'))
-  t.match(await host.consent(id, two), { version: '2.0.0', state: 'enabled' }, 'and again later')
+  t.match(await host.pluginLifecycle.consent(id, two), { version: '2.0.0', state: 'enabled' }, 'and again later')
 })
 
 t.test('a package that arrives while a consent is given ends that consent', async (t) => {
@@ -117,13 +123,13 @@ t.test('a package that arrives while a consent is given ends that consent', asyn
   const { host: other } = await openHostOn(t, database)
   const slow = MAIN.replace('default {', "default { async setup(ctx) { await ctx.fetch('https://api.example.org/') },")
   const permissions = { network: [{ host: 'api.example.org', reason: 'The service' }] }
-  const two = await host.install(pluginOf(slow, { version: '2.0.0', name: 'Two', permissions }), someone)
-  const consent = host.consent(id, two)
+  const two = await host.pluginLifecycle.install(pluginOf(slow, { version: '2.0.0', name: 'Two', permissions }), someone)
+  const consent = host.pluginLifecycle.consent(id, two)
   consent.catch(() => {})
-  await other.install(pluginOf(MAIN, { version: '3.0.0', name: 'Three' }), someone)
+  await other.pluginLifecycle.install(pluginOf(MAIN, { version: '3.0.0', name: 'Three' }), someone)
   arrived.resolve()
   await t.rejects(consent, { code: 'conflict', message: /stored meanwhile/ })
-  t.match(await host.get(id), { version: '1.0.0' })
+  t.match(await host.plugins.get(id), { version: '1.0.0' })
   t.match((await findConsent(database, id))?.record.manifest.name, 'Echo', 'nothing is stored')
 })
 
@@ -134,8 +140,8 @@ t.test('a package that is revoked while its consent makes it start does not run'
     'default {',
     `default { async setup(ctx) { await ctx.fetch('https://api.example.org/'); await ctx.sleep(1_500) },`,
   )
-  const two = await host.install(pluginOf(slow, { version: '2.0.0', name: 'Two' }), someone)
-  const consent = host.consent(id, two)
+  const two = await host.pluginLifecycle.install(pluginOf(slow, { version: '2.0.0', name: 'Two' }), someone)
+  const consent = host.pluginLifecycle.consent(id, two)
   consent.catch(() => {})
   while (way.asked.length === 0) await sleep(10)
   const repository = await database.transaction((trx) =>
@@ -144,7 +150,7 @@ t.test('a package that is revoked while its consent makes it start does not run'
   await addRevocations(database, repository as string, [{ sha256: two.sha256, pluginKey: null, versionRange: null, reason: 'It steals.' }])
   t.match(await consent, { state: 'revoked', stateReason: /2\.0\.0 was revoked\. Its repository says: "It steals/ })
   await t.rejects(call('metadata.series.search', { query: 'x', limit: 1 }), { code: 'conflict', message: /is revoked/ })
-  await t.rejects(host.consent(id, two), { code: 'conflict', message: /Its repository says: "It steals/ })
+  await t.rejects(host.pluginLifecycle.consent(id, two), { code: 'conflict', message: /Its repository says: "It steals/ })
 })
 
 t.test('a plugin that ran before there were records keeps running, and says so until somebody consents', async (t) => {
@@ -152,14 +158,14 @@ t.test('a plugin that ran before there were records keeps running, and says so u
   const { id, call } = await run(MAIN)
   await database('plugin_consents').delete()
   t.same(await call('metadata.series.search', { query: 'x', limit: 1 }), { results: [] })
-  const { review } = await host.review(id)
+  const { review } = await host.plugins.review(id)
   t.match(review, { differences: [], waitsFor: [], agreed: { consentedAt: null, recordHash: review.recordHash } })
   t.equal(await findConsent(database, id), null, 'looking grants nothing')
-  const wider = await host.install(pluginOf(MAIN, { version: '1.1.0', name: 'Other' }), someone)
+  const wider = await host.pluginLifecycle.install(pluginOf(MAIN, { version: '1.1.0', name: 'Other' }), someone)
   t.same(wider.waitsFor, ['is org.example.echo (the author names it: "Other", before: "Echo")'])
-  t.match((await host.install(pluginOf(MAIN, { version: '1.2.0' }), someone)).waitsFor, [], 'what causes the same runs')
-  await host.consent(id, await host.get(id))
-  t.match((await host.review(id)).review, { agreed: { consentedAt: Date } })
+  t.match((await host.pluginLifecycle.install(pluginOf(MAIN, { version: '1.2.0' }), someone)).waitsFor, [], 'what causes the same runs')
+  await host.pluginLifecycle.consent(id, await host.plugins.get(id))
+  t.match((await host.plugins.review(id)).review, { agreed: { consentedAt: Date } })
 })
 
 t.test('an update of a plugin that ran before there were records gets no right that nobody was shown', async (t) => {
@@ -170,23 +176,26 @@ t.test('an update of a plugin that ran before there were records gets no right t
   await database('plugin_consents').delete()
   // Defaults of hosts were no right then.
   await database('plugins').update({ granted: database.raw(`granted - 'hostDefaults'`) })
-  const before = (await host.get(id)).granted
-  t.match(await host.install(pluginOf(MAIN, { ...asks, version: '1.0.1' }), someone), { waitsFor: [], plugin: { version: '1.0.1' } })
-  t.same((await host.get(id)).granted, before)
-  await host.rollBack(id)
-  t.same((await host.get(id)).granted, before, 'nor does going back')
-  await host.consent(id, (await host.review(id)).version)
-  t.match((await host.get(id)).granted, { hostDefaults: { site: 'https://collect.example.net' } }, 'whoever consents has seen it')
+  const before = (await host.plugins.get(id)).granted
+  t.match(await host.pluginLifecycle.install(pluginOf(MAIN, { ...asks, version: '1.0.1' }), someone), {
+    waitsFor: [],
+    plugin: { version: '1.0.1' },
+  })
+  t.same((await host.plugins.get(id)).granted, before)
+  await host.pluginLifecycle.rollBack(id)
+  t.same((await host.plugins.get(id)).granted, before, 'nor does going back')
+  await host.pluginLifecycle.consent(id, (await host.plugins.review(id)).version)
+  t.match((await host.plugins.get(id)).granted, { hostDefaults: { site: 'https://collect.example.net' } }, 'whoever consents has seen it')
 })
 
 t.test('who signed it, and which repository it comes from, are part of what was agreed to', async (t) => {
   const { host } = await openTestHost(t)
   const key = generateKeyPairSync('ed25519').privateKey
   const from = { ...someone, repository: 'https://a.example/' }
-  const first = await host.install(pluginOf(MAIN, {}, [key]), from)
-  await host.consent(first.plugin.id, first)
-  t.match(await host.install(pluginOf(MAIN, { version: '1.0.1' }, [key]), from), { waitsFor: [] })
-  const moved = await host.install(pluginOf(MAIN, { version: '1.0.2' }, [key]), {
+  const first = await host.pluginLifecycle.install(pluginOf(MAIN, {}, [key]), from)
+  await host.pluginLifecycle.consent(first.plugin.id, first)
+  t.match(await host.pluginLifecycle.install(pluginOf(MAIN, { version: '1.0.1' }, [key]), from), { waitsFor: [] })
+  const moved = await host.pluginLifecycle.install(pluginOf(MAIN, { version: '1.0.2' }, [key]), {
     ...{ ...someone, repository: 'https://b.example/', moveFrom: 'https://a.example/' },
   })
   t.same(moved.review.differences, [{ path: '/repository', kind: 'changed', before: 'https://a.example/', after: 'https://b.example/' }])
@@ -198,6 +207,6 @@ t.test('a record that nobody can review is refused before it is stored', async (
     Array.from({ length: 60 }, (_, index) => [`m${index}`, { type: 'number', enum: Array.from({ length: 200 }, () => 1) }]),
   )
   const bytes = pluginOf(MAIN, manifestOf({ userConfig: { type: 'object', properties } }))
-  await t.rejects(host.install(bytes, someone), { code: 'invalid_value', message: /entries; the limit is 5000/ })
-  t.same(await host.list(), [])
+  await t.rejects(host.pluginLifecycle.install(bytes, someone), { code: 'invalid_value', message: /entries; the limit is 5000/ })
+  t.same(await host.plugins.list(), [])
 })

@@ -59,7 +59,7 @@ t.test('texts that are costly to parse or check are not parsed in this thread', 
   t.ok(turns.longestMs() < 1_500, `the longest that this thread stood still is ${Math.round(turns.longestMs())} ms`)
 })
 
-t.test('close and full queue', async (t) => {
+t.test('what waits is refused when the reader closes, and so is more than the queue holds', async (t) => {
   const reader = new JsonReader()
   const text = JSON.stringify(answerOf(90))
   const outcomes = Promise.allSettled(Array.from({ length: 80 }, () => reader.readResult(SEARCH, text)))

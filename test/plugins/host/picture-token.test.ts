@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { openPictureTokens, TOKEN_LENGTH_MAX } from '#plugins/host/picture-token.ts'
+import { PictureTokens, TOKEN_LENGTH_MAX } from '#plugins/host/picture-token.ts'
 
 const [NEW, OLD] = ['a-new-key-of-at-least-thirty-two-bytes', 'an-old-key-of-at-least-thirty-two-bytes']
 const HOUR = 3_600_000
@@ -9,7 +9,7 @@ const PICTURE = { ...OWNER, url: 'https://covers.example.org/1.jpg', isOwn: true
 
 t.test('a token is for one user and one plugin, and for a day', (t) => {
   let now = 1_000 * HOUR
-  const tokens = openPictureTokens([NEW], () => now)
+  const tokens = new PictureTokens([NEW], () => now)
   const token = tokens.make(PICTURE)
   t.same(tokens.read(token, OWNER), { url: PICTURE.url, isOwn: true })
   t.notMatch(Buffer.from(token, 'base64url').toString('latin1'), 'example', 'its address is secret')
@@ -29,10 +29,10 @@ t.test('a token is for one user and one plugin, and for a day', (t) => {
 })
 
 t.test('changed and invented tokens are refused, and an older key still opens its tokens', (t) => {
-  const tokens = openPictureTokens([NEW, OLD])
-  const token = openPictureTokens([OLD]).make(PICTURE)
+  const tokens = new PictureTokens([NEW, OLD])
+  const token = new PictureTokens([OLD]).make(PICTURE)
   t.same(tokens.read(token, OWNER), { url: PICTURE.url, isOwn: true })
-  t.equal(openPictureTokens([NEW]).read(token, OWNER), null)
+  t.equal(new PictureTokens([NEW]).read(token, OWNER), null)
   const bytes = Buffer.from(token, 'base64url')
   for (let at = 0; at < bytes.length; at += 1) {
     const changed = Buffer.from(bytes)
@@ -44,6 +44,6 @@ t.test('changed and invented tokens are refused, and an older key still opens it
   t.equal(tokens.read(token.slice(0, -4), OWNER), null)
   const long = tokens.make({ ...PICTURE, url: `https://covers.example.org/${'x'.repeat(3_970)}` })
   t.ok(long.length <= TOKEN_LENGTH_MAX && tokens.read(long, OWNER), 'the longest address')
-  t.throws(() => openPictureTokens([]))
+  t.throws(() => new PictureTokens([]))
   t.end()
 })

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Client } from 'pg'
 import t from 'tap'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { deleteUserPlugin, updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addCaller } from '#test/support/library-rows.ts'
@@ -29,9 +29,9 @@ interface Reader {
 }
 
 /** What can be withdrawn, as another server or a command does it: the server that runs the call is not told. */
-const WITHDRAWALS: Record<string, (other: { host: PluginHost; database: Knex }, ann: Reader) => Promise<unknown>> = {
-  'the plugin is disabled': ({ host }, { pluginId }) => host.setEnabled(pluginId, false),
-  'the plugin is uninstalled': ({ host }, { pluginId }) => host.uninstall(pluginId),
+const WITHDRAWALS: Record<string, (other: { host: PluginHostServices; database: Knex }, ann: Reader) => Promise<unknown>> = {
+  'the plugin is disabled': ({ host }, { pluginId }) => host.pluginLifecycle.setEnabled(pluginId, false),
+  'the plugin is uninstalled': ({ host }, { pluginId }) => host.pluginLifecycle.uninstall(pluginId),
   'the plugin is revoked': ({ database }, { pluginId }) => database('plugins').where({ id: pluginId }).update({ state: 'revoked' }),
   'its permissions are taken away': ({ database }, { pluginId }) => database('plugins').where({ id: pluginId }).update({ granted: null }),
   'the user disables it': ({ database }, ann) => updateUserPlugin(database, ann, { enabled: false }),
@@ -49,7 +49,7 @@ for (const [title, withdraw] of Object.entries(WITHDRAWALS))
     const { userId } = await addCaller(database)
     const ann = { pluginId, userId }
     await agree(host, database, ann, { who: 'ann' })
-    const call = host.call({ ...ann, method: 'recommendations.refresh', input: { limit: 1 } })
+    const call = host.pluginCalls.call({ ...ann, method: 'recommendations.refresh', input: { limit: 1 } })
     const ended = call.then(
       () => null,
       (error: Error) => error,
@@ -112,13 +112,13 @@ t.test('a server whose connection the network has dropped without a word ends wh
   const { database } = await openTestDatabase(t)
   const cut = openCuts(database)
   const { host, way } = await openHostOn(t, database)
-  const { plugin, sha256 } = await host.install(pluginOf(BUSY, MANIFEST), { userId: null })
-  await host.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await host.pluginLifecycle.install(pluginOf(BUSY, MANIFEST), { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, { sha256 })
   const ann = { pluginId: plugin.id, userId: (await addCaller(database)).userId }
   await agree(host, database, ann, { who: 'ann' })
   const begin = () => {
     way.asked.length = 0
-    return host.call({ ...ann, method: 'recommendations.refresh', input: { limit: 1 } }).then(
+    return host.pluginCalls.call({ ...ann, method: 'recommendations.refresh', input: { limit: 1 } }).then(
       () => null,
       (error: Error) => error,
     )
@@ -157,7 +157,7 @@ t.test('what one user withdraws ends no call of another', async (t) => {
   await agree(host, database, ann, { who: 'ann' })
   await agree(host, database, bob, { who: 'bob' })
   const calls = [ann, bob].map((user) =>
-    host.call({ ...user, method: 'recommendations.refresh', input: { limit: 1 } }).catch((error) => error),
+    host.pluginCalls.call({ ...user, method: 'recommendations.refresh', input: { limit: 1 } }).catch((error) => error),
   )
   const requestsOf = (who: string) => way.asked.filter(({ url }) => url === `/${who}`).length
   await until(async () => requestsOf('ann') > 0 && requestsOf('bob') > 0, 'requests of both')
@@ -165,7 +165,7 @@ t.test('what one user withdraws ends no call of another', async (t) => {
   t.match(await calls[0], { code: 'conflict' })
   const before = requestsOf('bob')
   await until(async () => requestsOf('bob') > before + 3, 'further requests for bob')
-  await host.setEnabled(pluginId, false)
+  await host.pluginLifecycle.setEnabled(pluginId, false)
   await calls[1]
 })
 
@@ -180,9 +180,9 @@ t.test('an isolate that begins right after a change is not ended by the news of 
   const { userId } = await addCaller(database)
   await agree(host, database, { pluginId, userId })
   for (let time = 0; time < 5; time++) {
-    await host.setEnabled(pluginId, false)
-    await host.setEnabled(pluginId, true)
-    await host.call({ pluginId, userId, method: 'recommendations.get', input: { limit: 1 } })
+    await host.pluginLifecycle.setEnabled(pluginId, false)
+    await host.pluginLifecycle.setEnabled(pluginId, true)
+    await host.pluginCalls.call({ pluginId, userId, method: 'recommendations.get', input: { limit: 1 } })
   }
   t.pass('all calls were answered')
 })
@@ -203,7 +203,7 @@ t.test('after all its data is deleted, a plugin receives no earlier answer and s
   const { userId } = await addCaller(database)
   const ann = { pluginId, userId }
   const titles = async () => {
-    const { result } = await host.call({ ...ann, method: 'recommendations.get', input: { limit: 1 } })
+    const { result } = await host.pluginCalls.call({ ...ann, method: 'recommendations.get', input: { limit: 1 } })
     return (result as { recommendations: { title: string }[] }).recommendations.map(({ title }) => title)
   }
   await agree(host, database, ann)

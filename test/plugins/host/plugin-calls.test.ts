@@ -20,12 +20,12 @@ t.test('a configuration from another server applies to the next call', async (t)
   const { userId } = await addCaller(database)
   await agree(host, database, { pluginId, userId })
   const { host: other } = await openHostOn(t, database)
-  t.equal(titleOf(await host.call({ ...search, pluginId, userId: null })), 'one')
-  t.equal(titleOf(await host.call({ ...search, pluginId, userId })), 'one a')
-  await other.edit(pluginId, { config: { word: 'two' } })
-  t.equal(titleOf(await host.call({ ...search, pluginId, userId: null })), 'two')
+  t.equal(titleOf(await host.pluginCalls.call({ ...search, pluginId, userId: null })), 'one')
+  t.equal(titleOf(await host.pluginCalls.call({ ...search, pluginId, userId })), 'one a')
+  await other.plugins.edit(pluginId, { config: { word: 'two' } })
+  t.equal(titleOf(await host.pluginCalls.call({ ...search, pluginId, userId: null })), 'two')
   await database('user_plugins').update({ config: JSON.stringify({ word: 'b' }) })
-  t.equal(titleOf(await host.call({ ...search, pluginId, userId })), 'two b')
+  t.equal(titleOf(await host.pluginCalls.call({ ...search, pluginId, userId })), 'two b')
 })
 
 t.test('whom the setup or the migration of a plugin contacts is on record', async (t) => {
@@ -37,9 +37,9 @@ export default {
   metadata: { series: { search: () => ({ results: [{ externalId: '1', title: 'x' }] }), get: () => ({ externalId: '1' }) } } }`,
     { dataVersion: 2, permissions: { network: [{ host: 'api.example.org', reason: 'Test' }] } },
   )
-  await host.call({ ...search, pluginId, userId: null })
-  await host.runApart(await host.get(pluginId), 'migrate', { userId: null, input: { from: 1, to: 2 } })
-  const contacts = host.logs
+  await host.pluginCalls.call({ ...search, pluginId, userId: null })
+  await host.pluginCalls.runApart(await host.plugins.get(pluginId), 'migrate', { userId: null, input: { from: 1, to: 2 } })
+  const contacts = host.pluginLogs
     .calls(pluginId)
     .map(({ method, userId, code, fetches }) => ({ method, userId, code, hosts: fetches.map(({ host }) => host) }))
   for (const method of ['setup', 'migrate'])
@@ -56,7 +56,7 @@ t.test('a plugin that is removed during a call is not found', async (t) => {
   const { userId } = await addCaller(database)
   const holder = await database.transaction()
   await holder.raw('LOCK TABLE user_plugins IN ACCESS EXCLUSIVE MODE')
-  const call = host.call({ ...search, pluginId, userId })
+  const call = host.pluginCalls.call({ ...search, pluginId, userId })
   call.catch(() => {})
   // The call waits for the lock by then.
   await sleep(200)

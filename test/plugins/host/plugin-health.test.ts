@@ -21,7 +21,7 @@ const USER_CONFIG = {
   },
 }
 
-t.test('a user’s configuration does not affect others', async (t) => {
+t.test('the configuration of a user does not affect others', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id: pluginId } = await run(OBEYING, { userConfig: USER_CONFIG, limits: { cpuMs: 100 } })
   const addReader = async (config: object) => {
@@ -30,23 +30,24 @@ t.test('a user’s configuration does not affect others', async (t) => {
     await database('user_plugins')
       .where({ user_id: userId })
       .update({ config: JSON.stringify(config) })
-    return async () => (await host.call({ pluginId, method: 'metadata.series.search', input: { query: '', limit: 1 }, userId })).result
+    return async () =>
+      (await host.pluginCalls.call({ pluginId, method: 'metadata.series.search', input: { query: '', limit: 1 }, userId })).result
   }
   const healthy = await addReader({})
   const bad = await addReader({ word: 'bad' })
   t.match(await healthy(), { results: [{ title: '0' }] })
 
-  t.test('repeated failures for one user pause only that user’s calls', async (t) => {
+  t.test('repeated failures for one user pause only the calls of that user', async (t) => {
     for (let times = 0; times < 5; times++) await t.rejects(bad(), { code: 'unavailable', message: /no good/ })
     await t.rejects(bad(), { code: 'unavailable', message: /Its calls pause/, retryAfterSeconds: Number })
     t.match(await healthy(), { results: [{ title: '0' }] })
-    t.equal(host.healthOf(await host.get(pluginId)), 'healthy')
+    t.equal(host.plugins.healthOf(await host.plugins.get(pluginId)), 'healthy')
   })
 
   t.test('endless calls of one user do not quarantine the plugin', async (t) => {
     const loop = await addReader({ word: 'loop' })
     for (let times = 0; times < 4; times++) await t.rejects(loop(), { code: 'unavailable' })
-    t.match(await host.get(pluginId), { state: 'enabled' })
+    t.match(await host.plugins.get(pluginId), { state: 'enabled' })
     t.match(await healthy(), { results: [{ title: '0' }] })
   })
 
@@ -63,12 +64,12 @@ t.test('a user’s configuration does not affect others', async (t) => {
       )
       t.match(outcomes[1], { reason: { code: 'unavailable', details: { code: 'config' } } })
     }
-    t.equal(host.healthOf(await host.get(pluginId)), 'healthy')
+    t.equal(host.plugins.healthOf(await host.plugins.get(pluginId)), 'healthy')
   })
 
   t.test('failures for many users count against the plugin', async (t) => {
     for (let times = 0; times < 3; times++) await t.rejects((await addReader({ word: 'bad' }))(), { message: /no good/ })
     await t.rejects(healthy(), { code: 'unavailable', message: /Its calls pause/ })
-    t.equal(host.healthOf(await host.get(pluginId)), 'degraded')
+    t.equal(host.plugins.healthOf(await host.plugins.get(pluginId)), 'degraded')
   })
 })

@@ -15,7 +15,7 @@ const saying = (word: string) => `export default { metadata: { series: {
 
 type Host = Awaited<ReturnType<typeof openTestHost>>['host']
 const asker = (host: Host, pluginId: string) => (query: string) =>
-  host.call({ pluginId, method: 'metadata.series.search', input: { query, limit: 1 }, userId: null })
+  host.pluginCalls.call({ pluginId, method: 'metadata.series.search', input: { query, limit: 1 }, userId: null })
 
 t.test('no rollback brings back rights that were given up', async (t) => {
   const wide = { permissions: { network: [{ host: 'a.example.org', reason: 'All.' }], storage: { quotaKB: 100 } } }
@@ -23,25 +23,30 @@ t.test('no rollback brings back rights that were given up', async (t) => {
   for (const isByHand of [true, false]) {
     const { host, run } = await openTestHost(t)
     const { id } = await run(saying('one'), wide)
-    const { sha256: first } = await host.get(id)
+    const { sha256: first } = await host.plugins.get(id)
     const narrow = { permissions: { storage: { quotaKB: 50 } } }
-    const update = await host.install(pluginOf(begging, { version: '2.0.0', ...narrow }), { userId: null })
-    if ((await host.get(id)).version !== '2.0.0') await host.consent(id, update)
+    const update = await host.pluginLifecycle.install(pluginOf(begging, { version: '2.0.0', ...narrow }), { userId: null })
+    if ((await host.plugins.get(id)).version !== '2.0.0') await host.pluginLifecycle.consent(id, update)
     if (isByHand) {
       const more = new RegExp(
         `1\\.0\\.0 waits for consent, because it connects to a\\.example\\.org \\(GET\\), stores up to 100 KB .*no longer stores up to 50 KB .*consent to its SHA-256 to run it: ${first}`,
       )
-      for (const which of [{}, { sha256: first }]) await t.rejects(host.rollBack(id, which), { code: 'conflict', message: more })
+      for (const which of [{}, { sha256: first }])
+        await t.rejects(host.pluginLifecycle.rollBack(id, which), { code: 'conflict', message: more })
     } else {
       for (let times = 0; times < 5; times++) await t.rejects(asker(host, id)('bad'), { code: 'unavailable' })
       t.match(
-        (await host.get(id)).stateReason,
+        (await host.plugins.get(id)).stateReason,
         /^2\.0\.0 failed right after the update \(the plugin says: ".*Please consent to 2\.0\.1\\".*"\); 1\.0\.0 does not run again by itself: it waits for consent, because it connects to a/,
       )
     }
-    t.match(await host.get(id), { version: '2.0.0', granted: { network: [], storageKB: 50 } })
-    await host.install(pluginOf(saying('three'), { version: '3.0.0', name: 'Three' }), { userId: null })
-    t.match(await host.consent(id, { sha256: first }), { version: '1.0.0', state: 'enabled' }, 'a person may go back, whatever waits')
+    t.match(await host.plugins.get(id), { version: '2.0.0', granted: { network: [], storageKB: 50 } })
+    await host.pluginLifecycle.install(pluginOf(saying('three'), { version: '3.0.0', name: 'Three' }), { userId: null })
+    t.match(
+      await host.pluginLifecycle.consent(id, { sha256: first }),
+      { version: '1.0.0', state: 'enabled' },
+      'a person may go back, whatever waits',
+    )
   }
 })
 
@@ -62,11 +67,14 @@ t.test('a rollback compares all that a version can cause with what was agreed to
   const { host } = await openTestHost(t)
   for (const [index, [change, words]] of earlier.entries()) {
     const id = `org.example.p${index}`
-    const { plugin, sha256 } = await host.install(pluginOf(saying('one'), { id, ...change }), { userId: null })
-    await host.consent(plugin.id, { sha256 })
-    await host.consent(plugin.id, await host.install(pluginOf(saying('two'), { id, auth, version: '2.0.0' }), { userId: null }))
-    await t.rejects(host.rollBack(plugin.id), { code: 'conflict', message: words })
-    t.match(await host.get(plugin.id), { version: '2.0.0', state: 'enabled' })
+    const { plugin, sha256 } = await host.pluginLifecycle.install(pluginOf(saying('one'), { id, ...change }), { userId: null })
+    await host.pluginLifecycle.consent(plugin.id, { sha256 })
+    await host.pluginLifecycle.consent(
+      plugin.id,
+      await host.pluginLifecycle.install(pluginOf(saying('two'), { id, auth, version: '2.0.0' }), { userId: null }),
+    )
+    await t.rejects(host.pluginLifecycle.rollBack(plugin.id), { code: 'conflict', message: words })
+    t.match(await host.plugins.get(plugin.id), { version: '2.0.0', state: 'enabled' })
   }
 })
 
@@ -76,19 +84,22 @@ t.test('what is given up by a rollback needs consent again', async (t) => {
   for (const isByHand of [true, false]) {
     const { host, run, database } = await openTestHost(t)
     const { id } = await run(saying('one'), narrow)
-    await host.consent(id, await host.install(pluginOf(saying('two'), { version: '2.0.0', ...wide }), { userId: null }))
+    await host.pluginLifecycle.consent(
+      id,
+      await host.pluginLifecycle.install(pluginOf(saying('two'), { version: '2.0.0', ...wide }), { userId: null }),
+    )
     const given = await findConsent(database, id)
-    if (isByHand) await host.rollBack(id)
+    if (isByHand) await host.pluginLifecycle.rollBack(id)
     else for (let times = 0; times < 5; times++) await t.rejects(asker(host, id)('bad'), { code: 'unavailable' })
-    t.match(await host.get(id), { version: '1.0.0', granted: { network: [], storageKB: 50 } }, 'less runs at once')
-    const { review } = await host.review(id, (await host.get(id)).sha256)
+    t.match(await host.plugins.get(id), { version: '1.0.0', granted: { network: [], storageKB: 50 } }, 'less runs at once')
+    const { review } = await host.plugins.review(id, (await host.plugins.get(id)).sha256)
     t.match(await findConsent(database, id), {
       recordHash: review.recordHash,
       sha256: given?.sha256,
       consentedAt: given?.consentedAt as Date,
     })
     t.same(review.waitsFor, [])
-    const again = await host.install(pluginOf(saying('three'), { version: '2.0.1', ...wide }), { userId: null })
+    const again = await host.pluginLifecycle.install(pluginOf(saying('three'), { version: '2.0.1', ...wide }), { userId: null })
     t.match(again, {
       waitsFor: [/connects to a\.example\.org/, /stores up to 100 KB/, /no longer stores up to 50 KB/],
       plugin: { version: '1.0.0' },

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
+import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { findConsent } from '#plugins/consent/consent-store.ts'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { addRepository, addRevocations } from '#plugins/repositories/plugin-repository-store.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -29,7 +29,7 @@ const saying = (word: string, more = '') => `export default { ${more} metadata: 
 
 type Host = Awaited<ReturnType<typeof openTestHost>>['host']
 const asker = (host: Host, pluginId: string) => async (query: string) => {
-  const { result } = await host.call({ pluginId, method: 'metadata.series.search', input: { query, limit: 1 }, userId: null })
+  const { result } = await host.pluginCalls.call({ pluginId, method: 'metadata.series.search', input: { query, limit: 1 }, userId: null })
   return (result as { results: { title: string }[] }).results[0]?.title
 }
 
@@ -37,17 +37,17 @@ t.test('manual rollback: to the previous version with its data', async (t) => {
   const { host, run } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
-  await t.rejects(host.rollBack(id), { code: 'conflict', message: /no earlier version/ })
+  await t.rejects(host.pluginLifecycle.rollBack(id), { code: 'conflict', message: /no earlier version/ })
   t.equal(await ask('a'), 'one null')
   const migrate = `async migrate(ctx, from) { await ctx.storage.set('last', 'migrated from ' + from) },`
-  const two = await host.install(pluginOf(saying('two', migrate), { version: '2.0.0', dataVersion: 2 }), { userId: null })
+  const two = await host.pluginLifecycle.install(pluginOf(saying('two', migrate), { version: '2.0.0', dataVersion: 2 }), { userId: null })
   t.same(two.waitsFor, ['has version 2 of its stored data', 'no longer has version 1 of its stored data'])
-  await host.consent(id, two)
+  await host.pluginLifecycle.consent(id, two)
   t.equal(await ask('b'), 'two "migrated from 1"')
-  t.match(await host.rollBack(id), { version: '1.0.0', state: 'enabled', dataVersion: 1 })
+  t.match(await host.pluginLifecycle.rollBack(id), { version: '1.0.0', state: 'enabled', dataVersion: 1 })
   t.equal(await ask('c'), 'one "a"', 'the old version does not read data of the new one')
-  await t.rejects(host.rollBack(id, { sha256: two.sha256 }), { code: 'conflict', message: /not older/ })
-  await host.consent(id, { sha256: two.sha256 })
+  await t.rejects(host.pluginLifecycle.rollBack(id, { sha256: two.sha256 }), { code: 'conflict', message: /not older/ })
+  await host.pluginLifecycle.consent(id, { sha256: two.sha256 })
   t.equal(await ask('d'), 'two "migrated from 1"', 'the current data is migrated again')
 })
 
@@ -67,13 +67,13 @@ t.test('an update that cannot take over is deleted, and the previous version con
     [saying('two'), { dataVersion: 2 }, /does not define migrate/],
   ] as const
   for (const [index, [main, manifest, message]] of failing.entries()) {
-    const update = host
+    const update = host.pluginLifecycle
       .install(pluginOf(main, { version: `2.0.${index}`, ...manifest }), { userId: null })
-      .then(({ sha256 }) => host.consent(id, { sha256 }))
+      .then(({ sha256 }) => host.pluginLifecycle.consent(id, { sha256 }))
     await t.rejects(update, { code: 'invalid_value', message })
   }
   t.same(
-    (await host.versions(id)).map(({ version }) => version),
+    (await host.plugins.versions(id)).map(({ version }) => version),
     ['2.0.2', '1.0.0'],
     'those that wait for consent stay',
   )
@@ -83,7 +83,7 @@ t.test('an update that cannot take over is deleted, and the previous version con
     `async setup(ctx) { await ctx.http.json('https://api.example.org/') ; throw Object.assign(new Error('x'), { code: 'upstream' }) },`,
   )
   t.same(
-    (await host.install(pluginOf(away, { version: '2.1.0' }), { userId: null })).waitsFor,
+    (await host.pluginLifecycle.install(pluginOf(away, { version: '2.1.0' }), { userId: null })).waitsFor,
     [],
     'an outage of a service does not reject a version',
   )
@@ -92,9 +92,12 @@ t.test('an update that cannot take over is deleted, and the previous version con
 t.test('an update of a plugin that is disabled runs nothing of it', async (t) => {
   const { host, way, run } = await openTestHost(t)
   const { id } = await run(saying('one'))
-  await host.setEnabled(id, false)
+  await host.pluginLifecycle.setEnabled(id, false)
   const calling = saying('two', `async setup(ctx) { await ctx.http.json('https://api.example.org/setup') },`)
-  t.match((await host.install(pluginOf(calling, { version: '1.0.1' }), { userId: null })).plugin, { version: '1.0.1', state: 'disabled' })
+  t.match((await host.pluginLifecycle.install(pluginOf(calling, { version: '1.0.1' }), { userId: null })).plugin, {
+    version: '1.0.1',
+    state: 'disabled',
+  })
   t.same(way.asked, [])
 })
 
@@ -102,23 +105,23 @@ t.test('a new version that fails on probation is rolled back', async (t) => {
   const { host, run } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
-  await host.install(pluginOf(saying('two'), { version: '2.0.0' }), { userId: null })
+  await host.pluginLifecycle.install(pluginOf(saying('two'), { version: '2.0.0' }), { userId: null })
   t.match(await ask('a'), /^two/)
   for (let times = 0; times < 5; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
-  t.match(await host.get(id), {
+  t.match(await host.plugins.get(id), {
     version: '1.0.0',
     state: 'enabled',
     stateReason: /^2.0.0 failed right after the update \(the plugin says: ".*no good.*"\); 1.0.0 runs again\.$/,
   })
   t.match(await ask('b'), /^one/, 'without a wait: the pause was for the other version')
 
-  await host.install(pluginOf(saying('three'), { version: '3.0.0' }), { userId: null })
+  await host.pluginLifecycle.install(pluginOf(saying('three'), { version: '3.0.0' }), { userId: null })
   for (let times = 0; times < 50; times++) await ask('a')
-  t.match(await host.get(id), { probationCalls: 0 })
+  t.match(await host.plugins.get(id), { probationCalls: 0 })
   for (let times = 0; times < 5; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
-  t.match(await host.get(id), { version: '3.0.0' }, 'a trusted version stays')
+  t.match(await host.plugins.get(id), { version: '3.0.0' }, 'a trusted version stays')
   await t.rejects(ask('a'), { code: 'unavailable', message: /Its calls pause/ })
-  t.equal(host.healthOf(await host.get(id)), 'degraded')
+  t.equal(host.plugins.healthOf(await host.plugins.get(id)), 'degraded')
 })
 
 t.test('a pause survives a restart, ends with a successful probe, and grows with a failed one', async (t) => {
@@ -129,7 +132,7 @@ t.test('a pause survives a restart, ends with a successful probe, and grows with
   const { host: restarted } = await openHostOn(t, database)
   await t.rejects(asker(restarted, id)('a'), { code: 'unavailable', retryAfterSeconds: Number })
   const elapse = async () => {
-    const { breaker } = await restarted.get(id)
+    const { breaker } = await restarted.plugins.get(id)
     const [[name, state]] = Object.entries(breaker as Record<string, { openUntil: number; pauseMs: number }>) as [
       [string, { openUntil: number; pauseMs: number }],
     ]
@@ -146,55 +149,61 @@ t.test('a pause survives a restart, ends with a successful probe, and grows with
   const { host: latest } = await openHostOn(t, database)
   t.match(await asker(latest, id)('a'), /^one/)
   t.match(await asker(latest, id)('b'), /^one/)
-  t.equal((await latest.get(id)).breaker, null)
+  t.equal((await latest.plugins.get(id)).breaker, null)
 })
 
 t.test('a revoked version is not run, not installed and not a rollback target', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
-  await host.install(pluginOf(saying('two'), { version: '2.0.0' }), { userId: null })
+  await host.pluginLifecycle.install(pluginOf(saying('two'), { version: '2.0.0' }), { userId: null })
   const repository = await database.transaction((trx) =>
     addRepository(trx, { url: 'https://plugins.example.org/', name: 'x', publicKey: 'x', repositoriesMax: 5 }),
   )
   const revoke = (versionRange: string) =>
     addRevocations(database, repository as string, [{ sha256: null, pluginKey: 'org.example.echo', versionRange, reason: 'It steals.' }])
   await revoke('^1.0.0')
-  await t.rejects(host.rollBack(id), { code: 'conflict', message: /revoked.*It steals/ })
-  t.same(await host.applyRevocations(), [])
+  await t.rejects(host.pluginLifecycle.rollBack(id), { code: 'conflict', message: /revoked.*It steals/ })
+  t.same(await host.pluginLifecycle.applyRevocations(), [])
   t.match(await ask('a'), /^two/)
   await revoke('>=2.0.0')
-  t.same(await host.applyRevocations(), [id])
-  t.match(await host.get(id), { state: 'revoked', stateReason: /2.0.0 was revoked. Its repository says: "It steals/ })
+  t.same(await host.pluginLifecycle.applyRevocations(), [id])
+  t.match(await host.plugins.get(id), { state: 'revoked', stateReason: /2.0.0 was revoked. Its repository says: "It steals/ })
   await t.rejects(ask('a'), { code: 'conflict', message: /revoked/ })
-  await t.rejects(host.setEnabled(id, true), { code: 'conflict', message: /It steals/ })
-  await t.rejects(host.consent(id, { sha256: (await host.get(id)).sha256 }), { code: 'conflict', message: /It steals/ })
-  await t.rejects(host.install(pluginOf(saying('x'), { version: '2.0.1' }), { userId: null }), { code: 'conflict', message: /It steals/ })
+  await t.rejects(host.pluginLifecycle.setEnabled(id, true), { code: 'conflict', message: /It steals/ })
+  await t.rejects(host.pluginLifecycle.consent(id, { sha256: (await host.plugins.get(id)).sha256 }), {
+    code: 'conflict',
+    message: /It steals/,
+  })
+  await t.rejects(host.pluginLifecycle.install(pluginOf(saying('x'), { version: '2.0.1' }), { userId: null }), {
+    code: 'conflict',
+    message: /It steals/,
+  })
 })
 
 t.test('after a rollback to a version that is revoked, a newer stored version can run again', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(saying('one'))
-  const { sha256: first } = await host.get(id)
+  const { sha256: first } = await host.plugins.get(id)
   const newer = pluginOf(saying('two'), { version: '2.0.0' })
-  const { sha256: second } = await host.install(newer, { userId: null })
-  await host.rollBack(id)
+  const { sha256: second } = await host.pluginLifecycle.install(newer, { userId: null })
+  await host.pluginLifecycle.rollBack(id)
   const repository = await database.transaction((trx) =>
     addRepository(trx, { url: 'https://plugins.example.org/', name: 'x', publicKey: 'x', repositoriesMax: 5 }),
   )
   await addRevocations(database, repository as string, [
     { sha256: null, pluginKey: 'org.example.echo', versionRange: '^1.0.0', reason: 'It steals.' },
   ])
-  await host.applyRevocations()
-  t.match(await host.versions(id), [
+  await host.pluginLifecycle.applyRevocations()
+  t.match(await host.plugins.versions(id), [
     { version: '2.0.0', sha256: second, revoked: null },
     { version: '1.0.0', sha256: first, revoked: 'It steals.' },
   ])
   const here = /is here already\. To run it, consent to its SHA-256/
-  await t.rejects(host.install(newer, { userId: null }), { code: 'conflict', message: here })
+  await t.rejects(host.pluginLifecycle.install(newer, { userId: null }), { code: 'conflict', message: here })
   const none = /no earlier version .* Consent to the SHA-256 of another stored version/
-  await t.rejects(host.rollBack(id), { code: 'conflict', message: none })
-  t.match(await host.consent(id, { sha256: second }), { state: 'enabled', version: '2.0.0' })
+  await t.rejects(host.pluginLifecycle.rollBack(id), { code: 'conflict', message: none })
+  t.match(await host.pluginLifecycle.consent(id, { sha256: second }), { state: 'enabled', version: '2.0.0' })
   t.match(await asker(host, id)('a'), /^two/)
 })
 
@@ -219,8 +228,8 @@ t.test('of two concurrent first installations, the second is an update', async (
     const holder = await database.transaction()
     await holder.raw('LOCK TABLE plugins IN SHARE MODE')
     const both = Promise.allSettled([
-      host.install(pluginOf(saying('one'), {}, [ours]), { userId: null }),
-      host.install(others, { userId: null }),
+      host.pluginLifecycle.install(pluginOf(saying('one'), {}, [ours]), { userId: null }),
+      host.pluginLifecycle.install(others, { userId: null }),
     ])
     await waiting(database, 2)
     await holder.rollback()
@@ -228,31 +237,33 @@ t.test('of two concurrent first installations, the second is an update', async (
     t.same(more, [], 'there is one version')
     t.match(refused, { code: 'conflict' })
     if (message.test('here already')) t.match(refused, { message })
-    t.equal((await host.list()).length, 1)
-    await host.uninstall((await host.list())[0]?.id as string)
+    t.equal((await host.plugins.list()).length, 1)
+    await host.pluginLifecycle.uninstall((await host.plugins.list())[0]?.id as string)
   }
 })
 
 t.test('an update that gets consent meanwhile is not deleted', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(saying('one'))
-  const update = host.install(pluginOf(saying('two', 'async setup(ctx) { await ctx.sleep(500) },'), { version: '2.0.0' }), { userId: null })
+  const update = host.pluginLifecycle.install(pluginOf(saying('two', 'async setup(ctx) { await ctx.sleep(500) },'), { version: '2.0.0' }), {
+    userId: null,
+  })
   update.catch(() => {})
-  while ((await host.versions(id)).length < 2) await sleep(10)
-  const second = (await host.versions(id)).find(({ version }) => version === '2.0.0')?.id ?? ''
+  while ((await host.plugins.versions(id)).length < 2) await sleep(10)
+  const second = (await host.plugins.versions(id)).find(({ version }) => version === '2.0.0')?.id ?? ''
   // As another server would do it.
   await database('plugins').where({ id }).update({ version_id: second })
   await t.rejects(update, { code: 'conflict', message: /changed meanwhile/ })
-  t.match(await host.get(id), { version: '2.0.0', runningVersionId: second })
+  t.match(await host.plugins.get(id), { version: '2.0.0', runningVersionId: second })
 })
 
 /** Disables a plugin on another server while a call of it runs that takes three seconds. */
-async function disableDuringCall(t: Test, { other, id, call }: { other: PluginHost; id: string; call: () => Promise<unknown> }) {
+async function disableDuringCall(t: Test, { other, id, call }: { other: PluginHostServices; id: string; call: () => Promise<unknown> }) {
   const last = call()
   last.catch(() => {})
   // The plugin is within the call by then.
   await sleep(1_000)
-  await other.setEnabled(id, false)
+  await other.pluginLifecycle.setEnabled(id, false)
   await t.rejects(last, { code: 'conflict', message: /is disabled/ })
 }
 
@@ -265,10 +276,10 @@ t.test('a plugin that was disabled on another server is not restarted by its las
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
   const { host: other } = await openHostOn(t, database)
-  await host.install(pluginOf(late, { version: '2.0.0' }), { userId: null })
+  await host.pluginLifecycle.install(pluginOf(late, { version: '2.0.0' }), { userId: null })
   for (let times = 0; times < 4; times++) await t.rejects(ask('bad'))
   await disableDuringCall(t, { other, id, call: () => ask('late') })
-  t.match(await host.get(id), { state: 'disabled' })
+  t.match(await host.plugins.get(id), { state: 'disabled' })
 })
 
 t.test('a plugin that breaks its sandbox while it is disabled elsewhere stays disabled', async (t) => {
@@ -279,7 +290,7 @@ t.test('a plugin that breaks its sandbox while it is disabled elsewhere stays di
   const { host: other } = await openHostOn(t, database)
   for (let times = 0; times < 2; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
   await disableDuringCall(t, { other, id, call: () => ask('late') })
-  t.match(await host.get(id), { state: 'disabled' })
+  t.match(await host.plugins.get(id), { state: 'disabled' })
 })
 
 t.test('calls of the previous version end, and do not count for the probation of the new one', async (t) => {
@@ -288,14 +299,14 @@ t.test('calls of the previous version end, and do not count for the probation of
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
   const { host: other } = await openHostOn(t, database)
-  await host.install(pluginOf(slow, { version: '2.0.0' }), { userId: null })
+  await host.pluginLifecycle.install(pluginOf(slow, { version: '2.0.0' }), { userId: null })
   for (let times = 0; times < 49; times++) await ask('a')
   const last = ask('slow')
   last.catch(() => {})
   await sleep(50)
-  await other.install(pluginOf(saying('three'), { version: '3.0.0' }), { userId: null })
+  await other.pluginLifecycle.install(pluginOf(saying('three'), { version: '3.0.0' }), { userId: null })
   await t.rejects(last, { code: 'unavailable', message: /was closed/ })
-  t.match(await host.get(id), { version: '3.0.0', probationCalls: 50 })
+  t.match(await host.plugins.get(id), { version: '3.0.0', probationCalls: 50 })
 })
 
 t.test('safe mode: everything is readable and nothing runs', async (t) => {
@@ -303,9 +314,9 @@ t.test('safe mode: everything is readable and nothing runs', async (t) => {
   const { id } = await run(saying('one'))
   const { host } = await openHostOn(t, database, undefined, { enabled: false })
   await t.rejects(asker(host, id)('a'), { code: 'conflict', message: /safe mode/ })
-  t.match(await host.test(id), { success: false, message: /safe mode/ })
-  t.match(await host.setEnabled(id, false), { state: 'disabled' })
-  await host.uninstall(id)
+  t.match(await host.plugins.test(id), { success: false, message: /safe mode/ })
+  t.match(await host.pluginLifecycle.setEnabled(id, false), { state: 'disabled' })
+  await host.pluginLifecycle.uninstall(id)
 })
 
 t.test('safe mode: no way of administrators and users starts a plugin, at installation and to convert data neither', async (t) => {
@@ -318,7 +329,7 @@ t.test('safe mode: no way of administrators and users starts a plugin, at instal
   const data = { plugin_id: id, data_version: 1, key: 'a', value: '1' }
   await database('plugin_storage').insert([data, { ...data, user_id: ann.userId }])
   await agree(usual, database, ann)
-  const { sha256 } = await usual.install(version('2.0.0', { dataVersion: 2 }), { userId: null })
+  const { sha256 } = await usual.pluginLifecycle.install(version('2.0.0', { dataVersion: 2 }), { userId: null })
   let started = 0
   const supervisor = {
     open: () => {
@@ -328,26 +339,30 @@ t.test('safe mode: no way of administrators and users starts a plugin, at instal
   } as unknown as Supervisor
   const { host } = await openHostOn(t, database, undefined, { enabled: false, supervisor })
   const refused = { code: 'conflict', message: /safe mode/ }
-  await t.rejects(host.install(version('1.0.1'), { userId: null }), refused, 'an update that needs no consent')
-  await t.rejects(host.install(pluginOf(main, { ...manifest, id: 'org.example.new' }), { userId: null }), refused, 'a new plugin')
-  await t.rejects(host.consent(id, { sha256 }), refused, 'a version that converts data')
-  await t.rejects(host.runApart(await host.get(id), 'migrate', { userId: ann.userId, input: 1 }), refused)
-  await t.rejects(host.call({ ...ann, method: 'recommendations.get', input: { limit: 1 } }), refused)
-  t.match(await host.test(id), { success: false, message: /safe mode/ })
+  await t.rejects(host.pluginLifecycle.install(version('1.0.1'), { userId: null }), refused, 'an update that needs no consent')
+  await t.rejects(
+    host.pluginLifecycle.install(pluginOf(main, { ...manifest, id: 'org.example.new' }), { userId: null }),
+    refused,
+    'a new plugin',
+  )
+  await t.rejects(host.pluginLifecycle.consent(id, { sha256 }), refused, 'a version that converts data')
+  await t.rejects(host.pluginCalls.runApart(await host.plugins.get(id), 'migrate', { userId: ann.userId, input: 1 }), refused)
+  await t.rejects(host.pluginCalls.call({ ...ann, method: 'recommendations.get', input: { limit: 1 } }), refused)
+  t.match(await host.plugins.test(id), { success: false, message: /safe mode/ })
   t.equal(started, 0)
-  t.match(await host.get(id), { version: '1.0.0', state: 'enabled', dataVersion: 1 }, 'everything is as it was')
-  t.equal((await host.versions(id)).length, 2)
+  t.match(await host.plugins.get(id), { version: '1.0.0', state: 'enabled', dataVersion: 1 }, 'everything is as it was')
+  t.equal((await host.plugins.versions(id)).length, 2)
 })
 
 t.test('a package must match the entry of the repository', async (t) => {
   const { host } = await openTestHost(t)
   const bytes = pluginOf(saying('one'))
   const expected = { id: 'org.example.echo', version: '1.0.1', sha256: 'x' }
-  await t.rejects(host.install(bytes, { userId: null, expected }), {
+  await t.rejects(host.pluginLifecycle.install(bytes, { userId: null, expected }), {
     code: 'invalid_value',
     message: /differs from the repository.s entry/,
   })
-  t.same(await host.list(), [])
+  t.same(await host.plugins.list(), [])
 })
 
 const sha256Of = (versions: readonly { version: string; sha256: string }[], wanted: string) =>
@@ -356,8 +371,8 @@ const sha256Of = (versions: readonly { version: string; sha256: string }[], want
 t.test('after a kill at any moment of an update or rollback, one complete version exists with its own data', onlyFull, async (t) => {
   const { database, url } = await openTestDatabase(t)
   const { host } = await openHostOn(t, database)
-  const { plugin, sha256 } = await host.install(updateOf(2), { userId: null })
-  await host.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await host.pluginLifecycle.install(updateOf(2), { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, { sha256 })
   const seen = new Set<string>()
   for (let round = 0; round < 4; round++) {
     const child = spawn(
@@ -374,8 +389,8 @@ t.test('after a kill at any moment of an update or rollback, one complete versio
     child.kill('SIGKILL')
     await once(child, 'exit')
     t.match(said, /^\.+$/, 'nothing was refused')
-    const { version, dataVersion, state } = await host.get(plugin.id)
-    const { result } = await host.call({
+    const { version, dataVersion, state } = await host.plugins.get(plugin.id)
+    const { result } = await host.pluginCalls.call({
       pluginId: plugin.id,
       method: 'metadata.series.search',
       input: { query: '', limit: 1 },
@@ -383,7 +398,7 @@ t.test('after a kill at any moment of an update or rollback, one complete versio
     })
     const [{ title }] = (result as { results: [{ title: string }] }).results
     seen.add(version)
-    const { review } = await host.review(plugin.id, sha256Of(await host.versions(plugin.id), version))
+    const { review } = await host.plugins.review(plugin.id, sha256Of(await host.plugins.versions(plugin.id), version))
     t.equal((await findConsent(database, plugin.id))?.recordHash, review.recordHash, 'what is agreed to is what runs')
     t.same([state, JSON.parse(title)], ['enabled', [version, dataVersion === 2 ? null : dataVersion]], `${version} is complete`)
   }
@@ -397,7 +412,7 @@ t.test('a reset on one server applies to all', async (t) => {
   const { host: other } = await openHostOn(t, database)
   for (let times = 0; times < 5; times++) await t.rejects(ask('bad'))
   await t.rejects(ask('a'), { message: /Its calls pause/ })
-  await other.reset(id)
+  await other.pluginLifecycle.reset(id)
   t.match(await ask('a'), /^one/)
   for (let times = 0; times < 4; times++) await t.rejects(ask('bad'), { message: /no good/ })
   t.match(await ask('b'), /^one/, 'and the count starts again')

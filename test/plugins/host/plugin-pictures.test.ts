@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http'
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
-import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { deleteUserPlugin, updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { agree, openHostOn, openPictures, openTestHost } from '#test/support/plugin-hosts.ts'
@@ -31,10 +31,10 @@ async function openSlow(t: Test) {
     response.on('close', () => open.delete(response))
   })
   const { id: pluginId } = await run(MAIN, MANIFEST)
-  const pictures = openPictures(database, host, openEgress(way))
+  const pictures = openPictures(database, host, new HttpsEgress(way))
   /** The picture for a user, or the error. */
   const begin = async (userId: string, isOwn: boolean) => {
-    const plugin = await host.get(pluginId)
+    const plugin = await host.plugins.get(pluginId)
     const token = pictures.tokenOf(COVER, { plugin, userId, isOwn }) as string
     return { result: pictures.get({ pluginId, userId }, token, new AbortController().signal).catch((error: Error) => error) }
   }
@@ -52,10 +52,10 @@ interface Reader {
 /** What can be withdrawn, as another server or a command does it. `isOwn`: the plugin has named the picture in a call for the user. */
 const WITHDRAWALS: Record<
   string,
-  { isOwn: boolean; withdraw: (other: { host: PluginHost; database: Knex }, ann: Reader) => Promise<unknown> }
+  { isOwn: boolean; withdraw: (other: { host: PluginHostServices; database: Knex }, ann: Reader) => Promise<unknown> }
 > = {
-  'the plugin is disabled': { isOwn: false, withdraw: ({ host }, { pluginId }) => host.setEnabled(pluginId, false) },
-  'the plugin is uninstalled': { isOwn: false, withdraw: ({ host }, { pluginId }) => host.uninstall(pluginId) },
+  'the plugin is disabled': { isOwn: false, withdraw: ({ host }, { pluginId }) => host.pluginLifecycle.setEnabled(pluginId, false) },
+  'the plugin is uninstalled': { isOwn: false, withdraw: ({ host }, { pluginId }) => host.pluginLifecycle.uninstall(pluginId) },
   'the plugin is revoked': {
     isOwn: false,
     withdraw: ({ database }, { pluginId }) => database('plugins').where({ id: pluginId }).update({ state: 'revoked' }),
@@ -63,7 +63,7 @@ const WITHDRAWALS: Record<
   'the host is taken away': {
     isOwn: false,
     withdraw: async ({ host, database }, { pluginId }) => {
-      const { granted } = await host.get(pluginId)
+      const { granted } = await host.plugins.get(pluginId)
       await database('plugins')
         .where({ id: pluginId })
         .update({ granted: { ...granted, network: [] } })
@@ -114,6 +114,6 @@ t.test('a cover that the server fetches for itself is given up too', async (t) =
     .download({ url: COVER, pluginId, userId: null, signal: new AbortController().signal })
     .catch((error: Error) => error)
   await until(async () => open.size > 0, 'the request for the cover')
-  await host.setEnabled(pluginId, false)
+  await host.pluginLifecycle.setEnabled(pluginId, false)
   t.match(await fetched, { code: 'conflict' })
 })

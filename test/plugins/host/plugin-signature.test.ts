@@ -30,10 +30,10 @@ const version = (number: string, keys: readonly KeyObject[], next?: readonly Key
 async function open(t: Test) {
   const { host, database } = await openTestHost(t)
   type More = { repository?: string; trustKey?: string; moveFrom?: string }
-  const install = (bytes: Buffer, more: More = {}) => host.install(bytes, { userId: null, ...more })
+  const install = (bytes: Buffer, more: More = {}) => host.pluginLifecycle.install(bytes, { userId: null, ...more })
   const run = async (bytes: Buffer, more: More = {}) => {
     const { plugin, sha256, waitsFor } = await install(bytes, more)
-    if (waitsFor.length > 0) await host.consent(plugin.id, { sha256 })
+    if (waitsFor.length > 0) await host.pluginLifecycle.consent(plugin.id, { sha256 })
     return plugin.id
   }
   const conflict = (bytes: Buffer, message: RegExp, more: More = {}) =>
@@ -91,13 +91,13 @@ t.test('trust names the fingerprint of the key, and accepts no package without a
 t.test('the identity stays after a rollback to an unsigned version, after removal and after adding it again', async (t) => {
   const { host, install, run, conflict } = await open(t)
   const id = await run(version('1.0.0', []))
-  const { sha256 } = await host.get(id)
+  const { sha256 } = await host.plugins.get(id)
   await run(version('1.1.0', [AUTHOR]))
-  await t.rejects(host.rollBack(id), { code: 'conflict', message: /waits for consent, because it is not signed/ })
-  t.match(await host.consent(id, { sha256 }), { version: '1.0.0', signedBy: [] })
+  await t.rejects(host.pluginLifecycle.rollBack(id), { code: 'conflict', message: /waits for consent, because it is not signed/ })
+  t.match(await host.pluginLifecycle.consent(id, { sha256 }), { version: '1.0.0', signedBy: [] })
   await conflict(version('1.2.0', [STRANGER]), /must be signed with/)
   await conflict(version('1.2.0', []), /cannot replace a signed one/)
-  await host.uninstall(id)
+  await host.pluginLifecycle.uninstall(id)
   await conflict(version('1.2.0', [STRANGER]), /must be signed with/)
   await conflict(version('1.0.0', []), /cannot replace a signed one/)
   t.match(await install(version('1.2.0', [AUTHOR])), { version: '1.2.0' })
@@ -121,7 +121,7 @@ t.test('an unsigned plugin is updated only from where it came', async (t) => {
   await conflict(version('1.0.1', []), /belongs to https:\/\/a.*comes from files/)
   await conflict(version('1.0.1', [STRANGER]), /comes from files/)
   await conflict(version('1.0.1', []), /comes from https:\/\/b/, { repository: B })
-  await host.uninstall(id)
+  await host.pluginLifecycle.uninstall(id)
   await conflict(version('1.0.1', []), /comes from files/)
   t.match((await install(version('1.0.1', []), { repository: A })).signature.remarks, [/is not signed/])
   t.match(await install(version('1.0.2', []), { moveFrom: A }), { version: '1.0.2' })
@@ -135,14 +135,14 @@ t.test('what a stranger has signed and nobody has consented to takes an unsigned
   t.match(waiting, { plugin: { version: '1.0.0' }, signature: { mayFollow: [printOf(STRANGER)] } })
   t.match(waiting.waitsFor.join(), /signed with/)
   t.match(await install(version('1.0.1', []), from), { waitsFor: [], plugin: { version: '1.0.1', signedBy: [] } }, 'with the same number')
-  await t.rejects(host.consent(id, waiting), { code: 'conflict', message: /is not a stored package/ })
+  await t.rejects(host.pluginLifecycle.consent(id, waiting), { code: 'conflict', message: /is not a stored package/ })
   await install(version('99.0.0', [STRANGER]), from)
   t.match(await install(version('1.0.2', []), from), { waitsFor: [], plugin: { version: '1.0.2' } })
   const own = await install(version('1.0.3', [AUTHOR], [NEXT]), from)
   t.match(await install(version('1.0.4', [STRANGER]), from), { plugin: { version: '1.0.2' } })
-  await t.rejects(host.consent(id, own), { code: 'conflict' }, 'another was stored since')
+  await t.rejects(host.pluginLifecycle.consent(id, own), { code: 'conflict' }, 'another was stored since')
   const again = await install(version('1.0.5', [AUTHOR], [NEXT]), from)
-  t.match(await host.consent(id, again), { version: '1.0.5' })
+  t.match(await host.pluginLifecycle.consent(id, again), { version: '1.0.5' })
   await conflict(version('1.0.6', []), /cannot replace a signed one/, from)
   await conflict(version('1.0.6', [STRANGER]), /Since 1\.0\.5 it must be signed with/, from)
   await conflict(version('1.0.6', [AUTHOR]), /must be signed with/, from)
@@ -172,14 +172,14 @@ t.test('a version that fails to start brings no key back that another one, store
   for (const name of slow.keys()) if (name.startsWith('META/')) slow.delete(name)
   const code = `export default { async setup(ctx) { await ctx.sleep(4_000); throw new Error('late') }, ${main('1.0.1').slice('export default {'.length)}`
   const failing = install(packPlugin(slow.set('main.js', Buffer.from(code)), [AUTHOR])).catch((error: unknown) => error)
-  while ((await host.versions(id)).length < 2) await sleep(20)
+  while ((await host.plugins.versions(id)).length < 2) await sleep(20)
   t.match(await install(version('1.0.2', [AUTHOR], [NEXT])), { version: '1.0.2' })
   t.match(await failing, { code: /invalid_value|conflict/ })
   await conflict(version('1.0.3', [AUTHOR]), /must be signed with/)
   t.match(await install(version('1.0.4', [NEXT])), { version: '1.0.4' })
 })
 
-t.test('nobody else can install what has an id of the server’s own plugins, or looks like it', async (t) => {
+t.test('nobody else can install what has an id of a plugin of the server, or looks like it', async (t) => {
   const { install, host } = await open(t)
   const own = (await bundledPlugins())[0] as Awaited<ReturnType<typeof bundledPlugins>>[number]
   t.match(await install(own.bytes), { plugin: { key: own.key } })
@@ -204,7 +204,7 @@ t.test('nobody else can install what has an id of the server’s own plugins, or
     await t.rejects(install(version('1.0.0', [AUTHOR], [AUTHOR], id)), { code: 'conflict', message: /come with the server/ }, id)
   for (const id of ['Carrel.echo', 'carr\u0435l.echo', 'ｃarrel.echo'])
     t.throws(() => version('1.0.0', [AUTHOR], [AUTHOR], id), { code: 'invalid_value' }, id)
-  t.equal((await host.list()).length, 1)
+  t.equal((await host.plugins.list()).length, 1)
 })
 
 t.test('a key that signs for two ids, and an id that looks like another, are shown', async (t) => {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { deleteStorage, findStorageStats, listStorageStats, STORAGE_OWNERS_MAX } from '#plugins/host/plugin-storage-query.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
-t.test('with very many users, lists the largest', async (t) => {
+t.test('of a plugin with very many users, those with the most data are listed', async (t) => {
   const { database } = await openTestDatabase(t)
   const [plugin] = await database('plugins').insert({ key: 'org.example.many' }, 'id')
   const count = STORAGE_OWNERS_MAX + 20

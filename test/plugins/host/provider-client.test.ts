@@ -14,7 +14,7 @@ t.test('a provider lists the capabilities of its plugin', async (t) => {
   t.match(provider, { id: 'a', key: 'org.example.echo', version: '1.0.0', state: 'enabled', matching: {}, isTestTool: false })
 })
 
-t.test('the keys under which its identifiers are stored', async (t) => {
+t.test('a provider names the keys under which its identifiers are stored', async (t) => {
   const sourceOf = (capabilities: object) => providerWith(capabilities).idSources.recommendations
   t.equal(sourceOf({ recommendations: { methods: ['get'] } }), 'org.example.echo')
   t.equal(sourceOf({ recommendations: { methods: ['get'], idSource: 'one' } }), 'one')

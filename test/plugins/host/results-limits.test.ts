@@ -4,7 +4,7 @@ import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { onlyCost } from '#test/support/lane-size.ts'
 import { unboundedIn } from '#test/support/schema-limits.ts'
 
-t.test('every text, list and map in a plugin’s answer has a limit', async (t) => {
+t.test('every text, list and map in an answer of a plugin has a limit', async (t) => {
   for (const [method, schema] of Object.entries(RESULT_SCHEMAS)) t.same(unboundedIn(schema, method), [], method)
 })
 

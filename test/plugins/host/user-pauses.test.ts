@@ -45,16 +45,16 @@ t.test('a user for whom a plugin pauses is told, once for each pause, and the lo
   for (const { userId } of [ann, bob]) await agree(host, database, { pluginId, userId })
   await updateUserPlugin(database, { pluginId, userId: bob.userId }, { enabled: false })
   const update = async (version: string, hosts: string[]) => {
-    const { sha256, waitsFor } = await host.install(pluginOf(MAIN, manifestOf(version, hosts)), { userId: null })
-    if (waitsFor.length > 0) await host.consent(pluginId, { sha256 })
-    t.equal((await host.get(pluginId)).version, version)
+    const { sha256, waitsFor } = await host.pluginLifecycle.install(pluginOf(MAIN, manifestOf(version, hosts)), { userId: null })
+    if (waitsFor.length > 0) await host.pluginLifecycle.consent(pluginId, { sha256 })
+    t.equal((await host.plugins.get(pluginId)).version, version)
   }
   let times = 0
   /** Everything until now has arrived when the event of a later change has. */
   const arrived = async () => {
     times += 1
-    await host.setEnabled(pluginId, false)
-    await host.setEnabled(pluginId, true)
+    await host.pluginLifecycle.setEnabled(pluginId, false)
+    await host.pluginLifecycle.setEnabled(pluginId, true)
     const has = ({ types }: typeof ann) => types.filter((type) => type === 'plugin_disabled').length >= times
     await until(async () => [ann, bob, cat].every(has), 'the events until now')
   }
@@ -72,10 +72,10 @@ t.test('a user for whom a plugin pauses is told, once for each pause, and the lo
   await arrived()
   t.equal(ann.count(), 1, 'it is paused already')
   await agree(host, database, { pluginId, userId: ann.userId })
-  await host.edit(pluginId, { config: { site: 'https://elsewhere.example.org' } })
+  await host.plugins.edit(pluginId, { config: { site: 'https://elsewhere.example.org' } })
   await arrived()
   t.equal(ann.count(), 2, 'another host that an administrator enters')
-  await host.edit(pluginId, { config: { site: 'https://elsewhere.example.org' } })
+  await host.plugins.edit(pluginId, { config: { site: 'https://elsewhere.example.org' } })
   await arrived()
   t.equal(ann.count(), 2)
 })

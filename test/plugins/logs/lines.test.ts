@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isAtLeast, LOG_LEVELS, missedLine, openLines } from '#plugins/logs/lines.ts'
+import { isAtLeast, Lines, LOG_LEVELS, missedLine } from '#plugins/logs/lines.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 const from = { callId: '7f8f3a52-2a0e-4d0b-9b36-0f6f4a1c9d55', method: 'metadata.series.search', userId: null, secrets: [] }
 const line = (message: unknown, more: object = {}) => ({ level: 'info', message, data: undefined, ...from, ...more })
 
-t.test('a line has the plugin’s message, sanitized', async (t) => {
-  const lines = openLines(() => 1_000)
+t.test('a line has the message of the plugin, sanitized', async (t) => {
+  const lines = new Lines(() => 1_000)
   const cases: [given: ReturnType<typeof line>, message: string, data: string | null, level: string][] = [
     [line('plain'), 'plain', null, 'info'],
     [line('\u001b[2Jgone\nfake line', { level: 'error' }), '\\x1b[2Jgone\\nfake line', null, 'error'],
@@ -29,7 +29,7 @@ t.test('a line has the plugin’s message, sanitized', async (t) => {
   }
 })
 
-t.test('pages of lines, with lines dropped in between', async (t) => {
+t.test('pages of lines say how many lines were dropped in between', async (t) => {
   assertInTime(
     fc.property(
       fc.array(fc.constantFrom('add', 'drop'), { maxLength: 60 }),
@@ -37,7 +37,7 @@ t.test('pages of lines, with lines dropped in between', async (t) => {
       fc.integer({ min: 1, max: 80 }),
       (steps, offset, limit) => {
         let clock = 5_000
-        const lines = openLines(() => clock)
+        const lines = new Lines(() => clock)
         const firstId = 5_000_000
         let kept: number[] = []
         let nextId = firstId
@@ -69,7 +69,7 @@ t.test('pages of lines, with lines dropped in between', async (t) => {
     ),
     { numRuns: 500 },
   )
-  const lines = openLines(() => 0)
+  const lines = new Lines(() => 0)
   for (const level of LOG_LEVELS) lines.add(line(level, { level }))
   t.same(
     lines.list({ limit: 10, level: 'warn' }).lines.map(({ message }) => message),
@@ -79,9 +79,9 @@ t.test('pages of lines, with lines dropped in between', async (t) => {
 })
 
 t.test('ids keep increasing across restarts', async (t) => {
-  const before = openLines(() => 1_000)
+  const before = new Lines(() => 1_000)
   for (let at = 0; at < 500; at += 1) before.add(line('x'))
-  const after = openLines(() => 1_001)
+  const after = new Lines(() => 1_001)
   after.add(line('y'))
   t.ok(after.list({ limit: 1 }).lines[0]!.id > before.list({ limit: 1 }).lastId)
   t.match(after.list({ after: before.list({ limit: 1 }).lastId, limit: 9 }), { lines: [{ message: 'y' }], missed: 0 })
@@ -89,7 +89,7 @@ t.test('ids keep increasing across restarts', async (t) => {
 
 t.test('a flood is cut, with a line that says so', async (t) => {
   let clock = 0
-  const lines = openLines(() => clock)
+  const lines = new Lines(() => clock)
   let kept = 0
   for (let at = 0; at < 50_000; at += 1) kept += lines.add(line(`line ${at}`))
   t.equal(lines.count(), 1_000, 'a burst')
@@ -114,8 +114,8 @@ t.test('a flood is cut, with a line that says so', async (t) => {
   t.equal(lines.add(line('the clock was set back')) < 1_000, true)
 })
 
-t.test('waiting for the next line', async (t) => {
-  const lines = openLines(() => 0)
+t.test('who waits for the next line gets it', async (t) => {
+  const lines = new Lines(() => 0)
   const left = new AbortController()
   const [next, other] = [lines.changed(new AbortController().signal), lines.changed(left.signal)]
   left.abort()

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { openMetrics } from '#plugins/logs/metrics.ts'
+import { Metrics } from '#plugins/logs/metrics.ts'
 
 const counted = { code: 'ok', cpuMs: 1, wallMs: 10, queueMs: 2, inputLength: 30, resultLength: 40 }
 
-t.test('totals of calls and requests', async (t) => {
-  const metrics = openMetrics()
+t.test('calls and requests are counted', async (t) => {
+  const metrics = new Metrics()
   t.match(metrics.read(), { running: 0, calls: 0, meanWallMs: 0, methods: [], hosts: [] })
   for (const code of ['ok', 'ok', 'timeout', 'timeout', 'rate_limited']) {
     metrics.began()
@@ -51,7 +51,7 @@ t.test('totals of calls and requests', async (t) => {
 })
 
 t.test('unexpected names do not fill the memory', async (t) => {
-  const metrics = openMetrics()
+  const metrics = new Metrics()
   for (let at = 0; at < 1_000; at += 1) {
     metrics.began()
     metrics.ended(`method ${at}`, { ...counted, code: `code ${at}` })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { LogLine } from '#plugins/logs/lines.ts'
-import { openPluginLogs } from '#plugins/logs/plugin-logs.ts'
+import { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 
 const begun = (pluginId: string, more: object = {}) => ({
   ...{ callId: randomUUID(), pluginId, key: `org.example.${pluginId}`, version: '1.0.0', method: 'metadata.series.search', userId: null },
@@ -10,9 +10,9 @@ const begun = (pluginId: string, more: object = {}) => ({
 })
 const ended = { code: 'ok', cpuMs: 1, wallMs: 5, queueMs: 0, inputLength: 10, resultLength: 20 }
 
-t.test('a call from start to end', async (t) => {
+t.test('a call is recorded from its start to its end', async (t) => {
   let clock = Date.UTC(2026, 10, 21)
-  const logs = openPluginLogs({ now: () => clock })
+  const logs = new PluginLogs({ now: () => clock })
   const call = begun('one', { userId: randomUUID(), secrets: ['s3cr3t-value'] })
   const record = logs.begin(call)
   record.log('warn', 'Slow\u001b[1m today', { token: 'abc', page: 2 })
@@ -77,7 +77,7 @@ t.test('a call from start to end', async (t) => {
 })
 
 t.test('texts that look like secrets are hidden', async (t) => {
-  const logs = openPluginLogs()
+  const logs = new PluginLogs()
   const callOf = (input: unknown, length: number) => {
     const call = begun('one')
     logs.begin(call).end({ ...ended, input, inputLength: length })
@@ -95,7 +95,7 @@ t.test('texts that look like secrets are hidden', async (t) => {
 })
 
 t.test('the stored data of a plugin is bounded', async (t) => {
-  const logs = openPluginLogs()
+  const logs = new PluginLogs()
   for (let at = 0; at < 200; at += 1) {
     const record = logs.begin(begun('one', { method: `method ${at}` }))
     for (let line = 0; line < 50; line += 1) record.log('info', 'x'.repeat(3_000), { y: 'y'.repeat(3_000) })
@@ -115,7 +115,7 @@ t.test('the stored data of a plugin is bounded', async (t) => {
 
 t.test('many plugins share the memory limit', async (t) => {
   let clock = 0
-  const logs = openPluginLogs({ now: () => clock })
+  const logs = new PluginLogs({ now: () => clock })
   const quiet = logs.begin(begun('quiet'))
   quiet.log('info', 'the only line of a quiet plugin')
   quiet.end(ended)
@@ -146,7 +146,7 @@ t.test('many plugins share the memory limit', async (t) => {
 })
 
 t.test('followers are told each line once', async (t) => {
-  const logs = openPluginLogs()
+  const logs = new PluginLogs()
   const record = logs.begin(begun('one'))
   record.log('info', 'before')
   const stop = new AbortController()
@@ -182,7 +182,7 @@ t.test('followers are told each line once', async (t) => {
 
 t.test('a slow client misses lines and is notified; nothing is buffered for it', async (t) => {
   let clock = 0
-  const logs = openPluginLogs({ now: () => clock })
+  const logs = new PluginLogs({ now: () => clock })
   const record = logs.begin(begun('one'))
   const stop = new AbortController()
   const lines = logs.follow('one', { after: -1, signal: stop.signal })[Symbol.asyncIterator]()
@@ -204,7 +204,7 @@ t.test('a slow client misses lines and is notified; nothing is buffered for it',
 })
 
 t.test('the number of followers is limited', async (t) => {
-  const logs = openPluginLogs()
+  const logs = new PluginLogs()
   const stop = new AbortController()
   const { signal } = stop
   logs.follow('never begun', { signal })

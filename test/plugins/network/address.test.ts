@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import t from 'tap'
 import { isGrantableAddress, isOwnAddress, isPublicAddress, resolveName } from '#plugins/network/address.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(60_000)
@@ -187,7 +187,7 @@ t.test('name servers: all addresses of both families, without waiting for silent
   t.ok(waited < 60_000, 'it does not wait forever without a signal')
   t.ok(gaveUp < waited / 2, `after ${Math.round(gaveUp)} ms, where it would have taken ${Math.round(waited)}`)
   const { way } = await openTestEgress(t)
-  const egress = openEgress({ ...way, permits: isPublicAddress, resolve: (host, signal) => resolveName(host, signal, servers) })
+  const egress = new HttpsEgress({ ...way, permits: isPublicAddress, resolve: (host, signal) => resolveName(host, signal, servers) })
   t.match(await refusal(egress.fetch({ url: 'https://api.example.org/' }, POLICY, forever())), { own: 'permission' }, 'mixed')
   const rules = [{ host: 'alias.example.org', methods: ['GET'] }]
   const aliased = egress.fetch({ url: 'https://alias.example.org/' }, { ...POLICY, rules }, forever())

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { EgressResponse } from '#plugins/network/answer.ts'
-import { cacheableSeconds, cacheKeyOf, isCacheable, openResponseCache } from '#plugins/network/cache.ts'
+import { cacheableSeconds, cacheKeyOf, isCacheable, ResponseCache } from '#plugins/network/cache.ts'
 import type { EgressPolicy } from '#plugins/network/egress.ts'
 import type { Hop } from '#plugins/network/request.ts'
 import { openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
@@ -24,7 +24,7 @@ const answerOf = (change: Partial<EgressResponse> = {}): EgressResponse => ({
   ...change,
 })
 
-t.test('cache headers of services', (t) => {
+t.test('the cache headers of a service say how long its response is kept', (t) => {
   const later = (seconds: number) => new Date(Date.now() + seconds * 1000).toUTCString()
   for (const [headers, seconds] of [
     [{}, UNSAID],
@@ -96,7 +96,7 @@ t.test('two requests have the same key only if all their parts are equal', (t) =
 
 t.test('valid responses are stored for the shorter time, up to the size limit', (t) => {
   let time = 0
-  const cache = openResponseCache(() => time)
+  const cache = new ResponseCache(() => time)
   const fits = (key: string, response: EgressResponse, seconds = 60, secondsMax = 60) => {
     cache.store(key, response, { scope: 'a', seconds })
     return cache.find(key, secondsMax)
@@ -137,7 +137,7 @@ t.test('valid responses are stored for the shorter time, up to the size limit', 
 })
 
 t.test('responses are dropped by their scope', async (t) => {
-  const cache = openResponseCache()
+  const cache = new ResponseCache()
   for (const scope of ['a', 'b']) cache.store(scope, answerOf(), { scope, seconds: 60 })
   cache.forget((scope) => scope === 'a')
   t.equal(cache.find('a', 60), undefined)

@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http'
 import zlib from 'node:zlib'
 import t, { type Test } from 'tap'
-import { CoverError, type CoverErrorCode, downloadCover, pictureTypeOf } from '#plugins/network/cover-download.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { CoverError, type CoverErrorCode, coverTypeOf, downloadCover } from '#plugins/network/cover-download.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { forever } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 
@@ -52,7 +52,7 @@ const NONE: Record<string, Buffer> = {
 
 async function openCovers(t: Test, answer: RequestListener, change: Record<string, unknown> = {}) {
   const way = { ...(await openLoopback(t, answer)), ...change }
-  const egress = openEgress(way)
+  const egress = new HttpsEgress(way)
   const get = (url: string, signal = forever(), through = egress) =>
     downloadCover(through, { url, caller: 'org.example.one', rules: RULES, onContact: () => {}, signal })
   const refused = async (work: Promise<unknown>): Promise<{ code: CoverErrorCode; message: string }> => {
@@ -69,11 +69,11 @@ async function openCovers(t: Test, answer: RequestListener, change: Record<strin
 }
 
 t.test('pictures are detected by their first bytes', (t) => {
-  for (const [type, bytes] of Object.entries(PICTURES)) t.equal(pictureTypeOf(bytes), type)
-  t.equal(pictureTypeOf(latin('GIF87a')), 'image/gif')
-  t.equal(pictureTypeOf(box('ftyp', 'mif1', 'miaf', 'avif')), 'image/avif', 'also when it is not the major brand')
-  t.equal(pictureTypeOf(box('ftyp', 'avis', 'msf1')), 'image/avif', 'of several pictures')
-  for (const [what, bytes] of Object.entries(NONE)) t.equal(pictureTypeOf(bytes), null, what)
+  for (const [type, bytes] of Object.entries(PICTURES)) t.equal(coverTypeOf(bytes), type)
+  t.equal(coverTypeOf(latin('GIF87a')), 'image/gif')
+  t.equal(coverTypeOf(box('ftyp', 'mif1', 'miaf', 'avif')), 'image/avif', 'also when it is not the major brand')
+  t.equal(coverTypeOf(box('ftyp', 'avis', 'msf1')), 'image/avif', 'of several pictures')
+  for (const [what, bytes] of Object.entries(NONE)) t.equal(coverTypeOf(bytes), null, what)
   t.end()
 })
 
@@ -186,7 +186,7 @@ t.test('no name of another host is resolved, whatever its URL looks like, and ea
   ]
   const told: [string, number | string][] = []
   const get = (url: string) =>
-    downloadCover(openEgress(way), {
+    downloadCover(new HttpsEgress(way), {
       ...{ url, rules, caller: 'org.example.one', signal: forever() },
       onContact: (host, outcome) => void told.push([host, outcome]),
     })
@@ -204,7 +204,7 @@ t.test('no name of another host is resolved, whatever its URL looks like, and ea
   ])
 })
 
-t.test('responses that are not covers', async (t) => {
+t.test('responses that are not covers are refused', async (t) => {
   const { get, refused, way } = await openCovers(t, (request, response) => {
     const kind = decodeURIComponent((request.url ?? '').slice(1))
     const none = NONE[kind]

@@ -19,7 +19,7 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
   return body
 }
 
-t.test('a query parameter: added by the server, only for its host, and never revealed', async (t) => {
+t.test('a query parameter with a credential is added by the server, only for its host, and never revealed', async (t) => {
   const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     if (request.url?.startsWith('/hang-up')) response.socket?.destroy()
     else if (request.url?.startsWith('/moved')) response.writeHead(302, { location: `/there?${request.url.split('?')[1]}` }).end()
@@ -60,7 +60,7 @@ t.test('a query parameter: added by the server, only for its host, and never rev
   t.ok(await closed())
 })
 
-t.test('a member of a form or of a JSON object', async (t) => {
+t.test('a credential can be a member of a form or of a JSON object', async (t) => {
   const bodies: string[] = []
   const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     bodyOf(request).then((body) => {
@@ -109,7 +109,7 @@ t.test('a member of a form or of a JSON object', async (t) => {
   t.ok(await closed())
 })
 
-t.test('a user name and a password as two fields', async (t) => {
+t.test('a user name and a password can be two fields', async (t) => {
   const username = { name: 'login', value: 'ada & co' }
   const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     bodyOf(request).then((body) => response.end(`You sent: ${request.url} ${body}`))
@@ -132,7 +132,7 @@ t.test('a user name and a password as two fields', async (t) => {
   t.ok(await closed())
 })
 
-t.test('it is masked in each spelling, even when it is short', (t) => {
+t.test('a credential is masked in each spelling, even when it is short', (t) => {
   const short: Credential = { ...inQuery, value: 'k7' }
   const told = (text: string, credential: Credential = inQuery) => withoutCredential(text, credential)
   for (const text of [

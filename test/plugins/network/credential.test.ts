@@ -1,6 +1,7 @@
 import t from 'tap'
 import { bodyWithoutCredential, type Credential, isFor, withoutCredential } from '#plugins/network/credential.ts'
-import { type EgressPolicy, openEgress } from '#plugins/network/egress.ts'
+import type { EgressPolicy } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { threadCpuMs, watchTurns } from '#test/support/cpu-time.ts'
 import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 import { onlyCost } from '#test/support/lane-size.ts'
@@ -24,7 +25,7 @@ t.test('credentials go only to their host, whatever the plugin sets', async (t) 
     'https://sub.api.example.org/',
     'https://аpi.example.org/',
   ]) {
-    const { body } = await openEgress(way).fetch({ url }, { ...POLICY, credential, rules }, forever())
+    const { body } = await new HttpsEgress(way).fetch({ url }, { ...POLICY, credential, rules }, forever())
     t.notMatch(JSON.stringify([way.asked.at(-1), body]), /secret/, url)
   }
   t.notMatch(JSON.stringify(await fetch('https://api.example.org/', { credential })), /secret/)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openEgress } from '#plugins/network/egress.ts'
-import { CallerSemaphore, type HostRates, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
+import { CallerSemaphore, HostRateLimiter, type HostRates } from '#plugins/network/host-rate-limiter.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(60_000)
@@ -37,7 +37,7 @@ t.test('all spellings of a host share one rate limit, and plugins share it evenl
   await Promise.all(greedy)
   t.ok(performance.now() - at > ((14 - spare) / 5) * 1_000 - 400, 'five a second')
 
-  const wide = openEgress(way)
+  const wide = new HttpsEgress(way)
   const names = Array.from({ length: 12 }, (_, n) =>
     wide.fetch({ url: `https://n${n}.wide.example.org/`, timeoutMs: 300 }, { ...POLICY, caller: `c${n}` }, forever()),
   )
@@ -47,7 +47,7 @@ t.test('all spellings of a host share one rate limit, and plugins share it evenl
 })
 
 t.test('queues are bounded and in order, and an aborted request leaves its queue', async (t) => {
-  const limiter = openHostRateLimiter()
+  const limiter = new HostRateLimiter()
   const take = (caller: string, deadlineMs: number, signal = forever(), host = 'h') =>
     limiter.take({ host, caller, deadline: performance.now() + deadlineMs, signal })
   for (let n = 0; n < 10; n++) await take('a', 0)
@@ -110,7 +110,7 @@ t.test('a stated rate binds its own plugin only, and raises none', async (t) => 
   // The clock is fixed, so that only the burst counts.
   let held: number | null = performance.now()
   const now = () => held ?? performance.now()
-  const limiter = openHostRateLimiter(now)
+  const limiter = new HostRateLimiter(now)
   const stated: Record<string, HostRates> = {
     a: { 'slow.example.org': { perMinute: 30, burst: 2 }, '*.wide.example.org': { perMinute: 6 } },
     b: { 'slow.example.org': { perMinute: 60 }, 'fast.example.org': { perMinute: 3_000, burst: 100 } },
@@ -149,7 +149,7 @@ t.test('a stated rate binds its own plugin only, and raises none', async (t) => 
 })
 
 t.test('maxParallel limits requests of its plugin in flight: others wait in turn, and each end starts the next', async (t) => {
-  const limiter = openHostRateLimiter()
+  const limiter = new HostRateLimiter()
   const rates = { h: { perMinute: 300, burst: 10, maxParallel: 2 } }
   const take = (deadlineMs = 5_000, signal = forever(), caller = 'a') =>
     limiter.take({ host: 'h', caller, ...(caller === 'a' && { rates }), deadline: performance.now() + deadlineMs, signal })

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { mapAddresses } from '#plugins/host/answer-addresses.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { bundledPlugins } from '#plugins/packages/bundled-plugins.ts'
 import { linkUrlsOf } from '#plugins/packages/manifest.ts'
 import { covers } from '#plugins/packages/permissions.ts'
@@ -43,7 +43,7 @@ async function openWalk(t: Test) {
     resolved.push(host)
     return resolve(host, signal)
   }
-  const egress = openEgress(way)
+  const egress = new HttpsEgress(way)
   const opened = await openTestHost(t, undefined, { supervisor: findSupervisor('grouped'), egress, secrets: SECRETS })
   const { database, host } = opened
   const pictures = openPictures(database, host, egress)
@@ -53,14 +53,14 @@ async function openWalk(t: Test) {
   async function call(id: string, method: string, input: unknown): Promise<{ pictures: string[]; links: string[] }> {
     const isOwn = method.startsWith('recommendations.')
     const hosts = { pictures: [] as string[], links: [] as string[] }
-    const answer = await host.call({ pluginId: id, method, input, userId: isOwn ? userId : null }).catch(() => null)
+    const answer = await host.pluginCalls.call({ pluginId: id, method, input, userId: isOwn ? userId : null }).catch(() => null)
     if (answer === null) return hosts
     mapAddresses(method, answer.result, (address, kind) => {
       hosts[`${kind}s`].push(new URL(address).hostname)
       return address
     })
     const tokens = new Set<string>()
-    const seen = { plugin: await host.get(id), userId, isOwn }
+    const seen = { plugin: await host.plugins.get(id), userId, isOwn }
     pictures.show(method, answer.result, seen, (token) => {
       tokens.add(token)
       return token
@@ -71,7 +71,7 @@ async function openWalk(t: Test) {
   /** The hosts that anybody contacted since the last time, by name server and by socket, beside those on record for the plugin. */
   const contacts = (id: string) => {
     const made = [...new Set([...resolved, ...way.asked.map((one) => one.host.replace(/:\d+$/, ''))])]
-    const fetches = host.logs.calls(id).flatMap((record) => record.fetches)
+    const fetches = host.pluginLogs.calls(id).flatMap((record) => record.fetches)
     const recorded = new Set(fetches.filter(({ outcome }) => outcome !== 'permission').map((fetch) => fetch.host))
     resolved.length = 0
     way.asked.length = 0
@@ -84,10 +84,10 @@ t.test('the bundled plugins contact granted hosts only, and each contact is on r
   const { bundled, host, database, userId, call, contacts } = await openWalk(t)
   let count = 0
   for (const { id: name, bytes } of bundled) {
-    const { plugin, sha256 } = await host.install(bytes, { userId: null })
-    await host.consent(plugin.id, { sha256 })
+    const { plugin, sha256 } = await host.pluginLifecycle.install(bytes, { userId: null })
+    await host.pluginLifecycle.consent(plugin.id, { sha256 })
     await agree(host, database, { pluginId: plugin.id, userId })
-    const { manifest } = await host.get(plugin.id)
+    const { manifest } = await host.plugins.get(plugin.id)
     const hosts = (manifest.permissions?.network ?? []).map((one) => one.host)
     const links = [
       ...hosts,
@@ -139,7 +139,7 @@ t.test('no plugin with configured hosts and wildcards makes anybody contact anot
       permissions: { network: [{ host: `*.${wild}`, reason: 'The service' }], networkFromConfig: ['site'] },
       config: { type: 'object', properties: { site: { type: 'string', ...(site === 'proposed by the author' && { default: origin }) } } },
     })
-    if (site === 'entered') await host.edit(id, { config: { site: origin } })
+    if (site === 'entered') await host.plugins.edit(id, { config: { site: origin } })
     await agree(host, database, { pluginId: id, userId })
     const isGranted = (one: string) => (one === own && site !== 'neither') || covers(`*.${wild}`, one)
     const input = { query: 'One', title: 'One', externalId: '1', limit: 5, exclude: [] }

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { type EgressPolicy, openEgress } from '#plugins/network/egress.ts'
+import type { EgressPolicy } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(60_000)
@@ -7,7 +8,7 @@ t.setTimeout(60_000)
 t.test('hosts are compared in the normalized form of the request', async (t) => {
   const { way, egress, fetch } = await openTestEgress(t)
   const lookedUp: string[] = []
-  const listening = openEgress({
+  const listening = new HttpsEgress({
     ...way,
     resolve: async (host) => {
       lookedUp.push(host)
@@ -133,7 +134,7 @@ t.test('redirects are new requests under the same rules, and reveal nothing to o
     const url = `https://api.example.org/${status}?${encodeURIComponent(to)}`
     // Each with its own limiter, to avoid waiting for the rate limit.
     count += 1
-    return await openEgress(way).fetch({ url, ...more }, { ...POLICY, ...policy }, forever())
+    return await new HttpsEgress(way).fetch({ url, ...more }, { ...POLICY, ...policy }, forever())
   }
   for (const to of [
     ...['https://127.0.0.1/', 'https://169.254.169.254/latest/meta-data/', 'https://[::1]/', 'https://2130706433/', 'https://evil.com/'],
@@ -185,7 +186,7 @@ t.test('redirects are new requests under the same rules, and reveal nothing to o
   t.ok(count > 20 && (await closed()))
 })
 
-t.test('methods, headers and bodies that are refused', async (t) => {
+t.test('invalid methods, headers and bodies are refused', async (t) => {
   const { way, fetch } = await openTestEgress(t)
   const url = 'https://api.example.org/'
   for (const method of ['CONNECT', 'TRACE', 'trace', 'OPTIONS', 'GET\r\nX: y', 'GET /', '', 'G ET', 7, null, 'x'.repeat(1_000)])

@@ -1,6 +1,6 @@
 import os from 'node:os'
 import t from 'tap'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { checkAddress, type EgressRule } from '#plugins/network/request.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
 import { covers } from '#plugins/packages/permissions.ts'
@@ -202,7 +202,7 @@ t.test('private addresses are allowed only for the granted host, and this server
   const origin = `http://nas.lan:${way.port}`
   const rules: EgressRule[] = [...POLICY.rules, { host: 'nas.lan', methods: ['GET'], origin, private: true }]
   const looked: [string, boolean][] = []
-  const egress = openEgress({
+  const egress = new HttpsEgress({
     ...way,
     resolve: async (host) => (host === 'mixed.wide.example.org' ? ['127.0.0.1', '10.0.0.5'] : ['127.0.0.1']),
     permits: (address, isPrivate) => looked.push([address, isPrivate]) > 0 && isPrivate,
@@ -219,7 +219,7 @@ t.test('private addresses are allowed only for the granted host, and this server
   t.equal(way.asked.length, 1)
 
   // With the real network checks; nothing is connected.
-  const real = openEgress()
+  const real = new HttpsEgress()
   const own = Object.values(os.networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address))

@@ -37,7 +37,7 @@ t.test('what a consent says that a plugin may use is what ends it when it uses m
   const { host, database, run, way } = await openTestHost(t)
   const { id, call } = await run(MAIN, MANIFEST)
   const { userId } = await addCaller(database)
-  const { review } = await host.review(id)
+  const { review } = await host.plugins.review(id)
   const words = describeRecord(review.record).join(' ').replaceAll(/\s+/g, ' ')
   /** The numbers that the words state, such as `of CPU time and`. */
   const stated = (pattern: string): number[] => {
@@ -61,21 +61,21 @@ t.test('what a consent says that a plugin may use is what ends it when it uses m
   await t.rejects(search('wall'), { message: new RegExp(`time limit of ${(wallS ?? 0) * 1000} ms`) })
   await t.rejects(search('cpu'), { message: new RegExp(`CPU limit of ${cpuMs} ms`) })
   await t.rejects(search('memory'), { message: new RegExp(`memory limit of ${heapMB} MB`) })
-  await host.reset(id)
+  await host.pluginLifecycle.reset(id)
 
   const apart = async (method: 'setup' | 'migrate', limit: number | undefined) => {
-    await host.edit(id, { config: { work: 'cpu' } })
+    await host.plugins.edit(id, { config: { work: 'cpu' } })
     await t.rejects(
-      host.runApart(await host.get(id), method, { userId: null, input: 1 }),
+      host.pluginCalls.runApart(await host.plugins.get(id), method, { userId: null, input: 1 }),
       { message: new RegExp(`CPU limit of ${limit} ms`) },
       method,
     )
-    await host.edit(id, { config: {} })
+    await host.plugins.edit(id, { config: {} })
   }
   await apart('setup', setupCpuMs)
   await apart('migrate', migrateCpuMs)
   const endless = pluginOf(`for (;;);\n${MAIN}`, { ...MANIFEST, id: 'org.example.endless' })
-  await t.rejects(host.install(endless, { userId: null }), { message: new RegExp(`CPU limit of ${loadCpuMs} ms`) })
+  await t.rejects(host.pluginLifecycle.install(endless, { userId: null }), { message: new RegExp(`CPU limit of ${loadCpuMs} ms`) })
 
   const refresh = async (work: string) => {
     await agree(host, database, { pluginId: id, userId }, { work })

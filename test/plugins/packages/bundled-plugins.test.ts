@@ -53,7 +53,7 @@ t.test('each is an ordinary, reproducible package that starts', async (t) => {
     t.ok((readme ?? '').startsWith(`# ${name}\n`), `${id} says what it is`)
     t.same(signedBy, [])
     const { id: pluginId } = await install(bytes)
-    t.equal((await host.get(pluginId)).state, 'enabled', id)
+    t.equal((await host.plugins.get(pluginId)).state, 'enabled', id)
   }
 })
 

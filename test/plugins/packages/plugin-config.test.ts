@@ -62,11 +62,11 @@ t.test('a plugin gets a valid configuration or none', async (t) => {
   const title = async () =>
     ((await call('metadata.series.search', { query: '', limit: 1 })) as { results: { title: string }[] }).results[0]?.title
   await t.rejects(title(), { code: 'unavailable', message: /\(config\).*baseUrl: it is required/ })
-  await t.rejects(host.edit(id, { config: { baseUrl: 7 } }), { code: 'invalid_value' })
-  await host.edit(id, { config: { baseUrl: 'https://a.example.org' } })
+  await t.rejects(host.plugins.edit(id, { config: { baseUrl: 7 } }), { code: 'invalid_value' })
+  await host.plugins.edit(id, { config: { baseUrl: 'https://a.example.org' } })
   t.same(JSON.parse((await title()) as string), { baseUrl: 'https://a.example.org', count: 5, mode: 'fast' })
-  await t.rejects(host.edit(id, { privateHosts: true }), { code: 'invalid_value', message: /no hosts from its configuration/ })
-  t.same(await host.logs.metrics(id).length, 1)
+  await t.rejects(host.plugins.edit(id, { privateHosts: true }), { code: 'invalid_value', message: /no hosts from its configuration/ })
+  t.same(await host.pluginLogs.metrics(id).length, 1)
 })
 
 t.test('a setting that is a secret says so, and is one text without a default', (t) => {

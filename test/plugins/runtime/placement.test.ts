@@ -1,12 +1,12 @@
 import t from 'tap'
-import { createPlacement, pauseMs, SHARED_PLACE } from '#plugins/runtime/placement.ts'
+import { Placement, pauseMs, SHARED_PLACE } from '#plugins/runtime/placement.ts'
 import { pluginProgram } from '#test/support/guests.ts'
 
 const [one, other] = [pluginProgram('', { place: 'one' }), pluginProgram('', { place: 'other' })]
 const { plugin: _, ...server } = pluginProgram('', { place: 'templates' })
 
 t.test('strict: one runner for each place', async (t) => {
-  const placement = createPlacement('strict')
+  const placement = new Placement('strict')
   t.equal(placement.placeOf(one, 0), 'one')
   t.equal(placement.placeOf(server, 0), 'templates')
   placement.blame({ culprit: 'one' }, 0)
@@ -15,7 +15,7 @@ t.test('strict: one runner for each place', async (t) => {
 })
 
 t.test('grouped: plugins share a runner; programs of the server, programs that run alone and suspected plugins do not', async (t) => {
-  const placement = createPlacement('grouped')
+  const placement = new Placement('grouped')
   t.equal(placement.placeOf(one, 0), SHARED_PLACE)
   t.equal(placement.placeOf(server, 0), 'templates')
   t.equal(placement.placeOf({ ...one, alone: true }, 0), 'one')
@@ -33,7 +33,7 @@ t.test('grouped: plugins share a runner; programs of the server, programs that r
 })
 
 t.test('a place that keeps killing its runner waits longer and longer, until a call succeeds', async (t) => {
-  const placement = createPlacement('strict')
+  const placement = new Placement('strict')
   const waits: number[] = []
   for (let times = 0; times < 12; times++) {
     placement.blame({ culprit: 'one' }, 1_000)

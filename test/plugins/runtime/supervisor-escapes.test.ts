@@ -35,7 +35,7 @@ const COLLECT = `async function collect(ctx) {
   return found
 }`
 
-t.test('no reachable object leads out of the plugin’s realm', async (t) => {
+t.test('no reachable object leads out of the realm of the plugin', async (t) => {
   const { call } = openGuests(t).open(
     `scan: async (_, ctx) => {
       const own = Function

@@ -36,7 +36,7 @@ t.test('the first call is answered before a spare process is started, which take
   await eventually(() => supervisor.state().runners === 2, 'a spare')
 })
 
-t.test('grouped plugins share one process, and the server’s own programs have their own', async (t) => {
+t.test('grouped plugins share one process, and programs of the server have their own', async (t) => {
   const { open, supervisor } = openGuests(t, { isolation: 'grouped' })
   const guests = Array.from({ length: 5 }, (_, n) => open('', { place: `plugin ${n}` }))
   for (const [n, { call }] of guests.entries()) t.equal(await call('echo', n), n)

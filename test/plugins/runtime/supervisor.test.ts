@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type { Program } from '#plugins/runtime/program.ts'
-import { openSupervisor, type SupervisorOptions } from '#plugins/runtime/supervisor.ts'
+import { Supervisor, type SupervisorOptions } from '#plugins/runtime/supervisor.ts'
 import { runnersOf } from '#test/support/guests.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 
@@ -29,7 +29,7 @@ const programOf = (functions: string, change: Partial<Program> = {}): Program =>
 })
 
 function open(t: Test, functions: string, change: Partial<Program> = {}, options: Partial<SupervisorOptions> = {}) {
-  const supervisor = openSupervisor({ log: silentLog, ...options })
+  const supervisor = new Supervisor({ log: silentLog, ...options })
   t.teardown(() => supervisor.close())
   const guest = supervisor.open(programOf(functions, change))
   const call = async (name: string, value: unknown = null, budget = BUDGET) =>
@@ -202,7 +202,7 @@ t.test('code that continues after its answer is terminated', async (t) => {
 })
 
 t.test('many places share few runners', onlyFull, async (t) => {
-  const supervisor = openSupervisor({ log: silentLog })
+  const supervisor = new Supervisor({ log: silentLog })
   t.teardown(() => supervisor.close())
   const guests = Array.from({ length: 9 }, (_, index) => supervisor.open(programOf('', { place: `place ${index}`, plugin: NO_METHODS })))
   for (const round of [1, 2]) {

@@ -1,13 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
-import { openSupervisor } from '#plugins/runtime/supervisor.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 import { EXAMPLE_CONTEXT, HELPER_DOCS } from '#plugins/templates/vocabulary.ts'
 
 t.setTimeout(60_000)
 
-const supervisor = openSupervisor({ log: silentLog })
+const supervisor = new Supervisor({ log: silentLog })
 const templates = openTemplates(supervisor)
 t.teardown(() => supervisor.close())
 

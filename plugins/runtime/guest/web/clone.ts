@@ -31,10 +31,9 @@ class Cloning {
 
   #copyOfCollection(one: object): object | null {
     if (Array.isArray(one)) {
-      const copy = this.#keep(one, [] as unknown[])
+      const copy = this.#keep<unknown[]>(one, [])
       copy.length = one.length
-      for (const key of Object.keys(one)) copy[key as unknown as number] = this.copyOf(one[key as unknown as number])
-      return copy
+      return this.#copyMembers(one, copy)
     }
     if (one instanceof Map) {
       const copy = this.#keep(one, new Map())
@@ -44,6 +43,12 @@ class Cloning {
     if (!(one instanceof Set)) return null
     const copy = this.#keep(one, new Set())
     for (const member of [...one]) copy.add(this.copyOf(member))
+    return copy
+  }
+
+  #copyMembers(one: object, copy: object): object {
+    for (const [key, member] of Object.entries(one))
+      defineProperty(copy, key, { value: this.copyOf(member), writable: true, enumerable: true, configurable: true })
     return copy
   }
 
@@ -72,9 +77,6 @@ class Cloning {
     const kind = apply(kindOf, one, [])
     if (BOXES.includes(kind)) return this.#keep(one, Object(one.valueOf()))
     if (one instanceof Promise || one instanceof WeakMap || one instanceof WeakSet || one instanceof WeakRef) throw cannot(kind)
-    const copy = this.#keep(one, {})
-    for (const [key, member] of Object.entries(one))
-      defineProperty(copy, key, { value: this.copyOf(member), writable: true, enumerable: true, configurable: true })
-    return copy
+    return this.#copyMembers(one, this.#keep(one, {}))
   }
 }

@@ -10,24 +10,27 @@ import { URL, URLSearchParams } from './url.ts'
 
 /** The part of the web platform that V8 alone lacks and that HTTP libraries need. It is in the realm of the guest, which can harm only itself. */
 const GLOBALS = {
-  ...{
-    URL,
-    URLSearchParams,
-    DOMException,
-    TextEncoder,
-    TextDecoder,
-    btoa,
-    atob,
-    structuredClone,
-    setTimeout,
-    clearTimeout,
-    queueMicrotask,
-  },
-  ...{ AbortSignal, AbortController, Headers, Request, Response, FormData },
+  URL,
+  URLSearchParams,
+  DOMException,
+  TextEncoder,
+  TextDecoder,
+  btoa,
+  atob,
+  structuredClone,
+  setTimeout,
+  clearTimeout,
+  queueMicrotask,
+  AbortSignal,
+  AbortController,
+  Headers,
+  Request,
+  Response,
+  FormData,
 }
 
 /** Adds them to the global object. @returns what the prelude needs of them */
-export function start(timers: Timers) {
+export function installWeb(timers: Timers) {
   useTimers(timers)
   for (const [name, value] of Object.entries(GLOBALS))
     Reflect.defineProperty(globalThis, name, { value, writable: true, configurable: true })

@@ -158,7 +158,7 @@ t.test('a dry run says what would be, to whoever asks', async (t) => {
   ]
   for (const [configOverride, planFailure] of others)
     t.match(await dryRun({ configOverride }), { planFailure, sample: [], totalEligible: 0 })
-  await services.plugins.setEnabled(pluginId, false)
+  await services.pluginLifecycle.setEnabled(pluginId, false)
   t.match(await dryRun({}), { planFailure: /disabled/ })
 })
 

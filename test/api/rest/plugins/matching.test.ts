@@ -180,7 +180,7 @@ t.test('matched by itself: what is certain is applied, and a provider that fails
       { status: 200, success: false, skippedReason: 'provider_failed', message, code, callId: UUID },
       query,
     )
-  await services.plugins.reset(pluginId)
+  await services.pluginLifecycle.reset(pluginId)
   const matched = await match(seriesId, { query: null })
   t.match(matched, {
     ...{ status: 200, success: true, confidence: 1, skippedReason: null, applicationId: String },
@@ -208,7 +208,7 @@ t.test('matched by itself: what is certain is applied, and a provider that fails
       json: { success: false, message: /no gone/, code: 'not_found', callId: UUID, appliedFields: [], applicationId: null },
     },
   })
-  await services.plugins.setEnabled(pluginId, false)
+  await services.pluginLifecycle.setEnabled(pluginId, false)
   t.match(await match(seriesId), { status: 200, success: false, skippedReason: 'plugin_disabled' })
 })
 
@@ -255,7 +255,7 @@ t.test('in the background: one, many, and a library', async (t) => {
     { metadata: { year: 1989, ageRating: 18 } },
     'who comes first fills first; who comes after fills what is missing',
   )
-  for (const id of [pluginId, otherId]) await services.plugins.setEnabled(id, false)
+  for (const id of [pluginId, otherId]) await services.pluginLifecycle.setEnabled(id, false)
   t.match(await enqueue(`libraries/${libraryId}/metadata`, {}), { status: 409, json: { error: 'conflict', message: /No enabled plugin/ } })
   t.match(await enqueue(`books/${one.bookId}/metadata`, {}), { status: 409, json: { message: /books/ } })
 })

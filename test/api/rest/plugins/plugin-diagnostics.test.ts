@@ -6,7 +6,7 @@ import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
 import { pluginMetricsView, pluginsSummary } from '#api/views/plugin-metrics-view.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
@@ -35,16 +35,19 @@ async function openWatched(t: Test) {
   const supervisor = findSupervisor()
   const server = await openTestServer(t, {
     routes: pluginDiagnosticsRoutes,
-    services: ({ database }) => ({
-      plugins: openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
-    }),
+    services: ({ database }) => openPluginHost({ database, supervisor, egress: new HttpsEgress(way), log: silentLog, secrets: SECRETS }),
   })
-  const host = server.services.plugins
-  t.teardown(() => host.close())
-  const { plugin, sha256 } = await host.install(pluginOf(MAIN), { userId: null })
-  await host.consent(plugin.id, { sha256 })
+  const host = server.services
+  t.teardown(() => host.pluginCalls.close())
+  const { plugin, sha256 } = await host.pluginLifecycle.install(pluginOf(MAIN), { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, { sha256 })
   const search = async (query: string, more: object = {}) =>
-    await host.call({ pluginId: plugin.id, method: 'metadata.series.search', input: { query, limit: 5, ...more }, userId: null })
+    await host.pluginCalls.call({
+      pluginId: plugin.id,
+      method: 'metadata.series.search',
+      input: { query, limit: 5, ...more },
+      userId: null,
+    })
   const ask = <T = Record<string, never>>(method: string, path: string, token = server.adminToken) =>
     server.request<T>(method, `/api/v1${path}`, { token })
   const path = `/admin/plugins/${plugin.id}`
@@ -127,13 +130,13 @@ t.test('how a plugin fares', async (t) => {
   t.equal((await of(`/calls/${adminId}`)).status, 404)
   t.equal((await of(`/calls/${adminId}/fixture`)).status, 404)
 
-  await host.setEnabled(plugin.id, false)
+  await host.pluginLifecycle.setEnabled(plugin.id, false)
   t.match(await of('/health'), { json: { health: { enabled: false, healthStatus: 'disabled' } } })
   const reader = await signUp({ username: 'rita' })
   for (const rest of ['/health', '/failures', '/logs', '/logs/live', '/calls', `/calls/${first}`])
     t.equal((await ask('GET', path + rest, reader.token)).status, 403, rest)
   t.equal((await ask('GET', '/metrics/plugins', reader.token)).status, 403)
-  await host.uninstall(plugin.id)
+  await host.pluginLifecycle.uninstall(plugin.id)
   for (const rest of ['/health', '/failures', '/logs', '/logs/live', '/calls', `/calls/${first}`, `/calls/${first}/fixture`])
     t.equal((await of(rest)).status, 404, rest)
   t.equal((await ask('POST', `${path}/test`)).status, 404)
@@ -143,9 +146,9 @@ t.test('how a plugin fares', async (t) => {
 t.test('a plugin that does not start says so when it is tried', async (t) => {
   const { host, ask } = await openWatched(t)
   const main = `let count = 0; export default { setup: () => { throw new Error('nothing to hand') }, metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: '1' }) } } }`
-  const { plugin, sha256 } = await host.install(pluginOf(main, { id: 'org.example.bad' }), { userId: null })
+  const { plugin, sha256 } = await host.pluginLifecycle.install(pluginOf(main, { id: 'org.example.bad' }), { userId: null })
   t.match(await ask('POST', `/admin/plugins/${plugin.id}/test`), { json: { success: false, message: /permissions/ } })
-  await host.consent(plugin.id, { sha256 }).catch(() => {})
+  await host.pluginLifecycle.consent(plugin.id, { sha256 }).catch(() => {})
   t.match(await ask('POST', `/admin/plugins/${plugin.id}/test`), { status: 200, json: { success: false } })
 })
 
@@ -266,7 +269,7 @@ t.test('lines as they are written, across a disconnect', async (t) => {
   t.equal((await of<Page>('/logs?limit=500')).json.lines.length, 500, 'others are not held up')
   slow.response.resume()
   await slow.until('answered 200')
-  await host.uninstall(plugin.id)
+  await host.pluginLifecycle.uninstall(plugin.id)
   await once(slow.response, 'end')
   t.pass('it ends with the plugin')
 })
@@ -274,21 +277,21 @@ t.test('lines as they are written, across a disconnect', async (t) => {
 t.test('a plugin that goes just as somebody begins to listen', async (t) => {
   const { port, adminToken, path, host, plugin } = await openWatched(t)
   let isFound = false
-  const get = host.get.bind(host)
-  host.get = async (id) => {
+  const get = host.plugins.get.bind(host.plugins)
+  host.plugins.get = async (id) => {
     const found = await get(id)
-    if (!isFound) await host.uninstall(id)
+    if (!isFound) await host.pluginLifecycle.uninstall(id)
     isFound = true
     return found
   }
   const live = await openLive({ port, path: `/api/v1${path}/logs/live`, token: adminToken })
   await once(live.response, 'end')
-  t.equal(host.logs.lines(plugin.id, { limit: 1 }).lastId, null, 'nothing of it is left')
+  t.equal(host.pluginLogs.lines(plugin.id, { limit: 1 }).lastId, null, 'nothing of it is left')
 })
 
 t.test('numbers of several plugins', async (t) => {
   const { host, plugin } = await openWatched(t)
-  const installed = await host.get(plugin.id)
+  const installed = await host.plugins.get(plugin.id)
   const of = (healthStatus: 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'unknown') =>
     pluginMetricsView(installed, undefined, { healthStatus, lastFailureAt: new Date(0) })
   t.match(of('healthy'), { lastFailure: '1970-01-01T00:00:00.000Z', avgDurationMs: 0, byMethod: {} })

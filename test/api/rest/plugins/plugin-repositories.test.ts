@@ -5,7 +5,7 @@ import { pluginActionRoutes } from '#api/rest/plugins/plugin-actions.ts'
 import { pluginRepositoryRoutes } from '#api/rest/plugins/plugin-repositories.ts'
 import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { openRepositories } from '#plugins/repositories/repositories.ts'
@@ -28,17 +28,17 @@ async function openAdmin(t: Test, packages: readonly Buffer[]) {
   const server = await openTestServer(t, {
     routes: [...pluginRoutes, ...pluginActionRoutes, ...pluginRepositoryRoutes] as unknown as Route<Services>[],
     services: ({ database }) => {
-      const served = openServedPlugins(t, database, supervisor, openEgress(repository.way))
-      const { plugins } = served
+      const served = openServedPlugins(t, database, supervisor, new HttpsEgress(repository.way))
+      const { pluginLifecycle } = served
       const repositories = openRepositories({
         ...{
           database,
           log: silentLog,
           download: repository.download,
           serverVersion: '1.2.3',
-          install: (bytes, options) => plugins.install(bytes, options),
+          install: (bytes, options) => pluginLifecycle.install(bytes, options),
         },
-        onRevoked: () => plugins.applyRevocations(),
+        onRevoked: () => pluginLifecycle.applyRevocations(),
       })
       t.teardown(() => repositories.close())
       return { ...served, repositories }

@@ -60,7 +60,7 @@ t.test('an administrator sees where credentials go, confirms that, and gives the
     credentialsHost: 'https://second.example.net',
   })
   t.match((await ask('PATCH', { credentials: { token: TOKEN } })).json, { hasCredentials: true })
-  t.notMatch(JSON.stringify([way.asked, (await ask('GET')).json, await host.list()]), TOKEN)
+  t.notMatch(JSON.stringify([way.asked, (await ask('GET')).json, await host.plugins.list()]), TOKEN)
 })
 
 t.test('a reader sees it too, and nothing that is shown of a call holds what was sent', async (t) => {
@@ -80,7 +80,7 @@ t.test('a reader sees it too, and nothing that is shown of a call holds what was
   t.match(await give('https://second.example.net'), { status: 409, json: { message: /would go to https:\/\/first/ } })
   t.match((await give('https://first.example.net')).json, { connected: true })
 
-  const call = () => host.call({ pluginId: id, method: 'recommendations.refresh', input: { limit: 1 }, userId })
+  const call = () => host.pluginCalls.call({ pluginId: id, method: 'recommendations.refresh', input: { limit: 1 }, userId })
   const { result } = await call()
   t.match(JSON.stringify(result), /\/list\?\[credential\]/)
   t.equal(way.asked.at(-1)?.url, `/list?key=${TOKEN}`)

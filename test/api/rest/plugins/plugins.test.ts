@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { manifestOf, openLoopback, pluginOf } from '#test/support/plugins.ts'
@@ -13,7 +13,7 @@ async function openAdmin(t: Test) {
   const way = await openLoopback(t, (_, response) => response.end('{}'))
   const server = await openTestServer(t, {
     services: ({ database }) => ({
-      ...openServedPlugins(t, database, supervisor, openEgress(way)),
+      ...openServedPlugins(t, database, supervisor, new HttpsEgress(way)),
       templates: openTemplates(supervisor),
     }),
   })

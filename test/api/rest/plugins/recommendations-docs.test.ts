@@ -52,8 +52,10 @@ t.test('every command of the page about recommendations, matching, jobs and expo
   t.match(after, { cached: true, recommendations: { length: 0 } })
   await type('Changing your settings', { KEY, PLUGIN: recommender }, [{ config: { maxRecommendations: 20 } }])
 
-  const { plugin, sha256 } = await services.plugins.install((await getBundledPlugin('anilist-recommendations')).bytes, { userId: null })
-  await services.plugins.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await services.pluginLifecycle.install((await getBundledPlugin('anilist-recommendations')).bytes, {
+    userId: null,
+  })
+  await services.pluginLifecycle.consent(plugin.id, { sha256 })
   await services.plugins.edit(plugin.id, { credentials: { clientId: 'ours', clientSecret: 'kept by us' } })
   await services.userPlugins.list(reader.id)
   await services.userPlugins.enable(reader.id, plugin.id)

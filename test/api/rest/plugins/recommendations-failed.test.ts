@@ -105,8 +105,8 @@ t.test('numbers may be any that the kit allows', async (t) => {
 
 t.test('a test tool recommends only to those who name it', async (t) => {
   const { host, rita, get, settled, pluginId } = await openRecommendationServer(t)
-  const { plugin, sha256 } = await host.install((await getBundledPlugin('echo')).bytes, { userId: null })
-  await host.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await host.pluginLifecycle.install((await getBundledPlugin('echo')).bytes, { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, { sha256 })
   await rita('GET', 'plugins')
   t.equal((await rita('POST', `plugins/${plugin.id}/enable`)).status, 200)
   t.match(await settled(), { pluginId, pluginName: 'Taste' }, 'though Echo comes first by name')

@@ -142,7 +142,7 @@ t.test('a provider that fails never makes an error of a request, and is left alo
   await settled()
   t.equal((await row()).failures, 2, 'who insists may, and it counts')
   t.ok(Math.abs((await seconds()) - 600) < 10)
-  t.match(await host.get(pluginId), { state: 'enabled' })
+  t.match(await host.plugins.get(pluginId), { state: 'enabled' })
 
   setAnswer({ status: 429, value: {} })
   await rita('POST', 'recommendations/refresh')
@@ -150,7 +150,7 @@ t.test('a provider that fails never makes an error of a request, and is left alo
   setAnswer({ value: { recommendations: [item('1', 1)] } })
   t.equal((await settled()).recommendations.length, 1, 'one that asks to wait is waited for')
   t.match(await row(), { failures: 0, next_try_at: null, last_error: null })
-  t.match(await host.get(pluginId), { breaker: null })
+  t.match(await host.plugins.get(pluginId), { breaker: null })
 
   setAnswer({ status: 429, value: {}, retryAfter: 3_600 })
   await rita('POST', 'recommendations/refresh')
@@ -246,8 +246,8 @@ t.test('what is not in the list of a reader cannot be dismissed', async (t) => {
 t.test('who may not see a series any more sees no trace of it', async (t) => {
   const { rita, userId, database, host, get } = await openRecommendationServer(t)
   const similar = (await bundledPlugins()).find(({ id }) => id === 'similar-in-library')
-  const { plugin, sha256 } = await host.install(similar?.bytes as Buffer, { userId: null })
-  await host.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await host.pluginLifecycle.install(similar?.bytes as Buffer, { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, { sha256 })
   await rita('GET', 'plugins')
   await rita('POST', `plugins/${plugin.id}/enable`)
   const library_id = await addLibrary(database)

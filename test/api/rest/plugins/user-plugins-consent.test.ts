@@ -35,8 +35,8 @@ async function openWithReaders(t: Parameters<typeof openUserPluginServer>[0]) {
   const { host, signUp, as } = server
   /** Installs a version and grants all it asks for. */
   const update = async (bytes: Buffer) => {
-    const { plugin, sha256, waitsFor } = await host.install(bytes, { userId: null })
-    if (waitsFor.length > 0) await host.consent(plugin.id, { sha256 })
+    const { plugin, sha256, waitsFor } = await host.pluginLifecycle.install(bytes, { userId: null })
+    if (waitsFor.length > 0) await host.pluginLifecycle.consent(plugin.id, { sha256 })
     return plugin.id
   }
   const id = await update(packageOf('1.0.0'))
@@ -138,7 +138,7 @@ t.test('nothing runs for a user who has not agreed to the present record', async
     const { consent } = (await ann<Own>('GET', `plugins/${id}`)).json
     t.equal((await ann('POST', `plugins/${id}/enable`, { sha256: consent.sha256 })).status, 200)
   }
-  const call = () => host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
+  const call = () => host.pluginCalls.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
   await t.rejects(call(), { code: 'not_found' }, 'a user who has not enabled it')
   await ann('GET', 'plugins')
   await ann('POST', `plugins/${id}/enable`)
@@ -158,7 +158,7 @@ t.test('nothing runs for a user who has not agreed to the present record', async
   await update(packageOf(`1.${minor++}.0`, { ...CHANGES['another identity'], summary: 'Other words' }))
   await call()
   t.pass('what causes nothing asks nobody')
-  await host.edit(id, { config: { site: 'https://collector.example.net' } })
+  await host.plugins.edit(id, { config: { site: 'https://collector.example.net' } })
   await t.rejects(call(), { code: 'conflict' }, 'an administrator has entered another host')
   t.ok((await ann<Own>('GET', `plugins/${id}`)).json.consent.lines.some((line) => line.includes('https://collector.example.net')))
   await agree()
@@ -169,7 +169,7 @@ t.test('nothing runs for a user who has not agreed to the present record', async
 
 t.test('a sign-in that has begun does not end at another address', async (t) => {
   const { ann, host, id, update, userId, way, services } = await openWithReaders(t)
-  await host.edit(id, { credentials: { clientId: 'client' } })
+  await host.plugins.edit(id, { credentials: { clientId: 'client' } })
   await ann('GET', 'plugins')
   await ann('POST', `plugins/${id}/enable`)
   const { redirectUrl, browserKey } = await services.userPlugins.beginSignIn(userId, id, 'https://books.example.org/back')
@@ -201,16 +201,16 @@ t.test('data of a user who has disabled a plugin is migrated only when the user 
   const { ann, host, id: _, userId, way, database } = await openWithReaders(t)
   const data = (dataVersion: number, version = `1.${dataVersion}.0`) =>
     pluginOf(MIGRATING, { ...RECOMMENDER_MANIFEST, id: 'org.example.data', version, dataVersion, permissions: PERMISSIONS, config: SITE })
-  const { plugin, sha256 } = await host.install(data(1), { userId: null })
-  const { id } = await host.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await host.pluginLifecycle.install(data(1), { userId: null })
+  const { id } = await host.pluginLifecycle.consent(plugin.id, { sha256 })
   const titleFor = async (limit = 1) => {
-    const { result } = await host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit } })
+    const { result } = await host.pluginCalls.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit } })
     return (result as { recommendations: { title: string }[] }).recommendations[0]?.title
   }
   const update = async (dataVersion: number) => {
-    const updated = await host.install(data(dataVersion), { userId: null })
-    if (updated.waitsFor.length > 0) await host.consent(id, updated)
-    t.equal((await host.get(id)).version, `1.${dataVersion}.0`)
+    const updated = await host.pluginLifecycle.install(data(dataVersion), { userId: null })
+    if (updated.waitsFor.length > 0) await host.pluginLifecycle.consent(id, updated)
+    t.equal((await host.plugins.get(id)).version, `1.${dataVersion}.0`)
   }
   await ann('GET', 'plugins')
   await ann('POST', `plugins/${id}/enable`)
@@ -242,7 +242,7 @@ t.test('a password is stored encrypted, never returned, and received only where 
   const main = `export default { recommendations: {
     refresh: (_, ctx) => ({ recommendations: [{ externalId: '1', title: JSON.stringify([ctx.config, ctx.userConfig]), score: 0.5, reason: 'So' }] }),
     dismiss() {} } }`
-  const { plugin, sha256 } = await host.install(
+  const { plugin, sha256 } = await host.pluginLifecycle.install(
     pluginOf(main, {
       ...RECOMMENDER_MANIFEST,
       id: 'org.example.secrets',
@@ -258,7 +258,7 @@ t.test('a password is stored encrypted, never returned, and received only where 
     }),
     { userId: null },
   )
-  const { id } = await host.consent(plugin.id, { sha256 })
+  const { id } = await host.pluginLifecycle.consent(plugin.id, { sha256 })
   await ann('GET', 'plugins')
   const { json: enabled } = await ann<Own>('POST', `plugins/${id}/enable`)
   t.ok(enabled.consent.lines.includes('  asks each user for handed (string), and receives the password'))
@@ -271,13 +271,13 @@ t.test('a password is stored encrypted, never returned, and received only where 
   const config = { kept: 'hunter2-kept', handed: 'hunter2-handed', word: 'open' }
   const answer = await ann<Own & { config: object; secretsSet: string[] }>('PATCH', path, { config })
   t.match(answer.json, { config: { word: 'open' }, secretsSet: ['handed', 'kept'] })
-  await host.edit(id, { config: { key: 'hunter2-server' } })
-  const shown = JSON.stringify([answer.json, (await ann('GET', 'plugins')).json, await host.get(id)])
+  await host.plugins.edit(id, { config: { key: 'hunter2-server' } })
+  const shown = JSON.stringify([answer.json, (await ann('GET', 'plugins')).json, await host.plugins.get(id)])
   t.notOk(shown.includes('hunter2'), 'never returned')
   const rows = await Promise.all(['plugins', 'user_plugins', 'plugin_credentials'].map((table) => database(table).select()))
   t.notOk(JSON.stringify(rows).includes('hunter2'), 'nor stored in clear')
   const received = async () => {
-    const { result } = await host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
+    const { result } = await host.pluginCalls.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
     return JSON.parse((result as { recommendations: { title: string }[] }).recommendations[0]!.title)
   }
   t.same(await received(), [{}, { handed: 'hunter2-handed', word: 'open' }])
@@ -299,11 +299,13 @@ t.test('administrators see no words of a plugin about other users', async (t) =>
       if (limit === 13) throw new Error('rated eighty-seven')
       return { recommendations: [{ externalId: '1', title: 'rated eighty-seven', score: 0.5, reason: 'So' }] } },
     dismiss() {} } }`
-  const { plugin, sha256 } = await host.install(pluginOf(main, { ...RECOMMENDER_MANIFEST, id: 'org.example.words' }), { userId: null })
-  const { id } = await host.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await host.pluginLifecycle.install(pluginOf(main, { ...RECOMMENDER_MANIFEST, id: 'org.example.words' }), {
+    userId: null,
+  })
+  const { id } = await host.pluginLifecycle.consent(plugin.id, { sha256 })
   await ann('GET', 'plugins')
   await ann('POST', `plugins/${id}/enable`)
-  const call = (limit: number) => host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit } })
+  const call = (limit: number) => host.pluginCalls.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit } })
   const { callId } = await call(1)
   await t.rejects(call(13), { code: 'unavailable' }, 'its user sees why')
   for (const path of ['logs', 'calls', `calls/${callId}`, `calls/${callId}/fixture`, 'failures']) {
@@ -320,9 +322,9 @@ t.test(
     const own = (version: string) => packageOf(version, { id: 'org.example.offered' })
     const [here, there] = ['https://plugins.example.org/', 'https://other.example.net/']
     const update = async (version: string, origin: { repository: string; moveFrom?: string }) => {
-      const { plugin, sha256, waitsFor } = await host.install(own(version), { userId: null, ...origin })
-      if (waitsFor.length > 0) await host.consent(plugin.id, { sha256 })
-      t.equal((await host.get(plugin.id)).version, version)
+      const { plugin, sha256, waitsFor } = await host.pluginLifecycle.install(own(version), { userId: null, ...origin })
+      if (waitsFor.length > 0) await host.pluginLifecycle.consent(plugin.id, { sha256 })
+      t.equal((await host.plugins.get(plugin.id)).version, version)
       return plugin.id
     }
     const id = await update('1.0.0', { repository: here })
@@ -332,7 +334,7 @@ t.test(
     t.ok(lines.includes('  comes from a repository'), lines.join('\n'))
     t.ok(lines.includes(`  > its address is: "${here}"`))
     t.ok(lines.includes('  is org.example.offered') && lines.includes('  is not signed'))
-    const call = () => host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
+    const call = () => host.pluginCalls.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
     await update('1.0.1', { repository: here })
     t.equal((await ann<Own>('GET', `plugins/${id}`)).json.consent.sha256, sha256)
     await call()
@@ -367,7 +369,9 @@ t.test('a user who agrees while an update lands has agreed to what was shown, or
     t.equal(after.agreed.sha256, status === 200 ? shown : before, `${status}: nothing that was not shown`)
     t.match(after, { pause: 'changed' })
     t.not(after.consent.sha256, shown)
-    await t.rejects(host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } }), { code: 'conflict' })
+    await t.rejects(host.pluginCalls.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } }), {
+      code: 'conflict',
+    })
   }
   t.ok(
     [...outcomes].every((status) => status === 200 || status === 409),

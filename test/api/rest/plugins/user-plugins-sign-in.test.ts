@@ -77,7 +77,7 @@ t.test('a reader signs in at a service', async (t) => {
   const { id, userId, host, rita, start, back, asked, database } = world
   t.match((await rita<Own>('GET', `plugins/${id}`)).json, { connected: false, requiresOauth: true, oauthConfigured: false })
   t.match(await start(), { status: 409 }, 'not before an administrator has given the client id')
-  await host.edit(id, { credentials: CLIENT })
+  await host.plugins.edit(id, { credentials: CLIENT })
 
   const { url } = await start()
   const sent = Object.fromEntries(url?.searchParams ?? [])
@@ -111,8 +111,8 @@ t.test('a reader signs in at a service', async (t) => {
     .digest('base64url')
   t.equal(challenge, sent['code_challenge'], 'and the verifier is that of the challenge')
   t.match((await rita<Own>('GET', `plugins/${id}`)).json, { connected: true })
-  t.match(await host.credentials.reveal({ pluginId: id, userId }), { accessToken: 'token-number-1', refreshToken: 'renews-1' })
-  t.match(await host.credentials.reveal({ pluginId: id, userId: null }), CLIENT)
+  t.match(await host.pluginCredentials.reveal({ pluginId: id, userId }), { accessToken: 'token-number-1', refreshToken: 'renews-1' })
+  t.match(await host.pluginCredentials.reveal({ pluginId: id, userId: null }), CLIENT)
 
   t.test('a state of signing in is valid once', async (t) => {
     const again = await back({ state: sent['state'] ?? '', code: 'a code' })
@@ -123,19 +123,19 @@ t.test('a reader signs in at a service', async (t) => {
 
   t.test('and away from it', async (t) => {
     t.equal((await rita('DELETE', `plugins/${id}`)).status, 204)
-    t.same(await host.credentials.reveal({ pluginId: id, userId }), {})
-    t.match(await host.credentials.reveal({ pluginId: id, userId: null }), CLIENT, 'what the server is known by stays')
+    t.same(await host.pluginCredentials.reveal({ pluginId: id, userId }), {})
+    t.match(await host.pluginCredentials.reveal({ pluginId: id, userId: null }), CLIENT, 'what the server is known by stays')
   })
 })
 
 t.test('sign-ins that are not what they seem', async (t) => {
   const world = await openOauth(t, {}, { settings: { trustedProxies: ['10.0.0.0/8'] } })
   const { id, userId, host, start, state, back, asked, database, signUp, setAnswer } = world
-  await host.edit(id, { credentials: CLIENT })
+  await host.plugins.edit(id, { credentials: CLIENT })
   const refused = async (query: Record<string, string>, headers?: Record<string, string>) => {
     const { status, text } = await back(query, headers)
     t.equal(status, 400, text)
-    t.same(await host.credentials.reveal({ pluginId: id, userId }), {}, 'nothing is kept')
+    t.same(await host.pluginCredentials.reveal({ pluginId: id, userId }), {}, 'nothing is kept')
     t.notMatch(text, /<script|<img/)
     return text
   }
@@ -170,7 +170,7 @@ t.test('sign-ins that are not what they seem', async (t) => {
     }
     t.equal(asked.length, 0, 'the service is not asked')
     t.equal((await back({ state: mine, code: 'c' })).status, 200, 'and the sign-in is there still for the browser that began it')
-    t.match(await host.credentials.reveal({ pluginId: id, userId }), { accessToken: String })
+    t.match(await host.pluginCredentials.reveal({ pluginId: id, userId }), { accessToken: String })
     await world.rita('DELETE', `plugins/${id}`)
     await world.rita('GET', 'plugins')
     await world.rita('POST', `plugins/${id}/enable`)
@@ -242,7 +242,7 @@ t.test('sign-ins that are not what they seem', async (t) => {
 
 t.test('an origin that a proxy of the house tells', async (t) => {
   const { id, host, start } = await openOauth(t, { pkce: false }, { settings: { trustedProxies: ['127.0.0.1'] } })
-  await host.edit(id, { credentials: CLIENT })
+  await host.plugins.edit(id, { credentials: CLIENT })
   const { url } = await start({ 'x-forwarded-host': 'books.example.org', 'x-forwarded-proto': 'https' })
   t.equal(url?.searchParams.get('redirect_uri'), 'https://books.example.org/api/v1/user/plugins/oauth/callback')
   t.equal(url?.searchParams.get('code_challenge'), null, 'a service that cannot do with a challenge gets none')
@@ -250,12 +250,12 @@ t.test('an origin that a proxy of the house tells', async (t) => {
 
 t.test('a token endpoint inside the house is not asked', async (t) => {
   const { id, userId, host, state, back, asked } = await openOauth(t, {}, { addresses: { 'tokens.example.org': ['10.0.0.7'] } })
-  await host.edit(id, { credentials: CLIENT })
+  await host.plugins.edit(id, { credentials: CLIENT })
   const { status, text } = await back({ state: await state(), code: 'c' })
   t.equal(status, 400)
   t.notMatch(text, '10.0.0')
   t.equal(asked.length, 0)
-  t.same(await host.credentials.reveal({ pluginId: id, userId }), {})
+  t.same(await host.pluginCredentials.reveal({ pluginId: id, userId }), {})
 })
 
 t.test('addresses to sign in at are https', async (t) => {
@@ -267,12 +267,17 @@ t.test('addresses to sign in at are https', async (t) => {
 
 t.test('tokens are renewed before they end', async (t) => {
   const { id, userId, host, rita, asked, setAnswer, way, database } = await openOauth(t)
-  await host.edit(id, { credentials: CLIENT })
+  await host.plugins.edit(id, { credentials: CLIENT })
   const owner = { pluginId: id, userId }
-  const { auth } = (await host.get(id)).manifest
+  const { auth } = (await host.plugins.get(id)).manifest
   const give = (seconds: number) =>
-    host.credentials.set(owner, auth, { accessToken: 'first-token', refreshToken: 'first-renewal' }, new Date(Date.now() + seconds * 1000))
-  const call = () => host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
+    host.pluginCredentials.set(
+      owner,
+      auth,
+      { accessToken: 'first-token', refreshToken: 'first-renewal' },
+      new Date(Date.now() + seconds * 1000),
+    )
+  const call = () => host.pluginCalls.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
   const used = () => way.asked.filter(({ url }) => url.startsWith('/list')).map(({ headers }) => headers.authorization)
 
   await give(3_600)
@@ -289,7 +294,7 @@ t.test('tokens are renewed before they end', async (t) => {
     { grant_type: 'refresh_token', refresh_token: 'first-renewal', client_id: CLIENT.clientId, client_secret: CLIENT.clientSecret },
   ])
   t.same(used(), Array(4).fill('Bearer second-token'), 'four calls at once renew once, and all wait for it')
-  t.match(await host.credentials.reveal(owner), { refreshToken: 'first-renewal' }, 'a service that gives no other keeps the one')
+  t.match(await host.pluginCredentials.reveal(owner), { refreshToken: 'first-renewal' }, 'a service that gives no other keeps the one')
 
   t.test('nobody renews what somebody else is renewing', async (t) => {
     await give(200)
@@ -319,7 +324,7 @@ t.test('tokens are renewed before they end', async (t) => {
     t.equal(asked.length, 1)
     t.same(used(), [], 'a token that has ended is not sent')
     t.match((await rita<Own>('GET', `plugins/${id}`)).json, { connected: false, healthStatus: 'unhealthy' })
-    t.match(await host.get(id), { state: 'enabled', breaker: null })
+    t.match(await host.plugins.get(id), { state: 'enabled', breaker: null })
     t.match((await rita<Own>('POST', `plugins/${id}/credentials`, { accessToken: 'made-by-hand' })).json, { connected: true })
     way.asked.length = 0
     await call()
@@ -333,6 +338,6 @@ t.test('tokens are renewed before they end', async (t) => {
       return { value: { access_token: 'too-late', refresh_token: 'too-late-as-well' } }
     })
     await call().catch(() => {})
-    t.same(await host.credentials.reveal(owner), {})
+    t.same(await host.pluginCredentials.reveal(owner), {})
   })
 })

@@ -23,7 +23,7 @@ t.test('each reader has plugins of their own', async (t) => {
   const id = await install({
     userConfig: { type: 'object', properties: { maxRecommendations: { type: 'integer', minimum: 1, maximum: 100 }, word: member } },
   })
-  const system = (await host.install(packageOfMetadata(), { userId: null })).plugin.id
+  const system = (await host.pluginLifecycle.install(packageOfMetadata(), { userId: null })).plugin.id
   const rita = as((await signUp({ username: 'rita' })).token)
   const otto = as((await signUp({ username: 'otto' })).token)
   type List = { enabled: Own[]; available: { pluginId: string; displayName: string }[] }
@@ -85,7 +85,7 @@ t.test('each reader has plugins of their own', async (t) => {
   })
 
   t.test('goes when an administrator stops it', async (t) => {
-    await host.setEnabled(id, false)
+    await host.pluginLifecycle.setEnabled(id, false)
     t.same((await rita<List>('GET', 'plugins')).json.available, [])
     t.equal((await rita('POST', `plugins/${id}/enable`)).status, 404)
     t.equal((await as(adminToken)('POST', `plugins/${id}/enable`)).status, 404)

@@ -40,7 +40,7 @@ t.test('code that continues after its answer is reported', async (t) => {
   t.match(budgets.check(), { code: 'cpu', message: /continued to use/ })
 })
 
-t.test('with a debugger nothing counts', async (t) => {
+t.test('while a debugger is attached, no time counts for a budget', async (t) => {
   const { budgets, compute } = openBudgets()
   budgets.begin(1, { cpuMs: 20, wallMs: 60_000 })
   await sleep(2)

@@ -44,19 +44,19 @@ t.test('an isolate that is closed with its debugger does not crash the process',
   t.equal(await run(debug), String(TURNS))
 })
 
-t.test('nor does one that is closed just after its debugger has disconnected', async (t) => {
+t.test('an isolate that is closed just after its debugger has disconnected does not crash the process', async (t) => {
   const debug = `enable(inspection); inspection.begin(); const sandbox = await opening; call(sandbox, 'echo'); await answered
     inspection.detach(); sandbox.close()`
   t.equal(await run(debug), String(TURNS))
 })
 
-t.test('nor one that exceeds a limit after that', onlyFull, async (t) => {
+t.test('an isolate that exceeds a limit after its debugger has disconnected does not crash the process', onlyFull, async (t) => {
   const debug = `enable(inspection); inspection.begin(); const sandbox = await opening; call(sandbox, 'spin'); await sleep(5)
     inspection.detach(); await answered; sandbox.close()`
   t.equal(await run(debug), String(TURNS))
 })
 
-t.test('nor one whose debugger connects repeatedly', async (t) => {
+t.test('an isolate whose debugger connects repeatedly does not crash the process', async (t) => {
   const debug = `inspection.begin(); const sandbox = await opening
     for (let time = 0; time < 5; time++) { enable(inspection); inspection.detach() }
     call(sandbox, 'echo'); await answered; enable(inspection); sandbox.close()`

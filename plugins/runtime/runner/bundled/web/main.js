@@ -91,8 +91,8 @@ function bytesOf(given) {
   if (given instanceof Buffer3) return new Bytes(given);
   throw new TypeError("Bytes must be an ArrayBuffer or a view of one.");
 }
-function pointAt(bytes, start2) {
-  let at = start2;
+function pointAt(bytes, start) {
+  let at = start;
   const first = bytes[at++];
   if (first < 128) return { point: first, next: at };
   let needed = first >= 194 && first <= 223 ? 1 : first >= 224 && first <= 239 ? 2 : first >= 240 && first <= 244 ? 3 : -1;
@@ -826,19 +826,19 @@ var require_url_state_machine = __commonJS({
       return result;
     }
     function trimControlChars(string) {
-      let start2 = 0;
+      let start = 0;
       let end = string.length;
-      for (; start2 < end; ++start2) {
-        if (string.charCodeAt(start2) > 32) {
+      for (; start < end; ++start) {
+        if (string.charCodeAt(start) > 32) {
           break;
         }
       }
-      for (; end > start2; --end) {
+      for (; end > start; --end) {
         if (string.charCodeAt(end - 1) > 32) {
           break;
         }
       }
-      return string.substring(start2, end);
+      return string.substring(start, end);
     }
     function trimTabAndNewline(url) {
       return url.replace(/\u0009|\u000A|\u000D/ug, "");
@@ -1911,7 +1911,7 @@ var require_URL_impl = __commonJS({
 // web/main.ts
 var main_exports = {};
 __export(main_exports, {
-  start: () => start
+  installWeb: () => installWeb
 });
 module.exports = __toCommonJS(main_exports);
 
@@ -2042,8 +2042,7 @@ var Cloning = class {
     if (Array.isArray(one)) {
       const copy2 = this.#keep(one, []);
       copy2.length = one.length;
-      for (const key of Object.keys(one)) copy2[key] = this.copyOf(one[key]);
-      return copy2;
+      return this.#copyMembers(one, copy2);
     }
     if (one instanceof Map) {
       const copy2 = this.#keep(one, /* @__PURE__ */ new Map());
@@ -2053,6 +2052,11 @@ var Cloning = class {
     if (!(one instanceof Set)) return null;
     const copy = this.#keep(one, /* @__PURE__ */ new Set());
     for (const member of [...one]) copy.add(this.copyOf(member));
+    return copy;
+  }
+  #copyMembers(one, copy) {
+    for (const [key, member] of Object.entries(one))
+      defineProperty(copy, key, { value: this.copyOf(member), writable: true, enumerable: true, configurable: true });
     return copy;
   }
   #copyOfBuiltIn(one) {
@@ -2078,10 +2082,7 @@ var Cloning = class {
     const kind = apply2(kindOf, one, []);
     if (BOXES.includes(kind)) return this.#keep(one, Object(one.valueOf()));
     if (one instanceof Promise || one instanceof WeakMap || one instanceof WeakSet || one instanceof WeakRef) throw cannot(kind);
-    const copy = this.#keep(one, {});
-    for (const [key, member] of Object.entries(one))
-      defineProperty(copy, key, { value: this.copyOf(member), writable: true, enumerable: true, configurable: true });
-    return copy;
+    return this.#copyMembers(one, this.#keep(one, {}));
   }
 };
 
@@ -2623,26 +2624,29 @@ function makeResponse({ status, url, headers, body, retryAfterSeconds }) {
 // web/main.ts
 init_text();
 var GLOBALS = {
-  ...{
-    URL,
-    URLSearchParams,
-    DOMException,
-    TextEncoder,
-    TextDecoder,
-    btoa,
-    atob,
-    structuredClone,
-    setTimeout,
-    clearTimeout,
-    queueMicrotask
-  },
-  ...{ AbortSignal, AbortController, Headers, Request, Response, FormData }
+  URL,
+  URLSearchParams,
+  DOMException,
+  TextEncoder,
+  TextDecoder,
+  btoa,
+  atob,
+  structuredClone,
+  setTimeout,
+  clearTimeout,
+  queueMicrotask,
+  AbortSignal,
+  AbortController,
+  Headers,
+  Request,
+  Response,
+  FormData
 };
-function start(timers2) {
+function installWeb(timers2) {
   useTimers(timers2);
   for (const [name, value] of Object.entries(GLOBALS))
     Reflect.defineProperty(globalThis, name, { value, writable: true, configurable: true });
   return { __proto__: null, makeSignal, readArguments, makeResponse };
 }
-return module.exports.start
+return module.exports.installWeb
 })({})

@@ -26,30 +26,32 @@ t.test('a grant in the own network is for the hosts that were entered, and no up
   const { id, call } = await run(CODE, manifestOf(at('nas.lan')))
   const search = (query: string) => call('metadata.series.search', { query, limit: 1 })
   const refused = (name: string) => t.rejects(search(at(name)), { message: /is not https|may not be|not a host/ }, name)
-  const granted = async () => (await host.get(id)).privateOrigins
+  const granted = async () => (await host.plugins.get(id)).privateOrigins
 
   await refused('nas.lan')
-  await host.edit(id, { privateHosts: true })
+  await host.plugins.edit(id, { privateHosts: true })
   t.same(await granted(), [at('nas.lan')], 'the default that was consented to')
   await search(at('nas.lan'))
   await t.rejects(search(`${at('nas.lan')}/away`), { message: /is not https|not a host/ }, 'not through a redirect')
 
-  const moved = await host.install(pluginOf(CODE, manifestOf(at('router.lan'), { version: '1.1.0' })), { userId: null })
-  await host.consent(id, moved)
+  const moved = await host.pluginLifecycle.install(pluginOf(CODE, manifestOf(at('router.lan'), { version: '1.1.0' })), { userId: null })
+  await host.pluginLifecycle.consent(id, moved)
   await refused('router.lan')
   await refused('nas.lan')
   t.same(await granted(), [at('nas.lan')])
-  await host.edit(id, { config: { other: at('nas.lan') } })
+  await host.plugins.edit(id, { config: { other: at('nas.lan') } })
   await search(at('nas.lan'))
   await refused('router.lan')
 
-  await t.rejects(host.edit(id, { config: { site: at('printer.lan'), other: at('nas.lan') } }), { message: /config\/site: Plain http/ })
-  await host.edit(id, { config: { site: at('printer.lan'), other: at('nas.lan') }, privateHosts: true })
+  await t.rejects(host.plugins.edit(id, { config: { site: at('printer.lan'), other: at('nas.lan') } }), {
+    message: /config\/site: Plain http/,
+  })
+  await host.plugins.edit(id, { config: { site: at('printer.lan'), other: at('nas.lan') }, privateHosts: true })
   t.same((await granted()).toSorted(), [at('nas.lan'), at('printer.lan')])
-  await host.edit(id, { config: { other: at('nas.lan') } })
+  await host.plugins.edit(id, { config: { other: at('nas.lan') } })
   t.same(await granted(), [at('nas.lan')], 'a host that is not entered any more loses it')
-  await t.rejects(host.edit(id, { config: { site: at('printer.lan') } }), { code: 'invalid_value' }, 'and does not get it back')
-  await host.edit(id, { privateHosts: false })
+  await t.rejects(host.plugins.edit(id, { config: { site: at('printer.lan') } }), { code: 'invalid_value' }, 'and does not get it back')
+  await host.plugins.edit(id, { privateHosts: false })
   t.same(await granted(), [])
   await refused('nas.lan')
 })
@@ -57,18 +59,18 @@ t.test('a grant in the own network is for the hosts that were entered, and no up
 t.test('of two administrators who change hosts and grants at the same time, neither gets what nobody entered', async (t) => {
   const { host, run } = await openTestHost(t)
   const { id } = await run(CODE, manifestOf(''))
-  await t.rejects(host.edit(id, { privateHosts: true }), {
+  await t.rejects(host.plugins.edit(id, { privateHosts: true }), {
     code: 'invalid_value',
     message: /there is none\. Enter it as site or other in config/,
   })
   const names = Array.from({ length: 20 }, (_, index) => `http://nas${index}.lan`)
   await Promise.allSettled(
     names.flatMap((site, index) => [
-      host.edit(id, { config: { site }, privateHosts: true }),
-      host.edit(id, index % 2 === 0 ? { privateHosts: true } : { config: { other: 'https://a.example.org' } }),
+      host.plugins.edit(id, { config: { site }, privateHosts: true }),
+      host.plugins.edit(id, index % 2 === 0 ? { privateHosts: true } : { config: { other: 'https://a.example.org' } }),
     ]),
   )
-  const { privateOrigins, config } = await host.get(id)
+  const { privateOrigins, config } = await host.plugins.get(id)
   const entered = Object.values(config) as string[]
   for (const origin of privateOrigins) t.ok(entered.includes(origin), `${origin} is granted, ${entered} entered`)
 })

@@ -9,10 +9,8 @@ import { type Review, type RevocationOf, reviewStored } from '#plugins/host/cons
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
-import type { PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
-import { findPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
+import { getPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
 import { changeForUsers } from '#plugins/host/user-pauses.ts'
-import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
@@ -35,47 +33,11 @@ interface PluginEdit {
   credentialsHost?: string | undefined
 }
 
-/** Installed plugins, and calls to them. One instance for the server, put together in api/compose-plugin-host.ts. */
-export interface PluginHost
-  extends PluginAdministration,
-    Pick<PluginCalls, 'call' | 'attempt' | 'runApart' | 'whileAllowed'>,
-    Pick<PluginLifecycle, 'install' | 'consent' | 'rollBack' | 'setEnabled' | 'uninstall' | 'reset' | 'applyRevocations'> {
-  /** Closes the isolates of a plugin for one user, whose credentials have changed. */
-  end(id: string, userId: string): Promise<void>
-  readonly credentials: Credentials
-  readonly logs: PluginLogs
-  close(): Promise<void>
-}
-
 interface StoredVersion extends VersionRow {
   revoked: string | null
 }
 
-/** What administrators see and change of installed plugins. */
-interface PluginAdministration {
-  list(): Promise<InstalledPlugin[]>
-  /** @throws not_found */
-  get(id: string): Promise<InstalledPlugin>
-  /** The stored versions, the newest first; `revoked` says why a version must not run. */
-  versions(id: string): Promise<StoredVersion[]>
-  /**
-   * All that is needed to consent to one stored package.
-   * @param sha256 default: the newest that is not revoked, or the newest of all
-   * @throws not_found when there is no such package
-   */
-  review(id: string, sha256?: string): Promise<{ plugin: InstalledPlugin; version: StoredVersion; review: Review }>
-  /** @throws invalid_value with the path of the wrong member; conflict when credentials would go elsewhere than `credentialsHost` */
-  edit(id: string, change: PluginEdit): Promise<InstalledPlugin>
-  /** Starts the plugin beside the running one and runs its setup. `code` is the code of the failure. */
-  test(id: string): Promise<{ success: boolean; latencyMs: number; message: string; code: string | null }>
-  /** The `auth` of its manifest, with the destination by its present configuration. */
-  authOf(plugin: InstalledPlugin): PluginAuth
-  authStatus(plugin: InstalledPlugin, userId: string | null): Promise<AuthStatus>
-  /** `unknown` before its first call, `degraded` while its calls pause. */
-  healthOf(plugin: InstalledPlugin): 'unknown' | 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'disabled'
-}
-
-interface AdministrationOptions {
+interface PluginsOptions {
   database: Knex
   log: Log
   egress: Pick<Egress, 'local'>
@@ -87,21 +49,19 @@ interface AdministrationOptions {
   revocationOf: RevocationOf
 }
 
-export function openPluginAdministration(options: AdministrationOptions): PluginAdministration {
-  return new Administration(options)
-}
+/** The installed plugins: what is there, in what state, and with what settings. */
+export class Plugins {
+  readonly #options: PluginsOptions
 
-class Administration implements PluginAdministration {
-  readonly #options: AdministrationOptions
-
-  constructor(options: AdministrationOptions) {
+  constructor(options: PluginsOptions) {
     this.#options = options
   }
 
   list(): Promise<InstalledPlugin[]> {
-    return listPlugins<InstalledPlugin>(this.#options.database)
+    return listPlugins(this.#options.database)
   }
 
+  /** The stored versions, the newest first; `revoked` says why a version must not run. */
   async versions(id: string): Promise<StoredVersion[]> {
     return await this.#versionsOf(await this.get(id))
   }
@@ -112,6 +72,11 @@ class Administration implements PluginAdministration {
     return await Promise.all(versions.map(async (one) => ({ ...one, revoked: await revocationOf({ key, ...one }) })))
   }
 
+  /**
+   * All that is needed to consent to one stored package.
+   * @param sha256 default: the newest that is not revoked, or the newest of all
+   * @throws not_found when there is no such package
+   */
   async review(id: string, sha256?: string): Promise<{ plugin: InstalledPlugin; version: StoredVersion; review: Review }> {
     const plugin = await this.get(id)
     const versions = await this.#versionsOf(plugin)
@@ -124,6 +89,7 @@ class Administration implements PluginAdministration {
     return { plugin, version, review: await reviewStored(this.#options.database, plugin, version) }
   }
 
+  /** @throws invalid_value with the path of the wrong member; conflict when credentials would go elsewhere than `credentialsHost` */
   async edit(
     id: string,
     { config: given, privateHosts, matching, matchingMembers, credentials: fields, credentialsHost }: PluginEdit,
@@ -155,6 +121,7 @@ class Administration implements PluginAdministration {
     return await this.get(id)
   }
 
+  /** Starts the plugin beside the running one and runs its setup. `code` is the code of the failure. */
   async test(id: string): Promise<{ success: boolean; latencyMs: number; message: string; code: string | null }> {
     const plugin = await this.get(id)
     const begun = performance.now()
@@ -184,6 +151,7 @@ class Administration implements PluginAdministration {
     return this.#options.credentials.status({ pluginId: plugin.id, userId: auth?.scope === 'user' ? userId : null }, auth)
   }
 
+  /** `unknown` before its first call, `degraded` while its calls pause. */
   healthOf(plugin: InstalledPlugin): 'unknown' | 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'disabled' {
     if (plugin.state === 'waiting') return 'disabled'
     if (plugin.state !== 'enabled') return plugin.state
@@ -191,10 +159,12 @@ class Administration implements PluginAdministration {
     return plugin.lastSuccessAt === null ? 'unknown' : 'healthy'
   }
 
+  /** @throws not_found */
   async get(id: string): Promise<InstalledPlugin> {
-    return (await findPlugin<InstalledPlugin>(this.#options.database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
+    return await getPlugin(this.#options.database, id)
   }
 
+  /** The `auth` of its manifest, with the destination by its present configuration. */
   authOf(plugin: InstalledPlugin): PluginAuth {
     return authOf(plugin, this.#options.egress.local)
   }

@@ -25,19 +25,19 @@ const SEARCH = `export default { metadata: { series: {
 
 t.test('a plugin is installed, granted permissions, called, disabled and deleted', async (t) => {
   const { host, way } = await openHost(t)
-  const { plugin, waitsFor } = await host.install(pluginOf(SEARCH), { userId: null })
+  const { plugin, waitsFor } = await host.pluginLifecycle.install(pluginOf(SEARCH), { userId: null })
   t.match(plugin, { key: 'org.example.echo', state: 'waiting', granted: null, version: '1.0.0' })
   t.same(waitsFor, ['runs for the first time'])
   const search = { pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'dune', limit: 5 }, userId: null }
-  await t.rejects(host.call(search), { code: 'conflict', message: /waiting/ })
-  await t.rejects(host.setEnabled(plugin.id, true), { code: 'conflict' }, 'nobody has agreed')
-  await t.rejects(host.consent(plugin.id, { sha256: 'another' }), { code: 'conflict' })
-  t.match(await host.consent(plugin.id, { sha256: plugin.sha256 }), {
+  await t.rejects(host.pluginCalls.call(search), { code: 'conflict', message: /waiting/ })
+  await t.rejects(host.pluginLifecycle.setEnabled(plugin.id, true), { code: 'conflict' }, 'nobody has agreed')
+  await t.rejects(host.pluginLifecycle.consent(plugin.id, { sha256: 'another' }), { code: 'conflict' })
+  t.match(await host.pluginLifecycle.consent(plugin.id, { sha256: plugin.sha256 }), {
     state: 'enabled',
     granted: { network: [{ host: 'api.example.org' }] },
   })
 
-  const { result, wallMs } = await host.call(search)
+  const { result, wallMs } = await host.pluginCalls.call(search)
   t.same(
     result,
     { results: [{ externalId: '1', title: '/dune', relevance: 1, coverUrl: null }], nextCursor: null },
@@ -45,17 +45,21 @@ t.test('a plugin is installed, granted permissions, called, disabled and deleted
   )
   t.ok(wallMs > 0)
   t.match(way.asked, [{ url: '/dune', headers: { 'user-agent': 'Carrel (plugin org.example.echo 1.0.0)' } }])
-  const { result: metadata } = await host.call({ ...search, method: 'metadata.series.get', input: { externalId: '1' } })
+  const { result: metadata } = await host.pluginCalls.call({ ...search, method: 'metadata.series.get', input: { externalId: '1' } })
   t.match(metadata, { title: 'dune', summary: /^x{40000}$/, status: 'ended' }, 'the storage persists, and long texts are cut')
-  await t.rejects(host.call({ ...search, method: 'metadata.series.match' }), { code: 'invalid_value' }, 'a method that it does not offer')
+  await t.rejects(
+    host.pluginCalls.call({ ...search, method: 'metadata.series.match' }),
+    { code: 'invalid_value' },
+    'a method that it does not offer',
+  )
 
-  await host.setEnabled(plugin.id, false)
-  await t.rejects(host.call(search), { code: 'conflict', message: /disabled/ })
-  await host.setEnabled(plugin.id, true)
-  t.ok(await host.call(search))
-  await host.uninstall(plugin.id)
-  await t.rejects(host.call(search), { code: 'not_found' })
-  t.same(await host.list(), [])
+  await host.pluginLifecycle.setEnabled(plugin.id, false)
+  await t.rejects(host.pluginCalls.call(search), { code: 'conflict', message: /disabled/ })
+  await host.pluginLifecycle.setEnabled(plugin.id, true)
+  t.ok(await host.pluginCalls.call(search))
+  await host.pluginLifecycle.uninstall(plugin.id)
+  await t.rejects(host.pluginCalls.call(search), { code: 'not_found' })
+  t.same(await host.plugins.list(), [])
 })
 
 t.test('updates: at once when they cause the same, else after consent, never to older versions or other keys', async (t) => {
@@ -64,10 +68,10 @@ t.test('updates: at once when they cause the same, else after consent, never to 
   const others = generateKeyPairSync('ed25519').privateKey
   const main = (word: string) =>
     `export default { metadata: { series: { search: () => ({ results: [{ externalId: '1', title: '${word}' }] }), get: () => ({ externalId: '1' }) } } }`
-  const { plugin } = await host.install(pluginOf(main('one'), {}, [keys]), { userId: null })
-  await host.consent(plugin.id, { sha256: plugin.sha256 })
+  const { plugin } = await host.pluginLifecycle.install(pluginOf(main('one'), {}, [keys]), { userId: null })
+  await host.pluginLifecycle.consent(plugin.id, { sha256: plugin.sha256 })
   const title = async () => {
-    const { result } = await host.call({
+    const { result } = await host.pluginCalls.call({
       pluginId: plugin.id,
       method: 'metadata.series.search',
       input: { query: '', limit: 1 },
@@ -76,7 +80,7 @@ t.test('updates: at once when they cause the same, else after consent, never to 
     return (result as { results: { title: string }[] }).results[0]?.title
   }
   t.equal(await title(), 'one')
-  t.same((await host.install(pluginOf(main('two'), { version: '1.1.0' }, [keys]), { userId: null })).waitsFor, [])
+  t.same((await host.pluginLifecycle.install(pluginOf(main('two'), { version: '1.1.0' }, [keys]), { userId: null })).waitsFor, [])
   t.equal(await title(), 'two')
 
   const wider = {
@@ -88,7 +92,7 @@ t.test('updates: at once when they cause the same, else after consent, never to 
       ],
     },
   }
-  const { waitsFor } = await host.install(pluginOf(main('three'), wider, [keys]), { userId: null })
+  const { waitsFor } = await host.pluginLifecycle.install(pluginOf(main('three'), wider, [keys]), { userId: null })
   t.same(waitsFor, [
     'connects to api.example.org (GET)',
     'connects to evil.example.com (GET)',
@@ -96,26 +100,29 @@ t.test('updates: at once when they cause the same, else after consent, never to 
     'no longer stores up to 16 KB for the server, and as much for each user',
   ])
   t.equal(await title(), 'two', 'the old version still runs')
-  await t.rejects(host.install(pluginOf(main('x'), { version: '1.1.0' }, [keys]), { userId: null }), {
+  await t.rejects(host.pluginLifecycle.install(pluginOf(main('x'), { version: '1.1.0' }, [keys]), { userId: null }), {
     code: 'conflict',
     message: /here already/,
   })
-  await t.rejects(host.install(pluginOf(main('x'), { version: '1.0.5' }, [keys]), { userId: null }), { code: 'conflict', message: /older/ })
-  await t.rejects(host.install(pluginOf(main('x'), { version: '9.0.0' }, [others]), { userId: null }), {
+  await t.rejects(host.pluginLifecycle.install(pluginOf(main('x'), { version: '1.0.5' }, [keys]), { userId: null }), {
+    code: 'conflict',
+    message: /older/,
+  })
+  await t.rejects(host.pluginLifecycle.install(pluginOf(main('x'), { version: '9.0.0' }, [others]), { userId: null }), {
     code: 'conflict',
     message: /signed/,
   })
   await t.rejects(
-    host.install(pluginOf(main('x'), { version: '9.0.0' }), { userId: null }),
+    host.pluginLifecycle.install(pluginOf(main('x'), { version: '9.0.0' }), { userId: null }),
     { code: 'conflict', message: /signed/ },
     'an update must keep the signature',
   )
   t.equal(await title(), 'two')
 })
 
-t.test('invalid packages, and plugins that do not start or lack functions', async (t) => {
+t.test('invalid packages, and plugins that do not start or lack functions, are refused', async (t) => {
   const { host } = await openHost(t)
-  await t.rejects(host.install(Buffer.from('no zip'), { userId: null }), { code: 'invalid_value' })
+  await t.rejects(host.pluginLifecycle.install(Buffer.from('no zip'), { userId: null }), { code: 'invalid_value' })
   for (const [main, message] of [
     ['export default {}', /names metadata.series.search, metadata.series.get/],
     ['syntax error', /does not start/],
@@ -124,8 +131,8 @@ t.test('invalid packages, and plugins that do not start or lack functions', asyn
     ['import fs from "node:fs"; export default {}', /cannot import ..node:fs/],
     ['const a = []; for (;;) a.push(new Array(1000).fill(a.length)); export default {}', /does not start/],
   ] as const)
-    await t.rejects(host.install(pluginOf(main), { userId: null }), { code: 'invalid_value', message }, main)
-  t.same(await host.list(), [], 'none of them is stored')
+    await t.rejects(host.pluginLifecycle.install(pluginOf(main), { userId: null }), { code: 'invalid_value', message }, main)
+  t.same(await host.plugins.list(), [], 'none of them is stored')
 })
 
 t.test('failures have codes, count, and lead to quarantine', async (t) => {
@@ -155,13 +162,13 @@ t.test('failures have codes, count, and lead to quarantine', async (t) => {
     { code: 'conflict', message: /quarantined/ },
     'the plugin is quarantined after three failures within ten minutes',
   )
-  await t.rejects(host.setEnabled(id, true), { code: 'conflict', message: /reset/ })
-  t.match(await host.reset(id), { state: 'disabled' })
-  await host.setEnabled(id, true)
+  await t.rejects(host.pluginLifecycle.setEnabled(id, true), { code: 'conflict', message: /reset/ })
+  t.match(await host.pluginLifecycle.reset(id), { state: 'disabled' })
+  await host.pluginLifecycle.setEnabled(id, true)
   t.same(await search('fine'), { results: [] })
 })
 
-t.test('neither server errors nor the plugin’s own error codes lead to quarantine', async (t) => {
+t.test('neither errors of the server nor error codes of the plugin itself lead to quarantine', async (t) => {
   const { database, host, run } = await openHost(t)
   const { id, call } = await run(`export default { metadata: { series: {
     async search({ query }, ctx) { await ctx.storage.set('last', query); return { results: [] } },
@@ -172,7 +179,7 @@ t.test('neither server errors nor the plugin’s own error codes lead to quarant
   for (let times = 0; times < 6; times++)
     await t.rejects(call('metadata.series.search', { query: 'x', limit: 1 }), { code: 'unavailable', details: { code: 'server' } })
   await database.schema.renameTable('plugin_storage_gone', 'plugin_storage')
-  t.match(await host.get(id), { state: 'enabled' })
+  t.match(await host.plugins.get(id), { state: 'enabled' })
   t.same(await call('metadata.series.search', { query: 'x', limit: 1 }), { results: [] })
 })
 

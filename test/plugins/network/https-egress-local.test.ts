@@ -1,7 +1,7 @@
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { openEgress } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import type { EgressRule } from '#plugins/network/request.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
@@ -44,7 +44,7 @@ t.test('without the setting, no rule allows this machine', async (t) => {
       t.match(ruleOfAddress(address, { privateOrigins }), { error: /this server itself/ }, address)
   const origin = `http://127.0.0.1:${port}`
   const forged = { host: '127.0.0.1', methods: ['GET'], origin, private: true, local: true }
-  t.equal(await own(openEgress().fetch({ url: `${origin}/` }, { ...POLICY, rules: [forged] }, forever())), 'permission')
+  t.equal(await own(new HttpsEgress().fetch({ url: `${origin}/` }, { ...POLICY, rules: [forged] }, forever())), 'permission')
   t.same(asked, [])
 })
 
@@ -52,7 +52,7 @@ t.test('with the setting, exactly the named host is allowed, if the configuratio
   const { asked, port } = await openService(t, (_request, response) => response.end('fine'))
   const other = await openService(t, (_request, response) => response.end('other'))
   const local = new Set([`localhost:${port}`])
-  const egress = openEgress(undefined, local)
+  const egress = new HttpsEgress(undefined, local)
   const base = `http://localhost:${port}`
   const get = (url: string, rules = [...POLICY.rules, ruleOf(base, local)]) => egress.fetch({ url }, { ...POLICY, rules }, forever())
   t.match(await get(`${base}/books`), { status: 200, body: 'fine', url: `${base}/books` })
@@ -96,7 +96,7 @@ t.test('redirects may leave it by the same rules, and never lead to it', async (
   const base = `http://localhost:${service.port}`
   const local = new Set([`localhost:${service.port}`])
   const outside = await openLoopback(t, (_request, response) => response.writeHead(302, { location: `${base}/secret` }).end())
-  const egress = openEgress(outside, local)
+  const egress = new HttpsEgress(outside, local)
   const get = (url: string) => egress.fetch({ url }, { ...POLICY, rules: [...POLICY.rules, ruleOf(base, local)] }, forever())
   t.match(await get(`${base}/on`), { body: 'fine', url: `${base}/end` })
   for (const way of ['beside', 'by-number']) t.equal(await own(get(`${base}/${way}`)), 'permission', way)
@@ -129,7 +129,7 @@ t.test('its name is not resolved, so DNS cannot redirect it', async (t) => {
       return ['127.0.0.1']
     },
   }
-  const egress = openEgress(way, local)
+  const egress = new HttpsEgress(way, local)
   const get = (url: string, rules: EgressRule[]) => egress.fetch({ url }, { ...POLICY, rules }, forever())
   for (const host of ['localhost', '127.0.0.1']) {
     const base = `http://${host}:${port}`

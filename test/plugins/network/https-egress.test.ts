@@ -4,25 +4,26 @@ import net, { type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { type EgressNetwork, openEgress } from '#plugins/network/egress.ts'
+import type { EgressNetwork } from '#plugins/network/egress.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 
 t.setTimeout(60_000)
 
-t.test('names that resolve to private addresses, to nothing, or never', async (t) => {
+t.test('names that resolve to private addresses, to nothing, or never, are refused', async (t) => {
   const { way, fetch, closed } = await openTestEgress(t)
   const answering = (addresses: string[]) =>
-    openEgress({ ...way, resolve: async () => addresses }).fetch({ url: 'https://api.example.org/' }, POLICY, forever())
+    new HttpsEgress({ ...way, resolve: async () => addresses }).fetch({ url: 'https://api.example.org/' }, POLICY, forever())
   for (const addresses of [['10.0.0.1'], ['::1'], ['127.0.0.1', '10.0.0.1'], ['10.0.0.1', '127.0.0.1'], ['127.0.0.1', 'rubbish'], ['']])
     t.match(await refusal(answering(addresses)), { own: 'permission', message: /not on the public internet/ }, JSON.stringify(addresses))
   for (const addresses of [[], Array.from({ length: 51 }, () => '127.0.0.1')])
     t.match(await refusal(answering(addresses)), { own: 'upstream', message: 'The host api.example.org was not found.' })
-  const failing = openEgress({ ...way, resolve: () => Promise.reject(new Error('queryA ESERVFAIL 10.0.0.53')) })
+  const failing = new HttpsEgress({ ...way, resolve: () => Promise.reject(new Error('queryA ESERVFAIL 10.0.0.53')) })
   t.match(await refusal(failing.fetch({ url: 'https://api.example.org/' }, POLICY, forever())), { own: 'upstream' })
   t.same(way.asked, [])
 
-  const never = openEgress({ ...way, resolve: () => new Promise(() => {}) })
+  const never = new HttpsEgress({ ...way, resolve: () => new Promise(() => {}) })
   const before = performance.now()
   t.match(await refusal(never.fetch({ url: 'https://api.example.org/', timeoutMs: 100 }, POLICY, forever())), { own: 'timeout' })
   t.ok(performance.now() - before < 20_000)
@@ -32,7 +33,7 @@ t.test('names that resolve to private addresses, to nothing, or never', async (t
   t.match(await waiting, { own: 'closed' })
 
   let told: AbortSignal | undefined
-  const watched = openEgress({
+  const watched = new HttpsEgress({
     ...way,
     resolve: async (_host, signal) => {
       told = signal
@@ -49,7 +50,7 @@ t.test('a name is resolved once for each request, and the checked address is the
   const { way } = await openTestEgress(t)
   let times = 0
   const looked: string[] = []
-  const rebound = openEgress({
+  const rebound = new HttpsEgress({
     ...way,
     resolve: async () => (times++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']),
     permits: (address) => {
@@ -65,11 +66,11 @@ t.test('a name is resolved once for each request, and the checked address is the
 
   const redirecting = await openLoopback(t, (_request, response) => response.writeHead(302, { location: '/again' }).end())
   times = 0
-  const between = openEgress({ ...redirecting, resolve: async () => (times++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']) })
+  const between = new HttpsEgress({ ...redirecting, resolve: async () => (times++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']) })
   t.match(await refusal(between.fetch({ url: 'https://api.example.org/' }, POLICY, forever())), { own: 'permission' }, 'nor between hops')
   t.equal(redirecting.asked.length, 1)
 
-  const second = openEgress({ ...way, resolve: async () => ['127.0.0.2', '127.0.0.1'], permits: () => true })
+  const second = new HttpsEgress({ ...way, resolve: async () => ['127.0.0.2', '127.0.0.1'], permits: () => true })
   t.match(await second.fetch({ url: 'https://api.example.org/' }, POLICY, forever()), { status: 200 }, 'the next address is tried')
 })
 
@@ -104,7 +105,7 @@ t.test('certificates must match the requested name and have a trusted signature'
     ...way,
     request: ((options: https.RequestOptions, done: never) => https.request({ ...options, ca: pem }, done)) as EgressNetwork['request'],
   }
-  const get = (through: EgressNetwork, url: string) => openEgress(through).fetch({ url }, POLICY, forever())
+  const get = (through: EgressNetwork, url: string) => new HttpsEgress(through).fetch({ url }, POLICY, forever())
   t.match(await get(trusting, 'https://api.example.org/'), { status: 200, body: `api.example.org:${way.port}` })
   t.same(names, ['api.example.org'])
   t.match(await refusal(get(trusting, 'https://other.example.org/')), { own: 'upstream' }, 'for another name')
@@ -149,10 +150,10 @@ t.test('proxies in the environment are ignored', async (t) => {
   const program = `
     import http from 'node:http'
     import https from 'node:https'
-    import { openEgress } from '#plugins/network/egress.ts'
+    import { HttpsEgress } from '#plugins/network/https-egress.ts'
     const POLICY = ${JSON.stringify(POLICY)}
     const way = (request) => ({ resolve: async () => ['127.0.0.1'], permits: () => true, request, port: ${way.port} })
-    const get = (request) => openEgress(way(request)).fetch({ url: 'https://api.example.org/', timeoutMs: 3000 }, POLICY, new AbortController().signal)
+    const get = (request) => new HttpsEgress(way(request)).fetch({ url: 'https://api.example.org/', timeoutMs: 3000 }, POLICY, new AbortController().signal)
     const { body } = await get(http.request)
     const own = await get(https.request).catch((error) => error.own)
     const believed = await new Promise((resolve) => {

@@ -47,14 +47,16 @@ t.test('hosts, of granted wildcards too, and places in the code tell an administ
   const server = await openUserPluginServer(t, (_request, response) => sendJson(response, {}))
   const { database, host: _, signUp, adminToken, request } = server
   const { host } = await openHostOn(t, database, undefined, { log: { debug: write, info: write, warn: write, error: write } })
-  Object.assign(server.services, { plugins: host })
-  const { plugin, sha256 } = await host.install(pluginOf(SPEAKING, { ...RECOMMENDER_MANIFEST, permissions: PERMISSIONS }), { userId: null })
-  const { id } = await host.consent(plugin.id, { sha256 })
+  Object.assign(server.services, host)
+  const { plugin, sha256 } = await host.pluginLifecycle.install(pluginOf(SPEAKING, { ...RECOMMENDER_MANIFEST, permissions: PERMISSIONS }), {
+    userId: null,
+  })
+  const { id } = await host.pluginLifecycle.consent(plugin.id, { sha256 })
   const { id: userId } = await signUp({ username: 'ann' })
   const series_id = await addSeries(database, { library_id: await addLibrary(database), title: 'Berserk' })
   await database('series_user_ratings').insert({ user_id: userId, series_id, rating: 73 })
   await agree(host, database, { pluginId: id, userId })
-  const call = (limit: number) => host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit } })
+  const call = (limit: number) => host.pluginCalls.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit } })
   const { callId } = await call(1)
   await call(2).catch(() => {})
   const { json: seen } = await request<{ fetches: { host: string }[] }>('GET', `/api/v1/admin/plugins/${id}/calls/${callId}`, {
@@ -86,7 +88,7 @@ t.test('data that is copied for another version while its user deletes it is gon
   const { userId } = await addCaller(database)
   const ann = { pluginId, userId }
   await agree(host, database, ann)
-  await host.call({ ...ann, method: 'recommendations.get', input: { limit: 1 } })
+  await host.pluginCalls.call({ ...ann, method: 'recommendations.get', input: { limit: 1 } })
   // The statement takes its time.
   let deleting: Promise<unknown> = Promise.resolve()
   await database.transaction(async (trx) => {
@@ -116,10 +118,10 @@ t.test('a renewal of tokens is not repeated after its user has deleted everythin
   const { userId } = await addCaller(database)
   const owner = { pluginId, userId }
   await agree(host, database, owner)
-  await host.edit(pluginId, { credentials: { clientId: 'client', clientSecret: 'a-client-secret-that-nobody-sees' } })
-  const { auth } = (await host.get(pluginId)).manifest
-  await host.credentials.set(owner, auth, { accessToken: 'first', refreshToken: 'renews' }, new Date(Date.now() - 1000))
-  const call = host.call({ ...owner, method: 'recommendations.refresh', input: { limit: 1 } }).catch((error) => error)
+  await host.plugins.edit(pluginId, { credentials: { clientId: 'client', clientSecret: 'a-client-secret-that-nobody-sees' } })
+  const { auth } = (await host.plugins.get(pluginId)).manifest
+  await host.pluginCredentials.set(owner, auth, { accessToken: 'first', refreshToken: 'renews' }, new Date(Date.now() - 1000))
+  const call = host.pluginCalls.call({ ...owner, method: 'recommendations.refresh', input: { limit: 1 } }).catch((error) => error)
   await until(async () => asked === 1, 'the first renewal')
   await deleteUserPlugin(database, owner)
   await call
@@ -133,17 +135,17 @@ t.test('a disabled plugin contacts nobody when it is updated', async (t) => {
   const code = (n: number) =>
     `export default { async setup(ctx) { await ctx.fetch('https://api.example.org/setup-${n}') }, recommendations: { get: () => ({ recommendations: [] }) } }`
   const { id } = await run(code(1), GET)
-  await host.setEnabled(id, false)
+  await host.pluginLifecycle.setEnabled(id, false)
   const before = way.asked.length
-  await host.install(pluginOf(code(2), { ...GET, version: '1.0.1' }), { userId: null })
+  await host.pluginLifecycle.install(pluginOf(code(2), { ...GET, version: '1.0.1' }), { userId: null })
   t.equal(way.asked.length, before)
 })
 
 t.test('a plugin that is disabled, quarantined or revoked does not run to be tested', async (t) => {
   const { host, way, request, signUp, database } = await openUserPluginServer(t, (_request, response) => sendJson(response, {}))
   const main = `export default { async setup(ctx) { await ctx.fetch('https://api.example.org/setup') }, metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: '1' }) } } }`
-  const { plugin, sha256 } = await host.install(pluginOf(main), { userId: null })
-  const { id } = await host.consent(plugin.id, { sha256 })
+  const { plugin, sha256 } = await host.pluginLifecycle.install(pluginOf(main), { userId: null })
+  const { id } = await host.pluginLifecycle.consent(plugin.id, { sha256 })
   const editor = await signUp({ username: 'ed' })
   await database('users').where({ id: editor.id }).update({ role: 'maintainer' })
   for (const state of ['disabled', 'quarantined', 'revoked']) {

@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import { prepared } from '#core/database/prepared.ts'
 import { announce } from '#core/events/event-store.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
+import { forgetUnaccepted } from '#plugins/host/plugin-identity-store.ts'
 
 export type PluginState = 'waiting' | 'enabled' | 'disabled' | 'quarantined' | 'revoked'
 
@@ -232,9 +233,11 @@ export async function dropOldVersions(trx: Knex, pluginId: string, kept: number)
 
 export async function deletePlugin(database: Knex, id: string): Promise<boolean> {
   return await database.transaction(async (trx) => {
-    const isGone = (await trx('plugins').where({ id }).delete()) > 0
-    if (isGone) await announce(trx, [{ event: { type: 'plugin_deleted', pluginId: id } }])
-    return isGone
+    const [gone] = await trx('plugins').where({ id }).delete().returning('key')
+    if (gone === undefined) return false
+    await forgetUnaccepted(trx, gone.key)
+    await announce(trx, [{ event: { type: 'plugin_deleted', pluginId: id } }])
+    return true
   })
 }
 

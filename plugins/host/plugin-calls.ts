@@ -24,6 +24,7 @@ import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 import type { CachingEgress } from '#plugins/network/egress.ts'
 import { recordContacts } from '#plugins/network/recorded-contacts.ts'
+import type { EgressRule } from '#plugins/network/request.ts'
 import { grantOf } from '#plugins/network/rules.ts'
 import { budgetOf, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
@@ -288,11 +289,7 @@ class Calls implements PluginCalls {
 
   /** Runs a function that no call has asked for. Whom it contacts is on record too. */
   #runUncalled(guest: Guest, setting: CallSetting, what: { method: string; text: string; budget: Budget }): Promise<Answer> {
-    const { plugin, userId } = setting
-    const { id: pluginId, key, version } = plugin
-    const codeOf = (error: unknown) => (error instanceof GuestError ? (error.own ?? error.code) : 'server')
-    const rules = requestRules(plugin, this.#options.egress.local)
-    const about = { pluginId, key, version, method: what.method, userId, codeOf, grantOf: (host: string) => grantOf(host, rules) }
+    const about = uncalled(setting, what.method, requestRules(setting.plugin, this.#options.egress.local))
     return recordContacts(this.#options.logs, about, (onContact) => {
       const fetch: CallRecord['fetch'] = (host, outcome, bytes, cached) => {
         if (!cached) onContact(host, outcome, bytes)
@@ -372,6 +369,17 @@ class Calls implements PluginCalls {
     throw error
   }
 }
+
+/** For the record of a function that no call has asked for. */
+const uncalled = ({ plugin, userId }: CallSetting, method: string, rules: readonly EgressRule[]) => ({
+  pluginId: plugin.id,
+  key: plugin.key,
+  version: plugin.version,
+  method,
+  userId,
+  codeOf: (error: unknown) => (error instanceof GuestError ? (error.own ?? error.code) : 'server'),
+  grantOf: (host: string) => grantOf(host, rules),
+})
 
 const endRecord = ({ record, text, call }: Running, ended: Omit<Parameters<CallRecord['end']>[0], 'inputLength' | 'input'>): void =>
   record.end({ ...ended, inputLength: text.length, input: call.input })

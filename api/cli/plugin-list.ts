@@ -10,6 +10,8 @@ import { listNewerVersions, listPlugins } from '#plugins/host/plugin-store.ts'
 /** Prints all plugins, by two statements however many there are. */
 export async function printPlugins(database: Knex, out: Pick<Terminal, 'line' | 'message'>): Promise<void> {
   const [plugins, newer] = await Promise.all([listPlugins(database), listNewerVersions(database)])
+  // Once: it looks for the program in each folder of the PATH.
+  const consent = typed('plugin consent')
   for (const plugin of plugins) {
     const { id, key, version, state, stateReason, manifest } = plugin
     out.message(`${key} ${version}  ${state}`)
@@ -18,7 +20,7 @@ export async function printPlugins(database: Knex, out: Pick<Terminal, 'line' | 
     for (const line of describePrivateOrigins(plugin)) out.line(`  ${line}`)
     const waiting = newer.get(id)
     const why = waiting?.rolledBackAt ? 'was rolled back; to run it again' : 'waits for consent'
-    if (waiting) out.message(`  ${waiting.version} ${why}: ${typed(`plugin consent ${key}`)}`)
+    if (waiting) out.message(`  ${waiting.version} ${why}: ${consent} ${key}`)
   }
   if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typed('plugin install FILE')}`)
 }

@@ -73,7 +73,9 @@ export const PLUGINS = `
     -- The version that named them.
     version text NOT NULL,
     -- The address of the repository that it belongs to; null for files.
-    repository text
+    repository text,
+    -- Whether a person has consented to a version. Before that there is nothing to keep, and what was only tried blocks nobody.
+    accepted boolean NOT NULL DEFAULT false
   );
 
   -- What an administrator has agreed to: the record of the package that was shown (plugins/consent/record.ts). A plugin that runs without a row was

@@ -107,8 +107,8 @@ export class Credentials {
 
   /** What is stored for the server and one user, by one statement. @param of.pluginId one plugin; null for all */
   async stored(of: { userId: string | null; pluginId: string | null }): Promise<StoredCredentials> {
-    const rows = await listSealed(this.#database, of)
-    const ofOwner = ({ pluginId, userId }: CredentialOwner) => rows.filter((row) => row.pluginId === pluginId && row.userId === userId)
+    const byPlugin = Map.groupBy(await listSealed(this.#database, of), ({ pluginId }) => pluginId)
+    const ofOwner = ({ pluginId, userId }: CredentialOwner) => (byPlugin.get(pluginId) ?? []).filter((row) => row.userId === userId)
     const credentialsOf = (owner: CredentialOwner) => ofOwner(owner).filter(({ field }) => settingOfField(field) === null)
     return {
       status: (owner, auth) => this.#statusOf(owner, auth, credentialsOf(owner)),

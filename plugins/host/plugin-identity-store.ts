@@ -23,8 +23,14 @@ export async function acceptSigners(
   { version, signedBy, nextSigners }: { version: string; signedBy: readonly string[]; nextSigners: readonly string[] | null },
 ): Promise<void> {
   const identity = await findIdentity(trx, key)
+  await trx('plugin_identities').where({ key }).update({ accepted: true })
   if (identity === null || identity.signers.length > 0 || signedBy.length === 0) return
   await recordIdentity(trx, { ...identity, signers: nextSigners ?? signedBy, named: nextSigners !== null, version })
+}
+
+/** When a plugin is uninstalled to which nobody has consented, its author is free again. Otherwise the identity stays. */
+export async function forgetUnaccepted(trx: Knex, key: string): Promise<void> {
+  await trx('plugin_identities').where({ key, accepted: false }).delete()
 }
 
 /** Records the identity unless another one than `stored` is recorded by now. */

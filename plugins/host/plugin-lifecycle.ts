@@ -43,7 +43,7 @@ import { changeForUsers } from '#plugins/host/user-pauses.ts'
 import { recordDataVersions } from '#plugins/host/user-plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { PackageOrigin } from '#plugins/packages/identity.ts'
-import { grantedOf, type Permissions, permissionsOf } from '#plugins/packages/permissions.ts'
+import { grantedOf, permissionsOf } from '#plugins/packages/permissions.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
 
 export interface Installation {
@@ -290,15 +290,12 @@ export class PluginLifecycle {
     change: PluginChange,
     { from, consent }: { from?: readonly PluginState[]; consent?: { userId: string | null; newestId: string | undefined } } = {},
   ): Promise<InstalledPlugin> {
-    const asked = permissionsOf(version.manifest)
-    // What was granted before there were records can be less than the manifest asks for, such as no defaults of hosts.
-    const granted = consent !== undefined || before.granted === null ? asked : grantedOf(asked, before.granted)
-    const after = withVersion(before, version, granted)
+    const after = withVersion(before, version, { isSeen: consent !== undefined })
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
     // What is disabled or in quarantine runs no setup, an update neither.
     const mayRun = (change.state ?? before.state) === 'enabled'
-    const migrated =
-      replaces && compare(version.version, before.version) > 0 ? await prepareVersion(this.#options, before, after, mayRun) : []
+    const order = compare(version.version, before.version)
+    const migrated = replaces && order > 0 ? await prepareVersion(this.#options, before, after, mayRun) : []
     await changeForUsers(this.#options, before, async (trx, now) => {
       if (now === null || now.runningVersionId !== before.runningVersionId || from?.includes(now.state) === false)
         refuse('conflict', `${before.key} was changed meanwhile. Review it again.`)
@@ -318,10 +315,7 @@ export class PluginLifecycle {
         ...change,
       })
       await recordDataVersions(trx, before.id, after.dataVersion, migrated)
-      if (replaces) {
-        const isRollback = compare(version.version, before.version) < 0
-        await markRolledBack(trx, { from: isRollback ? before.runningVersionId : null, to: version.id })
-      }
+      if (replaces) await markRolledBack(trx, { from: order < 0 ? before.runningVersionId : null, to: version.id })
       await prefixNewNames(trx, names)
       await dropOldVersions(trx, before.id, KEPT_VERSIONS)
       const kept = (await listVersions(trx, before.id)).map(({ manifest }) => manifest.dataVersion ?? 1)
@@ -345,9 +339,12 @@ type RecordedVersion = VersionRow & { record: ConsentRecord }
 const waitingWords = ({ waitsFor, sha256 }: Review): string =>
   `waits for consent, because it ${waitsFor.join(', ')}. Review it, and consent to its SHA-256 to run it: ${sha256}.`
 
-/** The plugin with another version. */
-function withVersion(plugin: InstalledPlugin, version: VersionRow, granted: Permissions): InstalledPlugin {
+/** The plugin with another version. @param isSeen whether a person consents to it; otherwise it has no more rights than were granted */
+function withVersion(plugin: InstalledPlugin, version: VersionRow, { isSeen }: { isSeen: boolean }): InstalledPlugin {
   const { manifest } = version
+  const asked = permissionsOf(manifest)
+  // What was granted before there were records can be less than the manifest asks for, such as no defaults of hosts.
+  const granted = isSeen || plugin.granted === null ? asked : grantedOf(asked, plugin.granted)
   return {
     ...plugin,
     versionId: version.id,

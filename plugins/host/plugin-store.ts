@@ -4,6 +4,7 @@ import { announce } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { InstalledPlugin, PluginState } from '#plugins/host/installed-plugin.ts'
+import { forgetUnaccepted } from '#plugins/host/plugin-identity-store.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 
 interface NewVersion {
@@ -206,9 +207,11 @@ export async function dropOldVersions(trx: Knex, pluginId: string, kept: number)
 
 export async function deletePlugin(database: Knex, id: string): Promise<boolean> {
   return await database.transaction(async (trx) => {
-    const isGone = (await trx('plugins').where({ id }).delete()) > 0
-    if (isGone) await announce(trx, [{ event: { type: 'plugin_deleted', pluginId: id } }])
-    return isGone
+    const [gone] = await trx('plugins').where({ id }).delete().returning('key')
+    if (gone === undefined) return false
+    await forgetUnaccepted(trx, gone.key)
+    await announce(trx, [{ event: { type: 'plugin_deleted', pluginId: id } }])
+    return true
   })
 }
 

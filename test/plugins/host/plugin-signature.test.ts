@@ -149,6 +149,19 @@ t.test('what a stranger has signed and nobody has consented to takes an unsigned
   t.match(await install(version('1.0.6', [NEXT]), from), { version: '1.0.6' })
 })
 
+t.test('what was only tried, and uninstalled without a consent, blocks nobody', async (t) => {
+  const { host, run, install, conflict } = await open(t)
+  const tried = await install(version('1.0.0', [STRANGER]), { repository: B })
+  await conflict(version('1.0.1', [AUTHOR]), /must be signed with/, { repository: A })
+  await host.pluginLifecycle.uninstall(tried.plugin.id)
+  const id = await run(version('1.0.1', [AUTHOR]), { repository: A })
+  await host.pluginLifecycle.uninstall(id)
+  await conflict(version('1.0.2', [STRANGER]), /must be signed with/, { repository: A })
+  const again = await install(version('1.0.2', [AUTHOR]), { repository: A })
+  await host.pluginLifecycle.uninstall(again.plugin.id)
+  await conflict(version('1.0.2', [STRANGER]), /must be signed with/, { repository: A })
+})
+
 t.test('a version that could not take over decides nothing about later ones', async (t) => {
   const { install, run, conflict } = await open(t)
   await run(version('1.0.0', [AUTHOR]), { repository: A })

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
-import { type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-services.ts'
+import { type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-hosts.ts'
 import { type Egress, openEgress } from '#plugins/network/egress.ts'
 import { budgetOf } from '#plugins/packages/budgets.ts'
 import { methodsOf } from '#plugins/packages/manifest.ts'

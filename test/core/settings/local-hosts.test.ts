@@ -1,5 +1,5 @@
 import t from 'tap'
-import { hostAndPort, isLocalHost, readLocalAddress } from '#core/settings/local-services.ts'
+import { hostAndPort, isLocalHost, readLocalAddress } from '#core/settings/local-hosts.ts'
 import { readSettings, SettingsRefused } from '#core/settings/read-settings.ts'
 
 t.test('a place is a host of this machine or its network, and a port', (t) => {

@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The folders that keep these rules; each further one is added here. */
 const FOLDERS =
-  /^(api|core\/(analysis|exports|maintenance|matching|metadata|reading|recommendations|scan|shelves|tasks|templates)|plugins\/(credentials|host|logs|network|runtime))\//
+  /^(api|core|plugins\/(credentials|host|logs|network|runtime))\//
 /** Names that several files of one program export, and why both are right. */
 const SHARED_NAMES: Readonly<Record<string, string>> = {}
 

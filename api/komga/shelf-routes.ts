@@ -8,7 +8,7 @@ import { COLLECTION, type KomgaShelfKind, READ_LIST, readingOrderOf, type ShelfS
 import { komgaShelves, listVisibleMembers } from '#api/komga/shelf-view.ts'
 import { booksArchive } from '#api/views/series-archive.ts'
 import { CHECKED_COVER, thumbnailQuery } from '#api/views/thumbnail.ts'
-import { findChosenCover } from '#core/catalog/choose-cover.ts'
+import { findChosenCover } from '#core/catalog/edit-covers.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { isUuid, Uuid } from '#core/foundation/schema.ts'

@@ -3,7 +3,7 @@ import type { DataServices } from '#api/areas/data.ts'
 import { etagOf } from '#api/http/conditional.ts'
 import type { StreamReply } from '#api/http/reply.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { type FoundCover, findBookThumbnail, findSeriesThumbnail } from '#core/catalog/cover-choice.ts'
+import { type FoundCover, findBookThumbnail, findSeriesThumbnail } from '#core/catalog/find-thumbnail.ts'
 import { PLACEHOLDER_COVER } from '#core/covers/placeholder.ts'
 import { refuse } from '#core/foundation/errors.ts'
 

@@ -1,9 +1,9 @@
 import type { FilledServer } from '#bench/lists/filled-server.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { ROLE_PERMISSIONS } from '#core/account/permission.ts'
-import type { Family } from '#core/catalog/condition.ts'
 import { FILTER_FIELDS } from '#core/catalog/filter-column-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
+import type { Family } from '#core/catalog/list-condition.ts'
 import { openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
 

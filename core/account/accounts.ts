@@ -10,7 +10,7 @@ import { createFirstAdmin, createUser, editUser, registerUser, removeUser, type 
 import { type ClientDevice, KnownDevices } from '#core/account/known-devices.ts'
 import { LoginThrottle } from '#core/account/login-throttle.ts'
 import { PASSWORD_COST, type PasswordCost, Passwords } from '#core/account/password.ts'
-import { RegistrationLimit } from '#core/account/registration.ts'
+import { RegistrationLimit } from '#core/account/registration-limit.ts'
 import { readRegistration } from '#core/account/registration-query.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
 import { type LoginProof, type SignedIn, SignIn } from '#core/account/sign-in.ts'

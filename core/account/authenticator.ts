@@ -140,7 +140,7 @@ export class Authenticator {
     }
   }
 
-  /** Failed attempts count per place: only requests from the same place share a check. */
+  /** Failed attempts count per origin: only requests from the same origin share a check. */
   async #proveBasic(id: string, basic: { username: string; password: string; client: ClientDevice }): Promise<BasicProof | null> {
     return await this.#checks.join(JSON.stringify([id, basic.client]), undefined, async () => {
       const begun = this.#generation

@@ -3,12 +3,12 @@ import type { KnownParts } from '#core/account/known-devices.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** One account from one place. Nobody mistypes more often in a row; after that, each further failure doubles the pause. */
-const PLACE = { freeFailures: 5, pauseSecondsMax: 300 }
+/** One account from one origin: an address, or a device that is known. Nobody mistypes more often in a row; after that, each further failure doubles the pause. */
+const ORIGIN = { freeFailures: 5, pauseSecondsMax: 300 }
 /** All accounts from one address, behind which there may be a family, a school or an office. */
 const ADDRESS = { freeFailures: 20, pauseSecondsMax: 900 }
 /**
- * One account from all unknown places together. One place alone reaches 12 failures an hour, so using these up takes many places.
+ * One account from all unknown origins together. One origin alone reaches 12 failures an hour, so using these up takes many origins.
  * Then all of them together may guess once a minute.
  */
 const TOTAL = { failures: 60, refillMs: 60_000 }
@@ -48,16 +48,16 @@ interface LoginClient {
   known: KnownParts
 }
 
-/** The failures of one account from one place, or of one address. */
+/** The failures of one account from one origin, or of one address. */
 class FailureCount {
   readonly #entries: BoundedCache<Entry>
   readonly #key: string
-  readonly #limit: typeof PLACE
+  readonly #limit: typeof ORIGIN
   readonly #entry: Entry
   readonly #forgives: boolean
   readonly #now: () => number
 
-  constructor(entries: BoundedCache<Entry>, key: string, options: { limit: typeof PLACE; forgives: boolean; now: () => number }) {
+  constructor(entries: BoundedCache<Entry>, key: string, options: { limit: typeof ORIGIN; forgives: boolean; now: () => number }) {
     this.#entries = entries
     this.#key = key
     this.#limit = options.limit
@@ -96,7 +96,7 @@ class FailureCount {
   }
 }
 
-/** The failures that one account has left for all unknown places together. */
+/** The failures that one account has left for all unknown origins together. */
 class AccountAllowance {
   readonly #entries: BoundedCache<Allowance>
   readonly #account: string
@@ -141,13 +141,13 @@ class AccountAllowance {
 }
 
 /**
- * Slows down password guessing: per account and place, per address, and per account in total. Failures from one place do not throttle other places;
- * the total binds only places from which the account never signed in, and a known device is bound by its own count only. The throttle never reveals
+ * Slows down password guessing: per account and origin, per address, and per account in total. Failures from one origin do not throttle other origins;
+ * the total binds only origins from which the account never signed in, and a known device is bound by its own count only. The throttle never reveals
  * whether the account exists.
  */
 export class LoginThrottle {
   readonly #now: () => number
-  readonly #places = new BoundedCache<Entry>({ bytesMax: BYTES_MAX, ttl: MEMORY_MS })
+  readonly #origins = new BoundedCache<Entry>({ bytesMax: BYTES_MAX, ttl: MEMORY_MS })
   readonly #addresses = new BoundedCache<Entry>({ bytesMax: BYTES_MAX, ttl: MEMORY_MS })
   // Full again after an hour, so entries live longer than that.
   readonly #totals = new BoundedCache<Allowance>({ bytesMax: BYTES_MAX, ttl: 2 * TOTAL.failures * TOTAL.refillMs })
@@ -159,11 +159,11 @@ export class LoginThrottle {
 
   #countersOf({ account, address, known }: LoginClient): (FailureCount | AccountAllowance)[] {
     const now = this.#now
-    const place = { limit: PLACE, forgives: true, now }
-    if (known.device !== null) return [new FailureCount(this.#places, `${account} device ${known.device}`, place)]
+    const origin = { limit: ORIGIN, forgives: true, now }
+    if (known.device !== null) return [new FailureCount(this.#origins, `${account} device ${known.device}`, origin)]
     const group = addressGroup(address)
     return [
-      new FailureCount(this.#places, `${account} address ${group}`, place),
+      new FailureCount(this.#origins, `${account} address ${group}`, origin),
       // A success does not reset this count: otherwise the owner of one account could guess at others between two sign-ins of their own.
       new FailureCount(this.#addresses, group, { limit: ADDRESS, forgives: false, now }),
       ...(known.address ? [] : [new AccountAllowance(this.#totals, account, now)]),

@@ -22,15 +22,7 @@ const USERS_NAMED_MAX = 20
 /** The changed field in the events of a series. */
 const SHARING = ['sharingTags']
 
-interface TagRow {
-  id: string
-  name: string
-  description: string | null
-  series_count: string | number
-  user_count: string | number
-  created_at: Date
-  updated_at: Date
-}
+type TagRow = Omit<SharingTag, 'createdAt' | 'updatedAt'> & { createdAt: Date; updatedAt: Date }
 
 /** One page of all sharing tags by name. Series that the caller may not see are not counted. */
 export async function listSharingTags(
@@ -39,7 +31,7 @@ export async function listSharingTags(
   window: { offset: number; limit: number },
 ): Promise<{ items: SharingTag[]; total: number }> {
   const [rows, total] = await Promise.all([
-    selectTags(database, caller).orderByRaw('lower(t.name), t.id').offset(window.offset).limit(window.limit) as Promise<TagRow[]>,
+    selectTags(database, caller).orderByRaw('lower(t.name), t.id').offset(window.offset).limit(window.limit),
     countRows(database('sharing_tags')),
   ])
   return { items: rows.map(tagOf), total }
@@ -47,7 +39,7 @@ export async function listSharingTags(
 
 /** @throws not_found */
 export async function getSharingTag(database: Knex, caller: Caller, tagId: string): Promise<SharingTag> {
-  const [row] = (await selectTags(database, caller).where('t.id', tagId)) as TagRow[]
+  const [row] = await selectTags(database, caller).where('t.id', tagId)
   return row ? tagOf(row) : refuseUnknown([tagId])
 }
 
@@ -214,21 +206,15 @@ async function announceGrants(trx: Knex.Transaction, userIds: readonly string[])
   await announceAccess(trx, userIds)
 }
 
-function selectTags(database: Knex, caller: Caller): Knex.QueryBuilder {
+function selectTags(database: Knex, caller: Caller): Knex.QueryBuilder<object, TagRow[]> {
   const series = database('series_sharing_tags AS s').whereRaw('s.sharing_tag_id = t.id').modify(visibleTo(caller, 's.series_id'))
   const users = database('user_sharing_grants AS g').whereRaw('g.sharing_tag_id = t.id')
-  return database('sharing_tags AS t').select('t.*', series.count('*').as('series_count'), users.count('*').as('user_count'))
+  return database('sharing_tags AS t')
+    .select('t.id', 't.name', 't.description', 't.created_at AS createdAt', 't.updated_at AS updatedAt')
+    .select(series.select(database.raw('count(*)::int')).as('seriesCount'), users.select(database.raw('count(*)::int')).as('userCount'))
 }
 
-const tagOf = (row: TagRow): SharingTag => ({
-  id: row.id,
-  name: row.name,
-  description: row.description,
-  seriesCount: Number(row.series_count),
-  userCount: Number(row.user_count),
-  createdAt: row.created_at.toISOString(),
-  updatedAt: row.updated_at.toISOString(),
-})
+const tagOf = (row: TagRow): SharingTag => ({ ...row, createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() })
 
 async function readSeriesTags(database: Knex, seriesId: string): Promise<SharingTagSummary[]> {
   return await database('series_sharing_tags AS s')

@@ -11,8 +11,8 @@ import {
   type ThumbnailScope,
 } from '#core/analysis/thumbnail-store.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
+import { coverHashOf, writeCover } from '#core/covers/book-cover-files.ts'
 import { coverPath } from '#core/covers/cover.ts'
-import { coverHashOf, writeCover } from '#core/covers/cover-store.ts'
 import type { DrawBookCover } from '#core/fields/analysis.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import type { TaskHandler, TaskRun } from '#core/tasks/task.ts'

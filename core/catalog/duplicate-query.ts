@@ -16,14 +16,7 @@ interface DuplicateGroup {
   updatedAt: string
 }
 
-interface GroupRow {
-  id: string
-  file_hash: string
-  book_ids: string[]
-  book_count: number
-  created_at: Date
-  updated_at: Date
-}
+type GroupRow = Omit<DuplicateGroup, 'createdAt' | 'updatedAt'> & { createdAt: Date; updatedAt: Date }
 
 /** Groups with at least two books that the caller sees, of which at least one is not dismissed. */
 const groupsSeenBy = (database: Knex, caller: Caller): Knex.QueryBuilder =>
@@ -44,10 +37,10 @@ export async function listDuplicates(
     .from(groupsSeenBy(database, caller).select(database.raw('count(*) AS books')).as('seen'))
     .first(database.raw('count(*)::int AS groups, coalesce(sum(books), 0)::int AS books'))
   const read = groupsSeenBy(database, caller)
-    .select('g.id', 'g.file_hash', 'g.created_at', 'g.updated_at')
+    .select('g.id', 'g.file_hash AS fileHash', 'g.created_at AS createdAt', 'g.updated_at AS updatedAt')
     .select(
       database.raw(
-        'count(*)::int AS book_count, (array_agg(books.id ORDER BY books.created_at, books.id))[:?] AS book_ids',
+        'count(*)::int AS "duplicateCount", (array_agg(books.id ORDER BY books.created_at, books.id))[:?] AS "bookIds"',
         IDS_PER_GROUP_MAX,
       ),
     )
@@ -55,14 +48,7 @@ export async function listDuplicates(
     .offset(window.offset)
     .limit(window.limit)
   const [rows, totals] = await Promise.all([read as Promise<GroupRow[]>, counted as Promise<{ groups: number; books: number }>])
-  const groups = rows.map((row) => ({
-    id: row.id,
-    fileHash: row.file_hash,
-    bookIds: row.book_ids,
-    duplicateCount: row.book_count,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  }))
+  const groups = rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() }))
   return { groups, totalGroups: totals.groups, totalBooks: totals.books }
 }
 

@@ -1,6 +1,6 @@
 import { visibleFilePathSql } from '#core/account/path-view.ts'
 import type { Permission } from '#core/account/permission.ts'
-import type { FilterField } from '#core/catalog/condition.ts'
+import type { FilterField } from '#core/catalog/list-condition.ts'
 import { BOOK_TYPES } from '#core/fields/book-metadata.ts'
 import { SERIES_STATUSES } from '#core/fields/series-metadata.ts'
 

@@ -1,5 +1,5 @@
-import { type Family, OPERATORS } from '#core/catalog/condition.ts'
 import { FILTER_FIELDS } from '#core/catalog/filter-column-query.ts'
+import { type Family, OPERATORS } from '#core/catalog/list-condition.ts'
 
 /** The members beside an operator, by family. */
 const VALUES: Record<Family, string> = {

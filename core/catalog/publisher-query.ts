@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import { VALUE_LENGTH_MAX } from '#core/catalog/condition.ts'
+import { VALUE_LENGTH_MAX } from '#core/catalog/list-condition.ts'
 import { HAS_BOOKS } from '#core/catalog/series-query.ts'
 import { countRows } from '#core/database/select.ts'
 

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
-import { removeCoverFiles, removeCoverFolder } from '#core/covers/cover-file.ts'
+import { removeCovers } from '#core/covers/book-cover-files.ts'
+import { removeCoverFiles, removeCoverFolder } from '#core/covers/chosen-cover-files.ts'
 import { type CoverOrphan, forgetCoverOrphans, listCoverOrphans } from '#core/covers/cover-orphan-store.ts'
-import { removeCovers } from '#core/covers/cover-store.ts'
 
 /** Covers per step: if the server is killed, at most this many are removed twice, which is harmless. */
 const STEP = 500

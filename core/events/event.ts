@@ -89,7 +89,6 @@ export const EVENT_TYPES = Object.keys(EVENT_MEMBERS) as EventType[]
 
 /** An event without its time. */
 type NewEvent = { [Name in EventType]: { type: Name } & Static<TObject<(typeof EVENT_MEMBERS)[Name]>> }[EventType]
-/** An event. */
 export type CarrelEvent = {
   [Name in EventType]: { type: Name; timestamp: string } & Static<TObject<(typeof EVENT_MEMBERS)[Name]>>
 }[EventType]

@@ -1,4 +1,5 @@
 import type { Announcement } from '#core/events/event.ts'
+import { Register } from '#core/foundation/register.ts'
 
 /** The most recent ones: minutes of analyses, days of ordinary use. About 5 MB. */
 const KEPT_MAX = 10_000
@@ -8,7 +9,7 @@ const LENGTH_MAX = 8_000_000
 /** The newest events in their order, by position and by id. A position is the number of earlier events. */
 export class EventWindow {
   #kept: { announcement: Announcement; length: number }[] = []
-  readonly #positions = new Map<string, number>()
+  readonly #positions = new Register<number>()
   #start = 0
   #epoch = 0
   #length = 0

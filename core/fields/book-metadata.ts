@@ -1,6 +1,19 @@
 import Type from 'typebox'
-import { Authors, Award, CustomMetadata, type Field, Int32, Name, Position, Summary, Text, Year } from '#core/fields/field.ts'
+import {
+  type AuthorRole,
+  Authors,
+  Award,
+  CustomMetadata,
+  type Field,
+  Int32,
+  Name,
+  Position,
+  Summary,
+  Text,
+  Year,
+} from '#core/fields/field.ts'
 import { LIST_MAX } from '#core/fields/limits.ts'
+import { OneOf } from '#core/foundation/schema.ts'
 
 export const BOOK_TYPES = [
   'comic',
@@ -14,6 +27,18 @@ export const BOOK_TYPES = [
   'graphic_novel',
   'magazine',
 ] as const
+
+/** The names of the people with one role, as a text. */
+const namesOfRole = <const Name extends string, const Role extends AuthorRole>(name: Name, role: Role, people: string) =>
+  ({
+    name,
+    about: `Names of the ${people}, separated by commas.`,
+    column: null,
+    role,
+    exported: 'authors',
+    proposed: 'authors',
+    schema: Text,
+  }) as const
 
 /** The one list of a book's metadata fields. */
 export const BOOK_FIELDS = [
@@ -74,78 +99,14 @@ export const BOOK_FIELDS = [
     proposed: 'authors',
     schema: Authors,
   },
-  {
-    name: 'writer',
-    about: 'Names of the writers, separated by commas.',
-    column: null,
-    role: 'writer',
-    exported: 'authors',
-    proposed: 'authors',
-    schema: Text,
-  },
-  {
-    name: 'penciller',
-    about: 'Names of the pencilers, separated by commas.',
-    column: null,
-    role: 'penciller',
-    exported: 'authors',
-    proposed: 'authors',
-    schema: Text,
-  },
-  {
-    name: 'inker',
-    about: 'Names of the inkers, separated by commas.',
-    column: null,
-    role: 'inker',
-    exported: 'authors',
-    proposed: 'authors',
-    schema: Text,
-  },
-  {
-    name: 'colorist',
-    about: 'Names of the colorists, separated by commas.',
-    column: null,
-    role: 'colorist',
-    exported: 'authors',
-    proposed: 'authors',
-    schema: Text,
-  },
-  {
-    name: 'letterer',
-    about: 'Names of the letterers, separated by commas.',
-    column: null,
-    role: 'letterer',
-    exported: 'authors',
-    proposed: 'authors',
-    schema: Text,
-  },
-  {
-    name: 'coverArtist',
-    about: 'Names of the cover artists, separated by commas.',
-    column: null,
-    role: 'cover_artist',
-    exported: 'authors',
-    proposed: 'authors',
-    schema: Text,
-  },
-  {
-    name: 'editor',
-    about: 'Names of the editors, separated by commas.',
-    column: null,
-    role: 'editor',
-    exported: 'authors',
-    proposed: 'authors',
-    schema: Text,
-  },
-  {
-    name: 'translator',
-    about: 'Names of the translators, separated by commas.',
-    column: null,
-    role: 'translator',
-    exported: 'authors',
-    proposed: 'authors',
-    schema: Text,
-  },
+  namesOfRole('writer', 'writer', 'writers'),
+  namesOfRole('penciller', 'penciller', 'pencilers'),
+  namesOfRole('inker', 'inker', 'inkers'),
+  namesOfRole('colorist', 'colorist', 'colorists'),
+  namesOfRole('letterer', 'letterer', 'letterers'),
+  namesOfRole('coverArtist', 'cover_artist', 'cover artists'),
+  namesOfRole('editor', 'editor', 'editors'),
+  namesOfRole('translator', 'translator', 'translators'),
   {
     name: 'awards',
     about: 'Awards that the book has won or was nominated for.',
@@ -169,7 +130,7 @@ export const BOOK_FIELDS = [
     column: 'book_type',
     exported: null,
     proposed: null,
-    schema: Type.Enum([...BOOK_TYPES], { type: 'string' }),
+    schema: OneOf(BOOK_TYPES),
   },
   {
     name: 'count',

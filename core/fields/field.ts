@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
 import { AUTHORS_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
-import { AnyNumber, FreeObject, NameText, Nullable } from '#core/foundation/schema.ts'
+import { AnyNumber, FreeObject, NameText, Nullable, OneOf } from '#core/foundation/schema.ts'
 
 /** Sources of a value, strongest first. A weaker source never overwrites a stronger one. */
 export const SOURCES = ['user', 'plugin', 'embedded', 'file_name'] as const
@@ -76,7 +76,7 @@ export const Position = AnyNumber()
 export const Author = Type.Object(
   {
     name: Name,
-    role: Type.Enum([...AUTHOR_ROLES], { type: 'string' }),
+    role: OneOf(AUTHOR_ROLES),
     sortName: Type.Optional(Nullable(NameText({ maxLength: NAME_LENGTH_MAX }))),
   },
   { additionalProperties: false, title: 'Author' },

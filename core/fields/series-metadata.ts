@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { Authors, CustomMetadata, type Field, Name, Natural, Position, Summary, Text, Year } from '#core/fields/field.ts'
+import { OneOf } from '#core/foundation/schema.ts'
 
 export const READING_DIRECTIONS = ['ltr', 'rtl', 'ttb', 'webtoon'] as const
 export const SERIES_STATUSES = ['ongoing', 'ended', 'hiatus', 'abandoned', 'unknown'] as const
@@ -23,7 +24,7 @@ export const SERIES_FIELDS = [
     ofRecord: true,
     exported: null,
     proposed: 'readingDirection',
-    schema: Type.Enum([...READING_DIRECTIONS], { type: 'string' }),
+    schema: OneOf(READING_DIRECTIONS),
   },
   {
     name: 'ageRating',
@@ -67,7 +68,7 @@ export const SERIES_FIELDS = [
     column: 'status',
     exported: 'status',
     proposed: 'status',
-    schema: Type.Enum([...SERIES_STATUSES], { type: 'string' }),
+    schema: OneOf(SERIES_STATUSES),
   },
   { name: 'summary', about: 'Summary of the series.', column: 'summary', exported: 'summary', proposed: 'summary', schema: Summary },
   {

@@ -1,6 +1,8 @@
 import type { MetadataRecord } from '#core/fields/field.ts'
+import { languageTag } from '#core/fields/language-tag.ts'
 import { NAME_LENGTH_MAX } from '#core/fields/limits.ts'
 
+const NORWEGIAN = ['en', 'ei', 'et', 'den', 'det', 'de']
 /**
  * Articles that sorting ignores at the beginning of a title, by language: only separate words, or those that end with an apostrophe. An article that is a
  * common word in another language ("Die" in English) counts only in its own.
@@ -15,40 +17,19 @@ const ARTICLES: Readonly<Record<string, readonly string[]>> = {
   nl: ['de', 'het', 'een', '’t', "'t"],
   sv: ['en', 'ett', 'den', 'det', 'de'],
   da: ['en', 'et', 'den', 'det', 'de'],
-  no: ['en', 'ei', 'et', 'den', 'det', 'de'],
+  no: NORWEGIAN,
+  nb: NORWEGIAN,
+  nn: NORWEGIAN,
   ca: ['el', 'la', 'els', 'les', 'l’', "l'", 'un', 'una'],
   hu: ['a', 'az', 'egy'],
 }
-/** Languages whose code has more than one form. */
-const SAME_LANGUAGE: Readonly<Record<string, string>> = {
-  nb: 'no',
-  nn: 'no',
-  eng: 'en',
-  ger: 'de',
-  deu: 'de',
-  fre: 'fr',
-  fra: 'fr',
-  spa: 'es',
-  ita: 'it',
-  por: 'pt',
-  dut: 'nl',
-  nld: 'nl',
-  swe: 'sv',
-  dan: 'da',
-  nor: 'no',
-  nob: 'no',
-  nno: 'no',
-  cat: 'ca',
-  hun: 'hu',
-}
-
 /**
  * The text by which a title is sorted, "Sandman, The" for "The Sandman"; null if that is the title itself.
  * @param language BCP 47; English if it is unknown, because most file names and most foreign editions use it
  */
 export function sortTitleOf(title: string, language: string | null | undefined): string | null {
-  const code = (language ?? 'en').toLowerCase().split(/[-_]/, 1)[0] as string
-  const articles = ARTICLES[SAME_LANGUAGE[code] ?? code] ?? []
+  const [code = ''] = (language == null ? 'en' : languageTag(language))?.split('-') ?? []
+  const articles = ARTICLES[code] ?? []
   // Quotes, brackets and dots before the first letter do not count.
   const bare = title.replace(/^[^\p{L}\p{N}'’]+/u, '')
   // An apostrophe may begin an article (’t); otherwise it does not count either.

@@ -124,7 +124,6 @@ export class AppError extends Error {
   }
 }
 
-/** Throws a {@link AppError}. */
 export function refuse(
   code: ErrorCode,
   message?: string,

@@ -10,7 +10,6 @@ Format.Set('date-time', (text) => readInstant(text) !== null)
 Format.Set('name', isNameText)
 Format.Set('time-zone', isTimezone)
 
-/** An identifier. */
 export const Uuid = Type.String({ format: 'uuid' })
 
 /** A point in time, ISO 8601; responses have it in UTC. `readInstant` parses the text of a request. */
@@ -51,7 +50,6 @@ export const Noun =
   <Members extends TProperties>(members: Members) =>
     Type.Object(members, { title })
 
-/** A member that may be null. */
 export const Nullable = <const T extends TSchema>(schema: T, options: { description?: string } = {}) =>
   Type.Union([schema, Type.Null()], options)
 
@@ -60,7 +58,6 @@ export const UUID_PATTERN = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 const UUID = new RegExp(`^${UUID_PATTERN}$`, 'i')
 export const isUuid = (text: string): boolean => UUID.test(text)
 
-/** A schema with a description. */
 export const described = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description })
 
 /**
@@ -74,10 +71,7 @@ export const describedAs = <S extends TSchema>(schema: S, shown: TSchema): S => 
  */
 export const NUMBER_MAX = Number.MAX_SAFE_INTEGER
 const NUMBER_RANGE = { minimum: -NUMBER_MAX, maximum: NUMBER_MAX }
-/** A number with or without a fraction. */
 export const AnyNumber = (options: { description?: string } = {}) => Type.Number({ ...NUMBER_RANGE, ...options })
-/** A whole number. */
 export const AnyInteger = (options: { description?: string } = {}) => Type.Integer({ ...NUMBER_RANGE, ...options })
 
-/** One of the given words. */
 export const OneOf = <T extends string[]>(words: readonly [...T]) => Type.Enum(words, { type: 'string' })

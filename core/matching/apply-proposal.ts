@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { dropCover, keepCover } from '#core/catalog/choose-cover.ts'
+import { dropCover, keepCover } from '#core/catalog/edit-covers.ts'
 import { findCoverRow } from '#core/covers/chosen-cover-store.ts'
 import type { DrawCover } from '#core/covers/cover.ts'
 import { announceRecords } from '#core/events/event-store.ts'

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { dropCover } from '#core/catalog/choose-cover.ts'
+import { dropCover } from '#core/catalog/edit-covers.ts'
 import { announceRecords } from '#core/events/event-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import {

@@ -1,6 +1,6 @@
 import net from 'node:net'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
-import { LOCAL_ADDRESS_ABOUT, readLocalAddress } from '#core/settings/local-services.ts'
+import { LOCAL_ADDRESS_ABOUT, readLocalAddress } from '#core/settings/local-hosts.ts'
 import { absolutePath, type Setting, type SettingKind } from '#core/settings/setting-table.ts'
 
 export type Value = string | number | boolean | readonly string[]

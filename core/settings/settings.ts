@@ -81,7 +81,7 @@ const composePluginSettings = (get: Get) => ({
   isolation: get('plugins.isolation'),
   /** Without V8's compilers: slower, with a smaller attack surface. */
   hardened: get('plugins.hardened'),
-  /** For development: services on this machine or in its network that plugins and repositories may use; see local-services.ts. */
+  /** For development: services on this machine or in its network that plugins and repositories may use; see local-hosts.ts. */
   allowLocal: get('plugins.allowLocal'),
 })
 

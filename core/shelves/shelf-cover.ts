@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { type CoverFile, coverFileOf, dropCover, keepCover } from '#core/catalog/choose-cover.ts'
+import { type CoverFile, coverFileOf, dropCover, keepCover } from '#core/catalog/edit-covers.ts'
 import { type CoverRow, listCoverRows, nounOf, selectCover } from '#core/covers/chosen-cover-store.ts'
 import type { CoverOwner, DrawCover } from '#core/covers/cover.ts'
 import { refuse } from '#core/foundation/errors.ts'

@@ -1,5 +1,5 @@
 import { refuse } from '#core/foundation/errors.ts'
-import type { LocalServices } from '#core/settings/local-services.ts'
+import type { LocalServices } from '#core/settings/local-hosts.ts'
 import type { Credential } from '#plugins/network/credential.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
-import { type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-services.ts'
+import { type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-hosts.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { budgetOf } from '#plugins/packages/budgets.ts'

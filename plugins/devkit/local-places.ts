@@ -1,6 +1,6 @@
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
-import { LOCAL_ADDRESS_ABOUT, type LocalServices, readLocalAddress } from '#core/settings/local-services.ts'
+import { LOCAL_ADDRESS_ABOUT, type LocalServices, readLocalAddress } from '#core/settings/local-hosts.ts'
 import { type CommandInput, ToolProblem } from './command.ts'
 
 export const ALLOW_LOCAL: DescribedFlag = {

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import type { LocalServices } from '#core/settings/local-services.ts'
+import type { LocalServices } from '#core/settings/local-hosts.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { checkedAddress, type Granted, linkRules, requestRules } from '#plugins/host/plugin-rules.ts'
 import { type AnswerShape, isAddress, mapAnswer, RESULT_SCHEMAS } from '#plugins/host/results.ts'

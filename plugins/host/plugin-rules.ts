@@ -1,4 +1,4 @@
-import type { LocalServices } from '#core/settings/local-services.ts'
+import type { LocalServices } from '#core/settings/local-hosts.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { checkAddress, type EgressRule } from '#plugins/network/request.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'

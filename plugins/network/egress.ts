@@ -1,5 +1,5 @@
 import type https from 'node:https'
-import type { LocalServices } from '#core/settings/local-services.ts'
+import type { LocalServices } from '#core/settings/local-hosts.ts'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Credential } from '#plugins/network/credential.ts'
 import type { HostRates } from '#plugins/network/host-rate-limiter.ts'

@@ -14,7 +14,7 @@ export interface EgressRule {
    * port, and resolve to a private address; to nothing else, and never after a redirect from another host.
    */
   private?: boolean | undefined
-  /** Whether that `origin` is a host that the operator of the server has named for development; see core/settings/local-services.ts. */
+  /** Whether that `origin` is a host that the operator of the server has named for development; see core/settings/local-hosts.ts. */
   local?: boolean | undefined
 }
 

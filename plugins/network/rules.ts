@@ -1,5 +1,5 @@
 import net from 'node:net'
-import { hostAndPort, isLocalHost, type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-services.ts'
+import { hostAndPort, isLocalHost, type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-hosts.ts'
 import { isGrantableAddress } from '#plugins/network/address.ts'
 import type { EgressRule } from '#plugins/network/request.ts'
 import { readOrigin } from '#plugins/packages/origin.ts'

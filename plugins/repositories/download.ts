@@ -1,5 +1,5 @@
 import { refuse } from '#core/foundation/errors.ts'
-import { NO_LOCAL_SERVICES } from '#core/settings/local-services.ts'
+import { NO_LOCAL_SERVICES } from '#core/settings/local-hosts.ts'
 import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { isAllowedLocal, localRule } from '#plugins/network/rules.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'

@@ -1,5 +1,5 @@
 import { refuse } from '#core/foundation/errors.ts'
-import { type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-services.ts'
+import { type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-hosts.ts'
 import { checkAddress } from '#plugins/network/request.ts'
 import { isAllowedLocal } from '#plugins/network/rules.ts'
 import { INDEX_NAME } from '#plugins/repositories/index-file.ts'

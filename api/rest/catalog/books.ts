@@ -15,8 +15,8 @@ import {
   listBooks,
 } from '#core/catalog/book-query.ts'
 import { readBookSort } from '#core/catalog/book-sort-query.ts'
-import { BookCondition } from '#core/catalog/condition-schema.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
+import { BookCondition } from '#core/catalog/list-condition-schema.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { bookDetailMetadataOf } from '#core/metadata/book-metadata-schema.ts'

@@ -12,7 +12,7 @@ import {
   listCovers,
   seriesCoverOf,
   uploadCover,
-} from '#core/catalog/choose-cover.ts'
+} from '#core/catalog/edit-covers.ts'
 import { BookCover, COVER_BYTES_MAX, type RecordOwner, SeriesCover } from '#core/covers/cover.ts'
 import { Noun, Uuid } from '#core/foundation/schema.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readKomgaCondition } from '#api/komga/condition.ts'
-import { DEPTH_MAX } from '#core/catalog/condition.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
+import { DEPTH_MAX } from '#core/catalog/list-condition.ts'
 
 const ID = '00000000-0000-4000-8000-000000000000'
 const caller = { userId: ID, permissions: new Set(['system-admin', 'progress-read']) } as never

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { writeCover } from '#core/covers/cover-store.ts'
+import { writeCover } from '#core/covers/book-cover-files.ts'
 import { PLACEHOLDER_COVER } from '#core/covers/placeholder.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
 import { enableKomga } from '#test/support/komga-switch.ts'

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'tap'
+import { writeCoverFiles } from '#core/covers/chosen-cover-files.ts'
 import { announceCover } from '#core/covers/chosen-cover-store.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
 import { coverPath } from '#core/covers/cover.ts'
-import { writeCoverFiles } from '#core/covers/cover-file.ts'
 import { openShelves, picture } from '#test/support/shelves.ts'
 
 const drawn = { width: 1, height: 1, jpeg: new Uint8Array([1]) }

@@ -2,9 +2,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import t from 'tap'
 import { Components } from '#api/docs/openapi-components.ts'
-import { type Family, type FilterField, OPERATORS, readCondition } from '#core/catalog/condition.ts'
-import { BookCondition, SeriesCondition } from '#core/catalog/condition-schema.ts'
 import { FILTER_FIELDS } from '#core/catalog/filter-column-query.ts'
+import { type Family, type FilterField, OPERATORS, readCondition } from '#core/catalog/list-condition.ts'
+import { BookCondition, SeriesCondition } from '#core/catalog/list-condition-schema.ts'
 
 const ID = '01991f3a-51c2-7d10-8a4e-0c5a7f3b1d20'
 const VALUES: Record<Family, (words: readonly string[] | undefined) => unknown> = {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { RegistrationLimit } from '#core/account/registration.ts'
+import { RegistrationLimit } from '#core/account/registration-limit.ts'
 
 t.test('an address registers twenty accounts an hour, and does not throttle other addresses', async (t) => {
   let now = 0

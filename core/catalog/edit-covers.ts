@@ -5,6 +5,8 @@ import type { Caller } from '#core/account/caller.ts'
 import { findCover } from '#core/catalog/book-file.ts'
 import { getBook } from '#core/catalog/book-query.ts'
 import { coverLookupOf } from '#core/catalog/cover-lookup.ts'
+import { coverHashOf } from '#core/covers/book-cover-files.ts'
+import { removeCoverFiles, writeCoverFiles } from '#core/covers/chosen-cover-files.ts'
 import {
   addCover,
   announceCover,
@@ -24,9 +26,7 @@ import {
   type RecordOwner,
   type SeriesCover,
 } from '#core/covers/cover.ts'
-import { removeCoverFiles, writeCoverFiles } from '#core/covers/cover-file.ts'
 import { forgetCover } from '#core/covers/cover-orphan-store.ts'
-import { coverHashOf } from '#core/covers/cover-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { checkVisible } from '#core/metadata/visible-records-query.ts'
 
@@ -36,6 +36,12 @@ interface Dependencies {
   settings: { dataFolder: string }
 }
 type ReadDependencies = Omit<Dependencies, 'drawCover'>
+
+/** One cover of a book or a series. */
+interface OneCover {
+  owner: RecordOwner
+  coverId: string
+}
 
 /** A JPEG file on disk. */
 export interface CoverFile {
@@ -63,11 +69,7 @@ export async function uploadCover(
 }
 
 /** @throws not_found */
-export async function chooseCover(
-  { database }: ReadDependencies,
-  caller: Caller,
-  cover: { owner: RecordOwner; coverId: string },
-): Promise<CoverRow> {
+export async function chooseCover({ database }: ReadDependencies, caller: Caller, cover: OneCover): Promise<CoverRow> {
   await checkVisible(database, caller, cover.owner.kind, cover.owner.id)
   await selectCover(database, cover.owner, cover.coverId)
   coverLookupOf(database).forget(cover.owner.id)
@@ -82,11 +84,7 @@ export async function dropChoice({ database }: ReadDependencies, caller: Caller,
 }
 
 /** @throws not_found */
-export async function deleteCover(
-  dependencies: ReadDependencies,
-  caller: Caller,
-  cover: { owner: RecordOwner; coverId: string },
-): Promise<void> {
+export async function deleteCover(dependencies: ReadDependencies, caller: Caller, cover: OneCover): Promise<void> {
   await checkVisible(dependencies.database, caller, cover.owner.kind, cover.owner.id)
   await dropCover(dependencies, { ...cover, by: 'user' })
 }
@@ -104,11 +102,7 @@ export async function dropCover(
 }
 
 /** One cover in full size. @throws not_found */
-export async function getCoverFile(
-  dependencies: ReadDependencies,
-  caller: Caller,
-  cover: { owner: RecordOwner; coverId: string },
-): Promise<CoverFile> {
+export async function getCoverFile(dependencies: ReadDependencies, caller: Caller, cover: OneCover): Promise<CoverFile> {
   await checkVisible(dependencies.database, caller, cover.owner.kind, cover.owner.id)
   return await coverFileOf(dependencies, cover)
 }

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import Type from 'typebox'
-import { type Family, type FilterField, OPERATORS, VALUE_LENGTH_MAX, VALUES_MAX } from '#core/catalog/condition.ts'
 import { FILTER_FIELDS } from '#core/catalog/filter-column-query.ts'
+import { type Family, type FilterField, OPERATORS, VALUE_LENGTH_MAX, VALUES_MAX } from '#core/catalog/list-condition.ts'
 import { AnyNumber, describedAs, FreeObject, OneOf, Uuid } from '#core/foundation/schema.ts'
 
 const Text = Type.String({ maxLength: VALUE_LENGTH_MAX })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { hostAndPort, isLocalHost, readLocalAddress } from '#core/settings/local-services.ts'
+import { hostAndPort, isLocalHost, readLocalAddress } from '#core/settings/local-hosts.ts'
 import { readSettings, SettingsRefused } from '#core/settings/read-settings.ts'
 
 t.test('a place is a host of this machine or its network, and a port', (t) => {
@@ -47,10 +47,10 @@ t.test('a place is a host of this machine or its network, and a port', (t) => {
 
 t.test('the setting is off by default, and never names the server itself', (t) => {
   const read = (argv: string[], env = {}) => readSettings({ argv, env, cwd: '/home/reader' })
-  const placesOf = (argv: string[], env = {}) => read(argv, env).plugins.allowLocal
-  t.same(placesOf([]), [])
-  t.same(placesOf(['--plugin-allow-local', 'LOCALHOST:8600', '--plugin-allow-local', '[::1]:9000']), ['localhost:8600', '[::1]:9000'])
-  t.same(placesOf([], { CARREL_PLUGIN_ALLOW_LOCAL: '127.0.0.1:8600, localhost:9000' }), ['127.0.0.1:8600', 'localhost:9000'])
+  const addressesOf = (argv: string[], env = {}) => read(argv, env).plugins.allowLocal
+  t.same(addressesOf([]), [])
+  t.same(addressesOf(['--plugin-allow-local', 'LOCALHOST:8600', '--plugin-allow-local', '[::1]:9000']), ['localhost:8600', '[::1]:9000'])
+  t.same(addressesOf([], { CARREL_PLUGIN_ALLOW_LOCAL: '127.0.0.1:8600, localhost:9000' }), ['127.0.0.1:8600', 'localhost:9000'])
   for (const place of ['localhost', 'nas.lan:80', '8.8.8.8:80'])
     t.throws(
       () => read(['--plugin-allow-local', place]),

@@ -8,7 +8,7 @@ import {
   readCondition,
   VALUES_MAX,
   VALUES_TOTAL_MAX,
-} from '#core/catalog/condition.ts'
+} from '#core/catalog/list-condition.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 const FIELDS: Record<string, FilterField> = {

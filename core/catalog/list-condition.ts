@@ -122,30 +122,18 @@ function readOperand(given: unknown, field: FilterField, path: string): Operand 
       })
       return { family: 'uuid', operator, values: values as string[] }
     }
-    case 'number': {
-      if (bare) return { family: 'number', operator, low: null, high: null }
-      if (operator !== 'between') return { family: 'number', operator, low: readNumber(member('value'), `${path}/value`), high: null }
-      const [low, high] = [member('min', 'max'), given.max]
-      if (low == null && high == null) malformed(path, 'needs min, max or both')
-      return {
-        family: 'number',
-        operator,
-        low: low == null ? null : readNumber(low, `${path}/min`),
-        high: high == null ? null : readNumber(high, `${path}/max`),
-      }
-    }
-    case 'date': {
-      if (bare) return { family: 'date', operator, low: null, high: null }
-      if (operator !== 'between') return { family: 'date', operator, low: readMoment(member('value'), `${path}/value`), high: null }
-      const [low, high] = [member('start', 'end'), given.end]
-      if (low == null && high == null) malformed(path, 'needs start, end or both')
-      return {
-        family: 'date',
-        operator,
-        low: low == null ? null : readMoment(low, `${path}/start`),
-        high: high == null ? null : readMoment(high, `${path}/end`),
-      }
-    }
+    case 'number':
+      return { family: 'number', operator, ...range('min', 'max', readNumber) }
+    case 'date':
+      return { family: 'date', operator, ...range('start', 'end', readMoment) }
+  }
+
+  function range<Value>(first: string, last: string, readValue: (value: unknown, path: string) => Value) {
+    if (bare) return { low: null, high: null }
+    if (operator !== 'between') return { low: readValue(member('value'), `${path}/value`), high: null }
+    const [low, high] = [member(first, last), member(last, first)]
+    if (low == null && high == null) malformed(path, `needs ${first}, ${last} or both`)
+    return { low: low == null ? null : readValue(low, `${path}/${first}`), high: high == null ? null : readValue(high, `${path}/${last}`) }
   }
 }
 

@@ -110,7 +110,7 @@ export class PageCache {
   }
 
   /** Moves a finished file or folder to its place, atomically. */
-  async #moveIn(from: string, key: string, entry: Entry): Promise<void> {
+  async #store(from: string, key: string, entry: Entry): Promise<void> {
     const to = join(this.#options.folder, key)
     await this.#removals.get(key)
     if (entry.files) await rm(to, { recursive: true, force: true })
@@ -170,7 +170,7 @@ export class PageCache {
     const from = join(this.#temporary, randomUUID())
     try {
       await writeFile(from, [picture.bytes, trailerOf(picture)])
-      await this.#moveIn(from, key, { bytes, usedAt: Date.now() })
+      await this.#store(from, key, { bytes, usedAt: Date.now() })
     } catch (cause) {
       // With a full disk, the next request must make the page again; this one still gets it.
       this.#options.log.warn({ err: cause, folder: this.#options.folder }, 'Could not store a page in the page cache.')
@@ -232,7 +232,7 @@ export class PageCache {
         const files = await writeManifest(from, key.count)
         const bytes = totalBytes(files)
         this.#checkRoom(bytes)
-        await this.#moveIn(from, path, { bytes, usedAt: Date.now(), files })
+        await this.#store(from, path, { bytes, usedAt: Date.now(), files })
         return null
       } finally {
         await rm(from, { recursive: true, force: true })

@@ -183,7 +183,7 @@ interface Composition {
   opens: Set<string>
   /** Files by the variables with the services that were opened from them. */
   made: Map<string, string[]>
-  /** Calls of imported functions, with the passed members. */
+  /** Calls of imported functions and classes, with the passed members. */
   calls: { opened: string; members: Member[] }[]
   /** All members of objects in the file. */
   members: Member[]
@@ -191,7 +191,7 @@ interface Composition {
 
 const nameOf = (node: AnyNode | null | undefined): string | undefined => (node?.type === 'Identifier' ? node.name : undefined)
 
-/** The name of the called function, with or without `await`, or of the created class. */
+/** The name of the called function or class, with or without `await`. */
 function calleeOf(node: AnyNode | null | undefined): string | undefined {
   const call = node?.type === 'AwaitExpression' ? node.argument : node
   return call?.type === 'CallExpression' || call?.type === 'NewExpression' ? nameOf(call.callee) : undefined
@@ -215,9 +215,8 @@ function readComposition(text: string): Composition {
   const callsIn = (node: Node): { opened: string; node: Node }[] => {
     const found: { opened: string; node: Node }[] = []
     full(node, (inner) => {
-      const isCall = inner.type === 'CallExpression' || inner.type === 'NewExpression'
-      const opened = isCall ? imported.get(calleeOf(inner) ?? '') : undefined
-      if (opened !== undefined) found.push({ opened, node: inner })
+      const opened = imported.get(calleeOf(inner) ?? '')
+      if (opened !== undefined && inner.type !== 'AwaitExpression') found.push({ opened, node: inner })
     })
     return found
   }

@@ -5,7 +5,7 @@ const ELSEWHERE = /^plugins\/(devkit|bundled|runtime\/(guest|runner)|templates\/
 const ALLOWED = new Set([
   // Ids that the server makes itself.
   ...['core/tasks/task-lane.ts: #workers', 'core/tasks/task-runner.ts: #handedBack'],
-  ...['core/tasks/task-announcer.ts: tasks', 'core/tasks/task-announcer.ts: analyses'],
+  ...['core/tasks/task-announcer.ts: #tasks', 'core/tasks/task-announcer.ts: #analyses'],
   // They end with the document, comparison or package that is being read or made.
   ...['#schemas', '#headers', '#responses'].map((name) => `api/docs/openapi-components.ts: ${name}`),
   ...['core/matching/title-likeness.ts: numbers', 'plugins/packages/bundled-plugins.ts: files'],

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { analyzeBook, queueAnalyses } from '#core/analysis/analyze-book.ts'
-import { findLibraryRow } from '#core/catalog/library-store.ts'
+import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { removeCovers, writeCover } from '#core/covers/book-cover-files.ts'
 import { coverPath } from '#core/covers/cover.ts'
 import type { Analysis, Analyze, Problem } from '#core/fields/analysis.ts'
@@ -196,8 +196,7 @@ t.test('an analyzed, unchanged file is not opened again', async (t) => {
 
 t.test('time spent waiting for a thread is not an error of a book, and a stop writes nothing', async (t) => {
   const fixture = await openLibraryFixture(t, { files: ['slow.cbz'], manual: true })
-  const library = await findLibraryRow(fixture.database, fixture.libraryId)
-  if (!library) throw new Error('no library')
+  const library = await getLibraryRow(fixture.database, fixture.libraryId)
   const [bookId] = await recordFiles(fixture.database, { library, deep: false, rules: findRules() }, [
     { path: 'slow.cbz', bytes: 1, mtimeNs: 1n, sidecars: null },
   ])

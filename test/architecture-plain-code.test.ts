@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The folders that keep these rules; each further one is added here. */
 const FOLDERS = /^api\//
-/** Names that several files export, and why both are right. */
+/** Names that several files of one program export, and why both are right. */
 const SHARED_NAMES: Readonly<Record<string, string>> = {}
 
 const sources = readSources(
@@ -32,7 +32,7 @@ t.test('a cast that the compiler cannot check says why it is right', async (t) =
   t.same(sources.flatMap(findForcedCasts), [])
 })
 
-t.test('no two files export the same name', async (t) => {
+t.test('no two files of one program export the same name', async (t) => {
   t.same(findSharedNames(sources, SHARED_NAMES), [])
 })
 
@@ -56,4 +56,19 @@ t.test('the checks of plain code bite', async (t) => {
   t.same(findSharedNames([one, file('export function one() {}', 'core/b.ts')], {}), ['one: core/a.ts, core/b.ts'])
   t.same(findSharedNames([one, file('const one = 1', 'core/b.ts')], {}), [])
   t.same(findSharedNames([one, file('export class one {}', 'core/b.ts')], { one: 'they are the same' }), [])
+  const shared = (...paths: string[]) =>
+    findSharedNames(
+      paths.map((path) => file('export const one = 1', path)),
+      {},
+    )
+  const programs = [
+    'plugin-sdk/a.ts',
+    'plugins/bundled/a/a.ts',
+    'plugins/bundled/b/a.ts',
+    'plugins/runtime/guest/a.ts',
+    'plugins/templates/guest/a.ts',
+  ]
+  t.same(shared('core/a.ts', ...programs), [], 'each program has its own names')
+  for (const path of programs) t.same(shared(path, path.replace('a.ts', 'c.ts')), [`one: ${path}, ${path.replace('a.ts', 'c.ts')}`])
+  t.same(shared('core/a.ts', 'plugins/templates/a.ts'), ['one: core/a.ts, plugins/templates/a.ts'], 'the server is one program')
 })

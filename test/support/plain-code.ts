@@ -63,13 +63,21 @@ export function findForcedCasts({ path, text }: SourceFile): string[] {
   })
 }
 
-/** Names that several files export, as `name: files`. */
+/** Programs of their own, with names of their own: the published kit, each bundled plugin, and what runs in isolates. */
+const PROGRAM = /^(?:plugin-sdk|plugins\/bundled\/[^/]+|plugins\/(?:runtime|templates)\/guest)(?=\/)/
+
+/** Names that several files of one program export, as `name: files`. Everything outside of `PROGRAM` is one program, the server. */
 export function findSharedNames(files: readonly SourceFile[], accepted: Readonly<Record<string, string>>): string[] {
   const owners = new Map<string, string[]>()
   for (const file of files) {
-    for (const name of new Set(declaredNames(file))) owners.set(name, [...(owners.get(name) ?? []), file.path])
+    const [program = ''] = PROGRAM.exec(file.path) ?? []
+    for (const name of new Set(declaredNames(file))) {
+      const key = `${program}:${name}`
+      owners.set(key, [...(owners.get(key) ?? []), file.path])
+    }
   }
-  return [...owners]
-    .filter(([name, paths]) => paths.length > 1 && !(name in accepted))
-    .map(([name, paths]) => `${name}: ${paths.join(', ')}`)
+  return [...owners].flatMap(([key, paths]) => {
+    const name = key.slice(key.indexOf(':') + 1)
+    return paths.length > 1 && !(name in accepted) ? [`${name}: ${paths.join(', ')}`] : []
+  })
 }

@@ -263,21 +263,24 @@ function limitEntries(manifest: RecordManifest, limits: NonNullable<Manifest['li
 
 /** The members of a manifest that have words above; the first two have only one value. */
 const KNOWN: readonly string[] = [
-  ...[
-    'manifestVersion',
-    'main',
-    'id',
-    'name',
-    'author',
-    'description',
-    'license',
-    'homepage',
-    'repository',
-    'capabilities',
-    'permissions',
-    'http',
-  ],
-  ...['auth', 'limits', 'config', 'userConfig', 'dataVersion', 'engine'],
+  'manifestVersion',
+  'main',
+  'id',
+  'name',
+  'author',
+  'description',
+  'license',
+  'homepage',
+  'repository',
+  'capabilities',
+  'permissions',
+  'http',
+  'auth',
+  'limits',
+  'config',
+  'userConfig',
+  'dataVersion',
+  'engine',
 ]
 
 function entriesOf(record: AnyRecord): Entry[] {

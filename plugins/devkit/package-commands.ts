@@ -58,7 +58,10 @@ export const validate: Command = {
 }
 
 const NEXT_FLAG = {
-  ...{ name: 'next', value: 'public key', isSwitch: false, repeatable: true },
+  name: 'next',
+  value: 'public key',
+  isSwitch: false,
+  repeatable: true,
   about: 'A key that may sign the next version, as --new-key prints it; by default the keys that sign this one. You can repeat the flag.',
 } as const
 

@@ -179,7 +179,8 @@ export class PluginSession {
     const { egress, onLog } = this.#options
     const plugin = { manifest: this.#built.manifest, granted: this.#granted, config: this.#storedConfig(), privateOrigins: [] }
     return withinGrants(plugin, egress.local, {
-      ...{ method, answer },
+      method,
+      answer,
       onLeftOut: (_host, message) => noteLine('log', { level: 'warn', message, data: null }, trace, onLog),
     })
   }

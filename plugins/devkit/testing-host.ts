@@ -90,7 +90,12 @@ export class TestingTools {
         ? (await this.#recorderOf(fixtures as string)).egress
         : openReplayEgress(replay, ({ method, url }) => unmatched.push(`${method} ${url}`))
     const session = openSession(supervisor, built, {
-      ...{ egress, config: plain(config), userConfig: plain(userConfig), storage, library, auth },
+      egress,
+      config: plain(config),
+      userConfig: plain(userConfig),
+      storage,
+      library,
+      auth,
       // The auth state that the test sets counts, so that recording behaves as replaying does.
       ...(isRecorded && { credentials }),
     })

@@ -35,7 +35,10 @@ export function versionEntry(
     ([member, value]) => plugin !== undefined && !isDeepStrictEqual(value, plugin[member as keyof typeof own] ?? null),
   )
   return {
-    ...{ version: manifest.version, pluginApi: manifest.engine.pluginApi, sha256, permissions: summaryOf(manifest) },
+    version: manifest.version,
+    pluginApi: manifest.engine.pluginApi,
+    sha256,
+    permissions: summaryOf(manifest),
     ...Object.fromEntries(differing),
     ...location,
   }
@@ -57,9 +60,18 @@ type NotInPackages =
 
 /** The members of an entry that a package has too, in words. */
 const MEMBERS = {
-  ...{ id: 'identifier', version: 'version', name: 'name', summary: 'summary', author: 'author', capabilities: 'capabilities' },
-  ...{ pluginApi: 'range of the plugin interface', hosts: 'hosts', hostsFromConfig: 'settings with hosts', library: 'data of the library' },
-  ...{ storageKB: 'KB of storage', credentials: 'kind of sign-in' },
+  id: 'identifier',
+  version: 'version',
+  name: 'name',
+  summary: 'summary',
+  author: 'author',
+  capabilities: 'capabilities',
+  pluginApi: 'range of the plugin interface',
+  hosts: 'hosts',
+  hostsFromConfig: 'settings with hosts',
+  library: 'data of the library',
+  storageKB: 'KB of storage',
+  credentials: 'kind of sign-in',
 } satisfies Record<Exclude<keyof IndexPlugin | keyof IndexVersion, NotInPackages> | keyof PermissionSummary, string>
 type Members = Record<keyof typeof MEMBERS, string>
 
@@ -70,9 +82,18 @@ function membersOf(plugin: Omit<IndexPlugin, 'versions'>, version: IndexVersion)
   const { hosts, hostsFromConfig, library, storageKB, credentials } = permissions
   const listed = (values: readonly string[]) => [...values].sort().join(', ')
   return {
-    ...{ id, version: version.version, name, summary, author: author?.name ?? '', capabilities: listed(capabilities), pluginApi },
-    ...{ hosts: listed(hosts), hostsFromConfig: listed(hostsFromConfig), library: listed(library) },
-    ...{ storageKB: String(storageKB), credentials: credentials ?? '' },
+    id,
+    version: version.version,
+    name,
+    summary,
+    author: author?.name ?? '',
+    capabilities: listed(capabilities),
+    pluginApi,
+    hosts: listed(hosts),
+    hostsFromConfig: listed(hostsFromConfig),
+    library: listed(library),
+    storageKB: String(storageKB),
+    credentials: credentials ?? '',
   }
 }
 

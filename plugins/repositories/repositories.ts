@@ -196,7 +196,9 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
       )
     const from = new URL(chosen.url, repository.url)
     const bytes = await download(from, {
-      ...{ bytesMax: chosen.size, toOtherHosts: true, isAtHome: from.origin === new URL(repository.url).origin },
+      bytesMax: chosen.size,
+      toOtherHosts: true,
+      isAtHome: from.origin === new URL(repository.url).origin,
       signal: this.#ended.signal,
     })
     checkPackage(bytes, { ...chosen, name: `${pluginId} ${chosen.version}` })

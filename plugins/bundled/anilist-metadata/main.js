@@ -254,8 +254,23 @@ var countOf = (value) => {
   return count !== null && Number.isInteger(count) && count > 0 ? count : null;
 };
 var ENTITIES = {
-  ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", ndash: "–", mdash: "—", hellip: "…" },
-  ...{ lsquo: "‘", rsquo: "’", ldquo: "“", rdquo: "”", eacute: "é", times: "×", middot: "·", deg: "°" }
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  ndash: "–",
+  mdash: "—",
+  hellip: "…",
+  lsquo: "‘",
+  rsquo: "’",
+  ldquo: "“",
+  rdquo: "”",
+  eacute: "é",
+  times: "×",
+  middot: "·",
+  deg: "°"
 };
 function decode(whole, name) {
   if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? whole;

@@ -157,8 +157,23 @@ var countOf = (value) => {
   return count !== null && Number.isInteger(count) && count > 0 ? count : null;
 };
 var ENTITIES = {
-  ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", ndash: "–", mdash: "—", hellip: "…" },
-  ...{ lsquo: "‘", rsquo: "’", ldquo: "“", rdquo: "”", eacute: "é", times: "×", middot: "·", deg: "°" }
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  ndash: "–",
+  mdash: "—",
+  hellip: "…",
+  lsquo: "‘",
+  rsquo: "’",
+  ldquo: "“",
+  rdquo: "”",
+  eacute: "é",
+  times: "×",
+  middot: "·",
+  deg: "°"
 };
 function decode(whole, name) {
   if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? whole;
@@ -287,7 +302,11 @@ function knownOf({ externalIds = {}, title, rating, booksRead = 0, booksStarted 
   return { id, title: textOf(title), rating: score, state, at: typeof lastReadAt === "string" ? Date.parse(lastReadAt) || null : null };
 }
 var STATES = {
-  ...{ COMPLETED: "read", REPEATING: "read", CURRENT: "begun", PAUSED: "begun", DROPPED: "dropped" }
+  COMPLETED: "read",
+  REPEATING: "read",
+  CURRENT: "begun",
+  PAUSED: "begun",
+  DROPPED: "dropped"
 };
 async function readList(ctx) {
   const { Viewer: viewer } = await ask(ctx, VIEWER, {});
@@ -305,7 +324,9 @@ async function readList(ctx) {
       if (state === void 0) continue;
       const [score, updatedAt] = [numberOf(entry["score"]), numberOf(entry["updatedAt"])];
       known.push({
-        ...{ id, state, title: isRec(entry["media"]) ? titleOf(entry["media"], "english") : null },
+        id,
+        state,
+        title: isRec(entry["media"]) ? titleOf(entry["media"], "english") : null,
         // 0 means not rated.
         rating: score !== null && score > 0 ? Math.min(score, 100) : null,
         at: updatedAt !== null && updatedAt > 0 ? updatedAt * 1e3 : null

@@ -108,8 +108,30 @@ export async function search({ title, author, limit, page }: Wanted, ctx: Ctx): 
 
 /** The search uses three-letter MARC codes; for these languages they differ from ISO 639. */
 const MARC: Readonly<Record<string, string>> = {
-  ...{ en: 'eng', de: 'ger', fr: 'fre', es: 'spa', it: 'ita', pt: 'por', nl: 'dut', ja: 'jpn', zh: 'chi', ko: 'kor', ru: 'rus', pl: 'pol' },
-  ...{ sv: 'swe', da: 'dan', no: 'nor', fi: 'fin', cs: 'cze', hu: 'hun', tr: 'tur', el: 'gre', ar: 'ara', he: 'heb', ro: 'rum', uk: 'ukr' },
+  en: 'eng',
+  de: 'ger',
+  fr: 'fre',
+  es: 'spa',
+  it: 'ita',
+  pt: 'por',
+  nl: 'dut',
+  ja: 'jpn',
+  zh: 'chi',
+  ko: 'kor',
+  ru: 'rus',
+  pl: 'pol',
+  sv: 'swe',
+  da: 'dan',
+  no: 'nor',
+  fi: 'fin',
+  cs: 'cze',
+  hu: 'hun',
+  tr: 'tur',
+  el: 'gre',
+  ar: 'ara',
+  he: 'heb',
+  ro: 'rum',
+  uk: 'ukr',
 }
 const marcOf = (language: string): string =>
   MARC[language.toLowerCase().split('-')[0] ?? ''] ?? (/^[a-z]{3}$/.test(language) ? language : '')

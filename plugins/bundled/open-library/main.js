@@ -270,8 +270,30 @@ async function search({ title, author, limit, page }, ctx) {
   return { docs, total: Number(answer["numFound"] ?? answer["num_found"] ?? docs.length) };
 }
 var MARC = {
-  ...{ en: "eng", de: "ger", fr: "fre", es: "spa", it: "ita", pt: "por", nl: "dut", ja: "jpn", zh: "chi", ko: "kor", ru: "rus", pl: "pol" },
-  ...{ sv: "swe", da: "dan", no: "nor", fi: "fin", cs: "cze", hu: "hun", tr: "tur", el: "gre", ar: "ara", he: "heb", ro: "rum", uk: "ukr" }
+  en: "eng",
+  de: "ger",
+  fr: "fre",
+  es: "spa",
+  it: "ita",
+  pt: "por",
+  nl: "dut",
+  ja: "jpn",
+  zh: "chi",
+  ko: "kor",
+  ru: "rus",
+  pl: "pol",
+  sv: "swe",
+  da: "dan",
+  no: "nor",
+  fi: "fin",
+  cs: "cze",
+  hu: "hun",
+  tr: "tur",
+  el: "gre",
+  ar: "ara",
+  he: "heb",
+  ro: "rum",
+  uk: "ukr"
 };
 var marcOf = (language) => MARC[language.toLowerCase().split("-")[0] ?? ""] ?? (/^[a-z]{3}$/.test(language) ? language : "");
 

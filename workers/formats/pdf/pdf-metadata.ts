@@ -16,9 +16,18 @@ import type { PDFDocumentProxy } from './pdf-document.ts'
 
 const INFO_NAMES = ['Title', 'Author', 'Subject', 'Keywords', 'keywords', 'Language'] as const
 const XMP_NAMES = [
-  ...(['dc:title', 'dc:creator', 'dc:subject', 'dc:description', 'dc:publisher', 'dc:language'] as const),
-  ...(['prism:publicationdate', 'prism:coverdate', 'prism:isbn', 'pdfx:isbn', 'xmp:identifier'] as const),
-]
+  'dc:title',
+  'dc:creator',
+  'dc:subject',
+  'dc:description',
+  'dc:publisher',
+  'dc:language',
+  'prism:publicationdate',
+  'prism:coverdate',
+  'prism:isbn',
+  'pdfx:isbn',
+  'xmp:identifier',
+] as const
 
 /** Longer reasons are no reasons. */
 const DAMAGE_LENGTH_MAX = 1_000

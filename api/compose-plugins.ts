@@ -20,8 +20,8 @@ import { openPluginPictures } from '#plugins/host/plugin-pictures.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openUserPlugins } from '#plugins/host/user-plugins.ts'
 import { openEgress } from '#plugins/network/egress.ts'
-import { openDownload } from '#plugins/repositories/download.ts'
-import { openRepositories } from '#plugins/repositories/repositories.ts'
+import { downloadThrough } from '#plugins/repositories/download.ts'
+import { Repositories } from '#plugins/repositories/repositories.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 
@@ -76,14 +76,14 @@ export async function openPlugins(dependencies: PluginDependencies): Promise<Plu
   const libraryJobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log, jobs })
   const userPlugins = openUserPlugins({ database, plugins, egress, tasks })
   const recommendations = openRecommendations({ database, providers, tasks, log })
-  const repositories = openRepositories({
+  const repositories = new Repositories({
     database,
     log,
     jobs,
     serverVersion: VERSION,
     install: (bytes, options) => plugins.install(bytes, options),
     local: egress.local,
-    download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
+    download: downloadThrough(egress, { userAgent: `${NAME}/${VERSION}` }),
     onRevoked: () => plugins.applyRevocations(),
   })
   let renewing: Promise<void> = Promise.resolve()

@@ -30,7 +30,7 @@ async function withRepositories(
   const { settings, log, stop } = input
   return await withDatabase({ settings, log, stop }, use, async (opened) => {
     const { database } = opened
-    const [{ openPluginHost }, { openSupervisor }, { openEgress }, { openDownload }, { openRepositories }] = await Promise.all([
+    const [{ openPluginHost }, { openSupervisor }, { openEgress }, { downloadThrough }, { Repositories }] = await Promise.all([
       import('#api/compose-plugin-host.ts'),
       import('#plugins/runtime/supervisor.ts'),
       import('#plugins/network/egress.ts'),
@@ -46,10 +46,10 @@ async function withRepositories(
       log,
       secrets: use === 'look' ? [UNUSED_KEY] : await credentialKeys(opened.settings),
     })
-    const repositories = openRepositories({
+    const repositories = new Repositories({
       database,
       log,
-      download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
+      download: downloadThrough(egress, { userAgent: `${NAME}/${VERSION}` }),
       serverVersion: VERSION,
       local: egress.local,
       install: (bytes, options) => host.install(bytes, options),

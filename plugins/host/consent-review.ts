@@ -2,8 +2,8 @@ import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
 import { briefText, quotedText } from '#core/foundation/stranger-text.ts'
 import { type Consent, findConsent } from '#plugins/consent/consent-store.ts'
-import { type Difference, differencesOf } from '#plugins/consent/differences.ts'
-import { type ConsentRecord, recordHash, recordOf } from '#plugins/consent/record.ts'
+import { type ConsentDifference, differencesOf } from '#plugins/consent/differences.ts'
+import { type ConsentRecord, consentRecordOf, recordHash } from '#plugins/consent/record.ts'
 import { phrasesOf } from '#plugins/consent/record-lines.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { VersionRow } from '#plugins/host/plugin-store.ts'
@@ -39,13 +39,13 @@ export interface Review {
   /** What the plugin runs with; null before the first consent. */
   agreed: Consent | null
   /** From what was agreed to what this package asks for; none before the first consent. */
-  differences: Difference[]
+  differences: ConsentDifference[]
   /** What an administrator must consent to or change before this version runs; empty when nothing. */
   waitsFor: string[]
 }
 
 export const recordOfPackage = ({ manifest, ...rest }: Pick<VersionRow, 'manifest' | 'signedBy' | 'repository'>): ConsentRecord =>
-  recordOf({ ...rest, manifest: manifest as Manifest })
+  consentRecordOf({ ...rest, manifest: manifest as Manifest })
 
 /**
  * What the plugin may do now. One that ran before there were records keeps running: its record is made from its manifest, and its review says so.
@@ -74,7 +74,7 @@ export const reviewStored = async (database: Knex, plugin: InstalledPlugin, vers
   reviewOf({ ...version, record: recordOfPackage(version) }, await findAgreed(database, plugin), plugin.config)
 
 /** The differences in words. Whatever no words show, such as another order, waits all the same. */
-function inWords(before: ConsentRecord, after: ConsentRecord, differences: readonly Difference[]): string[] {
+function inWords(before: ConsentRecord, after: ConsentRecord, differences: readonly ConsentDifference[]): string[] {
   if (differences.length === 0) return []
   const phrases = phrasesOf(before, after)
   return phrases.length > 0 ? phrases : [`differs in ${briefText(differences.map(({ path }) => path).join(', '))}`]

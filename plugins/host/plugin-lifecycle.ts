@@ -47,7 +47,7 @@ import { recordDataVersions } from '#plugins/host/user-plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { PackageOrigin } from '#plugins/packages/identity.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -386,7 +386,7 @@ function withVersion(plugin: InstalledPlugin, version: VersionRow): InstalledPlu
   const manifest = version.manifest as Manifest
   return {
     ...plugin,
-    ...{ versionId: version.id, version: version.version, sha256: version.sha256, manifest, granted: permissionsOf(manifest) },
+    ...{ versionId: version.id, version: version.version, sha256: version.sha256, manifest, granted: requestedPermissions(manifest) },
     dataVersion: manifest.dataVersion ?? 1,
   }
 }

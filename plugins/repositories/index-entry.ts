@@ -3,13 +3,13 @@ import compare from 'semver/functions/compare.js'
 import { refuse } from '#core/foundation/errors.ts'
 import { briefText, quotedText } from '#core/foundation/stranger-text.ts'
 import { type Manifest, PLUGIN_API } from '#plugins/packages/manifest.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import type { IndexPlugin, IndexVersion, PermissionSummary } from '#plugins/repositories/index-file.ts'
 import { readRange } from '#plugins/repositories/version-range.ts'
 
 /** The summary of a manifest's permissions for an index. */
-export function summaryOf(manifest: Manifest): PermissionSummary {
-  const { network, networkFromConfig, library, storageKB, auth } = permissionsOf(manifest)
+export function permissionSummary(manifest: Manifest): PermissionSummary {
+  const { network, networkFromConfig, library, storageKB, auth } = requestedPermissions(manifest)
   return {
     hosts: network.map(({ host }) => host).sort(),
     hostsFromConfig: networkFromConfig,
@@ -38,7 +38,7 @@ export function versionEntry(
     version: manifest.version,
     pluginApi: manifest.engine.pluginApi,
     sha256,
-    permissions: summaryOf(manifest),
+    permissions: permissionSummary(manifest),
     ...Object.fromEntries(differing),
     ...location,
   }

@@ -3,8 +3,8 @@ import http from 'node:http'
 import { openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { type EgressNetwork, openEgress } from '#plugins/network/egress.ts'
-import { openDownload } from '#plugins/repositories/download.ts'
-import { openRepositories } from '#plugins/repositories/repositories.ts'
+import { downloadThrough } from '#plugins/repositories/download.ts'
+import { Repositories } from '#plugins/repositories/repositories.ts'
 
 const [url, port, id] = process.argv.slice(2) as [string, string, string]
 const database = openDatabase({ url, poolMax: 3, log: silentLog })
@@ -14,9 +14,9 @@ const way: EgressNetwork = {
   request: http.request as unknown as EgressNetwork['request'],
   port: Number(port),
 }
-const repositories = openRepositories({
+const repositories = new Repositories({
   ...{ database, log: silentLog, serverVersion: '1.2.3', onRevoked: () => {} },
-  download: openDownload(openEgress(way), { userAgent: 'Carrel' }),
+  download: downloadThrough(openEgress(way), { userAgent: 'Carrel' }),
   install: () => Promise.reject(new Error('Nothing is installed here.')),
 })
 await repositories.refresh(id)

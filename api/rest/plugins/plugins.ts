@@ -17,7 +17,7 @@ import { SETS } from '#core/metadata/metadata-set.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
 
 type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins'> & TemplateServices
@@ -379,7 +379,7 @@ export const pluginRoutes = [
         running: one.id === plugin.runningVersionId,
         revoked: one.revoked,
         rolledBackAt: one.rolledBackAt?.toISOString() ?? null,
-        asksFor: permissionsOf(one.manifest as Manifest),
+        asksFor: requestedPermissions(one.manifest as Manifest),
         installedAt: one.installedAt.toISOString(),
       }))
     },

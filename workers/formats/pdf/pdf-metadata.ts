@@ -1,16 +1,5 @@
 import type { Embedded, Problem } from '#core/fields/analysis.ts'
-import {
-  authorsOf,
-  isbnsOf,
-  languageOf,
-  lineOf,
-  namesOf,
-  openRemarks,
-  plainText,
-  present,
-  type Remarks,
-  summaryOf,
-} from '../../metadata/metadata-values.ts'
+import { authorsOf, isbnsOf, languageOf, lineOf, namesOf, present, Remarks, summaryOf, textOfHtml } from '../../metadata/metadata-values.ts'
 import { readDate } from '../../metadata/written-date.ts'
 import type { PDFDocumentProxy } from './pdf-document.ts'
 
@@ -88,7 +77,7 @@ export function isPdfTexts(value: unknown): value is PdfTexts {
 /** When the texts are damaged, the book still loads without metadata. */
 export function metadataOf({ info, xmp, damage }: PdfTexts): { embedded: Embedded; problem: Problem | null } {
   if (damage === null) {
-    const remarks = openRemarks()
+    const remarks = new Remarks()
     const embedded = embeddedOf({ info: (name) => info[name], xmp: (name) => xmp[name] ?? [] }, remarks)
     return { embedded, problem: remarks.problem('The document information of this PDF') }
   }
@@ -128,7 +117,7 @@ function embeddedOf({ info, xmp }: Written, remarks: Remarks): Embedded {
         .find((title) => title !== undefined && !isLeftByProgram(title)),
       book: present({
         authors: nonEmpty(authorsOf(people.map((name) => ({ name, role: 'author' as const })))),
-        summary: summaryOf(plainText(info('Subject') ?? xmp('dc:description')[0] ?? ''), 'Subject', remarks),
+        summary: summaryOf(textOfHtml(info('Subject') ?? xmp('dc:description')[0] ?? ''), 'Subject', remarks),
         subjects: nonEmpty(subjects),
         publisher: lineOf(xmp('dc:publisher')[0]),
         languageIso: languageOf(info('Language') ?? xmp('dc:language')[0], 'Language', remarks),

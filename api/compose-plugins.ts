@@ -21,8 +21,8 @@ import { PluginPictures } from '#plugins/host/plugin-pictures.ts'
 import { PluginProviders } from '#plugins/host/provider-client.ts'
 import { UserPlugins } from '#plugins/host/user-plugins.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
-import { openDownload } from '#plugins/repositories/download.ts'
-import { openRepositories } from '#plugins/repositories/repositories.ts'
+import { downloadThrough } from '#plugins/repositories/download.ts'
+import { Repositories } from '#plugins/repositories/repositories.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 
@@ -66,14 +66,14 @@ export async function openPlugins(dependencies: PluginDependencies): Promise<Plu
   const libraryJobs = new LibraryJobs({ database, tasks, providers, matching, matchTasks, log, jobs })
   const userPlugins = new UserPlugins({ ...host, database, egress, tasks })
   const recommendations = new Recommendations({ database, providers, tasks, log })
-  const repositories = openRepositories({
+  const repositories = new Repositories({
     database,
     log,
     jobs,
     serverVersion: VERSION,
     install: (bytes, options) => host.pluginLifecycle.install(bytes, options),
     local: egress.local,
-    download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
+    download: downloadThrough(egress, { userAgent: `${NAME}/${VERSION}` }),
     onRevoked: () => host.pluginLifecycle.applyRevocations(),
   })
   let renewing: Promise<void> = Promise.resolve()

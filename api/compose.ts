@@ -36,7 +36,7 @@ import { openTaskQueue, type TaskQueue } from '#core/tasks/task-queue.ts'
 import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openRules } from '#plugins/templates/rules.ts'
-import { openPool, type Pool } from '#workers/pool/pool.ts'
+import { openPool, type ReaderPool } from '#workers/pool/pool.ts'
 
 /** Load balancers check every few seconds and time out after about this long. */
 const HEALTH_DEADLINE_MS = 3_000
@@ -60,7 +60,7 @@ interface CompositionDependencies {
 
 /** Scanning and analyzing. Tasks run only after `tasks.start()`. */
 export interface Work {
-  pool: Pool
+  pool: ReaderPool
   tasks: TaskQueue
   taskMetrics: TaskMetrics
   scans: Scans
@@ -142,7 +142,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
 }
 
 /** Opens the components that serve books: pages, files of EPUBs, positions. */
-async function openReading(dependencies: CompositionDependencies, pool: Pool) {
+async function openReading(dependencies: CompositionDependencies, pool: ReaderPool) {
   const pageReader = await openPages(dependencies, pool)
   const publications = new Publications({
     database: dependencies.database,
@@ -159,7 +159,7 @@ async function openReading(dependencies: CompositionDependencies, pool: Pool) {
   }
 }
 
-const openPages = ({ settings, log, database }: CompositionDependencies, pool: Pool): Promise<PageReader> =>
+const openPages = ({ settings, log, database }: CompositionDependencies, pool: ReaderPool): Promise<PageReader> =>
   openPageReader({
     database,
     log,

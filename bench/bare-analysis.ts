@@ -9,7 +9,7 @@ import { imageSize } from 'image-size'
 import sharp from 'sharp'
 import { drawPdfPage } from '#workers/formats/pdf/pdf.ts'
 import { extractRar, listRar } from '#workers/formats/rar/rar.ts'
-import { openZip, type ZipArchive } from '#workers/formats/zip/zip.ts'
+import { ZipArchive } from '#workers/formats/zip/zip.ts'
 
 sharp.concurrency(1)
 sharp.cache(false)
@@ -57,7 +57,7 @@ export default async function bareAnalysis(path: string): Promise<void> {
   const fd = openSync(path, 'r')
   try {
     const bytes = hashFile(fd)
-    if (/\.(cbz|epub)$/.test(path)) await readZip(openZip({ path, fd, bytes }), path.endsWith('.cbz'))
+    if (/\.(cbz|epub)$/.test(path)) await readZip(new ZipArchive({ path, fd, bytes }), path.endsWith('.cbz'))
     if (path.endsWith('.cbr')) await readRar(path)
     if (path.endsWith('.pdf')) await drawPdfPage({ root: dirname(path), path, index: 0, longestSide: 400, purpose: 'cover' })
   } finally {

@@ -29,6 +29,8 @@ function findDifference(actual: unknown, expected: unknown, place: string): stri
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
+const isFailure = (error: unknown, code: string): error is CallFailure => isObject(error) && error['code'] === code
+
 /**
  * Waits for a call that must fail with this code.
  * @returns the error, with its message and the trace of the call
@@ -39,7 +41,7 @@ export async function assertFails(call: Promise<unknown>, code: string): Promise
   try {
     answer = await call
   } catch (error) {
-    if (isObject(error) && error['code'] === code) return error as unknown as CallFailure
+    if (isFailure(error, code)) return error
     throw new Error(`The call should have failed with ${code}, but failed with ${isObject(error) ? String(error['code']) : 'no code'}.`, {
       cause: error,
     })

@@ -104,7 +104,7 @@ function parseTree(text: string): unknown {
     },
   })
   try {
-    return parser.parse(text) as unknown
+    return parser.parse(text)
   } catch (error) {
     throw error instanceof XmlError ? error : new XmlError(error instanceof Error ? error.message : String(error))
   }

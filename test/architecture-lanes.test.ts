@@ -42,7 +42,7 @@ t.test('a long pause says beside it why it is so long', async (t) => {
 
 /** They hold tests of others as texts. */
 const QUOTING = [
-  ...['test/plugin-sdk/testing.test.ts', 'test/plugins/devkit/credentials-file.test.ts', 'test/plugins/devkit/local-places.test.ts'],
+  ...['test/plugin-sdk/testing.test.ts', 'test/plugins/devkit/credentials-file.test.ts', 'test/plugins/devkit/allow-local.test.ts'],
   ...['test/plugins/devkit/test-command.test.ts', 'test/support/error-domain.test.ts'],
 ]
 

@@ -27,14 +27,14 @@ async function withRepositories(
 ): Promise<number> {
   const { log, stop } = input
   const openBeside: Parameters<typeof withPlugins>[2] = async (host, { database, egress }) => {
-    const [{ openDownload }, { openRepositories }] = await Promise.all([
+    const [{ downloadThrough }, { Repositories }] = await Promise.all([
       import('#plugins/repositories/download.ts'),
       import('#plugins/repositories/repositories.ts'),
     ])
-    const repositories = openRepositories({
+    const repositories = new Repositories({
       database,
       log,
-      download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
+      download: downloadThrough(egress, { userAgent: `${NAME}/${VERSION}` }),
       serverVersion: VERSION,
       local: egress.local,
       install: (bytes, options) => host.pluginLifecycle.install(bytes, options),

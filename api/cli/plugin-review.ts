@@ -8,7 +8,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 
 /** Reviews a package that need not be stored, against what its plugin may do now. */
 async function reviewFile(host: PluginHostServices, bytes: Buffer): Promise<{ plugin: InstalledPlugin | undefined; review: Review }> {
-  const [{ readPackage }, { recordOf }, { reviewOf }] = await Promise.all([
+  const [{ readPackage }, { consentRecordOf }, { reviewOf }] = await Promise.all([
     import('#plugins/packages/plugin-package.ts'),
     import('#plugins/consent/record.ts'),
     import('#plugins/host/consent-review.ts'),
@@ -16,7 +16,7 @@ async function reviewFile(host: PluginHostServices, bytes: Buffer): Promise<{ pl
   const { manifest, sha256, signedBy } = readPackage(bytes)
   const plugin = (await host.plugins.list()).find(({ key }) => key === manifest.id)
   const agreed = plugin === undefined ? null : (await host.plugins.review(plugin.id)).review.agreed
-  const record = recordOf({ manifest, signedBy, repository: null })
+  const record = consentRecordOf({ manifest, signedBy, repository: null })
   return { plugin, review: reviewOf({ version: manifest.version, sha256, manifest, record }, agreed, plugin?.config) }
 }
 

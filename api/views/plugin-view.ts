@@ -10,7 +10,7 @@ import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { listPluginStatuses, type PluginStatus } from '#plugins/host/plugin-store.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { withoutSecrets } from '#plugins/packages/plugin-config.ts'
 
 type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins' | 'pluginCredentials'>
@@ -298,7 +298,7 @@ function viewOf(
     lastFailureAt: status.lastFailureAt?.toISOString() ?? null,
     lastSuccessAt: plugin.lastSuccessAt?.toISOString() ?? null,
     methods: methodsOf(manifest),
-    asksFor: permissionsOf(manifest),
+    asksFor: requestedPermissions(manifest),
     granted: plugin.granted,
     permissions: plugin.granted?.library ?? [],
     scopes: scopesOf(manifest),

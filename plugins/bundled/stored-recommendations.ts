@@ -50,6 +50,7 @@ async function gather(ctx: Context, compute: Compute): Promise<Recommendation[]>
   let stored = found
   while (stored.length > 0 && JSON.stringify(stored).length > STORED_LENGTH_MAX) stored = stored.slice(0, Math.floor(stored.length * 0.8))
   try {
+    // A recommendation is JSON, which the compiler does not see in an interface.
     await ctx.storage.set(STORED, stored as unknown as Json, { ttlSeconds: STORED_SECONDS })
   } catch (error) {
     ctx.log.warn('Could not store the recommendations', String(error))

@@ -1,4 +1,4 @@
-import type { Difference } from '#plugins/consent/differences.ts'
+import type { ConsentDifference } from '#plugins/consent/differences.ts'
 import type { ConsentRecord } from '#plugins/consent/record.ts'
 import { covers } from '#plugins/packages/permissions.ts'
 
@@ -18,7 +18,7 @@ const RATE = /^\/manifest\/http\/rateLimit\/([^/]+)$/
  * Whether a package can cause nothing beyond what was agreed to. What is not known to be less counts as more.
  * @param differences from what was agreed to, to the record of the package
  */
-export function isCovered({ manifest }: ConsentRecord, differences: readonly Difference[]): boolean {
+export function isCovered({ manifest }: ConsentRecord, differences: readonly ConsentDifference[]): boolean {
   const { network = [], networkFromConfig = [] } = manifest.permissions ?? {}
   const reaches = (limited: string) =>
     networkFromConfig.length > 0 || network.some(({ host }) => covers(host, limited) || covers(limited, host))

@@ -3,7 +3,7 @@ import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { hasHost } from '#plugins/consent/record.ts'
 
 /** One difference of two records. */
-export interface Difference {
+export interface ConsentDifference {
   /** JSON pointer. An entry of a list has its host or its own text as its last part: /manifest/permissions/network/api.example.org. */
   path: string
   kind: 'added' | 'removed' | 'changed'
@@ -14,10 +14,10 @@ export interface Difference {
 }
 
 /** The differences of two records, or of the same part of both, by path; none exactly when they have the same hash. */
-export const differencesOf = (before: object, after: object): Difference[] =>
+export const differencesOf = (before: object, after: object): ConsentDifference[] =>
   [...compare(before, after, '')].sort((a, b) => (a.path < b.path ? -1 : 1))
 
-function* compare(before: unknown, after: unknown, path: string): Generator<Difference> {
+function* compare(before: unknown, after: unknown, path: string): Generator<ConsentDifference> {
   if (isDeepStrictEqual(before, after)) return
   const [from, to] = [membersOf(before), membersOf(after)]
   const isSameKind = from !== null && to !== null && Array.isArray(before) === Array.isArray(after)

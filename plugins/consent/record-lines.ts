@@ -4,7 +4,7 @@ import type { ConsentRecord, UserRecord } from '#plugins/consent/record.ts'
 import { budgetOf, burstOf, type CallBudget, LOAD, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { DEFAULT_LIMITS, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
-import { describeConfiguredHost, permissionsOf } from '#plugins/packages/permissions.ts'
+import { describeConfiguredHost, requestedPermissions } from '#plugins/packages/permissions.ts'
 
 /**
  * A record in words, for the person who consents to it. Lines of the program begin with two spaces and a verb, or with a sign; what the author wrote
@@ -118,7 +118,7 @@ function describeRate(rate: Rates[string] | undefined): string {
 
 /** A host that an administrator enters. For users: the one that is entered now. */
 function configuredEntry(key: string, { permissions, config }: RecordManifest, hosts: ConfiguredHosts | undefined): Entry {
-  const entered = describeConfiguredHost(key, permissionsOf({ permissions, config } as Manifest))
+  const entered = describeConfiguredHost(key, requestedPermissions({ permissions, config } as Manifest))
   const now = hosts?.[key]
   if (now === undefined) return { text: `connects to ${entered} (GET, POST)` }
   if (now === null) return { text: `connects to ${entered} (GET, POST), who has entered none yet` }
@@ -174,7 +174,7 @@ function authEntries({ auth, ...manifest }: RecordManifest): Entry[] {
   const place = Object.entries({ header, query, body, usernameField }).flatMap(([kind, member]) =>
     member === undefined ? [] : [`${kind === 'usernameField' ? 'the user name as' : `the ${kind}`} ${member}`],
   )
-  const asked = permissionsOf(manifest as Manifest)
+  const asked = requestedPermissions(manifest as Manifest)
   const to = host === undefined ? describeConfiguredHost(hostFrom ?? '', asked) : hostText(host)
   const { said = [], remarks } = host === undefined ? {} : hostNotes(host)
   const whose = scope === 'user' ? 'of each user' : 'of the server'
@@ -263,21 +263,24 @@ function limitEntries(manifest: RecordManifest, limits: NonNullable<Manifest['li
 
 /** The members of a manifest that have words above; the first two have only one value. */
 const KNOWN: readonly string[] = [
-  ...[
-    'manifestVersion',
-    'main',
-    'id',
-    'name',
-    'author',
-    'description',
-    'license',
-    'homepage',
-    'repository',
-    'capabilities',
-    'permissions',
-    'http',
-  ],
-  ...['auth', 'limits', 'config', 'userConfig', 'dataVersion', 'engine'],
+  'manifestVersion',
+  'main',
+  'id',
+  'name',
+  'author',
+  'description',
+  'license',
+  'homepage',
+  'repository',
+  'capabilities',
+  'permissions',
+  'http',
+  'auth',
+  'limits',
+  'config',
+  'userConfig',
+  'dataVersion',
+  'engine',
 ]
 
 function entriesOf(record: AnyRecord): Entry[] {

@@ -27,7 +27,7 @@ const RECORD_LENGTH_MAX = 256 * 1024
 /** Values in a record. The largest bundled plugin has 100; nobody reviews more than this. */
 const ENTRIES_MAX = 5_000
 
-export function recordOf({
+export function consentRecordOf({
   manifest,
   signedBy,
   repository,

@@ -1,14 +1,14 @@
 import * as esbuild from 'esbuild'
-import { openPlaces, type Place } from './source-places.ts'
+import { lineFinder, type SourceLine } from './source-lines.ts'
 
 /** The static content of a bundle. */
 export interface BundleScan {
   /** Its texts: string literals, and the fixed parts of templates. */
   literals: string[]
-  /** The place in the source of the literal with this index; null when the source map does not say. */
-  placeOf: (literal: number) => Place | null
+  /** The line in the source of the literal with this index; null when the source map does not say. */
+  lineOf: (literal: number) => SourceLine | null
   /** Every use of a global name from the given list; `isTested` when the code tests for it with `typeof`. */
-  globals: { name: string; isTested: boolean; place: Place | null }[]
+  globals: { name: string; isTested: boolean; line: SourceLine | null }[]
   /** Its imports at run time. */
   imports: string[]
   /** The names of its exports. */
@@ -23,7 +23,7 @@ const MARK = '__carrel_global_'
  * Scans a bundle. The bundler's own parser resolves which names are global (a parameter called `process` is not), removes comments and joins
  * concatenated texts.
  * @param names of globals to look for
- * @param map of the bundle, to report places in its sources; null when there is none: then places are lines of the bundle
+ * @param map of the bundle, to report lines of its sources; null when there is none: then they are lines of the bundle
  * @throws Error when the code does not parse
  */
 export async function scanBundle(code: string, names: readonly string[], map: string | null = null): Promise<BundleScan> {
@@ -51,18 +51,18 @@ export async function scanBundle(code: string, names: readonly string[], map: st
     esbuild.transform(withMap, { ...mapped, minifySyntax: true }),
     esbuild.build({ ...plain, stdin: { contents: code, loader: 'js' }, bundle: true, write: false, metafile: true, external: ['*'] }),
   ])
-  const placeIn = openPlaces(marked.code, marked.map)
+  const lineIn = lineFinder(marked.code, marked.map)
   const found = splitTexts(marked.code).bare.matchAll(new RegExp(`(\\btypeof )?${MARK}([A-Za-z_$]+)`, 'g'))
   const globals = [...found].map(({ index, 1: typeOf, 2: name = '' }) => {
     const isTested = typeOf !== undefined
-    return { name, isTested, place: placeIn(index + (typeOf?.length ?? 0)) }
+    return { name, isTested, line: lineIn(index + (typeOf?.length ?? 0)) }
   })
   const imports = Object.values(built.metafile.inputs).flatMap((input) => input.imports.map(({ path }) => path))
   const exports = Object.values(built.metafile.outputs).flatMap((output) => output.exports)
   const { literals, starts, bare } = splitTexts(short.code)
-  const placeInShort = openPlaces(short.code, short.map)
-  const placeOf = (literal: number): Place | null => placeInShort(starts[literal] ?? 0)
-  return { literals, placeOf, bare, globals, imports: [...new Set(imports)], exports }
+  const lineInShort = lineFinder(short.code, short.map)
+  const lineOf = (literal: number): SourceLine | null => lineInShort(starts[literal] ?? 0)
+  return { literals, lineOf, bare, globals, imports: [...new Set(imports)], exports }
 }
 
 const MAP_COMMENT = /\n\/\/# sourceMappingURL=[^\n]*\s*$/

@@ -119,13 +119,12 @@ export async function bundleProject(project: Project): Promise<Bundle> {
 export function bundleOf({ outputFiles = [], warnings }: esbuild.BuildResult): Bundle {
   const textOf = (ending: string) => outputFiles.find(({ path: file }) => file.endsWith(ending))?.text ?? null
   const map = textOf('main.js.map')
-  return { code: textOf('main.js') ?? '', map: map === null ? null : withoutPlaces(map), warnings: warnings.map(describe) }
+  return { code: textOf('main.js') ?? '', map: map === null ? null : withoutPaths(map), warnings: warnings.map(describe) }
 }
 
 /** Names files outside the folder by their package, or by their own name: the bundle must not reveal paths of this machine. */
-function withoutPlaces(text: string): string {
+function withoutPaths(text: string): string {
   const map = JSON.parse(text) as { sources: string[] }
-  /** In a checkout its sources; next to the tool where both are installed. */
   const sources = map.sources.map((source) =>
     source.startsWith('../') ? (/.*\/(node_modules\/.*)/.exec(source)?.[1] ?? path.posix.basename(source)) : source,
   )

@@ -3,27 +3,27 @@ import { createHistogram } from 'node:perf_hooks'
 import { messageLines } from '#core/foundation/stranger-text.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { budgetOf } from '#plugins/packages/budgets.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { CallTrace } from '../../plugin-sdk/testing.ts'
+import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
 import { bundleProject } from './bundle.ts'
-import { type Command, type CommandInput, counted, printMessage, readCount, ToolProblem } from './command.ts'
+import { counted, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'
-import { openReplayEgress } from './host-answers.ts'
-import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
-import { type Built, CallProblem, describeProblem, openSession, type PluginSession } from './plugin-session.ts'
-import { openProject } from './project.ts'
+import { replayEgress } from './host-answers.ts'
+import { type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
+import { readValidProject } from './project.ts'
 import { readCall, type SavedCall } from './saved-call.ts'
 
 /** Opens the plugin of a folder for a saved call. */
 async function withCall<Result>(
-  input: CommandInput,
+  input: ToolInput,
   work: (opened: { built: Built; call: SavedCall; session: PluginSession; unmatched: string[] }) => Promise<Result>,
 ): Promise<Result> {
   const { cwd, folder, words, log } = input
   const local = readAllowLocal(input)
-  const project = await openProject(folder)
+  const project = await readValidProject(folder)
   const credentials = await readCredentials(input, project.manifest)
   const call = await readCall(folder, path.resolve(cwd, words[0] as string))
   const { code, map } = await bundleProject(project)
@@ -34,9 +34,9 @@ async function withCall<Result>(
     const egress =
       call.fixtures === null
         ? new HttpsEgress(undefined, local)
-        : openReplayEgress(openReplay(call.fixtures), ({ method, url }) => unmatched.push(`${method} ${url}`))
+        : replayEgress(openReplay(call.fixtures), ({ method, url }) => unmatched.push(`${method} ${url}`))
     const { config, userConfig, library } = call
-    const session = openSession(supervisor, built, { egress, config, userConfig, library, credentials })
+    const session = new PluginSession(supervisor, built, { egress, config, userConfig, library, credentials })
     try {
       return await work({ built, call, session, unmatched })
     } finally {
@@ -68,7 +68,7 @@ function describeTrace(trace: CallTrace, budget: { cpuMs: number; wallMs: number
 
 const FAILED = ['red', '✖'] as const
 
-export const replay: Command = {
+export const replay: ToolCommand = {
   name: 'replay',
   usage: '<call.json>',
   summary: 'repeats a saved call and shows the result',
@@ -101,7 +101,7 @@ export const replay: Command = {
         return hasFailed || unmatched.length > 0 ? 1 : 0
       }
       out.line(out.paint('bold', `${built.manifest.id} ${built.manifest.version}  ${call.method}`))
-      for (const line of describeTrace(trace, budgetOf(permissionsOf(built.manifest), call.method)))
+      for (const line of describeTrace(trace, budgetOf(requestedPermissions(built.manifest), call.method)))
         for (const part of messageLines(line)) out.line(part)
       out.line()
       if (hasFailed) printMessage(out, FAILED, describeProblem(outcome))
@@ -119,7 +119,7 @@ const WARM_UP = 5
 /** A histogram counts whole numbers from 1. */
 const microseconds = (ms: number): number => Math.max(1, Math.round(ms * 1000))
 
-export const bench: Command = {
+export const bench: ToolCommand = {
   name: 'bench',
   usage: '<call.json>',
   summary: 'repeats a saved call many times and measures it',
@@ -145,7 +145,7 @@ export const bench: Command = {
         wall.record(microseconds(trace.wallMs))
         cpu.record(microseconds(trace.cpuMs))
       }
-      const { cpuMs, wallMs } = budgetOf(permissionsOf(built.manifest), call.method)
+      const { cpuMs, wallMs } = budgetOf(requestedPermissions(built.manifest), call.method)
       out.line(out.paint('bold', `${call.method}  ${counted(wall.count, 'call')} of ${call.name}`))
       for (const [name, values, of] of [
         ['took', wall, wallMs],

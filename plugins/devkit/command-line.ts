@@ -3,10 +3,10 @@ import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { messageLines } from '#core/foundation/stranger-text.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
-import { type Command, type Out, ToolProblem } from './command.ts'
-import { commands, FOLDER, getCommand, renderHelp, renderOverview } from './commands.ts'
+import { type Out, type ToolCommand, ToolProblem } from './command.ts'
+import { FOLDER, getCommand, renderHelp, renderToolOverview, toolCommands } from './commands.ts'
 import packageJson from './package/package.json' with { type: 'json' }
-import { typed } from './typed.ts'
+import { typedTool } from './typed.ts'
 
 /** The environment of a command. */
 interface CommandEnvironment {
@@ -34,14 +34,14 @@ async function run(argv: readonly string[], environment: CommandEnvironment): Pr
   const { out } = environment
   const [name, ...rest] = argv
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
-    out.line(name === 'help' && rest[0] !== undefined ? renderHelp(getCommand(rest[0])) : renderOverview(packageJson.version))
+    out.line(name === 'help' && rest[0] !== undefined ? renderHelp(getCommand(rest[0])) : renderToolOverview(packageJson.version))
     return 0
   }
   if (name === '--version') {
     out.line(packageJson.version)
     return 0
   }
-  if (name.startsWith('-')) throw new ToolProblem(`The command comes first: ${typed(`${commands[0]?.name} ${name}`)}`)
+  if (name.startsWith('-')) throw new ToolProblem(`The command comes first: ${typedTool(`${toolCommands[0]?.name} ${name}`)}`)
   const command = getCommand(name)
   if (rest.includes('--help') || rest.includes('-h')) {
     out.line(renderHelp(command))
@@ -50,11 +50,11 @@ async function run(argv: readonly string[], environment: CommandEnvironment): Pr
   return await start(command, rest, environment)
 }
 
-async function start(command: Command, argv: readonly string[], { cwd, out, printError, stop }: CommandEnvironment): Promise<number> {
+async function start(command: ToolCommand, argv: readonly string[], { cwd, out, printError, stop }: CommandEnvironment): Promise<number> {
   const { values, words, problems } = splitFlags(argv, [...command.flags, FOLDER])
   if (words.length > command.wordsMax) problems.push(`Unexpected argument "${words[command.wordsMax]}".`)
-  if (words.length < command.wordsMin) problems.push(`An argument is missing. Usage: ${typed(`${command.name} ${command.usage}`)}`)
-  if (problems.length > 0) throw new ToolProblem([...problems, `More: ${typed(`${command.name} --help`)}`].join('\n'))
+  if (words.length < command.wordsMin) problems.push(`An argument is missing. Usage: ${typedTool(`${command.name} ${command.usage}`)}`)
+  if (problems.length > 0) throw new ToolProblem([...problems, `More: ${typedTool(`${command.name} --help`)}`].join('\n'))
   const print = (_fields: object, message: string) => printError(messageLines(message).join('\n'))
   /** The log of the sandbox itself; each command shows the log lines of plugins in its own way. */
   const log: Log = { debug() {}, info() {}, warn: print, error: print }

@@ -11,14 +11,14 @@ export class ToolProblem extends Error {
   }
 }
 
-export interface Command extends DescribedCommand {
+export interface ToolCommand extends DescribedCommand {
   wordsMin: number
   wordsMax: number
   /** Returns the exit code: 0, or 1 when a check failed. @throws ToolProblem */
-  run(input: CommandInput): Promise<number>
+  run(input: ToolInput): Promise<number>
 }
 
-export interface CommandInput {
+export interface ToolInput {
   /** Relative file names are resolved against it. */
   cwd: string
   /** Folder of the plugin. */
@@ -51,7 +51,7 @@ interface Stream extends NodeJS.WritableStream {
 const COLORS = /(\u001b\[[0-9;]{1,20}m)/
 
 /** Colors only on a terminal that supports them, and without NO_COLOR. Whatever else a line contains is escaped. */
-export function openOut(stream: Stream): Out {
+export function outTo(stream: Stream): Out {
   const hasColors = stream.isTTY === true && stream.hasColors?.() === true
   return {
     line: (text = '') => {

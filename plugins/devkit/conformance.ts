@@ -4,17 +4,17 @@ import type { Egress } from '#plugins/network/egress.ts'
 import { checkAddress, readRequest } from '#plugins/network/request.ts'
 import { budgetOf } from '#plugins/packages/budgets.ts'
 import { methodsOf } from '#plugins/packages/manifest.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 import type { Budget } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Fixtures, openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
-import { answerOf, openReplayEgress } from './host-answers.ts'
-import { ALL_LOCAL_SERVICES } from './local-places.ts'
-import { type Built, CallProblem, describeProblem, openSession } from './plugin-session.ts'
+import { ALL_LOCAL_SERVICES } from './allow-local.ts'
+import { answerOf, replayEgress } from './host-answers.ts'
+import { type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
 import type { SavedCall } from './saved-call.ts'
-import type { Outcome } from './test-files.ts'
+import type { TestOutcome } from './test-files.ts'
 
 /** Inputs for functions without a saved call. */
 const SAMPLES: Readonly<Record<string, Json>> = {
@@ -61,11 +61,11 @@ interface ConformanceOptions {
 const NO_REQUEST = 'it made no request'
 
 /** The checks for every plugin, whatever it does. */
-export async function runConformance(options: ConformanceOptions, onOutcome: (outcome: Outcome) => void): Promise<void> {
+export async function runConformance(options: ConformanceOptions, onOutcome: (outcome: TestOutcome) => void): Promise<void> {
   for (const method of methodsOf(options.built.manifest)) {
     for (const { name, run } of checksOf(new TestedMethod(method, options))) {
       const at = performance.now()
-      let outcome: Pick<Outcome, 'state' | 'message'>
+      let outcome: Pick<TestOutcome, 'state' | 'message'>
       try {
         const reason = await run()
         outcome = { state: reason === null ? 'passed' : 'skipped', message: reason }
@@ -96,7 +96,7 @@ class TestedMethod {
   }
 
   get budget(): Budget {
-    return budgetOf(permissionsOf(this.#built.manifest), this.method)
+    return budgetOf(requestedPermissions(this.#built.manifest), this.method)
   }
 
   inputWith(change: Record<string, Json>): Json {
@@ -106,7 +106,7 @@ class TestedMethod {
   /** Calls it in a new sandbox. */
   async call(egress: Egress, given: Json, times = 1) {
     const { config = {}, userConfig = {}, library = [] } = this.#sample ?? {}
-    const session = openSession(this.#supervisor, this.#built, { egress, config, userConfig, library })
+    const session = new PluginSession(this.#supervisor, this.#built, { egress, config, userConfig, library })
     try {
       const results = []
       for (let turn = 0; turn < times; turn++) results.push(await session.call(this.method, given))
@@ -156,7 +156,7 @@ class TestedMethod {
   answersNoMore(list: string, one: string): Check {
     return this.withFixtures('respects the limit', async (known) => {
       const [{ answer }] = await this.call(nearly(known), this.inputWith({ limit: 1 }))
-      const { length } = (answer as Record<string, unknown[]>)[list] as unknown[]
+      const { length } = (answer as Record<string, unknown[]>)[list] ?? []
       if (length > 1) throw new Error(`The limit was 1 ${one}, and it returned ${length}. Cut the list to limit.`)
       return null
     })
@@ -228,7 +228,7 @@ async function turnPages(tested: TestedMethod, known: Fixtures): Promise<string 
   let cursor: string | null | undefined
   for (let page = 1; page <= PAGES_MAX; page++) {
     let isMissing = false
-    const egress = openReplayEgress(openReplay(known), () => {
+    const egress = replayEgress(openReplay(known), () => {
       isMissing = true
     })
     const given = cursor ? tested.inputWith({ cursor }) : tested.input
@@ -250,7 +250,7 @@ async function turnPages(tested: TestedMethod, known: Fixtures): Promise<string 
 
 const ADDRESS = 'https://service.invalid/'
 
-const exactly = (fixtures: Fixtures): Egress => openReplayEgress(openReplay(fixtures), () => {})
+const exactly = (fixtures: Fixtures): Egress => replayEgress(openReplay(fixtures), () => {})
 
 /** Replays matching fixtures, and else another response for the same path: of the right shape, whatever the query. */
 function nearly(fixtures: Fixtures): Egress {
@@ -266,7 +266,7 @@ function nearly(fixtures: Fixtures): Egress {
       )
       let isUnknown = false
       try {
-        return await openReplayEgress(replay, () => {
+        return await replayEgress(replay, () => {
           isUnknown = true
         }).fetch(given, policy, signal)
       } catch (error) {

@@ -5,7 +5,7 @@ import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
 import { CREDENTIAL_FIELDS, checkFields } from '#plugins/credentials/plugin-auth.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { type CommandInput, ToolProblem } from './command.ts'
+import { type ToolInput, ToolProblem } from './command.ts'
 
 /** The credentials that an administrator or a user would enter. */
 export type GivenCredentials = Readonly<Record<string, string>>
@@ -27,7 +27,7 @@ const FILE_BYTES_MAX = 64 * 1024
  * @throws ToolProblem that reveals nothing of the content of the file
  */
 export async function readCredentials(
-  { cwd, flag }: Pick<CommandInput, 'cwd' | 'flag'>,
+  { cwd, flag }: Pick<ToolInput, 'cwd' | 'flag'>,
   { auth }: Manifest,
 ): Promise<GivenCredentials | undefined> {
   const given = flag(CREDENTIALS.name)

@@ -1,5 +1,5 @@
 import type { InspectedIsolate, Inspector } from '#plugins/runtime/inspection.ts'
-import { type DebuggerRequest, openDebugMemory } from './debug-memory.ts'
+import { type DebuggerRequest, DebugMemory } from './debug-memory.ts'
 
 /** Debuggers number their requests upwards from one; the relay's own requests use ids beyond this. */
 const ID_MAX = 2 ** 31 - 1
@@ -12,7 +12,7 @@ const SERVER_ERROR = -32_000
 
 interface Debugger {
   send(text: string): void
-  memory: ReturnType<typeof openDebugMemory>
+  memory: DebugMemory
   /** Requests that the isolate has not answered. */
   unanswered: Set<number>
   /** Requests from before there was an isolate. */
@@ -51,7 +51,7 @@ export class DebugRelay implements Inspector {
   /** @param send to the debugger. @throws Error when one is already connected */
   connect(send: (text: string) => void): { onMessage(text: string): void; onClosed(): void } {
     if (this.#debugger !== null) throw new Error('A debugger is already connected.')
-    const opened: Debugger = { send, memory: openDebugMemory(), unanswered: new Set(), early: [], isPaused: false }
+    const opened: Debugger = { send, memory: new DebugMemory(), unanswered: new Set(), early: [], isPaused: false }
     this.#debugger = opened
     this.#isolate?.attach()
     return {
@@ -108,8 +108,6 @@ export class DebugRelay implements Inspector {
     to.send(JSON.stringify({ method: 'Runtime.executionContextsCleared', params: {} }))
   }
 }
-
-export const openDebugRelay = (): DebugRelay => new DebugRelay()
 
 function ask(to: InspectedIsolate, from: Debugger, { id, text }: { id: number; text: string }): void {
   from.unanswered.add(id)

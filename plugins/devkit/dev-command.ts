@@ -4,29 +4,29 @@ import path from 'node:path'
 import * as esbuild from 'esbuild'
 import { AppError } from '#core/foundation/errors.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
-import { type ConsentRecord, recordOf } from '#plugins/consent/record.ts'
+import { type ConsentRecord, consentRecordOf } from '#plugins/consent/record.ts'
 import { describeDifference, describeRecord } from '#plugins/consent/record-lines.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
+import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
 import { type Bundle, bundleOf, bundleOptions, bundleProject, describeFailure } from './bundle.ts'
-import { type Command, type CommandInput, kilobytes, printMessage, readCount, ToolProblem } from './command.ts'
+import { kilobytes, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'
-import { openDebugRelay } from './debug-relay.ts'
+import { DebugRelay } from './debug-relay.ts'
 import { type DevServer, openDevServer } from './dev-server.ts'
-import { openDevSession } from './dev-session.ts'
+import { DevSession } from './dev-session.ts'
 import { INSPECT_PORT, openInspectorServer } from './inspector.ts'
-import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
 import { packProject } from './pack.ts'
-import { openProject, type Project } from './project.ts'
+import { type Project, readValidProject } from './project.ts'
 import { type SideLoad, sideLoad, tryVersion } from './side-load.ts'
-import { typed } from './typed.ts'
+import { typedTool } from './typed.ts'
 
 /** Keeps a debugged sandbox alive over any break of its author. */
 const DEBUG_IDLE_MS = 24 * 60 * 60_000
 /** Interval for checking files that the bundler does not watch. */
 const LOOK_EVERY_MS = 500
 
-export const dev: Command = {
+export const dev: ToolCommand = {
   name: 'dev',
   usage: '[--inspect [port]]',
   summary: 'bundles on every change, and serves a page for trying calls',
@@ -61,11 +61,11 @@ export const dev: Command = {
     const inspectPort = readInspectPort(input)
     const server = readServer(flag('server'), flag('token'))
     const local = readAllowLocal(input)
-    const first = await openProject(folder)
+    const first = await readValidProject(folder)
     const credentials = await readCredentials(input, first.manifest)
-    const relay = inspectPort === null ? null : openDebugRelay()
+    const relay = inspectPort === null ? null : new DebugRelay()
     const supervisor = new Supervisor({ log, ...(relay && { idleMs: DEBUG_IDLE_MS }) })
-    const session = openDevSession(folder, supervisor, { inspector: relay, local, credentials })
+    const session = new DevSession(folder, supervisor, { inspector: relay, local, credentials })
     const page = await openDevServer(folder, session, port)
     const inspector =
       relay && inspectPort !== null
@@ -82,7 +82,7 @@ export const dev: Command = {
     }
     if (local.size > 0) out.line(`Local     ${[...local].join(', ')} may be requested, if the configuration names it`)
     out.line('Press Ctrl-C to stop.')
-    const builds = openBuilds(input, page, server, (project, bundle) => session.use({ manifest: project.manifest, ...bundle }))
+    const builds = new Builds(input, page, server, (project, bundle) => session.use({ manifest: project.manifest, ...bundle }))
     const watching = await watch(first, builds)
     if (!stop.aborted) await once(stop, 'abort')
     await watching.close()
@@ -94,12 +94,12 @@ export const dev: Command = {
 }
 
 /** Null without the flag. */
-function readInspectPort({ flag, words }: CommandInput): number | null {
+function readInspectPort({ flag, words }: ToolInput): number | null {
   const given = flag('inspect')
   const isOn = given !== undefined && given !== 'false'
   const value = given === undefined || given === 'true' || given === 'false' ? words[0] : given
   if (words[0] !== undefined && (!isOn || value !== words[0]))
-    throw new ToolProblem(`Unexpected argument "${escapedLines(words[0])}". See ${typed('dev --help')}`)
+    throw new ToolProblem(`Unexpected argument "${escapedLines(words[0])}". See ${typedTool('dev --help')}`)
   return isOn ? readCount(value, { flag: 'inspect', unless: INSPECT_PORT, max: 65_535 }) : null
 }
 
@@ -112,54 +112,59 @@ function readServer(url: string | undefined, token: string | undefined): SideLoa
   return { url, token }
 }
 
-interface Builds {
-  /** Takes the output of the bundler, with the present manifest. */
-  take(bundle: () => Promise<Bundle>): Promise<void>
-}
-
 /** Handles builds one after another. */
-function openBuilds(
-  { folder, out, stop }: CommandInput,
-  page: DevServer,
-  server: SideLoad | null,
-  use: (project: Project, bundle: Bundle) => void,
-): Builds {
-  let last: Promise<void> = Promise.resolve()
-  const build = async (make: () => Promise<Bundle>): Promise<void> => {
+class Builds {
+  readonly #input: ToolInput
+  readonly #page: DevServer
+  readonly #server: SideLoad | null
+  readonly #use: (project: Project, bundle: Bundle) => void
+  #last: Promise<void> = Promise.resolve()
+  #printed: ConsentRecord | null = null
+
+  constructor(input: ToolInput, page: DevServer, server: SideLoad | null, use: (project: Project, bundle: Bundle) => void) {
+    this.#input = input
+    this.#page = page
+    this.#server = server
+    this.#use = use
+  }
+
+  /** Takes the output of the bundler, with the present manifest. */
+  take(bundle: () => Promise<Bundle>): Promise<void> {
+    this.#last = this.#last.then(() => this.#build(bundle))
+    return this.#last
+  }
+
+  async #build(make: () => Promise<Bundle>): Promise<void> {
+    const { folder, out } = this.#input
     try {
-      const project = await openProject(folder)
+      const project = await readValidProject(folder)
       const bundle = await make()
       packProject(project, bundle)
-      use(project, bundle)
+      this.#use(project, bundle)
       const message = `Built ${project.manifest.version}, ${kilobytes(Buffer.byteLength(bundle.code))}`
       out.line(`${out.paint('green', '✔')} ${message}`)
       for (const warning of bundle.warnings) printMessage(out, ['yellow', '  !'], warning)
-      page.send('built', { message: `${message}.` })
-      if (server !== null) await load(project, bundle, server)
+      this.#page.send('built', { message: `${message}.` })
+      if (this.#server !== null) await this.#load(project, bundle, this.#server)
     } catch (error) {
       if (!(error instanceof ToolProblem || error instanceof AppError)) throw error
       printMessage(out, ['red', '✖'], error.message)
-      page.send('failed', { message: error.message })
+      this.#page.send('failed', { message: error.message })
     }
   }
-  let printed: ConsentRecord | null = null
-  const load = async (project: Project, bundle: Bundle, to: SideLoad): Promise<void> => {
+
+  async #load(project: Project, bundle: Bundle, to: SideLoad): Promise<void> {
+    const { out, stop } = this.#input
     const version = tryVersion(project.manifest.version, new Date())
     const manifestBytes = Buffer.from(JSON.stringify({ ...(JSON.parse(project.manifestBytes.toString('utf8')) as object), version }))
     const bytes = packProject({ ...project, manifestBytes }, bundle)
     const { origin } = new URL(to.url)
-    const record = recordOf({ ...readPackage(bytes), repository: null })
-    for (const line of grantLines(record, printed, origin)) out.line(line)
-    printed = record
+    const record = consentRecordOf({ ...readPackage(bytes), repository: null })
+    for (const line of grantLines(record, this.#printed, origin)) out.line(line)
+    this.#printed = record
     const agreed = await sideLoad(to, bytes, stop)
     const why = agreed.length > 0 ? `; consented, because it ${agreed.join(', ')}` : ''
     printMessage(out, ['green', '✔'], `${origin} runs ${version}${why}`)
-  }
-  return {
-    take: (make) => {
-      last = last.then(() => build(make))
-      return last
-    },
   }
 }
 

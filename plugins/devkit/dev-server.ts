@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { ToolProblem } from './command.ts'
 import type { DevSession } from './dev-session.ts'
+import { listenLocally } from './listen.ts'
 import { CALLS_FOLDER } from './saved-call.ts'
 
 /** The page for trying calls, only for the user of this machine. */
@@ -65,16 +66,7 @@ export async function openDevServer(folder: string, session: DevSession, port: n
       else send(response, 500, { message: (error as Error).message })
     })
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        new ToolProblem(error.code === 'EADDRINUSE' ? `Port ${port} is in use. Choose another with --port.` : error.message, {
-          cause: error,
-        }),
-      ),
-    )
-    server.listen(port, '127.0.0.1', resolve)
-  })
+  await listenLocally(server, port, 'Choose another with --port.')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${token}/`,
     send: sendEvent,
@@ -117,7 +109,7 @@ async function readBody(request: http.IncomingMessage): Promise<unknown> {
     chunks.push(chunk)
   }
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
   } catch {
     throw new ToolProblem('The body is not valid JSON.')
   }

@@ -5,7 +5,7 @@ import type { Egress } from '#plugins/network/egress.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { budgetOf } from '#plugins/packages/budgets.ts'
 import { methodsOf } from '#plugins/packages/manifest.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import type { Inspector } from '#plugins/runtime/inspection.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openReplay } from '../../plugin-sdk/fixtures.ts'
@@ -15,8 +15,8 @@ import { ToolProblem } from './command.ts'
 import type { GivenCredentials } from './credentials-file.ts'
 import { debugProgram } from './debug-program.ts'
 import { FIXTURES_FOLDER } from './fixture-files.ts'
-import { openReplayEgress } from './host-answers.ts'
-import { type Built, CallProblem, openSession, type PluginSession, type SessionOptions } from './plugin-session.ts'
+import { replayEgress } from './host-answers.ts'
+import { type Built, CallProblem, PluginSession, type SessionOptions } from './plugin-session.ts'
 import { readOptional } from './project.ts'
 import { CALLS_FOLDER, callOf, type SavedCall } from './saved-call.ts'
 
@@ -57,7 +57,7 @@ export class DevSession {
   #debugged: PluginSession | null = null
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(folder: string, supervisor: Supervisor, { inspector = null, local = NO_LOCAL_SERVICES, credentials }: DevOptions) {
+  constructor(folder: string, supervisor: Supervisor, { inspector = null, local = NO_LOCAL_SERVICES, credentials }: DevOptions = {}) {
     this.#folder = folder
     this.#supervisor = supervisor
     this.#inspector = inspector
@@ -75,7 +75,7 @@ export class DevSession {
     const { manifest } = this.#built ?? {}
     return {
       plugin: manifest ? { id: manifest.id, name: manifest.name, version: manifest.version } : null,
-      methods: manifest ? methodsOf(manifest).map((name) => ({ name, ...budgetOf(permissionsOf(manifest), name) })) : [],
+      methods: manifest ? methodsOf(manifest).map((name) => ({ name, ...budgetOf(requestedPermissions(manifest), name) })) : [],
       calls: await savedCallsIn(this.#folder),
       fixtures: await namesIn(this.#folder, FIXTURES_FOLDER),
     }
@@ -95,11 +95,11 @@ export class DevSession {
   }
 
   async #run(running: Built, call: SavedCall, onLog: (line: CallTrace['log'][number]) => void): Promise<DevAnswer> {
-    const egress = call.fixtures === null ? this.#outside : openReplayEgress(openReplay(call.fixtures), () => {})
+    const egress = call.fixtures === null ? this.#outside : replayEgress(openReplay(call.fixtures), () => {})
     const { config, userConfig, library } = call
     const given = { egress, config, userConfig, library, storage: this.#storage, credentials: this.#credentials, onLog }
     const session = this.#open(running, given)
-    const { cpuMs: cpuMsMax, wallMs: wallMsMax } = budgetOf(permissionsOf(running.manifest), call.method)
+    const { cpuMs: cpuMsMax, wallMs: wallMsMax } = budgetOf(requestedPermissions(running.manifest), call.method)
     try {
       const { answer, trace } = await session.call(call.method, call.input)
       this.#storage = session.storage()
@@ -124,10 +124,10 @@ export class DevSession {
   }
 
   #open(running: Built, options: SessionOptions): PluginSession {
-    if (this.#inspector === null) return openSession(this.#supervisor, running, options)
+    if (this.#inspector === null) return new PluginSession(this.#supervisor, running, options)
     this.#debugged?.close()
     const program = debugProgram(this.#folder, running, this.#inspector)
-    this.#debugged = openSession(this.#supervisor, running, { ...options, program })
+    this.#debugged = new PluginSession(this.#supervisor, running, { ...options, program })
     return this.#debugged
   }
 
@@ -139,9 +139,6 @@ export class DevSession {
       .catch(() => {})
   }
 }
-
-export const openDevSession = (folder: string, supervisor: Supervisor, options: DevOptions = {}): DevSession =>
-  new DevSession(folder, supervisor, options)
 
 async function namesIn(folder: string, name: string): Promise<string[]> {
   const files = await readdir(path.join(folder, name)).catch(() => [])

@@ -41,38 +41,35 @@ export async function findFixtures(folder: string, name: string): Promise<Fixtur
   }
 }
 
-/** Records fixtures from real responses. */
-export interface Recorder {
-  egress: Egress
-  exchanges: Exchange[]
-}
-
 /**
  * Sends requests to the service and records its responses. Replaces existing fixtures for the same request; fixtures that people have added by hand,
  * such as failures that no service produces on demand, still come first.
  */
-export function openRecorder(outside: Egress, before: Fixtures | null): Recorder {
-  const kept = (before?.exchanges ?? []).filter(({ failure }) => failure !== undefined)
-  const replay = openReplay({ formatVersion: 1, exchanges: kept })
-  const recorded = new Map<string, Exchange>()
-  const recorder: Recorder = {
-    exchanges: kept,
-    egress: {
+export class Recorder {
+  readonly egress: Egress
+  readonly #kept: Exchange[]
+  readonly #recorded = new Map<string, Exchange>()
+
+  constructor(outside: Egress, before: Fixtures | null) {
+    this.#kept = (before?.exchanges ?? []).filter(({ failure }) => failure !== undefined)
+    const replay = openReplay({ formatVersion: 1, exchanges: this.#kept })
+    this.egress = {
       ...(outside.local && { local: outside.local }),
-      async fetch(given, policy, signal) {
+      fetch: async (given, policy, signal) => {
         const { hop } = readRequest(given)
         const { method, url, body } = hop
         const written = replay.next({ method, url: url.href, headers: hop.headers, ...(body === undefined ? {} : { body }) })
         if (written?.failure) return refuseGuest(written.failure.code, written.failure.message)
         const answer = await outside.fetch(given, policy, signal)
-        const key = `${method} ${url.href} ${body ?? ''}`
-        recorded.set(key, exchangeOf({ method, url: url.href, body }, answer))
-        recorder.exchanges = [...kept, ...recorded.values()]
+        this.#recorded.set(`${method} ${url.href} ${body ?? ''}`, exchangeOf({ method, url: url.href, body }, answer))
         return answer
       },
-    },
+    }
   }
-  return recorder
+
+  get exchanges(): Exchange[] {
+    return [...this.#kept, ...this.#recorded.values()]
+  }
 }
 
 function exchangeOf({ method, url, body }: { method: string; url: string; body: string | undefined }, answer: EgressResponse): Exchange {

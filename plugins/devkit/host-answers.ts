@@ -10,8 +10,8 @@ import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 import { bodyOf, type Exchange, type FixtureResponse, type Replay } from '../../plugin-sdk/fixtures.ts'
 import type { OpenOptions } from '../../plugin-sdk/testing.ts'
 import type { LibraryEntry as GivenEntry } from '../../plugin-sdk/types.ts'
+import { ALL_LOCAL_SERVICES } from './allow-local.ts'
 import type { GivenCredentials } from './credentials-file.ts'
-import { ALL_LOCAL_SERVICES } from './local-places.ts'
 import type { MemoryStorage } from './memory-storage.ts'
 
 interface HostDependencies {
@@ -23,14 +23,14 @@ interface HostDependencies {
   credentials?: GivenCredentials | undefined
 }
 
-/** These commands have no database. This file implements the functions that need one; calls to any other throw an error instead of crashing. */
+// These commands have no database. This file implements the functions that need one; calls to any other throw an error instead of crashing.
 const NO_DATABASE = new Proxy((() => {}) as unknown as Knex, {
   get: (_target, name) => (name === 'then' ? undefined : refuseGuest('server', 'This is available only on a server.')),
   apply: () => refuseGuest('server', 'This is available only on a server.'),
 })
 
 /** Handles host calls with the server's own code, except those that need its database. */
-export function openHostAnswers(
+export function hostAnswers(
   dependencies: HostDependencies,
 ): (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown> {
   const { egress, storage, library, auth, credentials: fields = {} } = dependencies
@@ -72,7 +72,7 @@ function pageOf(library: readonly GivenEntry[], cursor: unknown, { granted }: Ho
 }
 
 /** Answers requests from fixtures, under the rules of a server: it refuses what a server would before it looks for a fixture. */
-export function openReplayEgress(replay: Replay, onUnmatched: (request: { method: string; url: string }) => void): Egress {
+export function replayEgress(replay: Replay, onUnmatched: (request: { method: string; url: string }) => void): Egress {
   return {
     local: ALL_LOCAL_SERVICES,
     async fetch(given, { rules }, signal) {

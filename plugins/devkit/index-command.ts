@@ -9,11 +9,11 @@ import { type PluginPackage, readPackage } from '#plugins/packages/plugin-packag
 import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
 import { EXPIRES_DAYS_MAX, INDEX_NAME, RepositoryIndex, SIGNATURE_NAME, signIndex } from '#plugins/repositories/index-file.ts'
 import { renderIndexPage } from '#plugins/repositories/index-page.ts'
-import { type Command, counted, printMessage, readCount, ToolProblem } from './command.ts'
+import { counted, printMessage, readCount, type ToolCommand, ToolProblem } from './command.ts'
 import { writePackage } from './pack.ts'
 import { readOptional } from './project.ts'
 import { readKey } from './signing.ts'
-import { typed } from './typed.ts'
+import { typedTool } from './typed.ts'
 
 /** Several times the limit of an index. */
 const PACKAGES_MAX = 10_000
@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000
 
 const isIndex = Compile(RepositoryIndex)
 
-export const index: Command = {
+export const index: ToolCommand = {
   name: 'index',
   usage: '<folder>',
   summary: 'makes a repository from a folder of packages',
@@ -50,7 +50,7 @@ export const index: Command = {
     const folder = path.resolve(cwd, words[0] as string)
     const keyFile = flag('key')
     if (keyFile === undefined)
-      throw new ToolProblem(`Servers reject an unsigned index. Add --key FILE (make a key with ${typed('sign --new-key FILE')}).`)
+      throw new ToolProblem(`Servers reject an unsigned index. Add --key FILE (make a key with ${typedTool('sign --new-key FILE')}).`)
     const days = readCount(flag('days'), { flag: 'days', unless: EXPIRES_DAYS_MAX, max: EXPIRES_DAYS_MAX })
     const key = await readKey(path.resolve(cwd, keyFile))
     const before = await findIndex(folder)

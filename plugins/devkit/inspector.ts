@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import packageJson from '../../package.json' with { type: 'json' }
-import { ToolProblem } from './command.ts'
 import type { DebugRelay } from './debug-relay.ts'
+import { listenLocally } from './listen.ts'
 
 /** The endpoint for debuggers: Chrome, editors, and others with the same protocol. */
 interface InspectorServer {
@@ -71,16 +71,7 @@ export async function openInspectorServer(relay: DebugRelay, title: string, port
     sockets.handleUpgrade(request, socket, head, (opened) => join(relay, opened))
   })
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        new ToolProblem(error.code === 'EADDRINUSE' ? `Port ${port} is in use. Choose another: --inspect ${port + 1}` : error.message, {
-          cause: error,
-        }),
-      ),
-    )
-    server.listen(port, '127.0.0.1', resolve)
-  })
+  await listenLocally(server, port, `Choose another: --inspect ${port + 1}`)
   return {
     ...addresses(),
     close() {

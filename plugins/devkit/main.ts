@@ -1,12 +1,12 @@
 import { receiveStopSignal } from '#core/foundation/stop-signal.ts'
-import { openOut } from './command.ts'
+import { outTo } from './command.ts'
 import { runCommandLine } from './command-line.ts'
 
 // Runners do not keep the event loop alive; this does until the command has ended.
 const alive = setInterval(() => {}, 60_000)
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   cwd: process.cwd(),
-  out: openOut(process.stdout),
+  out: outTo(process.stdout),
   printError: (text) => void process.stderr.write(`${text}\n`),
   stop: receiveStopSignal(),
 })

@@ -4,15 +4,15 @@ import path from 'node:path'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
-import { type Command, type CommandInput, kilobytes, printMessage, ToolProblem } from './command.ts'
+import { kilobytes, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { packProject, writePackage } from './pack.ts'
 import { createKey, readKey, signPackage } from './signing.ts'
-import { typed } from './typed.ts'
+import { typedTool } from './typed.ts'
 import { type Finding, summarize, type Validation, validateProject } from './validate.ts'
 
 const MARKS = { error: { mark: '✖', style: 'red' }, warning: { mark: '!', style: 'yellow' } } as const
 
-function printFindings({ out }: Pick<CommandInput, 'out'>, findings: readonly Finding[]): void {
+function printFindings({ out }: Pick<ToolInput, 'out'>, findings: readonly Finding[]): void {
   for (const { level, check, message } of findings) {
     const { mark, style } = MARKS[level]
     printMessage(out, [style, `${mark} ${level}`.padEnd(9)], ` ${check.padEnd(11)} ${message}`)
@@ -21,7 +21,7 @@ function printFindings({ out }: Pick<CommandInput, 'out'>, findings: readonly Fi
 
 const hasErrors = ({ findings }: Validation): boolean => findings.some(({ level }) => level === 'error')
 
-export const validate: Command = {
+export const validate: ToolCommand = {
   name: 'validate',
   usage: '',
   summary: 'checks the plugin as a server and its administrator would',
@@ -58,19 +58,22 @@ export const validate: Command = {
 }
 
 const NEXT_FLAG = {
-  ...{ name: 'next', value: 'public key', isSwitch: false, repeatable: true },
+  name: 'next',
+  value: 'public key',
+  isSwitch: false,
+  repeatable: true,
   about: 'A key that may sign the next version, as --new-key prints it; by default the keys that sign this one. You can repeat the flag.',
 } as const
 
 /** The keys that may sign the next version; undefined without the flag. */
-function readNext(all: CommandInput['all'], keys: readonly KeyObject[]): string[] | undefined {
+function readNext(all: ToolInput['all'], keys: readonly KeyObject[]): string[] | undefined {
   const next = all('next')
   if (next.length === 0) return undefined
   if (keys.length === 0) throw new ToolProblem('Only a signed package can name who signs the next version. Add --key FILE.')
   return [...next]
 }
 
-export const pack: Command = {
+export const pack: ToolCommand = {
   name: 'pack',
   usage: '',
   summary: 'validates and bundles the plugin, and makes the .plugin package',
@@ -108,7 +111,7 @@ export const pack: Command = {
 }
 
 /** Prints what identifies a package. */
-function printPackage({ cwd, out }: Pick<CommandInput, 'cwd' | 'out'>, file: string, bytes: Buffer): void {
+function printPackage({ cwd, out }: Pick<ToolInput, 'cwd' | 'out'>, file: string, bytes: Buffer): void {
   const { signedBy, nextSigners } = readPackage(bytes)
   out.line(`${out.paint('green', '✔')} ${escapedLines(path.relative(cwd, file) || file)}`)
   out.line(`  sha256  ${createHash('sha256').update(bytes).digest('hex')}`)
@@ -117,7 +120,7 @@ function printPackage({ cwd, out }: Pick<CommandInput, 'cwd' | 'out'>, file: str
   if (signedBy.length > 0) out.line(`  next    ${(nextSigners ?? []).map(fingerprintOf).join(', ')}`)
 }
 
-export const sign: Command = {
+export const sign: ToolCommand = {
   name: 'sign',
   usage: '[package]',
   summary: 'makes a key, or signs a package',
@@ -144,7 +147,7 @@ export const sign: Command = {
     if (given === undefined && fresh !== undefined) return 0
     if (given === undefined || keyFiles.length === 0)
       throw new ToolProblem(
-        `Give the package and the key: ${typed('sign FILE.plugin --key KEY.pem')}. If you have no key, make one first: --new-key KEY.pem`,
+        `Give the package and the key: ${typedTool('sign FILE.plugin --key KEY.pem')}. If you have no key, make one first: --new-key KEY.pem`,
       )
     const file = path.resolve(cwd, given)
     const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {

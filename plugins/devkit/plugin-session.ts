@@ -9,9 +9,9 @@ import type { Egress } from '#plugins/network/egress.ts'
 import { readRequest } from '#plugins/network/request.ts'
 import { budgetOf, SETUP } from '#plugins/packages/budgets.ts'
 import { CAPABILITY_METHODS, type Manifest } from '#plugins/packages/manifest.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { receivedSettings, withoutSecrets } from '#plugins/packages/plugin-config.ts'
-import { type CodePlace, findSource, readSourceMap } from '#plugins/packages/source-map.ts'
+import { type CodePosition, findSource, readSourceMap } from '#plugins/packages/source-map.ts'
 import type { Guest } from '#plugins/runtime/guest.ts'
 import { GuestError, uncaughtMessage } from '#plugins/runtime/guest-error.ts'
 import { readRecord } from '#plugins/runtime/guest-text.ts'
@@ -20,8 +20,8 @@ import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import type { ErrorCode, Json, LibraryEntry } from '../../plugin-sdk/index.ts'
 import type { CallFailure, CallTrace, OpenOptions } from '../../plugin-sdk/testing.ts'
 import type { GivenCredentials } from './credentials-file.ts'
-import { openHostAnswers } from './host-answers.ts'
-import { openMemoryStorage } from './memory-storage.ts'
+import { hostAnswers } from './host-answers.ts'
+import { MemoryStorage } from './memory-storage.ts'
 
 /** The bundle to run. */
 export interface Built {
@@ -81,8 +81,8 @@ export class PluginSession {
   readonly #supervisor: Supervisor
   readonly #built: Built
   readonly #options: SessionOptions
-  readonly #granted: ReturnType<typeof permissionsOf>
-  readonly #storage: ReturnType<typeof openMemoryStorage>
+  readonly #granted: ReturnType<typeof requestedPermissions>
+  readonly #storage: MemoryStorage
   #guest: Guest | null = null
   #ready: Promise<void> | null = null
   /** The first uncaught rejection of each call. */
@@ -92,8 +92,8 @@ export class PluginSession {
     this.#supervisor = supervisor
     this.#built = built
     this.#options = options
-    this.#granted = permissionsOf(built.manifest)
-    this.#storage = openMemoryStorage(this.#granted.storageKB, options.storage)
+    this.#granted = requestedPermissions(built.manifest)
+    this.#storage = new MemoryStorage(this.#granted.storageKB, options.storage)
   }
 
   /** Opens the sandbox before the first call. @throws GuestError */
@@ -134,10 +134,6 @@ export class PluginSession {
   }
 
   /** The next call starts a new sandbox, on the same storage. */
-  restart(): void {
-    this.close()
-  }
-
   close(): void {
     this.#guest?.close()
     this.#guest = null
@@ -163,7 +159,7 @@ export class PluginSession {
     const caller = callerOf({ manifest, granted: this.#granted, config: this.#storedConfig(), egress, method })
     const answer = await opened.call(method, JSON.stringify(input ?? null), budget, {
       more: JSON.stringify({ callId: randomUUID(), plugin: { id: manifest.id, version: manifest.version }, config, userConfig }),
-      onRequest: openHostAnswers({ egress, storage: this.#storage, library, auth, credentials })(caller),
+      onRequest: hostAnswers({ egress, storage: this.#storage, library, auth, credentials })(caller),
       // Only the author waits here, so a large answer need not be parsed elsewhere.
       readLarge: async (_kind, body) => readRecord(body)['payload'],
       onOutput: (kind, said) => noteLine(kind, said, trace, onLog),
@@ -179,7 +175,8 @@ export class PluginSession {
     const { egress, onLog } = this.#options
     const plugin = { manifest: this.#built.manifest, granted: this.#granted, config: this.#storedConfig(), privateOrigins: [] }
     return withinGrants(plugin, egress.local, {
-      ...{ method, answer },
+      method,
+      answer,
       onLeftOut: (_host, message) => noteLine('log', { level: 'warn', message, data: null }, trace, onLog),
     })
   }
@@ -195,13 +192,10 @@ export class PluginSession {
   }
 }
 
-export const openSession = (supervisor: Supervisor, built: Built, options: SessionOptions): PluginSession =>
-  new PluginSession(supervisor, built, options)
-
 /** The caller of host functions: a user, so that there is a library. */
 function callerOf(given: {
   manifest: Manifest
-  granted: ReturnType<typeof permissionsOf>
+  granted: ReturnType<typeof requestedPermissions>
   config: Record<string, unknown>
   egress: Egress
   method: string
@@ -234,7 +228,7 @@ function settingsOf(schema: Manifest['config'], given: Record<string, unknown> =
 }
 
 /** A place in the sources, using as much of the map as a server would keep. */
-export function sourceIn({ map = null }: Pick<Built, 'map'>, places: readonly CodePlace[]): string | null {
+export function sourceIn({ map = null }: Pick<Built, 'map'>, places: readonly CodePosition[]): string | null {
   const read = map === null ? null : readSourceMap(map)
   return findSource(read !== null && 'map' in read ? read.map : null, places)
 }

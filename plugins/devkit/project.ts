@@ -43,7 +43,7 @@ export async function readProject(folder: string): Promise<Project> {
 }
 
 /** As {@link readProject}, for commands that require a valid manifest. @throws ToolProblem */
-export async function openProject(folder: string): Promise<Project> {
+export async function readValidProject(folder: string): Promise<Project> {
   try {
     return await readProject(folder)
   } catch (error) {

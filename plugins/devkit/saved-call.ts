@@ -26,6 +26,10 @@ const CALLS_MAX = 200
 
 const isRecord = (value: unknown): value is Record<string, Json> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** The other members of an entry are optional. */
+const isLibrary = (value: unknown): value is LibraryEntry[] =>
+  Array.isArray(value) && value.every((entry) => isRecord(entry) && typeof entry['seriesId'] === 'string')
+
 /** @param folder of the plugin, for its fixtures. @throws ToolProblem with what is wrong */
 export async function readCall(folder: string, file: string): Promise<SavedCall> {
   const shown = path.relative(folder, file)
@@ -52,15 +56,14 @@ export async function callOf(
   const { method, input = null, config = {}, userConfig = {}, library = [], fixtures = null } = value
   if (typeof method !== 'string' || !ALL_METHODS.includes(method)) return wrong(`"method" must be one of ${ALL_METHODS.join(', ')}.`)
   if (!isRecord(config) || !isRecord(userConfig)) return wrong('"config" and "userConfig" must be objects.')
-  if (!Array.isArray(library) || !library.every((entry) => isRecord(entry) && typeof entry['seriesId'] === 'string'))
-    return wrong('"library" must be an array of series, each with a "seriesId".')
+  if (!isLibrary(library)) return wrong('"library" must be an array of series, each with a "seriesId".')
   return {
     name,
     method,
     input,
     config,
     userConfig,
-    library: library as unknown as LibraryEntry[],
+    library,
     fixtures: await fixturesOf(fixtures, folder, wrong),
   }
 }

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { packPlugin, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
 import { readZip } from '#plugins/packages/zip.ts'
 import { ToolProblem } from './command.ts'
-import { typed } from './typed.ts'
+import { typedTool } from './typed.ts'
 
 /** A PEM file of an Ed25519 key has 119. */
 const KEY_BYTES_MAX = 10_000
@@ -31,7 +31,9 @@ export async function createKey(file: string): Promise<string> {
 /** @throws ToolProblem when the file contains no Ed25519 key */
 export async function readKey(file: string): Promise<KeyObject> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-    throw new ToolProblem(`${file} cannot be read (${error.code}). Make a key with: ${typed(`sign --new-key ${file}`)}`, { cause: error })
+    throw new ToolProblem(`${file} cannot be read (${error.code}). Make a key with: ${typedTool(`sign --new-key ${file}`)}`, {
+      cause: error,
+    })
   })
   let key: KeyObject | null = null
   try {
@@ -40,7 +42,7 @@ export async function readKey(file: string): Promise<KeyObject> {
     // The error follows below.
   }
   if (key?.asymmetricKeyType !== 'ed25519')
-    throw new ToolProblem(`${file} contains no private Ed25519 key in PEM. Make one with: ${typed('sign --new-key FILE')}`)
+    throw new ToolProblem(`${file} contains no private Ed25519 key in PEM. Make one with: ${typedTool('sign --new-key FILE')}`)
   return key
 }
 
@@ -53,7 +55,7 @@ export function signPackage(bytes: Buffer, keys: readonly KeyObject[], nextSigne
   const { signedBy } = readPackage(bytes)
   if (signedBy.length > 0)
     throw new ToolProblem(
-      `The package is signed already, and a signature that is added to it would be refused. Pack it again with all keys: ${typed('pack --key KEY.pem --key OTHER.pem')}`,
+      `The package is signed already, and a signature that is added to it would be refused. Pack it again with all keys: ${typedTool('pack --key KEY.pem --key OTHER.pem')}`,
     )
   const files = readZip(bytes, () => ANY_SIZE).filter(({ name }) => !name.startsWith('META/'))
   return packPlugin(new Map(files.map(({ name, data }) => [name, data])), keys, nextSigners)

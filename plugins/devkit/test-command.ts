@@ -1,15 +1,15 @@
 import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
+import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
 import { bundleProject } from './bundle.ts'
-import { type Command, type CommandInput, printMessage, readCount, ToolProblem } from './command.ts'
+import { printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { runConformance } from './conformance.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'
-import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
 import { packProject } from './pack.ts'
-import { openProject } from './project.ts'
+import { readValidProject } from './project.ts'
 import { listCalls } from './saved-call.ts'
-import { listTestFiles, type Outcome, runTestFiles } from './test-files.ts'
-import { openTestingHost } from './testing-host.ts'
+import { listTestFiles, runTestFiles, type TestOutcome } from './test-files.ts'
+import { TestingTools } from './testing-host.ts'
 
 const MARKS = {
   passed: { mark: '✔', style: 'green' },
@@ -20,7 +20,7 @@ const MARKS = {
 const SLOW_MS = 100
 const CPU_MS_MAX = 30_000
 
-export const test: Command = {
+export const test: ToolCommand = {
   name: 'test',
   usage: '[file…]',
   summary: 'runs your tests, and the conformance checks for every plugin',
@@ -47,7 +47,7 @@ export const test: Command = {
       throw new ToolProblem('--allow-local requires --record: otherwise fixtures answer, and no request leaves this machine.')
     if (flag(CREDENTIALS.name) !== undefined && !isOn('record'))
       throw new ToolProblem('--credentials requires --record: fixtures need no credentials.')
-    const project = await openProject(folder)
+    const project = await readValidProject(folder)
     const credentials = await readCredentials(input, project.manifest)
     const bundle = await bundleProject(project)
     // A package that no server would install needs no tests.
@@ -57,10 +57,10 @@ export const test: Command = {
     const calls = await listCalls(folder)
     const built = { manifest: project.manifest, code: bundle.code, map: bundle.map }
     const supervisor = new Supervisor({ log, spare: false })
-    const outcomes: Outcome[] = []
+    const outcomes: TestOutcome[] = []
     const show = printing(input, outcomes)
     try {
-      const tools = openTestingHost({ folder, built, supervisor, isRecording: isOn('record'), local, credentials, cpuMsMax })
+      const tools = new TestingTools({ folder, built, supervisor, isRecording: isOn('record'), local, credentials, cpuMsMax })
       await runTestFiles(folder, files, tools, show)
       for (const file of isOn('record') ? await tools.saveRecorded() : [])
         for (const line of messageLines(`  recorded ${escapedText(file)}`)) out.line(line)
@@ -80,9 +80,9 @@ async function chooseFiles(folder: string, words: readonly string[]): Promise<st
   return chosen
 }
 
-const printing = ({ out }: CommandInput, outcomes: Outcome[]) => {
+const printing = ({ out }: ToolInput, outcomes: TestOutcome[]) => {
   let group = ''
-  return (outcome: Outcome): void => {
+  return (outcome: TestOutcome): void => {
     outcomes.push(outcome)
     const { state, name, message, wallMs } = outcome
     if (outcome.group !== group) {
@@ -97,8 +97,8 @@ const printing = ({ out }: CommandInput, outcomes: Outcome[]) => {
   }
 }
 
-function summarize({ out }: CommandInput, outcomes: readonly Outcome[], files: number): number {
-  const count = (state: Outcome['state']) => outcomes.filter((one) => one.state === state).length
+function summarize({ out }: ToolInput, outcomes: readonly TestOutcome[], files: number): number {
+  const count = (state: TestOutcome['state']) => outcomes.filter((one) => one.state === state).length
   const [passed, failed, skipped] = [count('passed'), count('failed'), count('skipped')]
   out.line()
   if (files === 0) out.line(`You have no tests yet. Write test/main.test.ts.`)

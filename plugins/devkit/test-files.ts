@@ -9,7 +9,7 @@ import { describeProblem } from './plugin-session.ts'
 import type { TestingTools } from './testing-host.ts'
 
 /** The result of one test. */
-export interface Outcome {
+export interface TestOutcome {
   /** A test file, or the group of a check. */
   group: string
   name: string
@@ -38,7 +38,7 @@ export async function runTestFiles(
   folder: string,
   files: readonly string[],
   tools: TestingTools,
-  onOutcome: (outcome: Outcome) => void,
+  onOutcome: (outcome: TestOutcome) => void,
 ): Promise<void> {
   const globals = globalThis as { [TESTING_HOST]?: TestingTools['host'] }
   // Beside the sources, so that packages that tests import are found.

@@ -6,10 +6,10 @@ import type { AnyConfig, Json } from '../../plugin-sdk/index.ts'
 import type { CallReport, OpenOptions, TestedPlugin, TestingHost } from '../../plugin-sdk/testing.ts'
 import { ToolProblem } from './command.ts'
 import type { GivenCredentials } from './credentials-file.ts'
-import { FIXTURES_FOLDER, findFixtures, openRecorder, type Recorder, writeFixtures } from './fixture-files.ts'
-import { openReplayEgress } from './host-answers.ts'
-import { type Built, CallProblem, openSession, type PluginSession } from './plugin-session.ts'
-import { typed } from './typed.ts'
+import { FIXTURES_FOLDER, findFixtures, Recorder, writeFixtures } from './fixture-files.ts'
+import { replayEgress } from './host-answers.ts'
+import { type Built, CallProblem, PluginSession } from './plugin-session.ts'
+import { typedTool } from './typed.ts'
 
 /** A test that an author has registered. */
 interface NamedTest {
@@ -89,9 +89,14 @@ export class TestingTools {
     const egress =
       replay === null
         ? (await this.#recorderOf(fixtures as string)).egress
-        : openReplayEgress(replay, ({ method, url }) => unmatched.push(`${method} ${url}`))
-    const session = openSession(supervisor, built, {
-      ...{ egress, config: plain(config), userConfig: plain(userConfig), storage, library, auth },
+        : replayEgress(replay, ({ method, url }) => unmatched.push(`${method} ${url}`))
+    const session = new PluginSession(supervisor, built, {
+      egress,
+      config: plain(config),
+      userConfig: plain(userConfig),
+      storage,
+      library,
+      auth,
       // The auth state that the test sets counts, so that recording behaves as replaying does.
       ...(isRecorded && { credentials }),
     })
@@ -101,7 +106,7 @@ export class TestingTools {
       manifest: JSON.parse(JSON.stringify(built.manifest)) as Record<string, Json>,
       call: ((method: string, input: unknown) => this.#call(session, unmatched, method, input)) as TestedPlugin['call'],
       storage: async () => session.storage(),
-      restart: async () => session.restart(),
+      restart: async () => session.close(),
       close: async () => session.close(),
     }
   }
@@ -113,18 +118,19 @@ export class TestingTools {
     const outcome = await session.call(method, input).catch((error: unknown) => error)
     const trace = outcome instanceof CallProblem ? outcome.trace : (outcome as { trace?: CallProblem['trace'] }).trace
     if (unmatched.length > 0 && trace)
-      throw new CallProblem('unmatched', `No fixture matches ${unmatched.join(', ')}. Record it with: ${typed('test --record')}`, trace)
+      throw new CallProblem('unmatched', `No fixture matches ${unmatched.join(', ')}. Record it with: ${typedTool('test --record')}`, trace)
     if (outcome instanceof Error) throw outcome
     const { answer, trace: used } = outcome as { answer: unknown; trace: CallProblem['trace'] }
     if (cpuMsMax !== null && used.cpuMs > cpuMsMax)
       throw new CallProblem('cpu', `${method} took ${used.cpuMs.toFixed(1)} ms of CPU time; --cpu-ms allows ${cpuMsMax}.`, used)
+    // Checked by the schema of its method, whose type the caller knows.
     return { answer: answer as never, ...used }
   }
 
   async #recorderOf(name: string): Promise<Recorder> {
     const known = this.#recorders.get(name)
     if (known) return known
-    const recorder = openRecorder(this.#outside ?? new HttpsEgress(), await findFixtures(this.#options.folder, name))
+    const recorder = new Recorder(this.#outside ?? new HttpsEgress(), await findFixtures(this.#options.folder, name))
     this.#recorders.set(name, recorder)
     return recorder
   }
@@ -134,11 +140,9 @@ export class TestingTools {
     if (typeof given !== 'string') return readFixtures(given)
     const found = await findFixtures(this.#options.folder, given)
     if (found) return found
-    throw new ToolProblem(`There is no ${FIXTURES_FOLDER}/${given}.json. Write it, or record it: ${typed('test --record')}`)
+    throw new ToolProblem(`There is no ${FIXTURES_FOLDER}/${given}.json. Write it, or record it: ${typedTool('test --record')}`)
   }
 }
-
-export const openTestingHost = (options: TestingOptions): TestingTools => new TestingTools(options)
 
 /** As if from a server: JSON, without references to the test's objects. */
 const plain = (config: AnyConfig): AnyConfig => JSON.parse(JSON.stringify(config)) as AnyConfig

@@ -17,12 +17,12 @@ interface Typing {
  * A command as its user can type it here: `carrel-plugin` where that is on the PATH, through npm where it is installed as a package, else by its
  * file in the checkout.
  */
-export function typed(words: string, { env, cwd }: Typing = { env: process.env, cwd: process.cwd() }): string {
+export function typedTool(words: string, { env, cwd }: Typing = { env: process.env, cwd: process.cwd() }): string {
   if (isOnPath(env['PATH'])) return `carrel-plugin ${words}`
   return isCheckout ? `node ${fileFrom(cwd, program)} ${words}` : `npx carrel-plugin ${words}`
 }
 
-/** The command that creates a plugin, as {@link typed}. */
+/** The command that creates a plugin, as {@link typedTool}. */
 export const typedCreate = (cwd = process.cwd()): string =>
   isCheckout ? `node ${fileFrom(cwd, create)} my-plugin` : 'npm create @carrel/plugin my-plugin'
 

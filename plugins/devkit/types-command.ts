@@ -3,9 +3,9 @@ import path from 'node:path'
 import type { Static } from 'typebox'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import type { ConfigSchema } from '#plugins/packages/plugin-config.ts'
-import { type Command, ToolProblem } from './command.ts'
-import { openProject, type Project, readOptional } from './project.ts'
-import { typed } from './typed.ts'
+import { type ToolCommand, ToolProblem } from './command.ts'
+import { type Project, readOptional, readValidProject } from './project.ts'
+import { typedTool } from './typed.ts'
 
 /** Beside the manifest from which it is generated. */
 export const TYPES_FILE = 'plugin-env.d.ts'
@@ -74,7 +74,7 @@ function comment(text: string, indent: string): string {
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join('')}${indent} */\n`
 }
 
-export const types: Command = {
+export const types: ToolCommand = {
   name: 'types',
   usage: '',
   summary: `generates ${TYPES_FILE}, the types of the configuration`,
@@ -83,11 +83,11 @@ export const types: Command = {
   wordsMin: 0,
   wordsMax: 0,
   async run({ folder, isOn, out }) {
-    const project = await openProject(folder)
+    const project = await readValidProject(folder)
     const isCurrent = (await compareTypes(project)) === 'current'
     if (isOn('check')) {
       if (isCurrent) out.line(`${out.paint('green', '✔')} ${TYPES_FILE} is up to date.`)
-      else out.line(`${out.paint('red', '✖')} ${TYPES_FILE} is outdated. Generate it again: ${typed('types')}`)
+      else out.line(`${out.paint('red', '✖')} ${TYPES_FILE} is outdated. Generate it again: ${typedTool('types')}`)
       return isCurrent ? 0 : 1
     }
     const file = path.join(folder, TYPES_FILE)

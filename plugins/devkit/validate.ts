@@ -15,8 +15,8 @@ import { type Built, programOf, sourceIn } from './plugin-session.ts'
 import { type Project, readProject } from './project.ts'
 import { INSTEAD, listMissingGlobals } from './sandbox-globals.ts'
 import { findSecrets } from './secrets.ts'
-import { type Place, packageOf, spelled } from './source-places.ts'
-import { typed } from './typed.ts'
+import { packageOf, type SourceLine, spelled } from './source-lines.ts'
+import { typedTool } from './typed.ts'
 import { compareTypes, TYPES_FILE } from './types-command.ts'
 
 /** A problem of a plugin, or a hint for its author. Errors are problems that would affect a server or its users. */
@@ -171,16 +171,16 @@ function isMap(map: string | null): boolean {
  * below: there it is a warning. Code that tests for a global first, as packages for several platforms do, is fine.
  */
 function checkGlobals({ globals }: BundleScan): Finding[] {
-  const groups = Map.groupBy(globals, ({ name, place }) => `${name} ${place === null ? '' : (packageOf(place.file) ?? '')}`)
+  const groups = Map.groupBy(globals, ({ name, line }) => `${name} ${line === null ? '' : (packageOf(line.file) ?? '')}`)
   return [...groups.values()].flatMap((group): Finding[] => {
     const uses = group.filter(({ isTested }) => !isTested)
     const [first] = uses
     if (first === undefined) return []
     const { name } = first
     const guarded = uses.length < group.length
-    const from = first.place === null ? null : packageOf(first.place.file)
-    const at = first.place === null ? '' : `${spelled(first.place)}: `
-    const lines = new Set(uses.map(({ place }) => (place === null ? '' : spelled(place)))).size
+    const from = first.line === null ? null : packageOf(first.line.file)
+    const at = first.line === null ? '' : `${spelled(first.line)}: `
+    const lines = new Set(uses.map(({ line }) => (line === null ? '' : spelled(line)))).size
     const more = lines > 1 ? ` (and ${counted(lines - 1, 'more line')})` : ''
     const finding = (level: Finding['level'], message: string): Finding[] => [
       { level, check: 'globals', message: `${at}${message}${more}` },
@@ -208,21 +208,21 @@ const checkImports = ({ imports }: BundleScan): Finding[] =>
 const NAMESPACES = new Set(['www.w3.org'])
 const ADDRESS = /https?:\/\/([a-z0-9-]+(?:\.[a-z0-9-]+)+)/gi
 
-function checkHosts({ permissions = {} }: Manifest, { literals, placeOf }: BundleScan): Finding[] {
+function checkHosts({ permissions = {} }: Manifest, { literals, lineOf }: BundleScan): Finding[] {
   const granted = (permissions.network ?? []).map(({ host }) => host)
-  const found = new Map<string, Place | null>()
+  const found = new Map<string, SourceLine | null>()
   for (const [index, text] of literals.entries())
-    for (const [, host = ''] of text.matchAll(ADDRESS)) if (!found.has(host.toLowerCase())) found.set(host.toLowerCase(), placeOf(index))
+    for (const [, host = ''] of text.matchAll(ADDRESS)) if (!found.has(host.toLowerCase())) found.set(host.toLowerCase(), lineOf(index))
   const ungranted = [...found].filter(([host]) => !NAMESPACES.has(host) && !granted.some((rule) => covers(rule, host)))
   const unused = granted.filter(
     (rule) => ![...found.keys()].some((host) => covers(rule, host)) && !literals.some((text) => text.includes(rule.replace(/^\*\./, ''))),
   )
   return [
     ...ungranted.map(
-      ([host, place]): Finding => ({
+      ([host, line]): Finding => ({
         level: 'warning',
         check: 'hosts',
-        message: `${before(place)}The code contains a URL of ${host}, which the manifest does not list. It works as a link or a cover; ctx.fetch refuses it.`,
+        message: `${before(line)}The code contains a URL of ${host}, which the manifest does not list. It works as a link or a cover; ctx.fetch refuses it.`,
       }),
     ),
     ...unused.map(
@@ -262,15 +262,15 @@ const hasMembers = (permissions: object, name: string): boolean => {
   return Array.isArray(list) && list.length > 0
 }
 
-const before = (place: Place | null): string => (place === null ? '' : `${spelled(place)}: `)
+const before = (line: SourceLine | null): string => (line === null ? '' : `${spelled(line)}: `)
 
-function checkSecrets({ literals, placeOf }: BundleScan): Finding[] {
+function checkSecrets({ literals, lineOf }: BundleScan): Finding[] {
   const seen = new Set<string>()
   return literals.flatMap((text, index) =>
     findSecrets([text]).flatMap(({ kind, hint, certain }): Finding[] => {
       if (seen.has(hint)) return []
       seen.add(hint)
-      const what = `${before(placeOf(index))}The code contains ${kind}: ${hint}.`
+      const what = `${before(lineOf(index))}The code contains ${kind}: ${hint}.`
       return certain
         ? [
             {
@@ -375,7 +375,7 @@ function checkMap({ folder }: Project, { code, map }: Bundle): Finding[] {
 /** A project that has the types file needs it up to date. */
 async function checkTypes(project: Project): Promise<Finding[]> {
   if ((await compareTypes(project)) !== 'stale') return []
-  const message = `${TYPES_FILE} does not match manifest.json. Generate it again: ${typed('types')}`
+  const message = `${TYPES_FILE} does not match manifest.json. Generate it again: ${typedTool('types')}`
   return [{ level: 'warning', check: 'types', message }]
 }
 

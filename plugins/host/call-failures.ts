@@ -10,7 +10,7 @@ import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/ho
 import { findSourceMap, recordFailure } from '#plugins/host/plugin-store.ts'
 import type { CallRecord } from '#plugins/logs/plugin-logs.ts'
 import { hideSecrets } from '#plugins/logs/text.ts'
-import type { CodePlace } from '#plugins/packages/source-map.ts'
+import type { CodePosition } from '#plugins/packages/source-map.ts'
 import { GuestError, uncaughtMessage } from '#plugins/runtime/guest-error.ts'
 
 /** A running or ended call of a plugin. */
@@ -105,7 +105,7 @@ export class CallFailures {
     return new GuestError(code, withSource(message, found && escapedText(found)), own, retryAfterSeconds, places)
   }
 
-  async #sourceOf(versionId: string, places: readonly CodePlace[]): Promise<string | null> {
+  async #sourceOf(versionId: string, places: readonly CodePosition[]): Promise<string | null> {
     if (places.length === 0) return null
     const key = JSON.stringify([versionId, places])
     const before = this.#known.get(key)

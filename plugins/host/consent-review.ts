@@ -2,8 +2,8 @@ import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
 import { briefText, quotedText } from '#core/foundation/stranger-text.ts'
 import { type Consent, findConsent } from '#plugins/consent/consent-store.ts'
-import { type Difference, differencesOf } from '#plugins/consent/differences.ts'
-import { type ConsentRecord, recordHash, recordOf } from '#plugins/consent/record.ts'
+import { type ConsentDifference, differencesOf } from '#plugins/consent/differences.ts'
+import { type ConsentRecord, consentRecordOf, recordHash } from '#plugins/consent/record.ts'
 import { phrasesOf } from '#plugins/consent/record-lines.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { VersionRow } from '#plugins/host/plugin-store.ts'
@@ -39,7 +39,7 @@ export interface Review {
   /** What the plugin runs with; null before the first consent. */
   agreed: Consent | null
   /** From what was agreed to what this package asks for; none before the first consent. */
-  differences: Difference[]
+  differences: ConsentDifference[]
   /** What an administrator must consent to or change before this version runs; empty when nothing. */
   waitsFor: string[]
 }
@@ -51,7 +51,7 @@ export async function findAgreed(database: Knex, plugin: InstalledPlugin | null)
   if (plugin === null) return null
   const stored = await findConsent(database, plugin.id)
   if (stored !== null || plugin.runningVersionId === null) return stored
-  const record = recordOf(plugin)
+  const record = consentRecordOf(plugin)
   return { record, recordHash: recordHash(record), sha256: plugin.sha256, userId: null, consentedAt: null }
 }
 
@@ -73,10 +73,10 @@ export function reviewOf(offered: ReviewedPackage, agreed: Consent | null, confi
 
 /** Compares a stored version with what its plugin may do now. */
 export const reviewStored = async (database: Knex, plugin: InstalledPlugin, version: VersionRow): Promise<Review> =>
-  reviewOf({ ...version, record: recordOf(version) }, await findAgreed(database, plugin), plugin.config)
+  reviewOf({ ...version, record: consentRecordOf(version) }, await findAgreed(database, plugin), plugin.config)
 
 /** The differences in words. Whatever no words show, such as another order, waits all the same. */
-function inWords(before: ConsentRecord, after: ConsentRecord, differences: readonly Difference[]): string[] {
+function inWords(before: ConsentRecord, after: ConsentRecord, differences: readonly ConsentDifference[]): string[] {
   if (differences.length === 0) return []
   const phrases = phrasesOf(before, after)
   return phrases.length > 0 ? phrases : [`differs in ${briefText(differences.map(({ path }) => path).join(', '))}`]

@@ -3,7 +3,7 @@ import { ThreadHost, type ThreadLoss, ThreadLost } from '#core/foundation/thread
 import type { JsonJob, JsonOutcome } from '#plugins/host/json-job.ts'
 import { readResult } from '#plugins/host/results.ts'
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
-import { type CodePlace, findSource, inBundle, type StoredMap } from '#plugins/packages/source-map.ts'
+import { type CodePosition, findSource, inBundle, type StoredMap } from '#plugins/packages/source-map.ts'
 import { GuestError, refuseGuest } from '#plugins/runtime/guest-error.ts'
 import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/runtime/guest-text.ts'
 
@@ -68,7 +68,7 @@ export class JsonReader {
   }
 
   /** Looks up places in a stored source map: see findSource. Never fails. */
-  async findSource(map: string | null, places: readonly CodePlace[]): Promise<string | null> {
+  async findSource(map: string | null, places: readonly CodePosition[]): Promise<string | null> {
     if (map === null || places.length === 0) return inBundle(places)
     if (map.length <= MAIN_MAP_LENGTH_MAX) return findSource(JSON.parse(map) as StoredMap, places)
     const waited = new AbortController()

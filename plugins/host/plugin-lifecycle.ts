@@ -8,7 +8,7 @@ import { cutText } from '#core/foundation/text.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
 import { narrowConsent, recordConsent } from '#plugins/consent/consent-store.ts'
 import { isCovered } from '#plugins/consent/coverage.ts'
-import { type ConsentRecord, checkRecordSize, recordOf } from '#plugins/consent/record.ts'
+import { type ConsentRecord, checkRecordSize, consentRecordOf } from '#plugins/consent/record.ts'
 import {
   findAgreed,
   getForConsent,
@@ -43,7 +43,7 @@ import { changeForUsers } from '#plugins/host/user-pauses.ts'
 import { recordDataVersions } from '#plugins/host/user-plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { PackageOrigin } from '#plugins/packages/identity.ts'
-import { grantedOf, permissionsOf } from '#plugins/packages/permissions.ts'
+import { grantedOf, requestedPermissions } from '#plugins/packages/permissions.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
 
 export interface Installation {
@@ -105,7 +105,7 @@ export class PluginLifecycle {
     await checkReservedId(manifest.id, sha256)
     const repository = origin.repository ?? null
     await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256, repository })
-    const record = recordOf({ ...read, repository })
+    const record = consentRecordOf({ ...read, repository })
     checkRecordSize(record)
     await this.#options.calls.smokeTest(read)
     const { pluginId, versionId, before, identified } = await keepVersion(this.#options.database, read, userId, { ...origin, repository })
@@ -134,7 +134,7 @@ export class PluginLifecycle {
       return plugin
     const after = await this.#switchTo(
       plugin,
-      { ...version, record: recordOf(version) },
+      { ...version, record: consentRecordOf(version) },
       { state: 'enabled', stateReason: null },
       { consent: { userId, newestId: versions[0]?.id } },
     )
@@ -342,7 +342,7 @@ const waitingWords = ({ waitsFor, sha256 }: Review): string =>
 /** The plugin with another version. @param isSeen whether a person consents to it; otherwise it has no more rights than were granted */
 function withVersion(plugin: InstalledPlugin, version: VersionRow, { isSeen }: { isSeen: boolean }): InstalledPlugin {
   const { manifest } = version
-  const asked = permissionsOf(manifest)
+  const asked = requestedPermissions(manifest)
   // What was granted before there were records can be less than the manifest asks for, such as no defaults of hosts.
   const granted = isSeen || plugin.granted === null ? asked : grantedOf(asked, plugin.granted)
   return {

@@ -1,6 +1,6 @@
 import { LOAD } from '#plugins/packages/budgets.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { type Permissions, permissionsOf } from '#plugins/packages/permissions.ts'
+import { type Permissions, requestedPermissions } from '#plugins/packages/permissions.ts'
 import type { Program } from '#plugins/runtime/program.ts'
 
 /** Functions that every plugin may define besides those of its manifest. */
@@ -22,7 +22,7 @@ export function pluginProgram(given: {
   /** The functions that it may define. */
   methods: readonly string[]
 }): Program {
-  const { manifest, code, place, granted = permissionsOf(manifest), methods } = given
+  const { manifest, code, place, granted = requestedPermissions(manifest), methods } = given
   return {
     name: `the plugin ${manifest.id}`,
     place,

@@ -1,9 +1,9 @@
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { canonicalJson } from '#plugins/consent/canonical-json.ts'
-import { recordHash, recordOf, type UserRecord, userRecordOf } from '#plugins/consent/record.ts'
+import { consentRecordOf, recordHash, type UserRecord, userRecordOf } from '#plugins/consent/record.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
-import { configuredAddress, permissionsOf } from '#plugins/packages/permissions.ts'
+import { configuredAddress, requestedPermissions } from '#plugins/packages/permissions.ts'
 
 /** What a plugin asks of each user. */
 export interface UserConsent {
@@ -21,14 +21,14 @@ export function userConsentOf(plugin: InstalledPlugin): UserConsent {
   const key = canonicalJson([plugin.versionId, plugin.signedBy, plugin.repository, configuredHosts])
   const before = known.get(key)
   if (before !== undefined) return before
-  const record = userRecordOf(recordOf(plugin), configuredHosts)
+  const record = userRecordOf(consentRecordOf(plugin), configuredHosts)
   const consent = { record, sha256: recordHash(record) }
   known.set(key, consent)
   return consent
 }
 
 function configuredHostsOf({ manifest, config, granted }: InstalledPlugin): Record<string, string | null> {
-  const asked = granted ?? permissionsOf(manifest)
+  const asked = granted ?? requestedPermissions(manifest)
   return Object.fromEntries(
     asked.networkFromConfig.map((key) => {
       const address = configuredAddress(key, { config, granted: asked })

@@ -23,7 +23,7 @@ const FILES = ['manifest.json', 'main.js', 'README.md'] as const
 export async function bundledPlugins(): Promise<BundledPlugin[]> {
   const entries = await readdir(FOLDER, { withFileTypes: true })
   const ids = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-  return await Promise.all(ids.sort().map(openBundled))
+  return await Promise.all(ids.sort().map(readBundled))
 }
 
 /** Finds a plugin by either id. @throws not_found, with a list of the ids */
@@ -35,7 +35,7 @@ export async function getBundledPlugin(id: string): Promise<BundledPlugin> {
   )
 }
 
-async function openBundled(id: string): Promise<BundledPlugin> {
+async function readBundled(id: string): Promise<BundledPlugin> {
   const files = new Map<string, Buffer>()
   for (const name of FILES) {
     const file = new URL(`${id}/${name}`, FOLDER)

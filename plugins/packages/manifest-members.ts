@@ -17,7 +17,8 @@ interface UnknownMember {
 /** Members that the schema does not define, at any depth. Skips objects with free members. */
 export function listUnknownMembers(schema: Shape, value: unknown): UnknownMember[] {
   return [...walk(schema, value, '')].map(({ place, name, names }) => ({
-    ...{ place, name: briefText(name) },
+    place,
+    name: briefText(name),
     advice: `${didYouMean(name, names)}${placeHint(schema, name, place)}`,
   }))
 }

@@ -18,7 +18,11 @@ interface Rules {
 }
 
 /** An error that says what is allowed: the check itself says only "must be equal to one of the allowed values", or "must be array". */
-export function describeProblem(root: unknown, { instancePath, message, params }: SchemaProblem, { schema, patterns }: Rules): string {
+export function describeManifestProblem(
+  root: unknown,
+  { instancePath, message, params }: SchemaProblem,
+  { schema, patterns }: Rules,
+): string {
   const shape = shapeAt(schema, instancePath)
   const form = shape === undefined ? null : formOf(shape, patterns)
   const { allowedValues, allowedValue, requiredProperties } = (params ?? {}) as Record<string, unknown>

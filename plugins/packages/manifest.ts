@@ -135,7 +135,8 @@ export const Manifest = Type.Object({
         book: Type.Optional(LinkTemplate),
         hosts: Type.Optional(
           Type.Array(Host, {
-            ...{ maxItems: 20, uniqueItems: true },
+            maxItems: 20,
+            uniqueItems: true,
             description:
               'Further hosts to which links in answers may lead, such as those of publishers. Links to others than these, the hosts above, and those of permissions are left out.',
           }),
@@ -170,7 +171,8 @@ export const Manifest = Type.Object({
           host: Type.Optional(Host),
           hostFrom: Type.Optional(
             Type.String({
-              ...{ pattern: CONFIG_KEY, maxLength: 64 },
+              pattern: CONFIG_KEY,
+              maxLength: 64,
               description: 'Instead of host: a member of permissions.networkFromConfig, whose URL administrators enter.',
             }),
           ),
@@ -178,19 +180,23 @@ export const Manifest = Type.Object({
           query: Type.Optional(Type.String({ pattern: FIELD, maxLength: 64, description: 'Instead of header: a query parameter.' })),
           body: Type.Optional(
             Type.String({
-              ...{ pattern: FIELD, maxLength: 64 },
+              pattern: FIELD,
+              maxLength: 64,
               description: 'Instead of header: a member of the body, which must be a form or a JSON object.',
             }),
           ),
           usernameField: Type.Optional(
             Type.String({
-              ...{ pattern: FIELD, maxLength: 64 },
+              pattern: FIELD,
+              maxLength: 64,
               description: 'For basic with query or body: the name for the user name. The other name then contains only the password.',
             }),
           ),
           format: Type.Optional(
             Type.String({
-              ...{ maxLength: 200, pattern: PRINTABLE, default: '{token}' },
+              maxLength: 200,
+              pattern: PRINTABLE,
+              default: '{token}',
               description: 'Must contain {token}; by default it is only {token}.',
             }),
           ),

@@ -27,7 +27,7 @@ export interface Permissions {
   wallMs: number
 }
 
-export function permissionsOf({ permissions = {}, auth, limits = {}, config }: Manifest): Permissions {
+export function requestedPermissions({ permissions = {}, auth, limits = {}, config }: Manifest): Permissions {
   const networkFromConfig = [...(permissions.networkFromConfig ?? [])].sort()
   return {
     network: (permissions.network ?? []).map(({ host, methods = ['GET'], reason }) => ({ host, methods: [...methods].sort(), reason })),

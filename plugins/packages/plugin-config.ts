@@ -6,7 +6,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { AnyNumber, NUMBER_MAX, OneOf } from '#core/foundation/schema.ts'
 import { briefText, readablePattern, UNREADABLE } from '#core/foundation/stranger-text.ts'
 import { formOf, type Shape } from '#plugins/packages/manifest-form.ts'
-import { describeProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
+import { describeManifestProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
 
 /**
  * The subset of JSON Schema 2020-12 for configurations: what a form can show, and what can be checked in time linear in the size of the
@@ -170,8 +170,9 @@ export function splitSecrets(
 }
 
 /** An unknown keyword has its own error location, but the message says only that it is not allowed. */
-function problemOf(schema: unknown, problem: Parameters<typeof describeProblem>[1]): string {
-  if (problem.message !== 'schema is false') return describeProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: PATTERNS })
+function problemOf(schema: unknown, problem: Parameters<typeof describeManifestProblem>[1]): string {
+  if (problem.message !== 'schema is false')
+    return describeManifestProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: PATTERNS })
   const [, word = ''] = /\/([^/]*)$/.exec(problem.instancePath) ?? []
   const isOfMember = /^\/properties\/[^/]+\/[^/]+$/.test(problem.instancePath)
   return `${briefText(word)} is not allowed here; ${oneOf(word, isOfMember ? Object.keys(member) : Object.keys(ConfigSchema.properties))}`

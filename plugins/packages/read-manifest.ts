@@ -15,7 +15,7 @@ import {
   RESERVED_CAPABILITIES,
 } from '#plugins/packages/manifest.ts'
 import { placeHint } from '#plugins/packages/manifest-members.ts'
-import { describeProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
+import { describeManifestProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
 import { DEFAULT_ORIGIN_MAX, defaultOrigin } from '#plugins/packages/permissions.ts'
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { configSchemaProblem } from '#plugins/packages/plugin-config.ts'
@@ -70,7 +70,7 @@ function formProblems(value: unknown): ManifestProblem[] {
     if (problems.has(place)) continue
     const { pattern } = (params ?? {}) as { pattern?: unknown }
     const description = typeof pattern === 'string' ? PATTERNS[pattern] : undefined
-    const message = description ?? describeProblem(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS })
+    const message = description ?? describeManifestProblem(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS })
     problems.set(place, { path: instancePath, message })
   }
   return problems.size > 0 ? [...problems.values()] : [{ path: '', message: 'it is not a manifest' }]

@@ -3,7 +3,7 @@ import { bufferOf } from '#core/foundation/byte-view.ts'
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
 
 /** A position in a bundle as in stack traces: both from 1. */
-export interface CodePlace {
+export interface CodePosition {
   line: number
   column: number
 }
@@ -68,7 +68,7 @@ export function storedMapOf(bytes: Uint8Array | undefined): string | null {
 const FOREIGN = /(^|\/)node_modules\/|^plugin-sdk:/
 
 /** The position in the bundle, for use without a map. */
-export const inBundle = (places: readonly CodePlace[]): string | null =>
+export const inBundle = (places: readonly CodePosition[]): string | null =>
   places[0] === undefined ? null : `main.js:${places[0].line}:${places[0].column}`
 
 /**
@@ -77,7 +77,7 @@ export const inBundle = (places: readonly CodePlace[]): string | null =>
  * @param places the innermost first
  * @returns null when there are no places
  */
-export function findSource(kept: StoredMap | null, places: readonly CodePlace[]): string | null {
+export function findSource(kept: StoredMap | null, places: readonly CodePosition[]): string | null {
   if (kept === null) return inBundle(places)
   try {
     // Without file names, which the library would resolve as URLs.

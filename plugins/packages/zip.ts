@@ -182,6 +182,7 @@ function inflate(name: string, size: number, data: Buffer): Buffer {
   const options = { maxOutputLength: Math.max(size, 1), chunkSize: Math.max(size + 1, CHUNK_BYTES_MIN), info: true }
   let answer: { buffer: Buffer; engine: { bytesWritten: number } }
   try {
+    // The types of node do not cover the result with `info`.
     answer = inflateRawSync(data, options) as unknown as typeof answer
   } catch {
     throw new ZipError(`"${name}" is damaged, or larger than its declared size.`)

@@ -4,7 +4,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { type Hindrance, hindranceOf, newestFirst, shownOf } from '#plugins/repositories/index-entry.ts'
 import type { IndexPlugin, IndexVersion } from '#plugins/repositories/index-file.ts'
 import { listInstalled, listOffers, type OfferingRepository } from '#plugins/repositories/plugin-repository-store.ts'
-import { openRevocations } from '#plugins/repositories/revocations.ts'
+import { loadRevocations } from '#plugins/repositories/revocations.ts'
 
 interface AvailableVersion extends IndexVersion {
   /** Why it cannot be installed; null when it can. */
@@ -53,7 +53,7 @@ export async function listAvailable(
     limit: Math.min(limit, AVAILABLE_MAX),
   })
   const installed = new Map((await listInstalled(database)).map(({ key, version }) => [key, version]))
-  const revocationOf = await openRevocations(
+  const revocationOf = await loadRevocations(
     database,
     offers.flatMap(({ plugin }) => namesOf(plugin)),
   )
@@ -85,7 +85,7 @@ export async function listAvailable(
 
 const namesOf = ({ id, versions }: IndexPlugin) => versions.map(({ sha256 }) => ({ key: id, sha256 }))
 
-type RevocationOf = Awaited<ReturnType<typeof openRevocations>>
+type RevocationOf = Awaited<ReturnType<typeof loadRevocations>>
 
 function judge(
   key: string,
@@ -114,7 +114,7 @@ export async function chooseVersion(
   if (!enabled) refuse('conflict', `The plugin repository ${url} is disabled; enable it first.`)
   if (isExpired(repository, now)) refuse('conflict', `The index of ${url} has expired; refresh it first.`)
   if (plugin === null) return refuse('not_found', `${url} has no plugin ${pluginId}.`)
-  const revocationOf = await openRevocations(database, namesOf(plugin))
+  const revocationOf = await loadRevocations(database, namesOf(plugin))
   const judged = newestFirst(plugin.versions).map((version) => ({
     version,
     hindrance: judge(pluginId, version, { serverVersion, now, url }, revocationOf),

@@ -31,7 +31,7 @@ const DEADLINES_MS = { index: 15_000, package: 90_000 }
 const OWN_LIMITS: readonly string[] = ['closed', 'rate_limited']
 
 /** @param options.userAgent identifies this server to publishers */
-export function openDownload(
+export function downloadThrough(
   egress: Pick<HttpsEgress, 'local' | 'fetch' | 'download'>,
   { userAgent, deadlinesMs = DEADLINES_MS }: { userAgent: string; deadlinesMs?: { index: number; package: number } },
 ): Download {

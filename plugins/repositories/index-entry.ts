@@ -3,13 +3,13 @@ import compare from 'semver/functions/compare.js'
 import { refuse } from '#core/foundation/errors.ts'
 import { briefText, quotedText } from '#core/foundation/stranger-text.ts'
 import { type Manifest, PLUGIN_API } from '#plugins/packages/manifest.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import type { IndexPlugin, IndexVersion, PermissionSummary } from '#plugins/repositories/index-file.ts'
 import { readRange } from '#plugins/repositories/version-range.ts'
 
 /** The summary of a manifest's permissions for an index. */
-export function summaryOf(manifest: Manifest): PermissionSummary {
-  const { network, networkFromConfig, library, storageKB, auth } = permissionsOf(manifest)
+export function permissionSummary(manifest: Manifest): PermissionSummary {
+  const { network, networkFromConfig, library, storageKB, auth } = requestedPermissions(manifest)
   return {
     hosts: network.map(({ host }) => host).sort(),
     hostsFromConfig: networkFromConfig,
@@ -35,7 +35,10 @@ export function versionEntry(
     ([member, value]) => plugin !== undefined && !isDeepStrictEqual(value, plugin[member as keyof typeof own] ?? null),
   )
   return {
-    ...{ version: manifest.version, pluginApi: manifest.engine.pluginApi, sha256, permissions: summaryOf(manifest) },
+    version: manifest.version,
+    pluginApi: manifest.engine.pluginApi,
+    sha256,
+    permissions: permissionSummary(manifest),
     ...Object.fromEntries(differing),
     ...location,
   }
@@ -57,9 +60,18 @@ type NotInPackages =
 
 /** The members of an entry that a package has too, in words. */
 const MEMBERS = {
-  ...{ id: 'identifier', version: 'version', name: 'name', summary: 'summary', author: 'author', capabilities: 'capabilities' },
-  ...{ pluginApi: 'range of the plugin interface', hosts: 'hosts', hostsFromConfig: 'settings with hosts', library: 'data of the library' },
-  ...{ storageKB: 'KB of storage', credentials: 'kind of sign-in' },
+  id: 'identifier',
+  version: 'version',
+  name: 'name',
+  summary: 'summary',
+  author: 'author',
+  capabilities: 'capabilities',
+  pluginApi: 'range of the plugin interface',
+  hosts: 'hosts',
+  hostsFromConfig: 'settings with hosts',
+  library: 'data of the library',
+  storageKB: 'KB of storage',
+  credentials: 'kind of sign-in',
 } satisfies Record<Exclude<keyof IndexPlugin | keyof IndexVersion, NotInPackages> | keyof PermissionSummary, string>
 type Members = Record<keyof typeof MEMBERS, string>
 
@@ -70,9 +82,18 @@ function membersOf(plugin: Omit<IndexPlugin, 'versions'>, version: IndexVersion)
   const { hosts, hostsFromConfig, library, storageKB, credentials } = permissions
   const listed = (values: readonly string[]) => [...values].sort().join(', ')
   return {
-    ...{ id, version: version.version, name, summary, author: author?.name ?? '', capabilities: listed(capabilities), pluginApi },
-    ...{ hosts: listed(hosts), hostsFromConfig: listed(hostsFromConfig), library: listed(library) },
-    ...{ storageKB: String(storageKB), credentials: credentials ?? '' },
+    id,
+    version: version.version,
+    name,
+    summary,
+    author: author?.name ?? '',
+    capabilities: listed(capabilities),
+    pluginApi,
+    hosts: listed(hosts),
+    hostsFromConfig: listed(hostsFromConfig),
+    library: listed(library),
+    storageKB: String(storageKB),
+    credentials: credentials ?? '',
   }
 }
 

@@ -20,22 +20,20 @@ export interface RepositoryRow {
   createdAt: Date
 }
 
-/** A sequence is a `bigint`, which the driver returns as text; valid indexes have only safe integers. */
-type Stored<Row extends RepositoryRow> = Omit<Row, 'sequence'> & { sequence: string }
-const toRow = <Row extends RepositoryRow>(stored: Stored<Row>): Row => ({ ...stored, sequence: Number(stored.sequence) }) as unknown as Row
-
-const COLUMNS = `id, url, name, public_key AS "publicKey", enabled, sequence, expires_at AS "expiresAt", fetched_at AS "fetchedAt", error,
+/** A `bigint`, which the driver would return as text; valid indexes have only safe integers. */
+const SEQUENCE = 'sequence::float8 AS sequence'
+const COLUMNS = `id, url, name, public_key AS "publicKey", enabled, ${SEQUENCE}, expires_at AS "expiresAt", fetched_at AS "fetchedAt", error,
   created_at AS "createdAt", coalesce(jsonb_array_length(index->'plugins'), 0) AS plugins`
 
 /** In order of creation. */
 export async function listRepositories(database: Knex): Promise<RepositoryRow[]> {
   const { rows } = await database.raw(`SELECT ${COLUMNS} FROM plugin_repositories ORDER BY created_at, id`)
-  return rows.map(toRow<RepositoryRow>)
+  return rows
 }
 
 export async function findRepository(database: Knex, id: string): Promise<RepositoryRow | null> {
   const { rows } = await database.raw(`SELECT ${COLUMNS} FROM plugin_repositories WHERE id = ?`, [id])
-  return rows[0] ? toRow<RepositoryRow>(rows[0]) : null
+  return rows[0] ?? null
 }
 
 /** With one plugin of its index, which plugins/ parses; null when the index does not list it. */
@@ -48,7 +46,7 @@ export async function findOffering<Plugin>(database: Knex, id: string, pluginKey
      FROM plugin_repositories WHERE id = :id`,
     { id, pluginKey },
   )
-  return rows[0] ? toRow<OfferingRepository<Plugin>>(rows[0]) : null
+  return rows[0] ?? null
 }
 
 /** A plugin of an index, with its repository. */
@@ -87,7 +85,7 @@ export async function lockIndexed(trx: Knex, id: string, text: string): Promise<
     `SELECT ${COLUMNS}, index IS NULL OR index = CAST(? AS jsonb) AS "isSame" FROM plugin_repositories WHERE id = ? FOR UPDATE`,
     [text, id],
   )
-  return rows[0] ? toRow<RepositoryRow & { isSame: boolean }>(rows[0]) : null
+  return rows[0] ?? null
 }
 
 /** An arbitrary constant: adding a repository takes this lock. */
@@ -153,11 +151,11 @@ export async function findDeletedIndex(
   { url, text }: { url: string; text: string },
 ): Promise<{ publicKey: string; sequence: number; isSame: boolean } | null> {
   const { rows } = await database.raw(
-    `SELECT public_key AS "publicKey", sequence, index IS NULL OR index = CAST(? AS jsonb) AS "isSame"
+    `SELECT public_key AS "publicKey", ${SEQUENCE}, index IS NULL OR index = CAST(? AS jsonb) AS "isSame"
      FROM plugin_repository_sequences WHERE url = ?`,
     [text, url],
   )
-  return rows[0] ? { ...rows[0], sequence: Number(rows[0].sequence) } : null
+  return rows[0] ?? null
 }
 
 /** One package by its hash, or the versions of a plugin in a range (null: all). */

@@ -37,7 +37,7 @@ import {
   recordRepositoryError,
   setRepositoryEnabled,
 } from '#plugins/repositories/plugin-repository-store.ts'
-import { folderOf } from '#plugins/repositories/repository-url.ts'
+import { repositoryFolder } from '#plugins/repositories/repository-url.ts'
 import { listRevoked, type RevokedVersion, revocationOf } from '#plugins/repositories/revocations.ts'
 
 export type Repository = RepositoryRow
@@ -72,33 +72,6 @@ interface Wanted extends Omit<PackageOrigin, 'repository'> {
   userId: string | null
 }
 
-export interface Repositories<Installed> {
-  list(): Promise<Repository[]>
-  /** @throws not_found */
-  get(id: string): Promise<Repository>
-  /** Downloads the index of an unknown repository, and stores nothing. @throws invalid_value, conflict, unavailable */
-  preview(url: string): Promise<RepositoryOffer>
-  /** Adds a repository and pins its key. @throws invalid_value, conflict, unavailable */
-  add(repository: { url: string; publicKey: string }): Promise<Repository>
-  /** A disabled repository is neither refreshed nor offered; its revocations stay. @throws not_found */
-  setEnabled(id: string, enabled: boolean): Promise<Repository>
-  /** Its revocations, plugins installed from it and the sequence of its newest index stay. @throws not_found */
-  remove(id: string): Promise<void>
-  /** Downloads its index. On failure the last one stays, and `error` says why. @throws not_found, conflict when it is disabled */
-  refresh(id: string): Promise<Repository>
-  /** The plugins of the enabled repositories, by name. */
-  listAvailable(query?: AvailableQuery): Promise<{ plugins: AvailablePlugin[]; total: number }>
-  /**
-   * Downloads and installs a package.
-   * @throws not_found, conflict for a version that cannot be installed or a package that differs from the index, unavailable
-   */
-  install(wanted: Wanted): Promise<Installed>
-  /** Starts refreshing indexes periodically. Call once. */
-  start(): void
-  /** Cancels running downloads. */
-  close(): Promise<void>
-}
-
 /** Each has an index of up to 5 MB, and the database searches all of them for a list. */
 const REPOSITORIES_MAX = 20
 /** They are never deleted; no publisher needs so many. */
@@ -114,21 +87,15 @@ interface RepositoriesOptions<Installed> {
   /** Version of this server, which plugins may require. */
   serverVersion: string
   install: Install<Installed>
+  /** Called with stored versions after new revocations, and with running ones before each round; must stop the running ones. */
   onRevoked: (revoked: RevokedVersion[]) => unknown
   /** Those of the server; only tests and commands have none. */
   jobs?: RegularJobs
   timing?: { firstMs: number; everyMs: number }
 }
 
-/**
- * Plugin repositories: downloads their indexes, accepts those signed with the pinned key, and installs from them.
- * @param options.onRevoked called with stored versions after new revocations, and with running ones before each round; must stop the running ones
- */
-export function openRepositories<Installed>(options: RepositoriesOptions<Installed>): Repositories<Installed> {
-  return new SignedRepositories(options)
-}
-
-class SignedRepositories<Installed> implements Repositories<Installed> {
+/** Plugin repositories: downloads their indexes, accepts those signed with the pinned key, and installs from them. */
+export class Repositories<Installed> {
   readonly #options: RepositoriesOptions<Installed>
   readonly #ended = new AbortController()
   /** One refresh at a time per repository; concurrent callers share its result. */
@@ -144,16 +111,18 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     return listRepositories(this.#options.database)
   }
 
+  /** Downloads the index of an unknown repository, and stores nothing. @throws invalid_value, conflict, unavailable */
   async preview(url: string): Promise<RepositoryOffer> {
-    const folder = folderOf(url, this.#options.local)
+    const folder = repositoryFolder(url, this.#options.local)
     const index = await this.#fetchIndex(folder, null)
     await checkKnown(this.#options.database, folder, index)
     const { name, publicKey, plugins } = index
     return { url: folder, name, publicKey, fingerprint: fingerprintOf(publicKey), plugins }
   }
 
+  /** Adds a repository and pins its key. @throws invalid_value, conflict, unavailable */
   async add({ url, publicKey }: { url: string; publicKey: string }): Promise<Repository> {
-    const folder = folderOf(url, this.#options.local)
+    const folder = repositoryFolder(url, this.#options.local)
     const index = await this.#fetchIndex(folder, publicKey)
     const { id, hasNewRevocations } = await this.#options.database.transaction(async (trx) => {
       const added = await addRepository(trx, { url: folder, name: index.name, publicKey, repositoriesMax: REPOSITORIES_MAX })
@@ -166,25 +135,33 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     return await this.get(id)
   }
 
+  /** A disabled repository is neither refreshed nor offered; its revocations stay. @throws not_found */
   async setEnabled(id: string, enabled: boolean): Promise<Repository> {
     if (!(await setRepositoryEnabled(this.#options.database, id, enabled))) absent(id)
     return await this.get(id)
   }
 
+  /** Its revocations, plugins installed from it and the sequence of its newest index stay. @throws not_found */
   async remove(id: string): Promise<void> {
     if (!(await deleteRepository(this.#options.database, id))) absent(id)
   }
 
+  /** Downloads its index. On failure the last one stays, and `error` says why. @throws not_found, conflict when it is disabled */
   async refresh(id: string): Promise<Repository> {
     const repository = await this.get(id)
     if (!repository.enabled) refuse('conflict', `The plugin repository ${repository.url} is disabled; enable it first.`)
     return await this.#refreshOnce(repository)
   }
 
+  /** The plugins of the enabled repositories, by name. */
   listAvailable(query?: AvailableQuery): Promise<{ plugins: AvailablePlugin[]; total: number }> {
     return listAvailable(this.#options.database, { serverVersion: this.#options.serverVersion, now: new Date() }, query)
   }
 
+  /**
+   * Downloads and installs a package.
+   * @throws not_found, conflict for a version that cannot be installed or a package that differs from the index, unavailable
+   */
   async install({ repositoryId, pluginId, version, sha256: wanted, ...confirmed }: Wanted): Promise<Installed> {
     const { database, serverVersion, download, install } = this.#options
     const repository = (await findOffering<IndexPlugin>(database, repositoryId, pluginId)) ?? absent(repositoryId)
@@ -196,7 +173,9 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
       )
     const from = new URL(chosen.url, repository.url)
     const bytes = await download(from, {
-      ...{ bytesMax: chosen.size, toOtherHosts: true, isAtHome: from.origin === new URL(repository.url).origin },
+      bytesMax: chosen.size,
+      toOtherHosts: true,
+      isAtHome: from.origin === new URL(repository.url).origin,
       signal: this.#ended.signal,
     })
     checkPackage(bytes, { ...chosen, name: `${pluginId} ${chosen.version}` })
@@ -205,6 +184,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     return await install(bytes, { ...confirmed, repository: repository.url, expected: { id: pluginId, version: chosenVersion, sha256 } })
   }
 
+  /** Starts refreshing indexes periodically. Call once. */
   start(): void {
     const { log, jobs = new RegularJobs(log), timing } = this.#options
     if (this.#refreshingAll !== null) return
@@ -212,12 +192,14 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     this.#refreshingAll = jobs.start('refresh plugin repositories', () => this.#refreshAll(), timing)
   }
 
+  /** Cancels running downloads. */
   async close(): Promise<void> {
     this.#ended.abort()
     await Promise.all([this.#round, this.#refreshingAll?.stop()])
     await this.#refreshing.close()
   }
 
+  /** @throws not_found */
   async get(id: string): Promise<Repository> {
     return (await findRepository(this.#options.database, id)) ?? absent(id)
   }

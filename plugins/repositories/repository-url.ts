@@ -12,7 +12,7 @@ const URL_LENGTH_MAX = 2_000
  * @param local hosts that are allowed for development
  * @throws invalid_value unless it is an https URL with a host name
  */
-export function folderOf(text: string, local: LocalServices = NO_LOCAL_SERVICES): string {
+export function repositoryFolder(text: string, local: LocalServices = NO_LOCAL_SERVICES): string {
   const wrong = (message: string) => refuse('invalid_value', message, { details: [{ path: '/url', message }] })
   if (text.length > URL_LENGTH_MAX || !URL.canParse(text)) return wrong('The URL of a repository must be the https URL of its folder.')
   const url = new URL(text)

@@ -58,7 +58,7 @@ function isCompetent(
 }
 
 /** As findRevocation, for many versions at once; the result answers only for these. */
-export async function openRevocations(
+export async function loadRevocations(
   database: Knex,
   names: readonly Pick<VersionName, 'key' | 'sha256'>[],
 ): Promise<(name: VersionName) => Revoked | null> {

@@ -1,5 +1,5 @@
 import { escapedLines } from '#core/foundation/stranger-text.ts'
-import type { CodePlace } from '#plugins/packages/source-map.ts'
+import type { CodePosition } from '#plugins/packages/source-map.ts'
 
 /**
  * Why a call into an isolate failed.
@@ -36,14 +36,14 @@ export class GuestError extends Error {
   /** The wait that a service requested; null without one. */
   readonly retryAfterSeconds: number | null
   /** Where in the code it was thrown, the innermost first; empty when unknown. Untrusted too. */
-  readonly places: readonly CodePlace[]
+  readonly places: readonly CodePosition[]
 
   constructor(
     code: GuestErrorCode,
     message: string,
     own: string | null = null,
     retryAfterSeconds: number | null = null,
-    places: readonly CodePlace[] = [],
+    places: readonly CodePosition[] = [],
   ) {
     // Escape codes in it must reach no terminal, whoever prints it; line ends are escaped where it becomes a part of a sentence.
     super(escapedLines(message))

@@ -1,5 +1,5 @@
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
-import type { CodePlace } from '#plugins/packages/source-map.ts'
+import type { CodePosition } from '#plugins/packages/source-map.ts'
 import { GuestError, guestErrorCode } from './guest-error.ts'
 
 /**
@@ -94,9 +94,9 @@ const PLACE = /^(\d{1,7}):(\d{1,7})\)?$/
  * The positions in one file that a stack contains, such as `at search (org.example.echo.js:12:9)`.
  * @param stack untrusted, of any type
  */
-function readPlaces(stack: unknown, file: string): CodePlace[] {
+function readPlaces(stack: unknown, file: string): CodePosition[] {
   if (typeof stack !== 'string') return []
-  const places: CodePlace[] = []
+  const places: CodePosition[] = []
   for (const line of stack.slice(0, STACK_LENGTH_MAX).split('\n')) {
     const at = line.lastIndexOf(`${file}:`)
     // The message precedes the positions, and may have several lines of any form.

@@ -5,7 +5,7 @@ import type { Embedded } from '#core/fields/embedded.ts'
 import type { Author } from '#core/fields/field.ts'
 import type { Corpus, ExpectedBook } from '#test/support/corpus.ts'
 import { readComicInfo } from '#workers/metadata/comic-info.ts'
-import { openRemarks } from '#workers/metadata/metadata-values.ts'
+import { Remarks } from '#workers/metadata/metadata-values.ts'
 import { readOpfMetadata } from '#workers/metadata/opf-metadata.ts'
 import { parseXml } from '#workers/metadata/xml.ts'
 
@@ -73,7 +73,7 @@ export function testMetadata(t: Test, corpus: Corpus, seen: ReadonlyMap<string, 
     t.ok(documents.length >= (corpus.isOurs ? 1 : 25), `${documents.length} documents`)
     for (const file of documents) {
       const { root, unknownEntities } = parseXml(readFileSync(folder + file.path))
-      checkOpf(t, file, readOpfMetadata(root, unknownEntities, openRemarks()))
+      checkOpf(t, file, readOpfMetadata(root, unknownEntities, new Remarks()))
     }
   })
 

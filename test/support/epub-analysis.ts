@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import type { Analysis } from '#core/fields/analysis.ts'
 import { analyzeEpub } from '#workers/formats/epub/epub.ts'
-import { openZip } from '#workers/formats/zip/zip.ts'
+import { ZipArchive } from '#workers/formats/zip/zip.ts'
 
 /** Analyzes an EPUB in this thread. */
 export async function analyzeBytes(bytes: Uint8Array, verifyPages = false): Promise<Omit<Analysis, 'file' | 'format'>> {
@@ -13,7 +13,7 @@ export async function analyzeBytes(bytes: Uint8Array, verifyPages = false): Prom
   writeFileSync(path, bytes)
   const fd = openSync(path, 'r')
   try {
-    return await analyzeEpub(openZip({ path, fd, bytes: fstatSync(fd).size }), { verifyPages })
+    return await analyzeEpub(new ZipArchive({ path, fd, bytes: fstatSync(fd).size }), { verifyPages })
   } finally {
     closeSync(fd)
     rmSync(folder, { recursive: true })

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Test } from 'tap'
-import { openOut } from '#plugins/devkit/command.ts'
+import { outTo } from '#plugins/devkit/command.ts'
 import { runCommandLine } from '#plugins/devkit/command-line.ts'
 import { manifestOf } from './plugins.ts'
 
@@ -71,7 +71,7 @@ export async function runTool(
   const said = { stdout: '', stderr: '' }
   const code = await runCommandLine(given, {
     cwd: folder,
-    out: openOut({ write: (text: string) => (said.stdout += text) } as unknown as NodeJS.WritableStream),
+    out: outTo({ write: (text: string) => (said.stdout += text) } as unknown as NodeJS.WritableStream),
     printError: (text) => {
       said.stderr += `${text}\n`
     },

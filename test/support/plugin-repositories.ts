@@ -6,7 +6,7 @@ import { AppError } from '#core/foundation/errors.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import { publicKeyText } from '#plugins/packages/plugin-package.ts'
-import { openRepositories, type Repositories } from '#plugins/repositories/repositories.ts'
+import { Repositories } from '#plugins/repositories/repositories.ts'
 import type { RevokedVersion } from '#plugins/repositories/revocations.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { openHostOn } from '#test/support/plugin-hosts.ts'
@@ -64,7 +64,7 @@ export async function openTestRepositories(
   const { host } = await openHostOn(t, database)
   const server = await openRepositoryServer(t, options.files ?? filesOf(both, key, { '1.0.0': one, '1.1.0': two }), options.deadlinesMs)
   const revoked: RevokedVersion[][] = []
-  const repositories = openRepositories({
+  const repositories = new Repositories({
     ...{
       database,
       log: silentLog,

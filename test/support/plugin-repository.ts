@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
-import { type Download, openDownload } from '#plugins/repositories/download.ts'
+import { type Download, downloadThrough } from '#plugins/repositories/download.ts'
 import { pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
 import { type IndexPlugin, type RepositoryIndex, signIndex } from '#plugins/repositories/index-file.ts'
 import { type Loopback, openLoopback } from '#test/support/plugins.ts'
@@ -85,6 +85,6 @@ export async function openRepositoryServer(
   })
   const options = { userAgent: 'Carrel (repositories)', ...(deadlinesMs && { deadlinesMs }) }
   // A separate egress for each request, because an egress sends a host at most five requests a second, and tests need more.
-  const download: Download = (url, wanted) => openDownload(new HttpsEgress(way), options)(url, wanted)
+  const download: Download = (url, wanted) => downloadThrough(new HttpsEgress(way), options)(url, wanted)
   return Object.assign(served, { way, download })
 }

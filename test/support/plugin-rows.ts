@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
@@ -25,7 +25,7 @@ export async function fillPlugins(database: Knex, { plugins, versions }: { plugi
   await database.raw(
     `INSERT INTO plugins (key, state, granted, config, private_origins)
      SELECT 'org.example.p' || n, 'enabled', CAST(:granted AS jsonb), '{"site": "http://192.168.1.5:8080"}', '{http://192.168.1.5:8080}' FROM generate_series(1, :plugins) n`,
-    { granted: JSON.stringify(permissionsOf(manifest)), plugins },
+    { granted: JSON.stringify(requestedPermissions(manifest)), plugins },
   )
   await database.raw(
     `INSERT INTO plugin_versions (plugin_id, version, sha256, manifest, code, code_sha256, readme)

@@ -1,11 +1,11 @@
 import tap from 'tap'
-import { openPool, type Pool } from '#workers/pool/pool.ts'
+import { openPool, type ReaderPool } from '#workers/pool/pool.ts'
 
 /** Pools by the deadline of their work. */
-const pools = new Map<number, Pool>()
+const pools = new Map<number, ReaderPool>()
 
 /** The pool of this test file, for tests that do not break a pool: starting a thread takes a third of a second. */
-export function findPool(deadlineMs = 30_000): Pool {
+export function findPool(deadlineMs = 30_000): ReaderPool {
   const known = pools.get(deadlineMs)
   if (known) return known
   const pool = openPool({ threads: 2, memoryMbMax: 256, deadlineMs })

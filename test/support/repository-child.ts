@@ -4,8 +4,8 @@ import { openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { EgressNetwork } from '#plugins/network/egress.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
-import { openDownload } from '#plugins/repositories/download.ts'
-import { openRepositories } from '#plugins/repositories/repositories.ts'
+import { downloadThrough } from '#plugins/repositories/download.ts'
+import { Repositories } from '#plugins/repositories/repositories.ts'
 
 const [url, port, id] = process.argv.slice(2) as [string, string, string]
 const database = openDatabase({ url, poolMax: 3, log: silentLog })
@@ -15,9 +15,9 @@ const way: EgressNetwork = {
   request: http.request as unknown as EgressNetwork['request'],
   port: Number(port),
 }
-const repositories = openRepositories({
+const repositories = new Repositories({
   ...{ database, log: silentLog, serverVersion: '1.2.3', onRevoked: () => {} },
-  download: openDownload(new HttpsEgress(way), { userAgent: 'Carrel' }),
+  download: downloadThrough(new HttpsEgress(way), { userAgent: 'Carrel' }),
   install: () => Promise.reject(new Error('Nothing is installed here.')),
 })
 await repositories.refresh(id)

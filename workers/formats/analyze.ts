@@ -20,7 +20,7 @@ import { detectContainer } from './detect.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { hashFile } from './hash.ts'
 import { type PackedAnalysis, packAnalysis } from './packed-analysis.ts'
-import { openZip } from './zip/zip.ts'
+import { ZipArchive } from './zip/zip.ts'
 import { documentInstead, isEpub } from './zip-document.ts'
 
 /** Has loaded this module. */
@@ -94,7 +94,7 @@ async function analyzeContents(
     const container = detectContainer(open.fd, open.bytes)
     switch (container) {
       case 'zip': {
-        const archive = openZip({ path: request.path, fd: open.fd, bytes: open.bytes })
+        const archive = new ZipArchive({ path: request.path, fd: open.fd, bytes: open.bytes })
         if (isEpub(archive)) return await as('epub', (await import('./epub/epub.ts')).analyzeEpub(archive, { ...request, draw: open.draw }))
         if (archive.entries.some((entry) => /(^|\/)license\.lcpl$/.test(entry.name))) return failedAnalysis(locked(), file)
         const instead = documentInstead(archive)

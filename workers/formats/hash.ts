@@ -36,7 +36,7 @@ export async function hashFile(fd: number, { slowReadMs = SLOW_READ_MS } = {}): 
   const buffers = spare ?? [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)]
   spare = null
   const sha256 = createHash('sha256')
-  const samples = openSamples()
+  const samples = new Samples()
   let position = 0
   let ahead = 0
   let pending: Promise<number> | null = null
@@ -67,23 +67,23 @@ function readChunk(fd: number, buffer: Buffer, position: number): Promise<number
 }
 
 /** Collects the samples from chunks that may begin or end in the middle of one. */
-function openSamples() {
-  const kept = Buffer.alloc(SAMPLE_OFFSETS.length * SAMPLE_BYTES)
-  const filled = SAMPLE_OFFSETS.map(() => 0)
-  return {
-    take(chunk: Buffer, position: number): void {
-      for (const [index, offset] of SAMPLE_OFFSETS.entries()) {
-        const from = Math.max(offset, position)
-        const to = Math.min(offset + SAMPLE_BYTES, position + chunk.length)
-        if (from >= to) continue
-        chunk.copy(kept, index * SAMPLE_BYTES + from - offset, from - position, to - position)
-        filled[index] = to - offset
-      }
-    },
-    digest(): string {
-      const md5 = createHash('md5')
-      for (const [index, bytes] of filled.entries()) md5.update(kept.subarray(index * SAMPLE_BYTES, index * SAMPLE_BYTES + bytes))
-      return md5.digest('hex')
-    },
+class Samples {
+  readonly #kept = Buffer.alloc(SAMPLE_OFFSETS.length * SAMPLE_BYTES)
+  readonly #filled = SAMPLE_OFFSETS.map(() => 0)
+
+  take(chunk: Buffer, position: number): void {
+    for (const [index, offset] of SAMPLE_OFFSETS.entries()) {
+      const from = Math.max(offset, position)
+      const to = Math.min(offset + SAMPLE_BYTES, position + chunk.length)
+      if (from >= to) continue
+      chunk.copy(this.#kept, index * SAMPLE_BYTES + from - offset, from - position, to - position)
+      this.#filled[index] = to - offset
+    }
+  }
+
+  digest(): string {
+    const md5 = createHash('md5')
+    for (const [index, bytes] of this.#filled.entries()) md5.update(this.#kept.subarray(index * SAMPLE_BYTES, index * SAMPLE_BYTES + bytes))
+    return md5.digest('hex')
   }
 }

@@ -28,24 +28,12 @@ export interface OpenFile {
 }
 
 /** Files kept open between reads, so that a page is one positional read. */
-export interface OpenFiles {
-  /** Runs `use` with a descriptor that stays open meanwhile. `fresh` closes the cached descriptor of that file first. */
-  withFile<Result>(file: LibraryFile, use: (file: OpenFile) => Promise<Result>, options?: { fresh?: boolean }): Promise<Result>
-  /** The number of open files, for tests. */
-  size(): number
-  close(): Promise<void>
-}
-
-export function openFiles({ idleMs = IDLE_MS, lookMs = LOOK_MS } = {}): OpenFiles {
-  return new LeasedFiles(idleMs, lookMs)
-}
-
-class LeasedFiles implements OpenFiles {
+export class OpenFiles {
   readonly #closing = new Set<Promise<void>>()
   readonly #leases
   readonly #looking
 
-  constructor(idleMs: number, lookMs: number) {
+  constructor({ idleMs = IDLE_MS, lookMs = LOOK_MS } = {}) {
     this.#leases = new BoundedCache<Lease>({
       bytesMax: LEASES_BYTES_MAX,
       entriesMax: OPEN_FILES_MAX,
@@ -97,6 +85,7 @@ class LeasedFiles implements OpenFiles {
     return identity === identityOf(now)
   }
 
+  /** Runs `use` with a descriptor that stays open meanwhile. `fresh` closes the cached descriptor of that file first. */
   async withFile<Result>(file: LibraryFile, use: (file: OpenFile) => Promise<Result>, options: { fresh?: boolean } = {}): Promise<Result> {
     let lease = this.#borrow(file)
     try {
@@ -115,6 +104,7 @@ class LeasedFiles implements OpenFiles {
     }
   }
 
+  /** The number of open files, for tests. */
   size(): number {
     return this.#leases.size
   }

@@ -24,7 +24,7 @@ const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])
 const GZIP_TRAILER_BYTES = GZIP_EXTRA_BYTES - GZIP_HEADER.length
 
 /** Opens entries of zips through descriptors that stay open. Until then only the directory has been checked. */
-export function openZipEntries(files: OpenFiles, checked: CheckedEntries, limits: typeof ENTRY_LIMITS = ENTRY_LIMITS): OpenZipEntry {
+export function zipEntryOpener(files: OpenFiles, checked: CheckedEntries, limits: typeof ENTRY_LIMITS = ENTRY_LIMITS): OpenZipEntry {
   const kept = new BoundedCache<Uint8Array>({ bytesMax: limits.keptInAllBytesMax })
   const checks = new SingleFlight()
 

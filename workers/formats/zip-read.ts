@@ -1,5 +1,6 @@
 import { read } from 'node:fs'
-import { type InputType, inflateRaw, inflateRawSync, type ZlibOptions } from 'node:zlib'
+import { promisify } from 'node:util'
+import { inflateRaw, inflateRawSync, type ZlibOptions } from 'node:zlib'
 import type { Problem, ZipLocation } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { BookProblem } from '../book-problem.ts'
@@ -7,7 +8,7 @@ import { fileRefusal } from './file-refusal.ts'
 import { inflateProblem } from './zip/zip.ts'
 
 /** A zip entry with its offset. */
-export interface PlacedEntry {
+export interface LocatedEntry {
   name: string
   /** Unpacked, as declared. */
   bytes: number
@@ -20,18 +21,18 @@ export interface CheckedEntry {
   endsExactly: boolean
 }
 
-/** Entries whose size and checksum are correct, by {@link checkKey}. */
-export type CheckedEntries = BoundedCache<CheckedEntry>
-
 /** Some 200 books of 200 files or pages. */
 const CHECKED_BYTES_MAX = 18 * 1024 * 1024
 
-export function openCheckedEntries(): CheckedEntries {
-  return new BoundedCache({ bytesMax: CHECKED_BYTES_MAX })
+/** Entries whose size and checksum are correct, by {@link checkKey}. */
+export class CheckedEntries extends BoundedCache<CheckedEntry> {
+  constructor() {
+    super({ bytesMax: CHECKED_BYTES_MAX })
+  }
 }
 
 /** Key for one version of a file. It contains everything that decides the outcome: two records for one offset may declare different sizes. */
-export function checkKey(identity: string, { zip, bytes }: PlacedEntry): string {
+export function checkKey(identity: string, { zip, bytes }: LocatedEntry): string {
   return `${identity} ${zip.offset} ${bytes} ${zip.compressedBytes} ${zip.method} ${zip.crc32}`
 }
 
@@ -39,7 +40,7 @@ export function checkKey(identity: string, { zip, bytes }: PlacedEntry): string 
 const INFLATE_HERE_BYTES = 32 * 1024
 
 /** The inflated data, and the number of bytes of `data` used. */
-export async function inflate({ name, bytes }: PlacedEntry, data: Buffer): Promise<{ content: Buffer; taken: number }> {
+export async function inflate({ name, bytes }: LocatedEntry, data: Buffer): Promise<{ content: Buffer; taken: number }> {
   // One byte more than declared reveals a wrong size without inflating it all; 0 would mean no limit.
   const options = { maxOutputLength: bytes + 1, info: true }
   try {
@@ -55,12 +56,11 @@ interface Inflated {
   engine: { bytesWritten: number }
 }
 
+type Inflate<Result> = (data: Buffer, options: ZlibOptions) => Result
 // The types of node do not cover the result with `info`.
-const inflateHere = inflateRawSync as unknown as (data: InputType, options: ZlibOptions) => Inflated
-const inflateAside = (data: InputType, options: ZlibOptions): Promise<Inflated> =>
-  new Promise((resolve, reject) => {
-    inflateRaw(data, options, (error, inflated) => (error ? reject(error) : resolve(inflated as unknown as Inflated)))
-  })
+const inflateHere = inflateRawSync as unknown as Inflate<Inflated>
+// The same.
+const inflateAside = promisify(inflateRaw) as unknown as Inflate<Promise<Inflated>>
 
 /** The bytes at `offset`, after `before` bytes of free space, and `after` more behind them; shorter at the end of the file. */
 export async function readBytes(fd: number, place: { offset: number; bytes: number }, { before = 0, after = 0 } = {}): Promise<Buffer> {

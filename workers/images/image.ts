@@ -165,10 +165,10 @@ async function decoding<Result>(bytes: Uint8Array, use: (picture: Sharp) => Prom
       const { rgb, width, height } = decodeBmp(bytes)
       return await use(sharp(rgb, { raw: { width, height, channels: 3 } }).timeout({ seconds: DECODE_SECONDS_MAX }))
     }
-    return await use(openPicture(bytes, 'truncated')).catch((error: unknown) => {
+    return await use(pictureFrom(bytes, 'truncated')).catch((error: unknown) => {
       // Every viewer shows a complete picture with a flaw (a wrong checksum, say); an incomplete one is refused.
       if (!isWhole(bytes)) throw error
-      return use(openPicture(bytes, 'none'))
+      return use(pictureFrom(bytes, 'none'))
     })
   } catch (error) {
     if (error instanceof BookProblem) throw error
@@ -176,7 +176,7 @@ async function decoding<Result>(bytes: Uint8Array, use: (picture: Sharp) => Prom
   }
 }
 
-function openPicture(bytes: Uint8Array, failOn: 'truncated' | 'none'): Sharp {
+function pictureFrom(bytes: Uint8Array, failOn: 'truncated' | 'none'): Sharp {
   return sharp(bytes, { limitInputPixels: PIXELS_MAX, failOn, sequentialRead: true }).autoOrient().timeout({ seconds: DECODE_SECONDS_MAX })
 }
 

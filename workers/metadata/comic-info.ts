@@ -12,10 +12,9 @@ import {
   lineOf,
   monthAndDay,
   namesOf,
-  openRemarks,
   positionOf,
   present,
-  type Remarks,
+  Remarks,
   summaryOf,
   urlsOf,
   wholeOf,
@@ -61,7 +60,7 @@ export function readComicInfo(name: string, bytes: Uint8Array): ComicInfo {
   try {
     const { root, unknownEntities } = parseXml(bytes)
     if (root.name.toLowerCase() !== 'comicinfo') return unreadable(name, `its root element is "${root.name}"`)
-    const remarks = openRemarks()
+    const remarks = new Remarks()
     const embedded = readElements(elementsOf(root, unknownEntities, remarks), remarks)
     return { embedded, problem: remarks.problem(name), pages: marksOf(root) }
   } catch (error) {

@@ -16,27 +16,23 @@ const REMARKS_MAX = 10
 const QUOTE_MAX = 40
 
 /** Collects the values of a metadata file that could not be used, so that one wrong value does not spoil the rest. */
-export interface Remarks {
-  /** @param reason completes the sentence, as in "Month is not a month" */
-  add(name: string, value: string, reason: string): void
-  /** One `metadata` problem for all remarks, null when there are none. */
-  problem(file: string): Problem | null
-}
+export class Remarks {
+  readonly #remarks: string[] = []
 
-export function openRemarks(): Remarks {
-  const remarks: string[] = []
-  return {
-    add: (name, value, reason) => {
-      const quoted = value.length > QUOTE_MAX ? `${value.slice(0, QUOTE_MAX - 1)}…` : value
-      remarks.push(`${name} "${quoted.toWellFormed()}" ${reason}`)
-    },
-    problem: (file) => {
-      if (remarks.length === 0) return null
-      const listed = remarks.slice(0, REMARKS_MAX)
-      const more = remarks.length > listed.length ? `, and ${remarks.length - listed.length} more` : ''
-      const message = `${file} has values that cannot be used: ${listed.join('; ')}${more}. Correct them in the file, or enter them here.`
-      return { type: 'metadata', message, details: { remarks: listed }, fatal: false }
-    },
+  /** @param reason completes the sentence, as in "Month is not a month" */
+  add(name: string, value: string, reason: string): void {
+    const quoted = value.length > QUOTE_MAX ? `${value.slice(0, QUOTE_MAX - 1)}…` : value
+    this.#remarks.push(`${name} "${quoted.toWellFormed()}" ${reason}`)
+  }
+
+  /** One `metadata` problem for all remarks, null when there are none. */
+  problem(file: string): Problem | null {
+    const count = this.#remarks.length
+    if (count === 0) return null
+    const listed = this.#remarks.slice(0, REMARKS_MAX)
+    const more = count > listed.length ? `, and ${count - listed.length} more` : ''
+    const message = `${file} has values that cannot be used: ${listed.join('; ')}${more}. Correct them in the file, or enter them here.`
+    return { type: 'metadata', message, details: { remarks: listed }, fatal: false }
   }
 }
 
@@ -55,7 +51,7 @@ export function summaryOf(text: string | undefined, name: string, remarks: Remar
 }
 
 /** Text of an HTML description, as in most OPF files; other text stays unchanged. */
-export function plainText(text: string): string {
+export function textOfHtml(text: string): string {
   if (!/<\/?[a-z][^<>]*>/i.test(text)) return text
   const broken = text.replace(/<(?:br|\/p|\/div|\/li|\/h[1-6])\b[^<>]*>/gi, '\n')
   const bare = broken.replace(/<(script|style)\b[^<>]*>[^<]*<\/\1\s*>/gi, '').replace(/<\/?[a-z!][^<>]*>/gi, '')

@@ -9,11 +9,11 @@ import {
   languageOf,
   lineOf,
   namesOf,
-  plainText,
   positionOf,
   present,
   type Remarks,
   summaryOf,
+  textOfHtml,
 } from './metadata-values.ts'
 import { datesOf } from './opf-dates.ts'
 import { descendantsNamed, foldSpace, isElement, textOf, type XmlElement } from './xml.ts'
@@ -22,7 +22,7 @@ import { descendantsNamed, foldSpace, isElement, textOf, type XmlElement } from 
 export function readOpfMetadata(root: XmlElement, unknownEntities: readonly string[], remarks: Remarks): Embedded {
   const metadata = descendantsNamed(root, 'metadata').next().value
   if (metadata === undefined) return {}
-  const opf = openMetadata(metadata, unknownEntities)
+  const opf = groupMetadata(metadata, unknownEntities)
   const titles = opf.all('title')
   const title = titles[0]
   const series = seriesOf(opf)
@@ -50,7 +50,7 @@ export function readOpfMetadata(root: XmlElement, unknownEntities: readonly stri
         publisher: lineOf(opf.all('publisher')[0]?.text),
         imprint: lineOf(opf.meta('imprint')),
         languageIso: languageOf(opf.all('language')[0]?.text, 'dc:language', remarks),
-        summary: summaryOf(plainText(opf.all('description')[0]?.text ?? ''), 'dc:description', remarks),
+        summary: summaryOf(textOfHtml(opf.all('description')[0]?.text ?? ''), 'dc:description', remarks),
         subjects: subjects.length === 0 ? undefined : subjects,
         isbns,
         customMetadata: calibreColumns(opf),
@@ -92,7 +92,7 @@ interface Metadata {
   collections: () => { id: string | undefined; text: string }[]
 }
 
-function openMetadata(metadata: XmlElement, unknownEntities: readonly string[]): Metadata {
+function groupMetadata(metadata: XmlElement, unknownEntities: readonly string[]): Metadata {
   const says = (text: string) => text.trim() !== '' && !unknownEntities.some((name) => text.includes(`&${name};`))
   // EPUB 1 and some tools for EPUB 2 wrap them in dc-metadata and x-metadata.
   const elements = metadata.children

@@ -3,7 +3,7 @@ import type { SeriesHints } from '#core/fields/embedded.ts'
 import { NAME_LENGTH_MAX } from '#core/fields/limits.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
 import { ageRatingOf } from './comic-info.ts'
-import { lineOf, openRemarks, plainText, positionOf, present, summaryOf, wholeOf, yearOf } from './metadata-values.ts'
+import { lineOf, positionOf, present, Remarks, summaryOf, textOfHtml, wholeOf, yearOf } from './metadata-values.ts'
 
 const STATUSES = new Map<string, ValuesOf['series']['status']>([
   ['continuing', 'ongoing'],
@@ -17,7 +17,7 @@ const STATUSES = new Map<string, ValuesOf['series']['status']>([
 
 /** Mylar's series.json: metadata of a series, in the folder of its books. */
 export function readSeriesJson(bytes: Uint8Array): { series: SeriesHints | undefined; problem: Problem | null } {
-  const remarks = openRemarks()
+  const remarks = new Remarks()
   const metadata = metadataOf(bytes)
   if (metadata === undefined) {
     return {
@@ -36,7 +36,7 @@ export function readSeriesJson(bytes: Uint8Array): { series: SeriesHints | undef
       publisher: lineOf(text('publisher')),
       imprint: lineOf(text('imprint')),
       year: yearOf(text('year'), 'year', remarks),
-      summary: summaryOf(plainText(text('description_text') ?? text('description_formatted') ?? ''), 'description_text', remarks),
+      summary: summaryOf(textOfHtml(text('description_text') ?? text('description_formatted') ?? ''), 'description_text', remarks),
       status: STATUSES.get(text('status')?.trim().toLowerCase() ?? ''),
       totalVolumeCount: wholeOf(text('total_issues'), 'total_issues', remarks),
       totalChapterCount: positionOf(text('total_chapters'), 'total_chapters', remarks),

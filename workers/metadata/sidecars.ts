@@ -8,7 +8,7 @@ import type { SeriesFileOutcome } from '#core/fields/series-file.ts'
 import { bookFiles, FOLDER_FILES } from '#core/fields/sidecar.ts'
 import { OutsideError, openInsideSync } from '#core/foundation/open-inside.ts'
 import { readComicInfo } from './comic-info.ts'
-import { openRemarks } from './metadata-values.ts'
+import { Remarks } from './metadata-values.ts'
 import { readOpfMetadata } from './opf-metadata.ts'
 import { readSeriesJson } from './series-json.ts'
 import { parseXml, XML_BYTES_MAX, XmlError } from './xml.ts'
@@ -65,7 +65,7 @@ interface Read {
 function readOpfFile(name: string, bytes: Uint8Array): Read {
   try {
     const { root, unknownEntities } = parseXml(bytes)
-    const remarks = openRemarks()
+    const remarks = new Remarks()
     return { embedded: readOpfMetadata(root, unknownEntities, remarks), problem: remarks.problem(`${name} beside the book`) }
   } catch (error) {
     if (!(error instanceof XmlError)) throw error

@@ -1,5 +1,4 @@
-import { type BigIntStats, stat } from 'node:fs'
-import { promisify } from 'node:util'
+import { stat } from 'node:fs/promises'
 import type { Problem } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -356,11 +355,9 @@ const MIB = 1024 * 1024
 
 const keyOf = ({ path, index }: DrawingRequest) => `${index} ${path}`
 
-const statFile = promisify(stat) as (path: string, options: { bigint: true }) => Promise<BigIntStats>
-
 /** Identifies the content of the file; empty when the file cannot be read. */
 async function versionOf(path: string): Promise<string> {
-  return statFile(path, { bigint: true }).then(
+  return stat(path, { bigint: true }).then(
     ({ size, mtimeNs }) => `${size} ${mtimeNs}`,
     () => '',
   )

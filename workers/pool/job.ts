@@ -29,10 +29,6 @@ export interface Job {
 export const BEGUN = 0
 export const ENDED = 1
 
-export function openTimes(): Float64Array {
-  return new Float64Array(new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT))
-}
-
 /** Milliseconds of the machine's monotonic clock, the same in every thread. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n)

@@ -21,12 +21,12 @@ import type { ReadReadingList } from '#core/shelves/reading-list.ts'
 import type { DrawPdfPage } from '../drawing.ts'
 import type * as Analyses from '../formats/analyze.ts'
 import type * as Publications from '../formats/epub/publication.ts'
-import { openFiles } from '../formats/open-files.ts'
+import { OpenFiles } from '../formats/open-files.ts'
 import { unpackAnalysis } from '../formats/packed-analysis.ts'
 import type * as RarPages from '../formats/rar/rar-page.ts'
-import { openZipPages } from '../formats/zip/zip-page.ts'
-import { openZipEntries } from '../formats/zip-entry.ts'
-import { openCheckedEntries } from '../formats/zip-read.ts'
+import { zipPageReader } from '../formats/zip/zip-page.ts'
+import { zipEntryOpener } from '../formats/zip-entry.ts'
+import { CheckedEntries } from '../formats/zip-read.ts'
 import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from '../images/image.ts'
 import { makePlain } from '../images/plain-picture.ts'
 import { DRAWING_MS_MAX, PAGE_BUFFERS } from '../limits.ts'
@@ -45,7 +45,7 @@ interface PoolOptions {
   deadlineMs: number
 }
 
-export interface Pool {
+export interface ReaderPool {
   /** Starts the threads that analyses will need: each takes 0.2 s. */
   prepareAnalyses(): void
   analyze: Analyze
@@ -80,7 +80,7 @@ const PAGES_DRAWN_MIN = 2
  * Threads and processes for everything that reads hostile bytes. A file that takes too long or too much memory costs its thread or process,
  * which is replaced, and gets an ordinary problem; nothing else is affected.
  */
-export function openPool(options: PoolOptions): Pool {
+export function openPool(options: PoolOptions): ReaderPool {
   const readers = Math.max(1, Math.floor(options.threads / 2))
   const children = new ChildPool({
     // Covers have places of their own: pages are read during a scan.
@@ -95,8 +95,8 @@ export function openPool(options: PoolOptions): Pool {
     maxThreads: options.threads + readers,
     draw: (request, drawing) => children.draw(request, drawing),
   })
-  const files = openFiles()
-  const checked = openCheckedEntries()
+  const files = new OpenFiles()
+  const checked = new CheckedEntries()
   return {
     ...booksIn(threads, new Semaphore(options.threads)),
     prepareAnalyses: () => {
@@ -106,8 +106,8 @@ export function openPool(options: PoolOptions): Pool {
     },
     ...readsIn(threads, new Semaphore(readers)),
     ...picturesBy(children, new Semaphore(availableParallelism())),
-    readZipPage: openZipPages(files, checked, new BufferPool(PAGE_BUFFERS)),
-    openZipEntry: openZipEntries(files, checked),
+    readZipPage: zipPageReader(files, checked, new BufferPool(PAGE_BUFFERS)),
+    openZipEntry: zipEntryOpener(files, checked),
     // Call both: the call makes each try again.
     healthy: () => [threads.healthy(), children.healthy()].every((healthy) => healthy),
     async close() {
@@ -118,7 +118,7 @@ export function openPool(options: PoolOptions): Pool {
 }
 
 /** Work on whole books. Covers and analyses share one queue, and may use all threads for both. */
-const booksIn = (threads: ThreadPool, places: Semaphore): Pick<Pool, 'analyze' | 'drawBookCover'> => ({
+const booksIn = (threads: ThreadPool, places: Semaphore): Pick<ReaderPool, 'analyze' | 'drawBookCover'> => ({
   analyze: (request, { signal } = {}) =>
     places.run(
       async () => unpackAnalysis(await threads.run(analyses('analyzePacked'), request, signal, (problem) => failedAnalysis(problem))),
@@ -132,7 +132,7 @@ const booksIn = (threads: ThreadPool, places: Semaphore): Pick<Pool, 'analyze' |
 const readsIn = (
   threads: ThreadPool,
   places: Semaphore,
-): Pick<Pool, 'readRarPage' | 'extractRar' | 'readReadingList' | 'readSeriesFile' | 'readPublication'> => ({
+): Pick<ReaderPool, 'readRarPage' | 'extractRar' | 'readReadingList' | 'readSeriesFile' | 'readPublication'> => ({
   readRarPage: (request, { signal } = {}) => places.run(() => threads.run(rarPages('readRarPage'), request, signal, pageRefusal), signal),
   extractRar: (request, { signal } = {}) =>
     places.run(() => threads.run(rarPages('extractRarPages'), request, signal, (problem) => problem), signal),
@@ -146,7 +146,7 @@ const readsIn = (
 })
 
 /** Draws and resizes pages and covers. */
-function picturesBy(children: ChildPool, resizes: Semaphore): Pick<Pool, 'renderPdfPage' | 'resizeImage' | 'drawCover'> {
+function picturesBy(children: ChildPool, resizes: Semaphore): Pick<ReaderPool, 'renderPdfPage' | 'resizeImage' | 'drawCover'> {
   const draw: DrawPdfPage = (request) => children.draw(request)
   return {
     renderPdfPage: async (request, { signal, isExtra } = {}) => {

@@ -4,7 +4,7 @@ import type { Problem } from '#core/fields/analysis.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { isOutOfMemory } from '#core/foundation/thread-host.ts'
 import type { DrawingOutcome, DrawingRequest, DrawPdfPage } from '../drawing.ts'
-import { type Deadline, openDeadline } from './deadline.ts'
+import { Deadline } from './deadline.ts'
 import { type DrawingMessage, ENDED, type Job, type ThreadWork } from './job.ts'
 
 /** What threads can run: it gets a request, and a function that draws pages for it. */
@@ -67,25 +67,16 @@ export class ThreadPool {
     }
   }
 
-  /** Runs one job. When its thread is lost, resolves with the refusal; when the caller aborts, rejects. */
-  run<Run extends ThreadFunction>(
-    work: ThreadWork<Run>,
+  /** Runs one job, or none. When its thread is lost, resolves with the refusal; when the caller aborts, rejects. */
+  async run<Run extends ThreadFunction>(
+    work: ThreadWork<Run> | null,
     request: Parameters<Run>[0],
     signal: AbortSignal | undefined,
     refusal: (problem: Problem) => Awaited<ReturnType<Run>>,
   ): Promise<Awaited<ReturnType<Run>>> {
-    return this.#run(work, request, signal, refusal)
-  }
-
-  async #run<Result>(
-    work: Job['work'],
-    request: unknown,
-    signal: AbortSignal | undefined,
-    refusal: (problem: Problem) => Result,
-  ): Promise<Result> {
     if (this.#closed) refuse('unavailable', 'The server is shutting down.')
     const id = ++this.#jobs
-    const deadline = openDeadline(this.#options.deadlineMs)
+    const deadline = new Deadline(this.#options.deadlineMs)
     const ended = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal
     this.#running.set(id, { deadline, signal: ended })
     try {
@@ -97,7 +88,7 @@ export class ThreadPool {
       if (this.#closed) refuse('unavailable', 'The server is shutting down.', { cause: error })
       // The task threw; its thread is alive.
       if (deadline.times[ENDED] !== 0 && !deadline.signal.aborted) throw error
-      if (!deadline.begun()) {
+      if (!deadline.begun) {
         this.#losses++
         refuse('unavailable', 'No thread could be started to read this file. Try again.', { retryAfterSeconds: 5, cause: error })
       }
@@ -114,7 +105,7 @@ export class ThreadPool {
   #tryAgain(): void {
     if (Date.now() - this.#triedAt < TRY_AGAIN_MS) return
     this.#triedAt = Date.now()
-    this.#run(null, null, undefined, () => null).catch(() => {})
+    this.run<() => null>(null, undefined, undefined, () => null).catch(() => {})
   }
 
   /** False after close, and while threads die before they begin; the call tries to start one again. */

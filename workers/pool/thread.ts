@@ -41,6 +41,6 @@ function movable(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || !('bytes' in result) || !(result.bytes instanceof Uint8Array)) return result
   const { buffer, byteLength } = result.bytes
   if (buffer.byteLength !== byteLength) return result
-  // The pool unwraps it in transit.
+  // The pool unwraps it in transit; its types know only what is transferred whole.
   return Piscina.move({ [transferableSymbol]: buffer, [valueSymbol]: result } as never)
 }

@@ -5,7 +5,7 @@ import { newReviewView, PluginReview } from '#api/views/plugin-review-view.ts'
 import { GrantedView } from '#api/views/plugin-view.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { bundledPlugins, getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 
 type Services = Pick<PluginServices, 'plugins' | 'pluginLifecycle'>
@@ -41,7 +41,16 @@ export const bundledPluginRoutes = [
       const plugins = (await bundledPlugins()).map(({ id, key, name, version, summary, bytes }) => {
         const { manifest, sha256 } = readPackage(bytes)
         const pluginId = installed.find((plugin) => plugin.key === key)?.id ?? null
-        return { id, name: key, displayName: name, description: summary, version, sha256, asksFor: permissionsOf(manifest), pluginId }
+        return {
+          id,
+          name: key,
+          displayName: name,
+          description: summary,
+          version,
+          sha256,
+          asksFor: requestedPermissions(manifest),
+          pluginId,
+        }
       })
       return { plugins }
     },

@@ -15,7 +15,7 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import { SETS } from '#core/metadata/metadata-set.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
 
 type Services = Pick<DataServices, 'database'> &
@@ -384,7 +384,7 @@ export const pluginRoutes = [
         running: one.id === plugin.runningVersionId,
         revoked: one.revoked,
         rolledBackAt: one.rolledBackAt?.toISOString() ?? null,
-        asksFor: permissionsOf(one.manifest),
+        asksFor: requestedPermissions(one.manifest),
         installedAt: one.installedAt.toISOString(),
       }))
     },

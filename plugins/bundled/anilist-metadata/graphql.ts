@@ -15,8 +15,10 @@ const MESSAGE_LENGTH_MAX = 200
 
 export const isRec = (value: unknown): value is Rec => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
 /** The objects of a list, without others: lists of AniList contain null for deleted entries. */
-export const recsOf = (value: unknown): Rec[] => (Array.isArray(value) ? (value as unknown[]) : []).filter(isRec)
+export const recsOf = (value: unknown): Rec[] => listOf(value).filter(isRec)
 
 /** A text that is not blank; null for anything else. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value.trim() : null)

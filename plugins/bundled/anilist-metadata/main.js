@@ -134,7 +134,8 @@ var WAIT_SECONDS = 60;
 var WAIT_SECONDS_MAX = 3600;
 var MESSAGE_LENGTH_MAX = 200;
 var isRec = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-var recsOf = (value) => (Array.isArray(value) ? value : []).filter(isRec);
+var listOf = (value) => Array.isArray(value) ? value : [];
+var recsOf = (value) => listOf(value).filter(isRec);
 var textOf = (value) => typeof value === "string" && value.trim() !== "" ? value.trim() : null;
 var numberOf = (value) => typeof value === "number" && Number.isFinite(value) ? value : null;
 function idOf(value) {
@@ -183,7 +184,7 @@ var TITLE_LENGTH_MAX2 = 500;
 var DESCRIPTION_LENGTH_MAX = 2e4;
 var ADULT_GENRES = /* @__PURE__ */ new Set(["hentai"]);
 var cut = (text, length) => text.slice(0, length).toWellFormed();
-var texts = (value) => (Array.isArray(value) ? value : []).map(textOf).filter((text) => text !== null).map((text) => cut(text, TITLE_LENGTH_MAX2));
+var texts = (value) => listOf(value).map(textOf).filter((text) => text !== null).map((text) => cut(text, TITLE_LENGTH_MAX2));
 var titled = (media, language) => {
   const title = textOf(isRec(media["title"]) ? media["title"][language] : null);
   return title === null ? null : cut(title, TITLE_LENGTH_MAX2);
@@ -254,8 +255,23 @@ var countOf = (value) => {
   return count !== null && Number.isInteger(count) && count > 0 ? count : null;
 };
 var ENTITIES = {
-  ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", ndash: "–", mdash: "—", hellip: "…" },
-  ...{ lsquo: "‘", rsquo: "’", ldquo: "“", rdquo: "”", eacute: "é", times: "×", middot: "·", deg: "°" }
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  ndash: "–",
+  mdash: "—",
+  hellip: "…",
+  lsquo: "‘",
+  rsquo: "’",
+  ldquo: "“",
+  rdquo: "”",
+  eacute: "é",
+  times: "×",
+  middot: "·",
+  deg: "°"
 };
 function decode(whole, name) {
   if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? whole;

@@ -1,5 +1,5 @@
 import type { SeriesMetadata } from '../../../plugin-sdk/index.ts'
-import { idOf, isRec, numberOf, type Rec, recsOf, SITE, textOf } from './graphql.ts'
+import { idOf, isRec, listOf, numberOf, type Rec, recsOf, SITE, textOf } from './graphql.ts'
 
 /** A manga or a novel as AniList returns it. Any member may be null, and is read through the functions here. */
 
@@ -17,7 +17,7 @@ const ADULT_GENRES = new Set(['hentai'])
 const cut = (text: string, length: number): string => text.slice(0, length).toWellFormed()
 
 const texts = (value: unknown): string[] =>
-  (Array.isArray(value) ? (value as unknown[]) : [])
+  listOf(value)
     .map(textOf)
     .filter((text) => text !== null)
     .map((text) => cut(text, TITLE_LENGTH_MAX))
@@ -143,8 +143,23 @@ export const countOf = (value: unknown): number | null => {
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', ndash: '–', mdash: '—', hellip: '…' },
-  ...{ lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', eacute: 'é', times: '×', middot: '·', deg: '°' },
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  ndash: '–',
+  mdash: '—',
+  hellip: '…',
+  lsquo: '‘',
+  rsquo: '’',
+  ldquo: '“',
+  rdquo: '”',
+  eacute: 'é',
+  times: '×',
+  middot: '·',
+  deg: '°',
 }
 
 function decode(whole: string, name: string): string {

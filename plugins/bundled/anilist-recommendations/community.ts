@@ -1,4 +1,4 @@
-import type { Context, Json } from '../../../plugin-sdk/index.ts'
+import type { Context } from '../../../plugin-sdk/index.ts'
 import { ask, idOf, isRec, numberOf, type Rec, recsOf } from '../anilist-metadata/graphql.ts'
 import { titleOf } from '../anilist-metadata/media.ts'
 import { SEEDS_MAX, type Seed } from './seeds.ts'
@@ -8,8 +8,8 @@ import { SEEDS_MAX, type Seed } from './seeds.ts'
 /** The identifier of a recommended work, and its votes in favor minus its votes against. */
 type Vote = [id: number, rating: number]
 
-/** The recommendations for one work. */
-interface Community {
+/** The recommendations for one work. A type, because for the compiler an interface is no JSON. */
+type Community = {
   /** Time of the request, in milliseconds. */
   at: number
   title: string
@@ -69,8 +69,8 @@ function readKept(kept: unknown): Map<number, Community> {
   for (const [key, one] of Object.entries(isRec(kept) ? kept : {})) {
     const id = idOf(key)
     if (id === null || !isRec(one) || !Array.isArray(one['votes'])) continue
-    const votes = (one['votes'] as unknown[]).filter(
-      (vote): vote is Vote => Array.isArray(vote) && idOf(vote[0]) !== null && numberOf(vote[1]) !== null,
+    const votes = one['votes'].filter(
+      (vote: unknown): vote is Vote => Array.isArray(vote) && idOf(vote[0]) !== null && numberOf(vote[1]) !== null,
     )
     communities.set(id, { at: numberOf(one['at']) ?? 0, title: String(one['title'] ?? ''), votes })
   }
@@ -105,7 +105,7 @@ async function findCommunities(seeds: readonly Seed[], ctx: Context): Promise<Ma
 
 async function keep(communities: [number, Community][], ctx: Context): Promise<void> {
   try {
-    await ctx.storage.set(KEPT, Object.fromEntries(communities) as unknown as Json, { ttlSeconds: KEPT_SECONDS })
+    await ctx.storage.set(KEPT, Object.fromEntries(communities), { ttlSeconds: KEPT_SECONDS })
   } catch (error) {
     ctx.log.warn('Could not cache the recommendations', String(error))
   }

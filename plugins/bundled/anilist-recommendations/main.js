@@ -55,7 +55,8 @@ var WAIT_SECONDS = 60;
 var WAIT_SECONDS_MAX = 3600;
 var MESSAGE_LENGTH_MAX = 200;
 var isRec = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-var recsOf = (value) => (Array.isArray(value) ? value : []).filter(isRec);
+var listOf = (value) => Array.isArray(value) ? value : [];
+var recsOf = (value) => listOf(value).filter(isRec);
 var textOf = (value) => typeof value === "string" && value.trim() !== "" ? value.trim() : null;
 var numberOf = (value) => typeof value === "number" && Number.isFinite(value) ? value : null;
 function idOf(value) {
@@ -104,7 +105,7 @@ var TITLE_LENGTH_MAX = 500;
 var DESCRIPTION_LENGTH_MAX = 2e4;
 var ADULT_GENRES = /* @__PURE__ */ new Set(["hentai"]);
 var cut = (text, length) => text.slice(0, length).toWellFormed();
-var texts = (value) => (Array.isArray(value) ? value : []).map(textOf).filter((text) => text !== null).map((text) => cut(text, TITLE_LENGTH_MAX));
+var texts = (value) => listOf(value).map(textOf).filter((text) => text !== null).map((text) => cut(text, TITLE_LENGTH_MAX));
 var titled = (media, language) => {
   const title = textOf(isRec(media["title"]) ? media["title"][language] : null);
   return title === null ? null : cut(title, TITLE_LENGTH_MAX);
@@ -157,8 +158,23 @@ var countOf = (value) => {
   return count !== null && Number.isInteger(count) && count > 0 ? count : null;
 };
 var ENTITIES = {
-  ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", ndash: "–", mdash: "—", hellip: "…" },
-  ...{ lsquo: "‘", rsquo: "’", ldquo: "“", rdquo: "”", eacute: "é", times: "×", middot: "·", deg: "°" }
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  ndash: "–",
+  mdash: "—",
+  hellip: "…",
+  lsquo: "‘",
+  rsquo: "’",
+  ldquo: "“",
+  rdquo: "”",
+  eacute: "é",
+  times: "×",
+  middot: "·",
+  deg: "°"
 };
 function decode(whole, name) {
   if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? whole;
@@ -287,7 +303,11 @@ function knownOf({ externalIds = {}, title, rating, booksRead = 0, booksStarted 
   return { id, title: textOf(title), rating: score, state, at: typeof lastReadAt === "string" ? Date.parse(lastReadAt) || null : null };
 }
 var STATES = {
-  ...{ COMPLETED: "read", REPEATING: "read", CURRENT: "begun", PAUSED: "begun", DROPPED: "dropped" }
+  COMPLETED: "read",
+  REPEATING: "read",
+  CURRENT: "begun",
+  PAUSED: "begun",
+  DROPPED: "dropped"
 };
 async function readList(ctx) {
   const { Viewer: viewer } = await ask(ctx, VIEWER, {});
@@ -305,7 +325,9 @@ async function readList(ctx) {
       if (state === void 0) continue;
       const [score, updatedAt] = [numberOf(entry["score"]), numberOf(entry["updatedAt"])];
       known.push({
-        ...{ id, state, title: isRec(entry["media"]) ? titleOf(entry["media"], "english") : null },
+        id,
+        state,
+        title: isRec(entry["media"]) ? titleOf(entry["media"], "english") : null,
         // 0 means not rated.
         rating: score !== null && score > 0 ? Math.min(score, 100) : null,
         at: updatedAt !== null && updatedAt > 0 ? updatedAt * 1e3 : null

@@ -98,7 +98,11 @@ function knownOf({ externalIds = {}, title, rating, booksRead = 0, booksStarted 
 }
 
 const STATES: Readonly<Record<string, Known['state']>> = {
-  ...{ COMPLETED: 'read', REPEATING: 'read', CURRENT: 'begun', PAUSED: 'begun', DROPPED: 'dropped' },
+  COMPLETED: 'read',
+  REPEATING: 'read',
+  CURRENT: 'begun',
+  PAUSED: 'begun',
+  DROPPED: 'dropped',
 }
 
 /** @throws AuthError, RateLimitError, UpstreamError */
@@ -118,7 +122,9 @@ async function readList(ctx: Context): Promise<{ known: Known[]; planned: number
       if (state === undefined) continue
       const [score, updatedAt] = [numberOf(entry['score']), numberOf(entry['updatedAt'])]
       known.push({
-        ...{ id, state, title: isRec(entry['media']) ? titleOf(entry['media'], 'english') : null },
+        id,
+        state,
+        title: isRec(entry['media']) ? titleOf(entry['media'], 'english') : null,
         // 0 means not rated.
         rating: score !== null && score > 0 ? Math.min(score, 100) : null,
         at: updatedAt !== null && updatedAt > 0 ? updatedAt * 1_000 : null,

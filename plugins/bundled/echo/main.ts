@@ -41,7 +41,7 @@ const answering =
     return fail === 'invalid_result' ? INVALID : await run(input, ctx)
   }
 
-/** An answer that every server rejects: it deliberately violates its type. */
+// An answer that every server rejects: it deliberately violates its type.
 const INVALID = { results: 'none', externalId: 1, match: 'none', recommendations: null } as never
 
 async function failAs(way: string, ctx: Ctx): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Context, hasCode, NotFoundError, UpstreamError } from '../../../plugin-sdk/index.ts'
-import { idOf, isRec, keyOf, type Rec, textOf } from './records.ts'
+import { idOf, isRec, keyOf, listOf, type Rec, textOf } from './records.ts'
 
 /** Requests to Open Library, by https://openlibrary.org/developers/api. */
 
@@ -52,16 +52,15 @@ export async function findByIsbn(isbn: string, ctx: Ctx): Promise<Rec | null> {
 
 /** The work of an edition; null when it has none or the work was deleted. */
 export async function findWorkOf(edition: Rec, ctx: Ctx): Promise<Rec | null> {
-  const [first] = Array.isArray(edition['works']) ? (edition['works'] as unknown[]) : []
+  const [first] = listOf(edition['works'])
   const id = idOf(first, 'W')
   return id === null ? null : await unlessGone(getWork(id, ctx))
 }
 
 /** Names of the authors of a work or an edition, in order; deleted authors are left out. */
 export async function findAuthors(record: Rec, ctx: Ctx): Promise<string[]> {
-  const entries = Array.isArray(record['authors']) ? (record['authors'] as unknown[]) : []
   // A work has { author: { key } }, an edition { key }, and some works { author: key }.
-  const ids = entries.map((entry) => idOf(isRec(entry) && entry['author'] !== undefined ? entry['author'] : entry, 'A'))
+  const ids = listOf(record['authors']).map((entry) => idOf(isRec(entry) && entry['author'] !== undefined ? entry['author'] : entry, 'A'))
   const wanted = [...new Set(ids.filter((id) => id !== null))].slice(0, AUTHORS_MAX)
   const authors = await Promise.all(wanted.map((id) => unlessGone(getRecord(`/authors/${id}`, ctx))))
   return authors.map((author) => textOf(author?.['name']) ?? textOf(author?.['personal_name'])).filter((name) => name !== null)
@@ -102,14 +101,36 @@ export async function search({ title, author, limit, page }: Wanted, ctx: Ctx): 
     .map(([name, value]) => `${name}=${encodeURIComponent(value as string)}`)
     .join('&')
   const answer = await ask(`/search.json?${query}`, ctx)
-  const docs = (Array.isArray(answer['docs']) ? (answer['docs'] as unknown[]) : []).filter(isRec)
+  const docs = listOf(answer['docs']).filter(isRec)
   return { docs, total: Number(answer['numFound'] ?? answer['num_found'] ?? docs.length) }
 }
 
 /** The search uses three-letter MARC codes; for these languages they differ from ISO 639. */
 const MARC: Readonly<Record<string, string>> = {
-  ...{ en: 'eng', de: 'ger', fr: 'fre', es: 'spa', it: 'ita', pt: 'por', nl: 'dut', ja: 'jpn', zh: 'chi', ko: 'kor', ru: 'rus', pl: 'pol' },
-  ...{ sv: 'swe', da: 'dan', no: 'nor', fi: 'fin', cs: 'cze', hu: 'hun', tr: 'tur', el: 'gre', ar: 'ara', he: 'heb', ro: 'rum', uk: 'ukr' },
+  en: 'eng',
+  de: 'ger',
+  fr: 'fre',
+  es: 'spa',
+  it: 'ita',
+  pt: 'por',
+  nl: 'dut',
+  ja: 'jpn',
+  zh: 'chi',
+  ko: 'kor',
+  ru: 'rus',
+  pl: 'pol',
+  sv: 'swe',
+  da: 'dan',
+  no: 'nor',
+  fi: 'fin',
+  cs: 'cze',
+  hu: 'hun',
+  tr: 'tur',
+  el: 'gre',
+  ar: 'ara',
+  he: 'heb',
+  ro: 'rum',
+  uk: 'ukr',
 }
 const marcOf = (language: string): string =>
   MARC[language.toLowerCase().split('-')[0] ?? ''] ?? (/^[a-z]{3}$/.test(language) ? language : '')

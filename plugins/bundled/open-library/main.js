@@ -163,6 +163,7 @@ function readLanguage(code) {
 // open-library/records.ts
 var isRec = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 var textOf = (value) => typeof value === "string" && value.trim() !== "" ? value.trim() : null;
+var listOf = (value) => Array.isArray(value) ? value : [];
 function textsOf(value) {
   const list = Array.isArray(value) ? value : [value];
   return list.map(textOf).filter((text) => text !== null);
@@ -234,13 +235,12 @@ async function findByIsbn(isbn, ctx) {
   }
 }
 async function findWorkOf(edition, ctx) {
-  const [first] = Array.isArray(edition["works"]) ? edition["works"] : [];
+  const [first] = listOf(edition["works"]);
   const id = idOf(first, "W");
   return id === null ? null : await unlessGone(getWork(id, ctx));
 }
 async function findAuthors(record, ctx) {
-  const entries = Array.isArray(record["authors"]) ? record["authors"] : [];
-  const ids = entries.map((entry) => idOf(isRec(entry) && entry["author"] !== void 0 ? entry["author"] : entry, "A"));
+  const ids = listOf(record["authors"]).map((entry) => idOf(isRec(entry) && entry["author"] !== void 0 ? entry["author"] : entry, "A"));
   const wanted = [...new Set(ids.filter((id) => id !== null))].slice(0, AUTHORS_MAX);
   const authors = await Promise.all(wanted.map((id) => unlessGone(getRecord(`/authors/${id}`, ctx))));
   return authors.map((author) => textOf(author?.["name"]) ?? textOf(author?.["personal_name"])).filter((name) => name !== null);
@@ -266,12 +266,34 @@ async function search({ title, author, limit, page }, ctx) {
   };
   const query = Object.entries(parts).filter(([, value]) => value !== void 0 && value !== "").map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
   const answer = await ask(`/search.json?${query}`, ctx);
-  const docs = (Array.isArray(answer["docs"]) ? answer["docs"] : []).filter(isRec);
+  const docs = listOf(answer["docs"]).filter(isRec);
   return { docs, total: Number(answer["numFound"] ?? answer["num_found"] ?? docs.length) };
 }
 var MARC = {
-  ...{ en: "eng", de: "ger", fr: "fre", es: "spa", it: "ita", pt: "por", nl: "dut", ja: "jpn", zh: "chi", ko: "kor", ru: "rus", pl: "pol" },
-  ...{ sv: "swe", da: "dan", no: "nor", fi: "fin", cs: "cze", hu: "hun", tr: "tur", el: "gre", ar: "ara", he: "heb", ro: "rum", uk: "ukr" }
+  en: "eng",
+  de: "ger",
+  fr: "fre",
+  es: "spa",
+  it: "ita",
+  pt: "por",
+  nl: "dut",
+  ja: "jpn",
+  zh: "chi",
+  ko: "kor",
+  ru: "rus",
+  pl: "pol",
+  sv: "swe",
+  da: "dan",
+  no: "nor",
+  fi: "fin",
+  cs: "cze",
+  hu: "hun",
+  tr: "tur",
+  el: "gre",
+  ar: "ara",
+  he: "heb",
+  ro: "rum",
+  uk: "ukr"
 };
 var marcOf = (language) => MARC[language.toLowerCase().split("-")[0] ?? ""] ?? (/^[a-z]{3}$/.test(language) ? language : "");
 
@@ -324,7 +346,7 @@ var ROLES = [
 ];
 function peopleOf(authors, edition) {
   const people = authors.map((name) => ({ name, role: "author" }));
-  for (const one of Array.isArray(edition?.["contributors"]) ? edition["contributors"] : []) {
+  for (const one of listOf(edition?.["contributors"])) {
     const name = isRec(one) ? textOf(one["name"]) : null;
     if (name === null || people.some((person) => person.name === name)) continue;
     const roleName = textOf(one["role"]) ?? "";
@@ -354,8 +376,7 @@ function idsOf(work, edition) {
   return ids;
 }
 function linksOf(work) {
-  const links = Array.isArray(work?.["links"]) ? work["links"] : [];
-  return links.filter(isRec).map((link) => ({ label: (textOf(link["title"]) ?? "Link").slice(0, 100), url: textOf(link["url"]) ?? "" })).filter(({ url }) => /^https?:\/\/\S{1,1900}$/.test(url)).slice(0, 20);
+  return listOf(work?.["links"]).filter(isRec).map((link) => ({ label: (textOf(link["title"]) ?? "Link").slice(0, 100), url: textOf(link["url"]) ?? "" })).filter(({ url }) => /^https?:\/\/\S{1,1900}$/.test(url)).slice(0, 20);
 }
 async function describe(work, edition, ctx) {
   const record = edition ?? work ?? {};
@@ -363,7 +384,7 @@ async function describe(work, edition, ctx) {
   const authors = own.length > 0 || work === null ? own : await findAuthors(work, ctx);
   const date = dateOf2(record);
   const subjects = distinct([...textsOf(work?.["subjects"] ?? []), ...textsOf(edition?.["subjects"] ?? [])]);
-  const [language] = Array.isArray(edition?.["languages"]) ? edition["languages"] : [];
+  const [language] = listOf(edition?.["languages"]);
   const [publisher = null] = textsOf(edition?.["publishers"] ?? []);
   const isEdition = edition !== null;
   const externalId = (isEdition ? idOf(edition, "M") : idOf(record, "W")) ?? "";

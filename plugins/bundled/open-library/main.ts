@@ -10,7 +10,7 @@ import {
 } from '../../../plugin-sdk/index.ts'
 import { readDate, readIsbn13, readLanguage, titleSimilarity } from '../../../plugin-sdk/text.ts'
 import { type Config, type Ctx, findAuthors, findByIsbn, findWorkOf, getEdition, getWork, SITE, search } from './catalog.ts'
-import { coverOf, distinct, idOf, isRec, longTextOf, numberOf, type Rec, summaryOf, textOf, textsOf } from './records.ts'
+import { coverOf, distinct, idOf, isRec, listOf, longTextOf, numberOf, type Rec, summaryOf, textOf, textsOf } from './records.ts'
 
 // ── Search ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -72,7 +72,7 @@ const ROLES: readonly [pattern: RegExp, role: Role][] = [
 
 function peopleOf(authors: readonly string[], edition: Rec | null): Person[] {
   const people: Person[] = authors.map((name) => ({ name, role: 'author' }))
-  for (const one of Array.isArray(edition?.['contributors']) ? (edition['contributors'] as unknown[]) : []) {
+  for (const one of listOf(edition?.['contributors'])) {
     const name = isRec(one) ? textOf(one['name']) : null
     if (name === null || people.some((person) => person.name === name)) continue
     const roleName = textOf((one as Rec)['role']) ?? ''
@@ -108,8 +108,7 @@ function idsOf(work: Rec | null, edition: Rec | null): Record<string, string> {
 }
 
 function linksOf(work: Rec | null): { label: string; url: string }[] {
-  const links = Array.isArray(work?.['links']) ? (work['links'] as unknown[]) : []
-  return links
+  return listOf(work?.['links'])
     .filter(isRec)
     .map((link) => ({ label: (textOf(link['title']) ?? 'Link').slice(0, 100), url: textOf(link['url']) ?? '' }))
     .filter(({ url }) => /^https?:\/\/\S{1,1900}$/.test(url))
@@ -123,7 +122,7 @@ async function describe(work: Rec | null, edition: Rec | null, ctx: Ctx): Promis
   const authors = own.length > 0 || work === null ? own : await findAuthors(work, ctx)
   const date = dateOf(record)
   const subjects = distinct([...textsOf(work?.['subjects'] ?? []), ...textsOf(edition?.['subjects'] ?? [])])
-  const [language] = Array.isArray(edition?.['languages']) ? (edition['languages'] as unknown[]) : []
+  const [language] = listOf(edition?.['languages'])
   const [publisher = null] = textsOf(edition?.['publishers'] ?? [])
   const isEdition = edition !== null
   const externalId = (isEdition ? idOf(edition, 'M') : idOf(record, 'W')) ?? ''

@@ -10,6 +10,8 @@ export const isRec = (value: unknown): value is Rec => typeof value === 'object'
 /** A text that is not blank; null for anything else. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value.trim() : null)
 
+export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
 /** The texts of a list, or a single text in its place. */
 export function textsOf(value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value]

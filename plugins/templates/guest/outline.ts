@@ -1,10 +1,10 @@
 import { Handlebars } from './handlebars.ts'
 import { failure, type Node, readTemplate } from './parse.ts'
-import { isKnown, knownHelpers, type Place, TemplateError } from './vocabulary.ts'
+import { isKnown, knownHelpers, TemplateError, type TemplatePosition } from './vocabulary.ts'
 
 /** Finds the fields that a template uses, without rendering it. */
 
-type Field = Place & { path: string }
+type Field = TemplatePosition & { path: string }
 
 interface Found {
   paths: Field[]

@@ -1,12 +1,12 @@
 import { Handlebars } from './handlebars.ts'
-import { BLOCKS, isKnown, type Place, TemplateError } from './vocabulary.ts'
+import { BLOCKS, isKnown, TemplateError, type TemplatePosition } from './vocabulary.ts'
 
 /** Parses templates and locates their errors. */
 
 /** A node of a syntax tree: of any type, with the members of each. */
 export interface Node {
   type: string
-  loc: { start: Place }
+  loc: { start: TemplatePosition }
   escaped?: boolean
   path: Node
   params: Node[]
@@ -33,13 +33,14 @@ function parse(template: unknown): Node {
   if (template.length > TEMPLATE_LENGTH_MAX)
     throw new TemplateError('invalid_template', `The template has ${template.length} characters; the limit is ${TEMPLATE_LENGTH_MAX}.`)
   try {
+    // Its types describe each kind of node by itself.
     return Handlebars.parse(template) as unknown as Node
   } catch (error) {
     throw findUnclosed(template) ?? readParseError(template, (error as Error).message)
   }
 }
 
-const placeOf = (template: string, index: number): Place => {
+const positionOf = (template: string, index: number): TemplatePosition => {
   const before = template.slice(0, index).split('\n')
   return { line: before.length, column: (before.at(-1) as string).length }
 }
@@ -48,7 +49,7 @@ const placeOf = (template: string, index: number): Place => {
 function findUnclosed(template: string): TemplateError | null {
   const lastOpen = template.lastIndexOf('{{')
   if (lastOpen > template.lastIndexOf('}}'))
-    return new TemplateError('invalid_template', '{{ is not closed: }} is missing.', placeOf(template, lastOpen))
+    return new TemplateError('invalid_template', '{{ is not closed: }} is missing.', positionOf(template, lastOpen))
   const open: RegExpExecArray[] = []
   for (const match of template.matchAll(/\{\{~?([#/])\s*([^\s}~]+)/g)) {
     if (match[1] === '#') open.push(match)
@@ -58,12 +59,12 @@ function findUnclosed(template: string): TemplateError | null {
       const message = last
         ? `{{/${match[2]}}} does not close {{#${last[2]}}}.`
         : `{{/${match[2]}}} closes nothing: {{#${match[2]}}} is missing.`
-      return new TemplateError('invalid_template', message, placeOf(template, match.index))
+      return new TemplateError('invalid_template', message, positionOf(template, match.index))
     }
   }
   const last = open.at(-1)
   return last
-    ? new TemplateError('invalid_template', `{{#${last[2]}}} is not closed: {{/${last[2]}}} is missing.`, placeOf(template, last.index))
+    ? new TemplateError('invalid_template', `{{#${last[2]}}} is not closed: {{/${last[2]}}} is missing.`, positionOf(template, last.index))
     : null
 }
 

@@ -4,7 +4,7 @@ import { Handlebars } from './handlebars.ts'
 /** The helpers for templates, and how values appear in text. The server does not trust this code: the budget limits its time and its output. */
 
 /** In a template: Handlebars counts columns from 0. */
-export interface Place {
+export interface TemplatePosition {
   line: number
   column: number
 }
@@ -22,7 +22,7 @@ export class TemplateError extends Error {
   readonly column: number | null
 
   /** @param at Handlebars counts columns from 0, people from 1 */
-  constructor(code: string, message: string, at?: Place | null) {
+  constructor(code: string, message: string, at?: TemplatePosition | null) {
     super(message)
     this.code = code
     this.line = at?.line ?? null

@@ -14,7 +14,7 @@ import { shareSeries } from '#test/support/library-rows.ts'
 import { buildNovel, openReadingServer } from '#test/support/readable-books.ts'
 import { get } from '#test/support/server.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
-import { openZip } from '#workers/formats/zip/zip.ts'
+import { ZipArchive } from '#workers/formats/zip/zip.ts'
 
 t.setTimeout(240_000)
 
@@ -199,7 +199,7 @@ function* buildNovelContents(): Generator<Buffer> {
   const bytes = buildNovel()
   writeFileSync(path, bytes)
   const fd = openSync(path, 'r')
-  const archive = openZip({ path, fd, bytes: bytes.length })
+  const archive = new ZipArchive({ path, fd, bytes: bytes.length })
   for (const entry of archive.entries) yield Buffer.from(archive.read(entry, 10_000_000))
   closeSync(fd)
 }

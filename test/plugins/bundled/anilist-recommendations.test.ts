@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { openSession, type SessionOptions } from '#plugins/devkit/plugin-session.ts'
+import { PluginSession, type SessionOptions } from '#plugins/devkit/plugin-session.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
@@ -53,7 +53,11 @@ type Change = Partial<Pick<SessionOptions, 'auth' | 'config' | 'userConfig' | 'l
 async function openPlugin(t: Test, content: AniListContent, change: Change = {}) {
   const service = openAniList(content)
   const way = await openLoopback(t, service.answer)
-  const session = openSession(findSupervisor(), { manifest: { ...manifest, http: {} }, code }, { egress: new HttpsEgress(way), ...change })
+  const session = new PluginSession(
+    findSupervisor(),
+    { manifest: { ...manifest, http: {} }, code },
+    { egress: new HttpsEgress(way), ...change },
+  )
   t.teardown(() => session.close())
   const ask = async (method: 'get' | 'refresh', input: object) => {
     const { answer, trace } = await session.call(`recommendations.${method}`, input)
@@ -164,7 +168,7 @@ t.test('started, dropped and dismissed works are left out, and planned ones are 
   await Promise.all([dismiss('17'), dismiss('17')])
   t.same(ids(await get()), ['13'])
   t.same(await get(100, ['13']), [])
-  session.restart()
+  session.close()
   t.same(ids(await refresh()), ['13'], 'and never again')
   t.same(session.storage()['dismissed'], ['16', '17'])
 })
@@ -254,7 +258,7 @@ t.test('results are stored, and community recommendations are cached for a week'
   const { get, refresh, session, asked } = await openPlugin(t, { media }, { library: [series(1, read), series(7, read)] })
   t.same(ids(await get()), ['10'], 'also before the first refresh')
   t.equal(asked.length, 2)
-  session.restart()
+  session.close()
   t.same(ids(await get()), ['10'])
   t.equal(asked.length, 2)
   t.same(ids(await refresh()), ['10'])

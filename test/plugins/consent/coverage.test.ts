@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isCovered } from '#plugins/consent/coverage.ts'
 import { differencesOf } from '#plugins/consent/differences.ts'
-import { recordOf } from '#plugins/consent/record.ts'
+import { consentRecordOf } from '#plugins/consent/record.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { FULL_MANIFEST } from '#test/support/full-manifest.ts'
 
@@ -18,9 +18,9 @@ function withValue(place: string, value: unknown): Manifest {
   return changed as unknown as Manifest
 }
 
-const agreed = recordOf({ manifest: FULL_MANIFEST, ...SIGNED })
+const agreed = consentRecordOf({ manifest: FULL_MANIFEST, ...SIGNED })
 const covers = (manifest: Manifest, change: object = {}): boolean => {
-  const record = { ...recordOf({ manifest, ...SIGNED }), ...change }
+  const record = { ...consentRecordOf({ manifest, ...SIGNED }), ...change }
   return isCovered(record, differencesOf(agreed, record))
 }
 
@@ -68,7 +68,7 @@ t.test('a rate stays while its host can be contacted in another way', async (t) 
     return { ...FULL_MANIFEST, permissions: { network, networkFromConfig }, auth: undefined, http: { rateLimit } } as unknown as Manifest
   }
   const isLess = (before: Manifest, after: Manifest) => {
-    const [had, has] = [recordOf({ manifest: before, ...SIGNED }), recordOf({ manifest: after, ...SIGNED })]
+    const [had, has] = [consentRecordOf({ manifest: before, ...SIGNED }), consentRecordOf({ manifest: after, ...SIGNED })]
     return isCovered(has, differencesOf(had, has))
   }
   const [wide, one] = ['*.example.org', 'api.example.org']

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { AppError } from '#core/foundation/errors.ts'
-import { recordOf } from '#plugins/consent/record.ts'
+import { consentRecordOf } from '#plugins/consent/record.ts'
 import { describeRecord } from '#plugins/consent/record-lines.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
@@ -36,7 +36,7 @@ t.test('a name with characters of any plane is refused with its place, or shown 
       const code = character.codePointAt(0)?.toString(16)
       if (manifest === null) continue
       shown += 1
-      const lines = describeRecord(recordOf({ manifest, signedBy: [], repository: null }))
+      const lines = describeRecord(consentRecordOf({ manifest, signedBy: [], repository: null }))
       const problems = [
         ...forgedIn(lines.join('\n')),
         ...lines.filter((line) => rowsOf(line).length > 1),
@@ -60,7 +60,7 @@ t.test('the same for reasons and authors', (t) => {
     const reason = `Finds${character} books`
     const manifest = read({ author: { name: reason }, permissions: { network: [{ host: 'api.example.org', reason }] } })
     if (manifest === null) continue
-    const output = describeRecord(recordOf({ manifest, signedBy: [], repository: null })).join('\n')
+    const output = describeRecord(consentRecordOf({ manifest, signedBy: [], repository: null })).join('\n')
     if (forgedIn(output).length > 0 || !output.includes(`  > the author says: "${reason}"`))
       t.fail(`U+${character.codePointAt(0)?.toString(16)}`)
   }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { differencesOf } from '#plugins/consent/differences.ts'
 import { hostText, remarksOnHost } from '#plugins/consent/host-words.ts'
-import { type ConsentRecord, recordOf, type UserRecord, userRecordOf } from '#plugins/consent/record.ts'
+import { type ConsentRecord, consentRecordOf, type UserRecord, userRecordOf } from '#plugins/consent/record.ts'
 import { describeDifference, describeRecord } from '#plugins/consent/record-lines.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { FORGERIES, forgedIn } from '#test/support/forged-words.ts'
@@ -9,7 +9,7 @@ import { FULL_MANIFEST } from '#test/support/full-manifest.ts'
 
 const KEY = Buffer.alloc(32, 7).toString('base64')
 
-const record = recordOf({ manifest: FULL_MANIFEST, signedBy: [KEY], repository: 'https://repository.example/' })
+const record = consentRecordOf({ manifest: FULL_MANIFEST, signedBy: [KEY], repository: 'https://repository.example/' })
 
 /** Each value in a JSON value, with a copy of the whole in which only this value is another, or in which it is missing. */
 function* changed<Root extends object>(root: Root, at: readonly string[] = []): Generator<{ path: string; other: Root }> {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { AppError } from '#core/foundation/errors.ts'
 import { differencesOf } from '#plugins/consent/differences.ts'
-import { type ConsentRecord, HARMLESS, recordHash, recordOf, userRecordOf } from '#plugins/consent/record.ts'
+import { type ConsentRecord, consentRecordOf, HARMLESS, recordHash, userRecordOf } from '#plugins/consent/record.ts'
 import { describeDifference, describeRecord, phrasesOf } from '#plugins/consent/record-lines.ts'
 import { MANIFEST_SHAPE } from '#plugins/packages/manifest.ts'
 import type { Shape } from '#plugins/packages/manifest-form.ts'
@@ -93,7 +93,7 @@ const meaning = (value: unknown): string =>
 
 function tryRecord(manifest: Json): ConsentRecord | null {
   try {
-    return recordOf({ manifest: readManifest(Buffer.from(JSON.stringify(manifest))), signedBy: [], repository: null })
+    return consentRecordOf({ manifest: readManifest(Buffer.from(JSON.stringify(manifest))), signedBy: [], repository: null })
   } catch (error) {
     if (error instanceof AppError) return null
     throw error

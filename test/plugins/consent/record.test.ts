@@ -1,13 +1,13 @@
 import t from 'tap'
-import { type Difference, differencesOf } from '#plugins/consent/differences.ts'
-import { type ConsentRecord, checkRecordSize, HARMLESS, recordHash, recordOf, userRecordOf } from '#plugins/consent/record.ts'
+import { type ConsentDifference, differencesOf } from '#plugins/consent/differences.ts'
+import { type ConsentRecord, checkRecordSize, consentRecordOf, HARMLESS, recordHash, userRecordOf } from '#plugins/consent/record.ts'
 import { MANIFEST_SHAPE, type Manifest } from '#plugins/packages/manifest.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
 const read = (change: Record<string, unknown> = {}): Manifest => readManifest(Buffer.from(JSON.stringify(manifestOf(change))))
 const record = (change: Record<string, unknown> = {}, more: { signedBy?: string[]; repository?: string } = {}): ConsentRecord =>
-  recordOf({ manifest: read(change), signedBy: [], repository: null, ...more })
+  consentRecordOf({ manifest: read(change), signedBy: [], repository: null, ...more })
 
 t.test('a record has every member of the schema of manifests, except the harmless ones', async (t) => {
   const members = Object.keys(MANIFEST_SHAPE.properties ?? {})
@@ -94,7 +94,7 @@ t.test('differences are data, with old and new value', async (t) => {
     name: 'Other',
     http: { rateLimit: { 'b.example.org': { perMinute: 6 } } },
   })
-  const expected: Difference[] = [
+  const expected: ConsentDifference[] = [
     { path: '/manifest/http/rateLimit/b.example.org', kind: 'added', after: { burst: 1, perMinute: 6 } },
     { path: '/manifest/name', kind: 'changed', before: 'Echo', after: 'Other' },
     { path: '/manifest/permissions/library/ratings', kind: 'removed', before: 'ratings' },

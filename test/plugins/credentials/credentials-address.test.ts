@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
@@ -218,9 +218,9 @@ t.test('what a manifest says about credentials is checked', (t) => {
   t.equal(authOf({ manifest, config: {}, granted: null, privateOrigins: [] }, undefined)?.origin, undefined)
 
   const basic = read({ ...bindOf({ body: 'pass', usernameField: 'login' }), type: 'basic' })
-  t.match(permissionsOf(basic).auth, { into: 'body pass with login' })
+  t.match(requestedPermissions(basic).auth, { into: 'body pass with login' })
 
-  const asked = permissionsOf(read(bindOf({ query: 'a' })))
+  const asked = requestedPermissions(read(bindOf({ query: 'a' })))
   t.match(asked.auth, { host: null, hostFromConfig: 'baseUrl', into: 'query a' })
   t.end()
 })

@@ -25,7 +25,7 @@ t.test('only unbound names are global', async (t) => {
     ['process', 'fetch', 'setTimeout', 'Buffer', 'localStorage', 'console'],
   )
   t.same(
-    globals.map(({ name, isTested, place }) => [name, isTested, place?.line]),
+    globals.map(({ name, isTested, line }) => [name, isTested, line?.line]),
     [
       ['Buffer', true, 4],
       ['Buffer', false, 4],

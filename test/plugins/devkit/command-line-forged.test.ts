@@ -3,7 +3,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import t from 'tap'
-import { openOut, printMessage } from '#plugins/devkit/command.ts'
+import { outTo, printMessage } from '#plugins/devkit/command.ts'
 import { sideLoad } from '#plugins/devkit/side-load.ts'
 import { FORGED, FORGERIES, forgedIn, nameOf } from '#test/support/forged-words.ts'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
@@ -95,7 +95,7 @@ t.test('nor does an error of a server on which it installs', async (t) => {
       t.match(error?.message, /answered 500: /)
       let output = ''
       printMessage(
-        openOut({ write: (part: string) => (output += part) } as unknown as NodeJS.WritableStream),
+        outTo({ write: (part: string) => (output += part) } as unknown as NodeJS.WritableStream),
         ['red', '✖'],
         error?.message ?? '',
       )

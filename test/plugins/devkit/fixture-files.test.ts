@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
-import { findFixtures, openRecorder, writeFixtures } from '#plugins/devkit/fixture-files.ts'
-import { openReplayEgress } from '#plugins/devkit/host-answers.ts'
+import { findFixtures, Recorder, writeFixtures } from '#plugins/devkit/fixture-files.ts'
+import { replayEgress } from '#plugins/devkit/host-answers.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { openLoopback } from '#test/support/plugins.ts'
@@ -30,7 +30,7 @@ t.test('responses are recorded, written and replayed', async (t) => {
       { request: { url: 'https://api.example.org/a' }, response: { body: 'old' } },
     ],
   }
-  const recorder = openRecorder(new HttpsEgress(way), before)
+  const recorder = new Recorder(new HttpsEgress(way), before)
   const requests = [
     { url: 'https://api.example.org/a' },
     { url: 'https://api.example.org/a' },
@@ -56,13 +56,13 @@ t.test('responses are recorded, written and replayed', async (t) => {
   if (read === null) return t.fail('the file is missing')
   t.equal(read.exchanges.length, 5)
   t.match(read.exchanges[1], { request: { url: 'https://api.example.org/a' }, response: { json: { url: '/a' } } })
-  const replayed = openReplayEgress(openReplay(read), () => t.fail('something is missing'))
+  const replayed = replayEgress(openReplay(read), () => t.fail('something is missing'))
   for (const [index, request] of requests.entries()) {
     const { status, url, body } = await replayed.fetch(request, policy, never)
     t.match(answers[index], { status, url, body }, request.url)
   }
   const unmatched: string[] = []
-  const strict = openReplayEgress(openReplay(read), ({ method, url }) => unmatched.push(`${method} ${url}`))
+  const strict = replayEgress(openReplay(read), ({ method, url }) => unmatched.push(`${method} ${url}`))
   await t.rejects(strict.fetch({ url: 'https://api.example.org/new' }, policy, never), {
     own: 'upstream',
     message: /No fixture matches GET/,
@@ -102,7 +102,7 @@ t.test('credentials are not recorded in fixtures', async (t) => {
     })
     request.on('end', () => response.setHeader('etag', `"${request.url}"`).end(JSON.stringify({ url: request.url, body })))
   })
-  const recorder = openRecorder(new HttpsEgress(way), null)
+  const recorder = new Recorder(new HttpsEgress(way), null)
   for (const place of ['header', 'query', 'body'] as const) {
     const credential = { host: 'api.example.org', place, name: 'x-api-key', value: TOKEN }
     const asked = {

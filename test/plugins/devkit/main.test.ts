@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { commands } from '#plugins/devkit/commands.ts'
+import { toolCommands } from '#plugins/devkit/commands.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { readIndex } from '#plugins/repositories/index-file.ts'
@@ -35,15 +35,15 @@ t.test('help lists every command and every flag', async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'carrel-author-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   t.same(
-    commands.map(({ name }) => name),
+    toolCommands.map(({ name }) => name),
     ['dev', 'types', 'test', 'validate', 'pack', 'sign', 'index', 'replay', 'bench'],
   )
   for (const given of [[], ['--help'], ['help']]) {
     const { code, stdout } = await runTool(folder, given)
     t.equal(code, 0)
-    for (const { name, summary } of commands) t.ok(stdout.includes(`  ${name}`) && stdout.includes(summary), name)
+    for (const { name, summary } of toolCommands) t.ok(stdout.includes(`  ${name}`) && stdout.includes(summary), name)
   }
-  for (const { name, flags } of commands) {
+  for (const { name, flags } of toolCommands) {
     const { code, stdout } = await runTool(folder, [name, '--help'])
     t.equal(code, 0)
     for (const flag of [...flags.map((one) => one.name), 'folder']) t.ok(stdout.includes(`--${flag}`), `${name} --${flag}`)

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { openMemoryStorage } from '#plugins/devkit/memory-storage.ts'
+import { MemoryStorage } from '#plugins/devkit/memory-storage.ts'
 
 t.test('values are stored as JSON until they expire', async (t) => {
   let now = 1_000
-  const storage = openMemoryStorage(16, { first: { a: [1] } }, () => now)
+  const storage = new MemoryStorage(16, { first: { a: [1] } }, () => now)
   const value = { b: 2 }
   storage.set({ key: 'second', value, ttlSeconds: 10 })
   value.b = 3
@@ -22,7 +22,7 @@ t.test('values are stored as JSON until they expire', async (t) => {
 
 t.test('its limits are those of a server', async (t) => {
   const refuses = (work: () => unknown, code: string, message: RegExp) => t.throws(work, { own: code, message })
-  const none = openMemoryStorage(0)
+  const none = new MemoryStorage(0)
   for (const work of [
     () => none.get('a'),
     () => none.list(''),
@@ -30,7 +30,7 @@ t.test('its limits are those of a server', async (t) => {
     () => none.set({ key: 'a', value: 1, ttlSeconds: null }),
   ])
     refuses(work, 'permission', /does not request it/)
-  const storage = openMemoryStorage(1_024)
+  const storage = new MemoryStorage(1_024)
   for (const key of ['', 'x'.repeat(201), 'a\0b', '\ud800', 7, null]) refuses(() => storage.get(key), 'invalid_argument', /A key must be/)
   for (const ttlSeconds of [0, -1, Number.NaN, 'soon', 1e12])
     refuses(() => storage.set({ key: 'a', value: 1, ttlSeconds }), 'invalid_argument', /ttlSeconds must be/)
@@ -39,7 +39,7 @@ t.test('its limits are those of a server', async (t) => {
   refuses(() => storage.set({ key: 'more', value: 1, ttlSeconds: null }), 'limit', /1000 keys/)
   storage.set({ key: 'k7', value: 2, ttlSeconds: null })
   t.equal(storage.get('k7'), 2, 'an existing key can change')
-  const small = openMemoryStorage(1)
+  const small = new MemoryStorage(1)
   small.set({ key: 'ab', value: 'x'.repeat(1_020), ttlSeconds: null })
   refuses(() => small.set({ key: 'c', value: 1, ttlSeconds: null }), 'limit', /1026 bytes; the limit is 1024/)
   small.set({ key: 'ab', value: '', ttlSeconds: null })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openSession, type SessionOptions } from '#plugins/devkit/plugin-session.ts'
+import { PluginSession, type SessionOptions } from '#plugins/devkit/plugin-session.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { manifestOf, openLoopback } from '#test/support/plugins.ts'
@@ -25,7 +25,7 @@ async function open(change: Partial<SessionOptions> = {}) {
   const way = await openLoopback(t, (_request, response) => response.end('{}'))
   const capabilities = { 'metadata.series': { methods: ['search', 'get'] }, webLinks: { hosts: ['links.example.org'] } }
   const manifest = manifestOf({ capabilities, config: settings, userConfig: settings }) as unknown as Manifest
-  const session = openSession(findSupervisor(), { manifest, code: MAIN }, { egress: new HttpsEgress(way), ...change })
+  const session = new PluginSession(findSupervisor(), { manifest, code: MAIN }, { egress: new HttpsEgress(way), ...change })
   t.teardown(() => session.close())
   return session
 }

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t from 'tap'
-import { typed, typedCreate } from '#plugins/devkit/typed.ts'
+import { typedCreate, typedTool } from '#plugins/devkit/typed.ts'
 import { ROOT } from '#test/support/sdk-install.ts'
 
 const program = path.join(ROOT, 'plugins', 'devkit', 'carrel-plugin.mjs')
@@ -18,17 +18,17 @@ t.test('a hint uses the tool’s file in a checkout, and its name only when it i
   await writeFile(path.join(other, 'carrel-plugin'), '#!/bin/sh\n')
   await chmod(path.join(other, 'carrel-plugin'), 0o755)
 
-  t.equal(typed('pack', { env: { PATH: `/usr/bin:${bin}` }, cwd: folder }), 'carrel-plugin pack')
+  t.equal(typedTool('pack', { env: { PATH: `/usr/bin:${bin}` }, cwd: folder }), 'carrel-plugin pack')
   const byFile = `node ${program} pack`
   t.equal(
-    typed('pack', { env: { PATH: ofNpm }, cwd: path.join(ROOT, '..', 'x') }),
+    typedTool('pack', { env: { PATH: ofNpm }, cwd: path.join(ROOT, '..', 'x') }),
     `node ../${path.basename(ROOT)}/plugins/devkit/carrel-plugin.mjs pack`,
   )
   t.equal(
-    typed('pack', { env: { PATH: `${ofNpm}:${other}` }, cwd: '/a/b/c/d/e/f/g/h/i/j' }),
+    typedTool('pack', { env: { PATH: `${ofNpm}:${other}` }, cwd: '/a/b/c/d/e/f/g/h/i/j' }),
     byFile,
     'npm adds its folder only for scripts',
   )
-  t.equal(typed('pack', { env: {}, cwd: ROOT }), 'node plugins/devkit/carrel-plugin.mjs pack')
+  t.equal(typedTool('pack', { env: {}, cwd: ROOT }), 'node plugins/devkit/carrel-plugin.mjs pack')
   t.equal(typedCreate(ROOT), 'node plugin-sdk/create/create-plugin.mjs my-plugin')
 })

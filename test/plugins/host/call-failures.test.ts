@@ -4,7 +4,7 @@ import { openPluginHost } from '#api/compose-plugin-host.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { bundleProject } from '#plugins/devkit/bundle.ts'
 import { packProject } from '#plugins/devkit/pack.ts'
-import { openProject } from '#plugins/devkit/project.ts'
+import { readValidProject } from '#plugins/devkit/project.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
 import { FAILING, lineOf } from '#test/support/failing-plugin.ts'
@@ -27,7 +27,7 @@ interface Shown {
 
 /** A package of the failing plugin, as its author would pack it; `map` replaces the bundler's. */
 async function packed(t: Parameters<typeof openPluginFolder>[0], { code = FAILING, map }: { code?: string; map?: string } = {}) {
-  const project = await openProject(await openPluginFolder(t, { files: { 'src/main.ts': code } }))
+  const project = await readValidProject(await openPluginFolder(t, { files: { 'src/main.ts': code } }))
   const bundle = await bundleProject(project)
   return packProject(project, map === undefined ? bundle : { ...bundle, map })
 }
@@ -98,7 +98,7 @@ t.test('failures, calls and logs name the line of the author', async (t) => {
 t.test('a timeout mentions an earlier unhandled rejection', async (t) => {
   const { host, database } = await openTestHost(t)
   const folder = await openPluginFolder(t, { manifest: { limits: { wallMs: 1_000 } }, files: { 'src/main.ts': FAILING } })
-  const project = await openProject(folder)
+  const project = await readValidProject(folder)
   const { plugin, sha256 } = await host.pluginLifecycle.install(packProject(project, await bundleProject(project)), { userId: null })
   await host.pluginLifecycle.consent(plugin.id, { sha256 })
   const input = { query: 'stuck', limit: 1 }
@@ -121,7 +121,7 @@ t.test('a plugin that does not start reports the line', async (t) => {
 
 t.test('with a damaged, hostile or missing map, messages name the line of main.js', async (t) => {
   const { host, database } = await openTestHost(t)
-  const good = await bundleProject(await openProject(await openPluginFolder(t, { files: { 'src/main.ts': FAILING } })))
+  const good = await bundleProject(await readValidProject(await openPluginFolder(t, { files: { 'src/main.ts': FAILING } })))
   const map = JSON.parse(good.map as string) as { sources: string[]; mappings: string }
   const change = (members: object) => JSON.stringify({ ...map, ...members })
   // Long enough to be parsed in a thread, if there is one.
@@ -178,7 +178,7 @@ t.test('a large map is parsed in a thread, and its names are escaped', onlyFull,
     (_, at) => `export const x${at} = (a: number) => a * ${at} + ${JSON.stringify(randomBytes(4).toString('hex'))}.length`,
   )
   const code = `${FAILING}\n${many.join('\n')}\n;(globalThis as Record<string, unknown>)['all'] = [${many.map((_, at) => `x${at}`).join()}]\n`
-  const project = await openProject(await openPluginFolder(t, { files: { 'src/main.ts': code } }))
+  const project = await readValidProject(await openPluginFolder(t, { files: { 'src/main.ts': code } }))
   const bundle = await bundleProject(project)
   const { plugin, sha256 } = await host.pluginLifecycle.install(packProject(project, bundle), { userId: null })
   await host.pluginLifecycle.consent(plugin.id, { sha256 })

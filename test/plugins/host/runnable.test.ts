@@ -27,7 +27,11 @@ t.test('safe mode: no way of administrators and users starts a plugin, at instal
   const { host } = await openHostOn(t, database, undefined, { enabled: false, supervisor })
   const refused = { code: 'conflict', message: /safe mode/ }
   await t.rejects(host.pluginLifecycle.install(version('1.0.1'), { userId: null }), refused, 'an update that needs no consent')
-  await t.rejects(host.pluginLifecycle.install(pluginOf(main, { ...manifest, id: 'org.example.new' }), { userId: null }), refused, 'a new plugin')
+  await t.rejects(
+    host.pluginLifecycle.install(pluginOf(main, { ...manifest, id: 'org.example.new' }), { userId: null }),
+    refused,
+    'a new plugin',
+  )
   await t.rejects(host.pluginLifecycle.consent(id, { sha256 }), refused, 'a version that converts data')
   await t.rejects(host.pluginCalls.runApart(await host.plugins.get(id), 'migrate', { userId: ann.userId, input: 1 }), refused)
   await t.rejects(host.pluginCalls.call({ ...ann, method: 'recommendations.get', input: { limit: 1 } }), refused)

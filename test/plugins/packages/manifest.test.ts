@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { AppError } from '#core/foundation/errors.ts'
 import { MANIFEST_BYTES_MAX, methodsOf } from '#plugins/packages/manifest.ts'
-import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { sizeOf } from '#test/support/lane-size.ts'
 import { manifestOf } from '#test/support/plugins.ts'
@@ -272,7 +272,7 @@ t.test('any manifest is accepted or refused fast, without exceptions', async (t)
   }
   const accepts = (bytes: Buffer) => {
     try {
-      permissionsOf(readManifest(bytes))
+      requestedPermissions(readManifest(bytes))
       return true
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'invalid_value') return false

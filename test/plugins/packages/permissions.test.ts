@@ -1,5 +1,5 @@
 import t from 'tap'
-import { defaultOrigin, grantedOf, type Permissions, permissionsOf } from '#plugins/packages/permissions.ts'
+import { defaultOrigin, grantedOf, type Permissions, requestedPermissions } from '#plugins/packages/permissions.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
@@ -18,7 +18,7 @@ const configured = (members: Record<string, object>) =>
       ),
     ),
   )
-const asked = (members: Record<string, object>) => permissionsOf(configured(members))
+const asked = (members: Record<string, object>) => requestedPermissions(configured(members))
 
 t.test('a default of a configured host is a permission that is asked for, by its origin', async (t) => {
   const one = asked({ site: { default: 'https://collect.example.net/path?q=1' }, mirror: {} })

@@ -1,7 +1,15 @@
 import t from 'tap'
 import { AppError } from '#core/foundation/errors.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
-import { checkEntry, hindranceOf, newestFirst, pluginEntry, shownOf, summaryOf, versionEntry } from '#plugins/repositories/index-entry.ts'
+import {
+  checkEntry,
+  hindranceOf,
+  newestFirst,
+  permissionSummary,
+  pluginEntry,
+  shownOf,
+  versionEntry,
+} from '#plugins/repositories/index-entry.ts'
 import { signIndex } from '#plugins/repositories/index-file.ts'
 import { indexOf, newKey } from '#test/support/plugin-repository.ts'
 import { manifestOf } from '#test/support/plugins.ts'
@@ -29,7 +37,7 @@ t.test('the index entry of a package', async (t) => {
     ...{ id: 'org.example.echo', name: 'Echo', summary: 'Returns its input' },
     ...{ author: { name: 'Ada' }, capabilities: ['metadata.series', 'recommendations'] },
   })
-  t.same(summaryOf(rich), {
+  t.same(permissionSummary(rich), {
     hosts: ['*.a.example.org', 'b.example.org'],
     hostsFromConfig: ['address'],
     library: ['ratings', 'series.titles'],
@@ -57,7 +65,7 @@ const listing = (change: object = {}, own: object = {}, permissions: object = {}
 }
 
 t.test('a package must match each member of its entry, in any order', async (t) => {
-  const { hosts } = summaryOf(rich)
+  const { hosts } = permissionSummary(rich)
   checkEntry(rich, listing())
   checkEntry(rich, listing({ capabilities: ['recommendations', 'metadata.series'] }, {}, { hosts: [...hosts].reverse() }))
   checkEntry(rich, listing({ categories: ['Books'] }, { server: '>=1', changelog: 'New', advisory: 'Beware' }, { bluetooth: true }))

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { INDEX_BYTES_MAX, REVOKED_RANGES_MAX } from '#plugins/repositories/index-file.ts'
-import { openRepositories } from '#plugins/repositories/repositories.ts'
+import { Repositories } from '#plugins/repositories/repositories.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import {
   add,
@@ -55,7 +55,7 @@ t.test('a repository needs a public host', async (t) => {
   const { database } = await openTestDatabase(t)
   const server = await openRepositoryServer(t, filesOf(both, key))
   server.way.permits = () => false
-  const repositories = openRepositories({
+  const repositories = new Repositories({
     ...{
       database,
       log: silentLog,

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { addRevocations } from '#plugins/repositories/plugin-repository-store.ts'
-import { openRepositories } from '#plugins/repositories/repositories.ts'
+import { Repositories } from '#plugins/repositories/repositories.ts'
 import { findRevocation } from '#plugins/repositories/revocations.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { add, openTestRepositories } from '#test/support/plugin-repositories.ts'
@@ -23,7 +23,7 @@ const PATIENCE_MS = 60_000
 async function open(t: Test) {
   const { database, url } = await openTestDatabase(t)
   const server = await openRepositoryServer(t, filesOf(first, key) as Files)
-  const repositories = openRepositories({
+  const repositories = new Repositories({
     ...{ database, log: silentLog, download: server.download, serverVersion: '1.2.3', onRevoked: () => {} },
     install: () => Promise.reject(new Error('Nothing is installed here.')),
   })

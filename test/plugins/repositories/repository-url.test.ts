@@ -1,14 +1,15 @@
 import t from 'tap'
-import { folderOf } from '#plugins/repositories/repository-url.ts'
+import { repositoryFolder } from '#plugins/repositories/repository-url.ts'
 
 t.test('a URL refers to a folder', async (t) => {
   const folder = 'https://plugins.example.org/carrel/'
-  for (const given of ['', 'index.json', '../carrel', './', '../carrel/index.json']) t.equal(folderOf(folder + given), folder, given)
-  t.equal(folderOf('https://PLUGINS.example.org/carrel'), folder)
-  t.equal(folderOf('https://plugins.example.org:443/carrel'), folder, 'the default port is dropped')
-  t.equal(folderOf('https://plugins.example.org'), 'https://plugins.example.org/')
-  t.equal(folderOf('https://bücher.example/a'), 'https://xn--bcher-kva.example/a/')
-  t.equal(folderOf('https://example.org/my-index.json'), 'https://example.org/my-index.json/', 'only index.json is dropped')
+  for (const given of ['', 'index.json', '../carrel', './', '../carrel/index.json'])
+    t.equal(repositoryFolder(folder + given), folder, given)
+  t.equal(repositoryFolder('https://PLUGINS.example.org/carrel'), folder)
+  t.equal(repositoryFolder('https://plugins.example.org:443/carrel'), folder, 'the default port is dropped')
+  t.equal(repositoryFolder('https://plugins.example.org'), 'https://plugins.example.org/')
+  t.equal(repositoryFolder('https://bücher.example/a'), 'https://xn--bcher-kva.example/a/')
+  t.equal(repositoryFolder('https://example.org/my-index.json'), 'https://example.org/my-index.json/', 'only index.json is dropped')
 })
 
 t.test('or it is refused, with the path in the request', async (t) => {
@@ -22,5 +23,5 @@ t.test('or it is refused, with the path in the request', async (t) => {
     'https://example.org:8080/',
   ]
   for (const text of [...bad, 'https://a@example.org/', 'https://example.org/?a', 'https://example.org/#a', 'data:text/plain,a'])
-    t.throws(() => folderOf(text), { code: 'invalid_value', details: [{ path: '/url' }] }, text)
+    t.throws(() => repositoryFolder(text), { code: 'invalid_value', details: [{ path: '/url' }] }, text)
 })

@@ -3,14 +3,14 @@ import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openFiles } from '#workers/formats/open-files.ts'
+import { OpenFiles } from '#workers/formats/open-files.ts'
 
 const readlink = (fd: number) => readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8')
 
 t.test('a descriptor stays open while it is used, and is closed when nobody has used it for a while', async (t) => {
   const folder = t.testdir({ book: 'content' })
   const file = { root: folder, path: join(folder, 'book') }
-  const files = openFiles({ idleMs: 300, lookMs: 50 })
+  const files = new OpenFiles({ idleMs: 300, lookMs: 50 })
   t.teardown(() => files.close())
   const opened: number[] = []
   for (let turn = 0; turn < 10; turn++) {
@@ -36,7 +36,7 @@ t.test('a descriptor stays open while it is used, and is closed when nobody has 
 t.test('a file that was replaced is opened again', async (t) => {
   const folder = t.testdir({ book: 'content', other: 'something else' })
   const file = { root: folder, path: join(folder, 'book') }
-  const files = openFiles()
+  const files = new OpenFiles()
   t.teardown(() => files.close())
   const identity = () => files.withFile(file, async (open) => open.identity)
   const before = await identity()

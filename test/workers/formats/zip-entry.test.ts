@@ -6,10 +6,10 @@ import { deflateRawSync, gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import type { OpenedEntry } from '#core/reading/publication.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
-import { openFiles } from '#workers/formats/open-files.ts'
-import { openZip } from '#workers/formats/zip/zip.ts'
-import { ENTRY_LIMITS, openZipEntries } from '#workers/formats/zip-entry.ts'
-import { openCheckedEntries } from '#workers/formats/zip-read.ts'
+import { OpenFiles } from '#workers/formats/open-files.ts'
+import { ZipArchive } from '#workers/formats/zip/zip.ts'
+import { ENTRY_LIMITS, zipEntryOpener } from '#workers/formats/zip-entry.ts'
+import { CheckedEntries } from '#workers/formats/zip-read.ts'
 
 const SHORT = Buffer.from('A chapter. '.repeat(500))
 /** Several chunks, which deflate hardly compresses. */
@@ -20,15 +20,15 @@ async function openArchive(t: Test, parts: ZipPart[], limits = ENTRY_LIMITS) {
   const path = join(root, 'book.epub')
   const bytes = buildZip(parts)
   writeFileSync(path, bytes)
-  const files = openFiles()
-  const checked = openCheckedEntries()
-  const open = openZipEntries(files, checked, limits)
+  const files = new OpenFiles()
+  const checked = new CheckedEntries()
+  const open = zipEntryOpener(files, checked, limits)
   t.teardown(async () => {
     await files.close()
     rmSync(root, { recursive: true, force: true })
   })
   const fd = openSync(path, 'r')
-  const archive = openZip({ path, fd, bytes: bytes.length })
+  const archive = new ZipArchive({ path, fd, bytes: bytes.length })
   const requests = new Map(
     archive.entries.map((entry) => [entry.name, { root, path, name: entry.name, bytes: entry.bytes, zip: archive.locate(entry) }]),
   )

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openRemarks, yearOf } from '#workers/metadata/metadata-values.ts'
+import { Remarks, yearOf } from '#workers/metadata/metadata-values.ts'
 import { readOpfMetadata } from '#workers/metadata/opf-metadata.ts'
 import { readDate } from '#workers/metadata/written-date.ts'
 import { parseXml } from '#workers/metadata/xml.ts'
@@ -44,7 +44,7 @@ t.test('dates in ISO 8601, and at least the year of others', async (t) => {
 })
 
 t.test('dates of books are read in every usual form', async (t) => {
-  const remarks = openRemarks()
+  const remarks = new Remarks()
   const book = (date: string) => {
     const { root } = parseXml(Buffer.from(`<package><metadata><date>${date}</date></metadata></package>`))
     const { year, month, day } = readOpfMetadata(root, [], remarks).book ?? {}

@@ -9,15 +9,15 @@ import { buildPdf, damagePages, endlessPage, type PdfPage } from '#test/support/
 import { makePicture, numberedPages } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
-import { openFiles } from '#workers/formats/open-files.ts'
-import { openPool, type Pool } from '#workers/pool/pool.ts'
+import { OpenFiles } from '#workers/formats/open-files.ts'
+import { openPool, type ReaderPool } from '#workers/pool/pool.ts'
 
 // Slow books are analyzed here, on machines that may be busy with other tests.
 t.setTimeout(240_000)
 
 const numbered = await numberedPages(5)
 
-function open(t: Test, options: Partial<Parameters<typeof openPool>[0]> = {}): Pool {
+function open(t: Test, options: Partial<Parameters<typeof openPool>[0]> = {}): ReaderPool {
   const pool = openPool({ threads: 2, memoryMbMax: 512, deadlineMs: 30_000, ...options })
   t.teardown(() => pool.close())
   return pool
@@ -73,7 +73,7 @@ t.test('a file that takes too long becomes a problem and affects nothing else', 
 
 t.test('the start of a thread does not count against its work', onlyCost, async (t) => {
   const good = write(t.testdir(), 'good.cbz', buildZip(numbered))
-  const look = async (pool: Pool) => (await pool.analyze({ ...fileAt(good), verifyPages: false })).problems
+  const look = async (pool: ReaderPool) => (await pool.analyze({ ...fileAt(good), verifyPages: false })).problems
   /** Of a new thread, and of one with loaded libraries. */
   const measure = async () => {
     const pool = open(t, { threads: 1 })
@@ -186,7 +186,7 @@ t.test('open files are limited, shared and closed', async (t) => {
   const folder = t.testdir()
   const count = () => readdirSync('/proc/self/fd').length
   const before = count()
-  const files = openFiles()
+  const files = new OpenFiles()
   const paths = Array.from({ length: 100 }, (_, index) => write(folder, `${index}`, Buffer.from('x')))
   await Promise.all(paths.flatMap((path) => [path, path, path]).map((path) => files.withFile(fileAt(path), async ({ fd }) => t.ok(fd > 2))))
   t.ok(files.size() <= 64 && count() - before <= 70, 'bounded')

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import unzipper, { type ListedFile } from 'unzipper'
 import { DIRECTORY_BYTES_MAX } from '../../limits.ts'
 import { lastOfEqualNames } from '../equal-names.ts'
-import type { OpenFile } from '../zip/zip.ts'
+import type { ArchiveFile } from '../zip/zip.ts'
 import { readAt, readZipRecords, type ZipEntry } from '../zip/zip-directory.ts'
 
 const CHUNK_BYTES = 64 * 1024
@@ -13,13 +13,13 @@ const LOCATOR_BYTES = 20
  * The entries of an EPUB, listed by unzipper. Our own reader of ZIP directories, which also analyzed the file, refuses what exceeds the limits and
  * decodes the names. It lists files that unzipper cannot list, such as those with data before or behind the archive.
  */
-export async function listEpubEntries(file: OpenFile): Promise<ZipEntry[]> {
+export async function listEpubEntries(file: ArchiveFile): Promise<ZipEntry[]> {
   const own = readZipRecords(file.fd, file.bytes)
   return lastOfEqualNames((await listByUnzipper(file, own)) ?? own)
 }
 
 /** Null where unzipper lists nothing, or other records than our own reader: it looks for no shifted directory and reads no more records than declared. */
-export async function listByUnzipper(file: OpenFile, own: readonly ZipEntry[]): Promise<ZipEntry[] | null> {
+export async function listByUnzipper(file: ArchiveFile, own: readonly ZipEntry[]): Promise<ZipEntry[] | null> {
   const streams: Readable[] = []
   const stream = (offset: number): Readable => {
     // An archive in 64 bits may declare any number of records, and unzipper prepares for all of them before it reads the first.
@@ -52,7 +52,7 @@ function asListed(entry: ZipEntry, listed: ListedFile): ZipEntry | null {
 }
 
 /** The file from this offset on, at most as much as a directory may have. */
-function streamFrom({ fd, bytes }: OpenFile, offset: number): Readable {
+function streamFrom({ fd, bytes }: ArchiveFile, offset: number): Readable {
   const end = Math.min(bytes, offset + DIRECTORY_BYTES_MAX)
   let at = offset
   return new Readable({

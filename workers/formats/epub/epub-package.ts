@@ -2,7 +2,7 @@ import type { Problem } from '#core/fields/analysis.ts'
 import type { Embedded } from '#core/fields/embedded.ts'
 import { addFolded, decodePercents, foldPath, normalizeArchivePath } from '#core/reading/publication.ts'
 import { BookProblem } from '../../book-problem.ts'
-import { openRemarks } from '../../metadata/metadata-values.ts'
+import { Remarks } from '../../metadata/metadata-values.ts'
 import { readOpfMetadata } from '../../metadata/opf-metadata.ts'
 import type { XmlDocument, XmlElement } from '../../metadata/xml.ts'
 import { childrenNamed, descendantsNamed, findDescendant, parseXml, textOf, XML_BYTES_MAX, XmlError } from '../../metadata/xml.ts'
@@ -36,7 +36,7 @@ export interface EpubPackage {
  * Finds the package document through META-INF/container.xml. Throws {@link BookProblem}: `parser` when either is missing or names are too long together,
  * `metadata` when it is not XML.
  */
-export function openPackage(archive: ZipArchive): EpubPackage {
+export function readEpubPackage(archive: ZipArchive): EpubPackage {
   const texts = new EpubTexts()
   for (const { name } of archive.entries) texts.add(name)
   const find = entryFinder(archive)
@@ -52,7 +52,7 @@ export function openPackage(archive: ZipArchive): EpubPackage {
   const document = readXml(archive, opfEntry, 'metadata', 'The package document of this EPUB cannot be read')
   const manifest = readManifest(document.root, (href) => resolve(href, opfEntry.name), texts)
   const metadata = findDescendant(document.root, 'metadata')
-  const remarks = openRemarks()
+  const remarks = new Remarks()
   const listed = findDescendant(document.root, 'spine')
   const spine = readSpine(listed, manifest)
   for (const item of spine.items) texts.addPath(item.path)

@@ -7,7 +7,7 @@ import { ENTRY_BYTES_MAX, NAMES_IN_PROBLEM_MAX, PIXELS_MAX } from '../../limits.
 import type { ZipArchive } from '../zip/zip.ts'
 import { makeEpubCover } from './epub-cover.ts'
 import { findEncryptedPaths } from './epub-encryption.ts'
-import { type EpubPackage, openPackage } from './epub-package.ts'
+import { type EpubPackage, readEpubPackage } from './epub-package.ts'
 import type { ManifestItem } from './epub-spine.ts'
 import { findSpineImages, type SpineImage } from './epub-spine-image.ts'
 import { checkContents } from './publication-toc.ts'
@@ -34,7 +34,7 @@ interface EpubOptions {
  */
 export async function analyzeEpub(archive: ZipArchive, options: EpubOptions): Promise<Omit<Analysis, 'file' | 'format'>> {
   try {
-    return await analyzePackage(archive, openPackage(archive), options)
+    return await analyzePackage(archive, readEpubPackage(archive), options)
   } catch (error) {
     if (!(error instanceof BookProblem)) throw error
     return { pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [error.problem] }

@@ -59,58 +59,61 @@ function ncxOf({ manifest, ncxId }: EpubPackage): ManifestItem[] {
   return [...new Set(found.filter((item) => item !== undefined))]
 }
 
-/** Limits the entries of one book, whose lists can be endless. */
-interface Room {
-  left: number
-  /** Resolves a link of the document to its target in the book, encoded, with its fragment; empty for links elsewhere. */
-  link: (href: string | undefined) => string
-  title: (label: XmlElement | undefined) => string
-}
+/** Limits the entries of one document, whose lists can be endless. */
+class EntryLimits {
+  entriesLeft = CONTENTS_ENTRIES_MAX
+  readonly #book: EpubPackage
+  readonly #from: string
 
-function openRoom(book: EpubPackage, item: ManifestItem): Room {
-  const from = item.entry?.name ?? item.path
-  const counted = (text: string) => {
-    book.texts.add(text)
-    return text
+  constructor(book: EpubPackage, { entry, path }: ManifestItem) {
+    this.#book = book
+    this.#from = entry?.name ?? path
   }
-  return {
-    left: CONTENTS_ENTRIES_MAX,
-    link(href = '') {
-      const fragment = href.includes('#') ? href.slice(href.indexOf('#')) : ''
-      const place = href.startsWith('#') ? { path: from } : book.resolve(href, from)
-      return place === undefined ? '' : counted(encodeHref(cutText(place.path + fragment, CONTENTS_TITLE_LENGTH_MAX)))
-    },
-    title: (label) => (label ? counted(cutText(foldSpace(textOf(label)), CONTENTS_TITLE_LENGTH_MAX)) : ''),
+
+  /** Resolves a link of the document to its target in the book, encoded, with its fragment; empty for links elsewhere. */
+  link(href = ''): string {
+    const fragment = href.includes('#') ? href.slice(href.indexOf('#')) : ''
+    const target = href.startsWith('#') ? { path: this.#from } : this.#book.resolve(href, this.#from)
+    return target === undefined ? '' : this.#counted(encodeHref(cutText(target.path + fragment, CONTENTS_TITLE_LENGTH_MAX)))
+  }
+
+  title(label: XmlElement | undefined): string {
+    return label ? this.#counted(cutText(foldSpace(textOf(label)), CONTENTS_TITLE_LENGTH_MAX)) : ''
+  }
+
+  #counted(text: string): string {
+    this.#book.texts.add(text)
+    return text
   }
 }
 
 function readNavigation(archive: ZipArchive, book: EpubPackage, item: ManifestItem): Contents | undefined {
   const root = item.entry && readPage(archive, item.entry, XML_BYTES_MAX)
   if (!root) return undefined
-  const room = openRoom(book, item)
+  const limits = new EntryLimits(book, item)
   const contents: Contents = { toc: [], landmarks: [], pageList: [] }
   for (const nav of descendantsNamed(root, 'nav')) {
     const types = (nav.attributes.get('type') ?? '').split(/\s+/)
     const list = childrenNamed(nav, 'ol')[0] ?? findDescendant(nav, 'ol')
     if (!list) continue
-    if (types.includes('toc') && contents.toc.length === 0) contents.toc = entriesOfList(list, room, 0)
-    if (types.includes('landmarks')) contents.landmarks = entriesOfList(list, room, 0)
-    if (types.includes('page-list')) contents.pageList = entriesOfList(list, room, 0)
+    if (types.includes('toc') && contents.toc.length === 0) contents.toc = entriesOfList(list, limits, 0)
+    if (types.includes('landmarks')) contents.landmarks = entriesOfList(list, limits, 0)
+    if (types.includes('page-list')) contents.pageList = entriesOfList(list, limits, 0)
   }
   return contents
 }
 
-function entriesOfList(list: XmlElement, room: Room, depth: number): TocEntry[] {
+function entriesOfList(list: XmlElement, limits: EntryLimits, depth: number): TocEntry[] {
   const entries: TocEntry[] = []
   for (const line of childrenNamed(list, 'li')) {
-    if (room.left <= 0) break
+    if (limits.entriesLeft <= 0) break
     const label = line.children.filter(isElement).find(({ name }) => /^(a|span)$/i.test(name))
     const below = childrenNamed(line, 'ol')[0]
-    room.left--
+    limits.entriesLeft--
     entries.push({
-      title: room.title(label),
-      href: room.link(label?.attributes.get('href')),
-      children: below && depth < CONTENTS_DEPTH_MAX ? entriesOfList(below, room, depth + 1) : [],
+      title: limits.title(label),
+      href: limits.link(label?.attributes.get('href')),
+      children: below && depth < CONTENTS_DEPTH_MAX ? entriesOfList(below, limits, depth + 1) : [],
     })
   }
   return entries
@@ -119,21 +122,24 @@ function entriesOfList(list: XmlElement, room: Room, depth: number): TocEntry[] 
 function readNcx(archive: ZipArchive, book: EpubPackage, item: ManifestItem): Partial<Contents> {
   const root = item.entry && readPage(archive, item.entry, XML_BYTES_MAX)
   if (!root) return {}
-  const room = openRoom(book, item)
+  const limits = new EntryLimits(book, item)
   const map = findDescendant(root, 'navMap')
   const pages = findDescendant(root, 'pageList')
-  return { toc: map ? entriesOfPoints(map, 'navPoint', room, 0) : [], pageList: pages ? entriesOfPoints(pages, 'pageTarget', room, 0) : [] }
+  return {
+    toc: map ? entriesOfPoints(map, 'navPoint', limits, 0) : [],
+    pageList: pages ? entriesOfPoints(pages, 'pageTarget', limits, 0) : [],
+  }
 }
 
-function entriesOfPoints(parent: XmlElement, name: 'navPoint' | 'pageTarget', room: Room, depth: number): TocEntry[] {
+function entriesOfPoints(parent: XmlElement, name: 'navPoint' | 'pageTarget', limits: EntryLimits, depth: number): TocEntry[] {
   const entries: TocEntry[] = []
   for (const point of childrenNamed(parent, name)) {
-    if (room.left <= 0) break
-    room.left--
+    if (limits.entriesLeft <= 0) break
+    limits.entriesLeft--
     entries.push({
-      title: room.title(childrenNamed(point, 'navLabel')[0]),
-      href: room.link(childrenNamed(point, 'content')[0]?.attributes.get('src')),
-      children: depth < CONTENTS_DEPTH_MAX ? entriesOfPoints(point, name, room, depth + 1) : [],
+      title: limits.title(childrenNamed(point, 'navLabel')[0]),
+      href: limits.link(childrenNamed(point, 'content')[0]?.attributes.get('src')),
+      children: depth < CONTENTS_DEPTH_MAX ? entriesOfPoints(point, name, limits, depth + 1) : [],
     })
   }
   return entries

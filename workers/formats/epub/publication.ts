@@ -16,10 +16,10 @@ import {
 } from '#core/reading/publication.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { fileRefusal } from '../file-refusal.ts'
-import { openZip, type ZipArchive, type ZipEntry } from '../zip/zip.ts'
+import { ZipArchive, type ZipEntry } from '../zip/zip.ts'
 import { positionsIn } from './epub.ts'
 import { listEpubEntries } from './epub-entries.ts'
-import { type EpubPackage, openPackage } from './epub-package.ts'
+import { type EpubPackage, readEpubPackage } from './epub-package.ts'
 import type { ManifestItem } from './epub-spine.ts'
 import { mediaTypeOf } from './media-types.ts'
 import { readContents } from './publication-toc.ts'
@@ -40,8 +40,8 @@ export async function readPublication(request: LibraryFile): Promise<{ publicati
   }
   try {
     const file = { path: request.path, fd, bytes: fstatSync(fd).size }
-    const archive = openZip(file, await listEpubEntries(file))
-    return { publication: publicationOf(archive, openPackage(archive)) }
+    const archive = new ZipArchive(file, await listEpubEntries(file))
+    return { publication: publicationOf(archive, readEpubPackage(archive)) }
   } catch (error) {
     return { problem: error instanceof BookProblem ? error.problem : fileRefusal(error) }
   } finally {

@@ -100,6 +100,7 @@ function claimedPages(warning: string): number {
 function openParser(): { worker: PDFWorker; close: () => void } {
   const { port1, port2 } = new MessageChannel()
   WorkerMessageHandler.initializeFromPort(port2)
+  // Its types ask for a Worker, of which it uses only what every port has.
   const worker = new PDFWorker({ port: port1 as never, verbosity: VerbosityLevel.WARNINGS })
   return {
     worker,

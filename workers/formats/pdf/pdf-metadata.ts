@@ -1,25 +1,23 @@
 import type { Problem } from '#core/fields/analysis.ts'
 import type { Embedded } from '#core/fields/embedded.ts'
-import {
-  authorsOf,
-  isbnsOf,
-  languageOf,
-  lineOf,
-  namesOf,
-  openRemarks,
-  plainText,
-  present,
-  type Remarks,
-  summaryOf,
-} from '../../metadata/metadata-values.ts'
+import { authorsOf, isbnsOf, languageOf, lineOf, namesOf, present, Remarks, summaryOf, textOfHtml } from '../../metadata/metadata-values.ts'
 import { readDate } from '../../metadata/written-date.ts'
 import type { PDFDocumentProxy } from './pdf-document.ts'
 
 const INFO_NAMES = ['Title', 'Author', 'Subject', 'Keywords', 'keywords', 'Language'] as const
 const XMP_NAMES = [
-  ...(['dc:title', 'dc:creator', 'dc:subject', 'dc:description', 'dc:publisher', 'dc:language'] as const),
-  ...(['prism:publicationdate', 'prism:coverdate', 'prism:isbn', 'pdfx:isbn', 'xmp:identifier'] as const),
-]
+  'dc:title',
+  'dc:creator',
+  'dc:subject',
+  'dc:description',
+  'dc:publisher',
+  'dc:language',
+  'prism:publicationdate',
+  'prism:coverdate',
+  'prism:isbn',
+  'pdfx:isbn',
+  'xmp:identifier',
+] as const
 
 /** Longer reasons are no reasons. */
 const DAMAGE_LENGTH_MAX = 1_000
@@ -80,7 +78,7 @@ export function isPdfTexts(value: unknown): value is PdfTexts {
 /** When the texts are damaged, the book still loads without metadata. */
 export function metadataOf({ info, xmp, damage }: PdfTexts): { embedded: Embedded; problem: Problem | null } {
   if (damage === null) {
-    const remarks = openRemarks()
+    const remarks = new Remarks()
     const embedded = embeddedOf({ info: (name) => info[name], xmp: (name) => xmp[name] ?? [] }, remarks)
     return { embedded, problem: remarks.problem('The document information of this PDF') }
   }
@@ -120,7 +118,7 @@ function embeddedOf({ info, xmp }: Written, remarks: Remarks): Embedded {
         .find((title) => title !== undefined && !isLeftByProgram(title)),
       book: present({
         authors: nonEmpty(authorsOf(people.map((name) => ({ name, role: 'author' as const })))),
-        summary: summaryOf(plainText(info('Subject') ?? xmp('dc:description')[0] ?? ''), 'Subject', remarks),
+        summary: summaryOf(textOfHtml(info('Subject') ?? xmp('dc:description')[0] ?? ''), 'Subject', remarks),
         subjects: nonEmpty(subjects),
         publisher: lineOf(xmp('dc:publisher')[0]),
         languageIso: languageOf(info('Language') ?? xmp('dc:language')[0], 'Language', remarks),

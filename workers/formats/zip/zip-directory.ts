@@ -33,7 +33,7 @@ const ENTRY_BYTES = 46
 /** Tail sizes to try, in order: nearly every archive has neither comment nor padding, and its directory fits into the first 16 KiB as well. */
 const TAILS = [16 * 1024, 128 * 1024, TAIL_BYTES_MAX]
 
-interface DirectoryPlace {
+interface DirectoryLocation {
   start: number
   bytes: number
   /** Distance of the directory from the offset in the end record. */
@@ -83,7 +83,7 @@ function findShift(fd: number, entries: ZipEntry[], suspected: number): number {
   return readUInt32(fd, first.headerOffset + suspected) === LOCAL_HEADER ? suspected : 0
 }
 
-function findDirectory(fd: number, fileBytes: number): DirectoryPlace {
+function findDirectory(fd: number, fileBytes: number): DirectoryLocation {
   let refusal: BookProblem | null = null
   for (const tailBytes of TAILS) {
     const start = Math.max(0, fileBytes - tailBytes)
@@ -105,7 +105,7 @@ function findDirectory(fd: number, fileBytes: number): DirectoryPlace {
   )
 }
 
-function readEndRecord(fd: number, tail: Buffer, at: number, tailStart: number): DirectoryPlace | BookProblem {
+function readEndRecord(fd: number, tail: Buffer, at: number, tailStart: number): DirectoryLocation | BookProblem {
   const recordAt = tailStart + at
   let end = recordAt
   let entriesDeclared = tail.readUInt16LE(at + 10)
@@ -147,7 +147,7 @@ function readZip64End(fd: number, endRecordAt: number) {
   return null
 }
 
-function parseEntries(directory: Buffer, place: DirectoryPlace): ZipEntry[] {
+function parseEntries(directory: Buffer, place: DirectoryLocation): ZipEntry[] {
   const entries: ZipEntry[] = []
   const names: RawName[] = []
   let at = 0

@@ -2,11 +2,11 @@ import type { PageImage, ReadZipPage } from '#core/fields/analysis.ts'
 import type { BufferPool } from '#core/foundation/buffer-pool.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { OpenFiles } from '../open-files.ts'
-import { type CheckedEntries, checkKey, inflate, type PlacedEntry, pageProblem, readInto } from '../zip-read.ts'
+import { type CheckedEntries, checkKey, inflate, type LocatedEntry, pageProblem, readInto } from '../zip-read.ts'
 import { checkContent, refuseCutOff } from './zip.ts'
 
 /** Serves pages of zips with one positional read each, through descriptors that stay open. */
-export function openZipPages(files: OpenFiles, checked: CheckedEntries, buffers: BufferPool): ReadZipPage {
+export function zipPageReader(files: OpenFiles, checked: CheckedEntries, buffers: BufferPool): ReadZipPage {
   return async ({ page, root, path }, { isLent = false } = {}) => {
     if (!page.zip) {
       const problem = new BookProblem('page_extraction', `"${page.name}" cannot be read from its archive.`, { entry: page.name })
@@ -32,11 +32,11 @@ interface PageFile {
   identity: string
 }
 
-async function readOwn(file: PageFile, entry: PlacedEntry, checked: CheckedEntries): Promise<PageBytes> {
+async function readOwn(file: PageFile, entry: LocatedEntry, checked: CheckedEntries): Promise<PageBytes> {
   return { bytes: await readEntry(file, entry, checked, Buffer.allocUnsafeSlow(entry.zip.compressedBytes)) }
 }
 
-async function readLent(file: PageFile, entry: PlacedEntry, checked: CheckedEntries, buffers: BufferPool): Promise<PageBytes> {
+async function readLent(file: PageFile, entry: LocatedEntry, checked: CheckedEntries, buffers: BufferPool): Promise<PageBytes> {
   const { bytes: memory, release } = buffers.take(entry.zip.compressedBytes)
   try {
     const content = await readEntry(file, entry, checked, memory)
@@ -51,7 +51,7 @@ async function readLent(file: PageFile, entry: PlacedEntry, checked: CheckedEntr
 }
 
 /** @param memory for the packed bytes; a stored page remains in it */
-async function readEntry(file: PageFile, entry: PlacedEntry, checked: CheckedEntries, memory: Buffer): Promise<Uint8Array> {
+async function readEntry(file: PageFile, entry: LocatedEntry, checked: CheckedEntries, memory: Buffer): Promise<Uint8Array> {
   const { name, zip, bytes } = entry
   const got = await readInto(memory, file.fd, { offset: zip.offset, bytes: zip.compressedBytes })
   const data = got === memory.length ? memory : memory.subarray(0, got)

@@ -6,52 +6,62 @@ import { dataOffsetOf, readAt, readZipDirectory, type ZipEntry } from './zip-dir
 
 export type { ZipEntry } from './zip-directory.ts'
 
-/**
- * A zip opened for synchronous reading inside a thread: a page head is one positional read of a few microseconds, and a
- * promise for each would cost more than the read. Every method throws {@link BookProblem} (`page_extraction`) when the entry
- * is encrypted, uses an unknown compression method, is larger than allowed or declared, is cut off, or fails its CRC.
- */
-export interface ZipArchive {
-  readonly path: string
-  readonly fileBytes: number
-  /** In directory order; folders end with `/`; of equal names only the last. */
-  readonly entries: readonly ZipEntry[]
-  /** By exact name. */
-  find(name: string): ZipEntry | undefined
-  /** About the first `bytes` bytes (may be more or, in a short entry, fewer), unchecked. */
-  head(entry: ZipEntry, bytes: number): Uint8Array
-  /** The whole entry, CRC and size checked; refused when it declares more than `bytesMax`. */
-  read(entry: ZipEntry, bytesMax: number): Uint8Array
-  /** The offset of the data, for a later positional read. */
-  locate(entry: ZipEntry): ZipLocation
-}
-
-export interface OpenFile {
+export interface ArchiveFile {
   path: string
   fd: number
   bytes: number
 }
 
-/** Opens a zip by its directory. Throws {@link BookProblem} (`parser`); the caller closes `fd`. @param entries if already listed */
-export function openZip(file: OpenFile, entries: ZipEntry[] = readZipDirectory(file.fd, file.bytes)): ZipArchive {
-  refuseBomb(entries, file.bytes)
-  let byName: Map<string, ZipEntry> | null = null
-  return {
-    path: file.path,
-    fileBytes: file.bytes,
-    entries,
-    find(name) {
-      byName ??= new Map(entries.map((entry) => [entry.name, entry]))
-      return byName.get(name)
-    },
-    head: (entry, bytes) => readHead(file, entry, bytes),
-    read: (entry, bytesMax) => readWhole(file, entry, bytesMax),
-    locate: (entry) => locate(file, entry),
+/**
+ * A zip opened for synchronous reading inside a thread: a page head is one positional read of a few microseconds, and a
+ * promise for each would cost more than the read. Every method throws {@link BookProblem} (`page_extraction`) when the entry
+ * is encrypted, uses an unknown compression method, is larger than allowed or declared, is cut off, or fails its CRC.
+ */
+export class ZipArchive {
+  readonly #file: ArchiveFile
+  /** In directory order; folders end with `/`; of equal names only the last. */
+  readonly entries: readonly ZipEntry[]
+  #byName: Map<string, ZipEntry> | null = null
+
+  /** Reads its directory. Throws {@link BookProblem} (`parser`); the caller closes `fd`. @param entries if already listed */
+  constructor(file: ArchiveFile, entries: readonly ZipEntry[] = readZipDirectory(file.fd, file.bytes)) {
+    refuseBomb(entries, file.bytes)
+    this.#file = file
+    this.entries = entries
+  }
+
+  get path(): string {
+    return this.#file.path
+  }
+
+  get fileBytes(): number {
+    return this.#file.bytes
+  }
+
+  /** By exact name. */
+  find(name: string): ZipEntry | undefined {
+    this.#byName ??= new Map(this.entries.map((entry) => [entry.name, entry]))
+    return this.#byName.get(name)
+  }
+
+  /** About the first `bytes` bytes (may be more or, in a short entry, fewer), unchecked. */
+  head(entry: ZipEntry, bytes: number): Uint8Array {
+    return readHead(this.#file, entry, bytes)
+  }
+
+  /** The whole entry, CRC and size checked; refused when it declares more than `bytesMax`. */
+  read(entry: ZipEntry, bytesMax: number): Uint8Array {
+    return readWhole(this.#file, entry, bytesMax)
+  }
+
+  /** The offset of the data, for a later positional read. */
+  locate(entry: ZipEntry): ZipLocation {
+    return locate(this.#file, entry)
   }
 }
 
 /** Archives whose entries share the same bytes, or that declare more than any real one contains, are attacks. */
-function refuseBomb(entries: ZipEntry[], fileBytes: number): void {
+function refuseBomb(entries: readonly ZipEntry[], fileBytes: number): void {
   let total = 0
   for (const entry of entries) total += entry.bytes
   if (total > TOTAL_BYTES_MAX) {
@@ -74,7 +84,7 @@ function refuseBomb(entries: ZipEntry[], fileBytes: number): void {
   }
 }
 
-function readHead(file: OpenFile, entry: ZipEntry, bytes: number): Uint8Array {
+function readHead(file: ArchiveFile, entry: ZipEntry, bytes: number): Uint8Array {
   refuseUnreadable(entry)
   const wanted = Math.min(entry.compressedBytes, entry.method === 0 ? bytes : compressedHeadBytes(entry, bytes))
   const data = readData(file, entry, wanted)
@@ -101,7 +111,7 @@ function inflateHead(entry: ZipEntry, data: Buffer, bytes: number): Uint8Array {
   return new Uint8Array(0)
 }
 
-function readWhole(file: OpenFile, entry: ZipEntry, bytesMax: number): Uint8Array {
+function readWhole(file: ArchiveFile, entry: ZipEntry, bytesMax: number): Uint8Array {
   refuseUnreadable(entry)
   refuseTooLarge(entry, bytesMax)
   const data = readData(file, entry, entry.compressedBytes)
@@ -205,7 +215,7 @@ function refuseUnreadable(entry: ZipEntry): void {
   }
 }
 
-function locate(file: OpenFile, entry: ZipEntry): ZipLocation {
+function locate(file: ArchiveFile, entry: ZipEntry): ZipLocation {
   refuseUnreadable(entry)
   if (entry.dataOffset < 0) readData(file, entry, 0)
   return locationOf(entry)
@@ -216,7 +226,7 @@ function locationOf(entry: ZipEntry): ZipLocation {
 }
 
 /** Compressed data from its start, up to `bytes`; one read gets both the local header and the data when possible. */
-function readData(file: OpenFile, entry: ZipEntry, bytes: number): Buffer {
+function readData(file: ArchiveFile, entry: ZipEntry, bytes: number): Buffer {
   if (entry.dataOffset < 0) {
     // Names and extra fields of local headers are nearly always shorter than this, so one read gets the data too.
     const block = readAt(file.fd, entry.headerOffset, 30 + 512 + Math.min(bytes, 64 * 1024))

@@ -8,7 +8,7 @@ import { addWalker } from '#test/support/composed-server.ts'
 import { comic, until } from '#test/support/library-fixture.ts'
 import { addCaller, shareSeries } from '#test/support/library-rows.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
-import { openZip } from '#workers/formats/zip/zip.ts'
+import { ZipArchive } from '#workers/formats/zip/zip.ts'
 
 /** Larger than what the connection and its buffers hold. */
 const LARGE_BYTES = 40 * 1_048_576
@@ -44,7 +44,7 @@ t.test('a series as one zip', { timeout: 240_000 }, async (t) => {
   writeFileSync(file, zip)
   const { openSync, closeSync } = await import('node:fs')
   const fd = openSync(file, 'r')
-  const archive = openZip({ path: file, fd, bytes: zip.length })
+  const archive = new ZipArchive({ path: file, fd, bytes: zip.length })
   t.same(
     archive.entries.map(({ name }) => name),
     ['v1 é.cbz', 'v2.cbz'],

@@ -8,7 +8,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { publicKeyText } from '#plugins/packages/plugin-package.ts'
-import { openRepositories } from '#plugins/repositories/repositories.ts'
+import { Repositories } from '#plugins/repositories/repositories.ts'
 import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { key, publicKey, saying } from '#test/support/plugin-repositories.ts'
 import { entryOf, type Files, filesOf, indexOf, newKey, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
@@ -30,7 +30,7 @@ async function openAdmin(t: Test, packages: readonly Buffer[]) {
     services: ({ database }) => {
       const served = openServedPlugins(t, database, supervisor, new HttpsEgress(repository.way))
       const { pluginLifecycle } = served
-      const repositories = openRepositories({
+      const repositories = new Repositories({
         ...{
           database,
           log: silentLog,

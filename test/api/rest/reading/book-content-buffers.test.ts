@@ -15,9 +15,9 @@ import { sizeOf } from '#test/support/lane-size.ts'
 import { addPagedBook, noisePicture } from '#test/support/paged-books.ts'
 import { findPool } from '#test/support/pool.ts'
 import { openTestServer } from '#test/support/server.ts'
-import { openFiles } from '#workers/formats/open-files.ts'
-import { openZipPages } from '#workers/formats/zip/zip-page.ts'
-import { openCheckedEntries } from '#workers/formats/zip-read.ts'
+import { OpenFiles } from '#workers/formats/open-files.ts'
+import { zipPageReader } from '#workers/formats/zip/zip-page.ts'
+import { CheckedEntries } from '#workers/formats/zip-read.ts'
 
 const CLIENTS = 24
 /** Small, so that buffers are freed and allocated again all the time. */
@@ -47,12 +47,12 @@ async function openBook(t: Test) {
   const server = await openTestServer(t, { routes: bookContentRoutes, settings: { dataFolder: folder } })
   const { database } = server
   const buffers = new BufferPool(LIMITS)
-  const files = openFiles()
+  const files = new OpenFiles()
   t.teardown(() => files.close())
   const reader = await openPageReader({
     database,
     ...findPool(),
-    readZipPage: openZipPages(files, openCheckedEntries(), buffers),
+    readZipPage: zipPageReader(files, new CheckedEntries(), buffers),
     cacheFolder: join(folder, 'cache'),
     cacheBytesMax: 1e7,
     recordPageProblem: async () => {},

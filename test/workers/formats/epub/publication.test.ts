@@ -9,9 +9,9 @@ import { buildNovel } from '#test/support/readable-books.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 import { analyze } from '#workers/formats/analyze.ts'
 import { listByUnzipper, listEpubEntries } from '#workers/formats/epub/epub-entries.ts'
-import { openPackage } from '#workers/formats/epub/epub-package.ts'
+import { readEpubPackage } from '#workers/formats/epub/epub-package.ts'
 import { readPublication } from '#workers/formats/epub/publication.ts'
-import { openZip } from '#workers/formats/zip/zip.ts'
+import { ZipArchive } from '#workers/formats/zip/zip.ts'
 import { readZipDirectory, readZipRecords } from '#workers/formats/zip/zip-directory.ts'
 
 const folder = t.testdir()
@@ -124,7 +124,7 @@ t.test('names that are percent-encoded in the archive itself', async (t) => {
   const path = write(bytes)
   const fd = openSync(path, 'r')
   try {
-    const { spine } = openPackage(openZip({ path, fd, bytes: bytes.length }))
+    const { spine } = readEpubPackage(new ZipArchive({ path, fd, bytes: bytes.length }))
     t.same(
       spine.items.map(({ entry }) => entry?.name),
       names.map((name) => `OPS/${name}`),

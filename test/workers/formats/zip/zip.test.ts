@@ -5,7 +5,7 @@ import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { onlyCost } from '#test/support/lane-size.ts'
 import { buildZip, type ZipPart, type ZipShape } from '#test/support/zip-builder.ts'
 import { BookProblem } from '#workers/book-problem.ts'
-import { openZip, type ZipArchive } from '#workers/formats/zip/zip.ts'
+import { ZipArchive } from '#workers/formats/zip/zip.ts'
 import { ENTRIES_MAX } from '#workers/limits.ts'
 
 const KIB = 1024
@@ -17,7 +17,7 @@ function open(t: Test, bytes: Uint8Array): ZipArchive {
   writeFileSync(path, bytes)
   const fd = openSync(path, 'r')
   t.teardown(() => closeSync(fd))
-  return openZip({ path, fd, bytes: statSync(path).size })
+  return new ZipArchive({ path, fd, bytes: statSync(path).size })
 }
 
 const build = (t: Test, parts: ZipPart[], shape?: ZipShape) => open(t, buildZip(parts, shape))

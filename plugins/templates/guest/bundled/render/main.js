@@ -183,14 +183,14 @@
       throw findUnclosed(template) ?? readParseError(template, error.message);
     }
   }
-  var placeOf = (template, index) => {
+  var positionOf = (template, index) => {
     const before = template.slice(0, index).split("\n");
     return { line: before.length, column: before.at(-1).length };
   };
   function findUnclosed(template) {
     const lastOpen = template.lastIndexOf("{{");
     if (lastOpen > template.lastIndexOf("}}"))
-      return new TemplateError("invalid_template", "{{ is not closed: }} is missing.", placeOf(template, lastOpen));
+      return new TemplateError("invalid_template", "{{ is not closed: }} is missing.", positionOf(template, lastOpen));
     const open = [];
     for (const match of template.matchAll(/\{\{~?([#/])\s*([^\s}~]+)/g)) {
       if (match[1] === "#") open.push(match);
@@ -198,11 +198,11 @@
       else {
         const last2 = open.at(-1);
         const message = last2 ? `{{/${match[2]}}} does not close {{#${last2[2]}}}.` : `{{/${match[2]}}} closes nothing: {{#${match[2]}}} is missing.`;
-        return new TemplateError("invalid_template", message, placeOf(template, match.index));
+        return new TemplateError("invalid_template", message, positionOf(template, match.index));
       }
     }
     const last = open.at(-1);
-    return last ? new TemplateError("invalid_template", `{{#${last[2]}}} is not closed: {{/${last[2]}}} is missing.`, placeOf(template, last.index)) : null;
+    return last ? new TemplateError("invalid_template", `{{#${last[2]}}} is not closed: {{/${last[2]}}} is missing.`, positionOf(template, last.index)) : null;
   }
   function readParseError(template, message) {
     const own2 = /^([\s\S]*?) - (\d+):(\d+)$/.exec(message);

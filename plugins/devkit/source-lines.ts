@@ -1,14 +1,14 @@
 import { SourceMap } from 'node:module'
 
 /** A place in the author's sources. */
-export interface Place {
+export interface SourceLine {
   file: string
   /** From 1. */
   line: number
 }
 
 /** Maps offsets of a printed text to lines of a source; null where its map has no entry. */
-export function openPlaces(text: string, map: string): (at: number) => Place | null {
+export function lineFinder(text: string, map: string): (at: number) => SourceLine | null {
   const read = new SourceMap(JSON.parse(map) as ConstructorParameters<typeof SourceMap>[0])
   const starts = [0]
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
@@ -37,4 +37,4 @@ export function packageOf(file: string): string | null {
   return names.slice(at, at + (names[at]?.startsWith('@') ? 2 : 1)).join('/')
 }
 
-export const spelled = ({ file, line }: Place): string => `${file}:${line}`
+export const spelled = ({ file, line }: SourceLine): string => `${file}:${line}`

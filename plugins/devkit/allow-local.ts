@@ -1,7 +1,7 @@
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
 import { LOCAL_ADDRESS_ABOUT, type LocalServices, readLocalAddress } from '#core/settings/local-hosts.ts'
-import { type CommandInput, ToolProblem } from './command.ts'
+import { type ToolInput, ToolProblem } from './command.ts'
 
 export const ALLOW_LOCAL: DescribedFlag = {
   name: 'allow-local',
@@ -13,7 +13,7 @@ export const ALLOW_LOCAL: DescribedFlag = {
 }
 
 /** The hosts in the flag. @throws ToolProblem */
-export function readAllowLocal({ all }: Pick<CommandInput, 'all'>): ReadonlySet<string> {
+export function readAllowLocal({ all }: Pick<ToolInput, 'all'>): ReadonlySet<string> {
   return new Set(
     all(ALLOW_LOCAL.name).map((text) => {
       const place = readLocalAddress(text)

@@ -189,8 +189,10 @@ export class IsolateSession {
 
   onRunner(runner: RunnerHandle): void {
     this.#runner = runner
-    if (!this.#send({ kind: 'load', sandbox: this.#id, limits: limitsOf(this.#program) }, this.#sources))
-      return this.end(new GuestError('load', 'The program is too large to send.'), false)
+    if (!this.#send({ kind: 'load', sandbox: this.#id, limits: limitsOf(this.#program) }, this.#sources)) {
+      this.end(new GuestError('load', 'The program is too large to send.'), false)
+      return
+    }
     this.#debugging = this.#program.inspect?.onIsolate(inspectedBy(runner, this.#id, (isOn) => this.#debug(isOn))) ?? null
     this.#setDeadlines()
   }

@@ -189,10 +189,8 @@ export class IsolateSession {
 
   onRunner(runner: RunnerHandle): void {
     this.#runner = runner
-    if (!this.#send({ kind: 'load', sandbox: this.#id, limits: limitsOf(this.#program) }, this.#sources)) {
-      this.end(new GuestError('load', 'The program is too large to send.'), false)
-      return
-    }
+    if (!this.#send({ kind: 'load', sandbox: this.#id, limits: limitsOf(this.#program) }, this.#sources))
+      return void this.end(new GuestError('load', 'The program is too large to send.'), false)
     this.#debugging = this.#program.inspect?.onIsolate(inspectedBy(runner, this.#id, (isOn) => this.#debug(isOn))) ?? null
     this.#setDeadlines()
   }

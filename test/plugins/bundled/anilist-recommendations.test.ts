@@ -53,11 +53,8 @@ type Change = Partial<Pick<SessionOptions, 'auth' | 'config' | 'userConfig' | 'l
 async function openPlugin(t: Test, content: AniListContent, change: Change = {}) {
   const service = openAniList(content)
   const way = await openLoopback(t, service.answer)
-  const session = new PluginSession(
-    findSupervisor(),
-    { manifest: { ...manifest, http: {} }, code },
-    { egress: new HttpsEgress(way), ...change },
-  )
+  const built = { manifest: { ...manifest, http: {} }, code }
+  const session = new PluginSession(findSupervisor(), built, { egress: new HttpsEgress(way), ...change })
   t.teardown(() => session.close())
   const ask = async (method: 'get' | 'refresh', input: object) => {
     const { answer, trace } = await session.call(`recommendations.${method}`, input)

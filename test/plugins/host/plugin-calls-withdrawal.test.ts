@@ -141,6 +141,7 @@ t.test('a server whose connection the network has dropped without a word ends wh
   const all = cut(() => true)
   await sleep(UNHEARD_MS)
   const { length } = way.asked
+  // Long enough for several further requests of a call that still runs.
   await sleep(500)
   t.equal(way.asked.length, length, 'a server that knows nothing of its database runs nothing')
   all.restore()

@@ -52,6 +52,9 @@ interface CompositionDependencies {
   passwordCost?: PasswordCost
   /** How plugins send requests to the network; tests replace it. */
   egress?: HttpsEgress
+  /** Those that several servers of one process share; by default they have their own. */
+  pool?: Pool
+  supervisor?: Supervisor
   /** The problem of the data folder, if it is watched. */
   dataFolderProblem?: () => string | null
   /** What the server does regularly; commands have none. */
@@ -83,9 +86,11 @@ export interface Composition {
 /** Opens the components that scan and analyze; commands need no more. */
 export async function openWork(dependencies: CompositionDependencies): Promise<Work> {
   const { settings, log, database, jobs = new RegularJobs(log) } = dependencies
-  const pool = openPool({ threads: settings.workers, memoryMbMax: settings.workerMemoryMbMax, deadlineMs: settings.analysisDeadlineMs })
-  // Starts no process until something is called.
-  const supervisor = new Supervisor({ log, isolation: settings.plugins.isolation, hardened: settings.plugins.hardened })
+  const {
+    pool = openPool({ threads: settings.workers, memoryMbMax: settings.workerMemoryMbMax, deadlineMs: settings.analysisDeadlineMs }),
+    // Starts no process until something is called.
+    supervisor = new Supervisor({ log, isolation: settings.plugins.isolation, hardened: settings.plugins.hardened }),
+  } = dependencies
   const rules = openRules(supervisor)
   const announcer = openAnnouncer({ database, log })
   try {

@@ -91,11 +91,12 @@ t.test('what is hidden changes no answer', { timeout: 240_000 }, async (t) => {
   const hidden = { ...newIds(libraryId), tagId: tagIds[1] as string, genreId: genreIds[1] as string, userId: userIds[1] as string }
   await addWorld(database, { ids: open, word: 'Open', shelves: null, carries: [0], sharingTag: 0, ...shared })
 
-  const askAll = async (askers: typeof walkers) => {
+  const askAll = async (askers: typeof walkers, { every = 1 } = {}) => {
     const answers = new Map<string, string>()
     // A route that takes none of the ids is the same request for both worlds.
     const asks = new Map([...requests({ open, hidden, ofLibrary })].map((asked) => [nameOf(asked), asked]))
-    const all = askers.flatMap((user) => [...asks.values()].map((asked) => ({ ...user, ...asked })))
+    const some = [...asks.values()].filter((_, at) => at % every === 0)
+    const all = askers.flatMap((user) => some.map((asked) => ({ ...user, ...asked })))
     const answered = all.values()
     // A few at a time, so that the server waits for its database less.
     await Promise.all(Array.from({ length: 4 }, askSome))
@@ -144,7 +145,8 @@ t.test('what is hidden changes no answer', { timeout: 240_000 }, async (t) => {
 
   t.test('it is seen by who may', async (t) => {
     await database('user_sharing_grants').delete()
-    const seen = await askAll(walkers.slice(0, 1))
+    // That the walk bites shows in a part of it.
+    const seen = await askAll(walkers.slice(0, 1), { every: 5 })
     const changed = [...seen].filter(([asked, answer]) => answer !== before.get(asked))
     t.ok(changed.length > seen.size / 2, `${changed.length} of ${seen.size} answers differ then`)
   })

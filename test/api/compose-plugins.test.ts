@@ -39,7 +39,7 @@ async function openKept(t: Test) {
       plugins: { enabled, isolation: 'strict', hardened: false, allowLocal: [], secretKeys },
     })
     const opened = await openPlugins({
-      ...{ settings, log, database, tasks, supervisor: findSupervisor('grouped'), rules: findRules() },
+      ...{ settings, log, database, tasks, supervisor: findSupervisor(), rules: findRules() },
       drawCover: async () => ({ refused: 'kind' }),
       resizeImage: resizePicture,
     })

@@ -11,7 +11,9 @@ import { silentLog } from '#core/foundation/log.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { changeSettings } from '#core/settings/chosen-setting-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { findServerPool } from '#test/support/pool.ts'
 import { ADMIN, TEST_PASSWORD_COST, testSettings } from '#test/support/server.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 
 /** How a series is kept from somebody: its tag is denied to them, or they may see nothing but what carries another. */
 export interface Walker {
@@ -38,6 +40,8 @@ export async function openNode(t: Test, { database, folder, jobs }: { database: 
     log: silentLog,
     database,
     passwordCost: TEST_PASSWORD_COST,
+    pool: findServerPool(),
+    supervisor: findSupervisor(),
   })
   const server = new Server(services)
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })

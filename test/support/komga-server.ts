@@ -8,8 +8,10 @@ import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
 import { numberedPages } from '#test/support/pictures.ts'
+import { findServerPool } from '#test/support/pool.ts'
 import { ADMIN, awaitScan, type RunningServer, startServer } from '#test/support/running-server.ts'
 import { TEST_PASSWORD_COST, testSettings } from '#test/support/server.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 const comicInfo = (members: string) => ({
@@ -73,6 +75,8 @@ async function openHere(t: Test, { dataFolder, library }: { dataFolder: string; 
     log: silentLog,
     database,
     passwordCost: TEST_PASSWORD_COST,
+    pool: findServerPool(),
+    supervisor: findSupervisor(),
   })
   const server = new Server(services)
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })

@@ -13,3 +13,6 @@ export function findPool(deadlineMs = 30_000): ReaderPool {
   tap.teardown(() => pool.close())
   return pool
 }
+
+/** The same for a server of a test, which closes what it has. */
+export const findServerPool = (): Pool => ({ ...findPool(), close: async () => {} })

@@ -32,7 +32,7 @@ export default { metadata: { series: {
 const MANIFEST = { capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'known' } } }
 
 async function openJobs(t: Test) {
-  const supervisor = findSupervisor('grouped')
+  const supervisor = findSupervisor()
   const { database, host, run } = await openTestHost(t, fine, { supervisor })
   const { id: pluginId } = await run(PROVIDER, MANIFEST)
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })

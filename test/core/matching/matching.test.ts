@@ -62,7 +62,7 @@ async function readFacts(database: Knex, id: string): Promise<{ facts: Record<Se
 }
 
 async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answer?: RequestListener) {
-  const supervisor = findSupervisor('grouped')
+  const supervisor = findSupervisor()
   const { database, host, run } = await openTestHost(t, fine, { supervisor })
   const { id: pluginId } = await run(PROVIDER(), { ...MANIFEST, ...manifest })
   const picture = await makePicture({ width: 60, height: 90 })

@@ -64,7 +64,7 @@ t.test('no plugin makes anybody contact a host that is not granted', async (t) =
     return resolve(host, signal)
   }
   const egress = new HttpsEgress(way)
-  const { database, host, run } = await openTestHost(t, undefined, { supervisor: findSupervisor('grouped'), egress, secrets: SECRETS })
+  const { database, host, run } = await openTestHost(t, undefined, { supervisor: findSupervisor(), egress, secrets: SECRETS })
   const pictures = openPictures(database, host, egress)
   const { userId } = await addCaller(database, { role: 'reader' })
   let shown = 0

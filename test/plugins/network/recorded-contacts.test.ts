@@ -44,7 +44,7 @@ async function openWalk(t: Test) {
     return resolve(host, signal)
   }
   const egress = new HttpsEgress(way)
-  const opened = await openTestHost(t, undefined, { supervisor: findSupervisor('grouped'), egress, secrets: SECRETS })
+  const opened = await openTestHost(t, undefined, { supervisor: findSupervisor(), egress, secrets: SECRETS })
   const { database, host } = opened
   const pictures = openPictures(database, host, egress)
   const { userId } = await addCaller(database, { role: 'reader' })

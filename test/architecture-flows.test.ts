@@ -3,10 +3,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { readSources, type SourceFile, sourcePaths } from '#test/support/architecture.ts'
+import { EVERY_REQUEST, readFlowFiles, writeFlowFiles } from '#test/support/flow-files.ts'
 import { FLOW_FILES_MAX, findFlowProblems, openSources, readFlows, type Step } from '#test/support/flows.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const flows = readFlows(readFileSync(join(root, 'docs', 'architecture.md'), 'utf8'))
+const page = readFileSync(join(root, 'docs', 'architecture.md'), 'utf8')
+const flows = readFlows(page)
+/** Of the flows that a test runs. */
+const workingFiles = readFlowFiles(page)
 const sources = openSources(
   readSources(
     root,
@@ -20,12 +24,33 @@ function reaches(path: string, text: RegExp, depth: number): boolean {
 }
 
 t.test('each flow of docs/architecture.md is as the code has it', async (t) => {
-  for (const [title, steps] of flows) t.same(findFlowProblems(steps, sources), [], title)
+  for (const [title, steps] of flows) {
+    const ofRun = workingFiles.get(title)
+    const works = (path: string) => ofRun === undefined || [ofRun, workingFiles.get(EVERY_REQUEST)].some((files) => files?.includes(path))
+    // A file that is passed on when the server is composed may only pass on a function of the next one.
+    const called = steps.filter(({ reached }) => !/ is given /.test(reached)).map(({ path }) => path)
+    t.same(
+      called.filter((path) => !works(path)),
+      [],
+      `${title}: its files do work when it is run`,
+    )
+    t.same(findFlowProblems(steps, sources, works), [], title)
+  }
 })
 
 t.test('each flow begins and ends where its title says', async (t) => {
   const ends = new Map([...flows].map(([title, steps]) => [title, [steps[0]?.path ?? '', steps.at(-1)?.path ?? ''] as const]))
-  t.same([...ends.keys()], ['File → book', 'Request → reply', 'Page → client', 'Package → plugin → proposal → metadata'])
+  t.same(
+    [...ends.keys()],
+    [
+      'File → book',
+      'Request → reply',
+      'Page → client',
+      'Package → plugin → proposal → metadata',
+      'PATCH of metadata → row',
+      'Event → stream',
+    ],
+  )
   const of = (title: string) => ends.get(title) as readonly [string, string]
 
   const [walk, view] = of('File → book')
@@ -49,13 +74,22 @@ t.test('each flow begins and ends where its title says', async (t) => {
   t.match(sources.text(upload), /method: 'POST',\n\s+path: '\/api\/v1\/admin\/plugins',[\s\S]*upload: \{/)
   t.match(store, /^core\/metadata\/.*-store\.ts$/)
   t.ok(reaches(store, /INSERT INTO \$\{metadata\}/, 1), 'writes the row of the metadata')
+
+  const [patch, row] = of('PATCH of metadata → row')
+  t.ok(sources.loads('api/routes.ts').has(patch))
+  t.match(sources.text(patch), /method: 'PATCH',\n[\s\S]*patchMetadata\(/)
+  t.ok(reaches(row, /INSERT INTO \$\{metadata\}/, 1), 'writes the row of the metadata')
+
+  const [event, stream] = of('Event → stream')
+  t.match(sources.text(event), /export async function announce\([\s\S]*pg_notify/)
+  t.match(sources.text(stream), /socket\.write\(chunk\)/)
 })
 
 t.test('the document names each file of a flow in a row of its own', async (t) => {
   const table = '| | File | How the work reaches it | What it does |\n|---|---|---|---|\n'
-  const page = (rows: string) => `## Four flows\n\n### A → B\n\n${table}${rows}\n\n## Next\n`
+  const pageOf = (rows: string) => `## Six flows\n\n### A → B\n\n${table}${rows}\n\n## Next\n`
   t.same(
-    readFlows(page('| 1 | `core/a.ts` | | begins |\n| 2 | `core/b.ts` | 1 imports it | ends |')),
+    readFlows(pageOf('| 1 | `core/a.ts` | | begins |\n| 2 | `core/b.ts` | 1 imports it | ends |')),
     new Map([
       [
         'A → B',
@@ -66,7 +100,16 @@ t.test('the document names each file of a flow in a row of its own', async (t) =
       ],
     ]),
   )
-  t.throws(() => readFlows(page('| 1 | `core/a.ts` | | begins |\n| 3 | `core/b.ts` | 1 imports it | ends |')), /not counted/)
+  t.throws(() => readFlows(pageOf('| 1 | `core/a.ts` | | begins |\n| 3 | `core/b.ts` | 1 imports it | ends |')), /not counted/)
+})
+
+t.test('the list of all files of a flow is read as it is written', async (t) => {
+  const written = new Map([['A → B', ['core/a.ts', 'core/b.ts', 'workers/pool/a.ts']]])
+  const page = writeFlowFiles('# A\n\n<!-- all files of the flows: npm run flows -->\n\n<!-- end -->\n\n## B\n', written)
+  t.match(page, '### A → B: 3 files\n\n- `core/`: `a.ts`, `b.ts`\n- `workers/pool/`: `a.ts`\n\n<!-- end -->\n\n## B\n')
+  t.same(readFlowFiles(page), written)
+  t.equal(writeFlowFiles(page, written), page)
+  t.throws(() => readFlowFiles('# A\n'), /has no lines/)
 })
 
 const file = (path: string, text = ''): SourceFile => ({ path, text })
@@ -136,6 +179,7 @@ t.test('what is handed over is found in the files that compose the server', asyn
   t.equal(given('const pool = openPool()\nconst readPage = pool.readPage\nopenReader({})'), 1, 'not passed')
   t.equal(given('const pool = openPool()\nopenReader({ readPage: nothing })'), 1, 'something else')
   t.equal(given('openReader({ readPage: pool.readPage })'), 1, 'never opened')
+  t.equal(given('openReader({ readPage: openPool() })'), 0, 'opened for it')
   const isGiven = (compose: string) => problemsOf(steps([pool, ''], [reader, 'is given `pool` of 1']), ...files(compose)).length
   t.equal(isGiven('const pool = openPool()\nopenReader({ pool })'), 0)
   t.equal(isGiven('const pool = openPool()\nopenReader({ reader: pool })'), 1)
@@ -144,6 +188,7 @@ t.test('what is handed over is found in the files that compose the server', asyn
   const local = 'async function open() { return openReader({}) }\n'
   t.equal(served('const reader = openReader({})\nexport const services = { reader }'), 0)
   t.equal(served(`${local}const reader = await open()\nexport const services = { reader }`), 0)
+  t.equal(served('const reader = new openReader({})\nexport const services = { reader }'), 0, 'a class')
   t.equal(served('const other = openReader({})\nexport const host = { getPage: other.getPage.bind(other), reader: 1 }'), 0)
   t.equal(served('const reader = openPool()\nexport const services = { reader }'), 1, 'made from something else')
   t.equal(served('const reader = openReader({})\nexport const services = {}'), 1, 'no service')
@@ -177,5 +222,10 @@ t.test('a file that stands between two others is found', async (t) => {
     problemsOf(rows, importing(a, b, between), importing(b, c), file(between, `import type { C } from '#${c}'`), file(c)),
     [],
     'types pass no work',
+  )
+  const left = importing(a, b, between)
+  t.same(
+    findFlowProblems(rows, openSources([left, importing(b, c), importing(between, c), file(c)]), (path) => path !== between),
+    [],
   )
 })

@@ -15,7 +15,7 @@ export interface Step {
 
 /** The flows of docs/architecture.md by title. */
 export function readFlows(page: string): Map<string, Step[]> {
-  const section = /^## Four flows$([\s\S]*?)(?=^## )/m.exec(page)?.[1] ?? ''
+  const section = /^## Six flows$([\s\S]*?)(?=^## )/m.exec(page)?.[1] ?? ''
   const flows = new Map<string, Step[]>()
   for (const part of section.split(/^### /m).slice(1)) {
     const rows = [...part.matchAll(/^\| (\d+) \| `([^`]+)` \| (.*?) ?\| .+ \|$/gm)]
@@ -66,8 +66,11 @@ export function openSources(files: readonly SourceFile[]): Sources {
   }
 }
 
-/** The problems of a flow: too long, a link that is not in the code, or a missing file between two others. */
-export function findFlowProblems(steps: readonly Step[], sources: Sources): string[] {
+/**
+ * The problems of a flow: too long, a link that is not in the code, or a missing file between two others.
+ * @param works whether a file does work in the flow; by default any may
+ */
+export function findFlowProblems(steps: readonly Step[], sources: Sources, works: (path: string) => boolean = () => true): string[] {
   const problems: string[] = []
   if (steps.length > FLOW_FILES_MAX) problems.push(`${steps.length} files; the limit is ${FLOW_FILES_MAX}`)
   const absent = steps.filter(({ path }) => !sources.has(path)).map(({ path }) => `${path} does not exist`)
@@ -84,16 +87,20 @@ export function findFlowProblems(steps: readonly Step[], sources: Sources): stri
     else if (!LINKS[link.kind]?.({ path, from: paths[link.from] as string, name: link.name }, sources))
       problems.push(`${path}: "${steps[index]?.reached}" is not so in the code`)
   }
-  return [...problems, ...findBypasses(paths, links, sources)]
+  return [...problems, ...findBypasses(paths, links, { ...sources, works })]
 }
 
 /** Missing files between two files of the flow: the first loads them, and they load a later file, or the file whose result they use. */
-function findBypasses(paths: readonly string[], links: readonly (Link | null)[], sources: Sources): string[] {
+function findBypasses(
+  paths: readonly string[],
+  links: readonly (Link | null)[],
+  sources: Sources & { works: (path: string) => boolean },
+): string[] {
   return paths.flatMap((path, index) => {
     const link = links[index]
     const taken = link?.kind === 'imports' ? [paths[link.from] as string] : []
     const ends = [...paths.slice(index + 1), ...taken]
-    const left = [...sources.loads(path)].filter((between) => !paths.includes(between))
+    const left = [...sources.loads(path)].filter((between) => !paths.includes(between) && sources.works(between))
     return left.flatMap((between) =>
       ends.filter((end) => sources.loads(between).has(end)).map((end) => `${between} is left out between ${path} and ${end}`),
     )
@@ -159,6 +166,7 @@ function isHanded({ giver, receiver, name }: { giver: string; receiver: string; 
   const isSaid = new RegExp(`\\b${name}\\b`).test(sources.text(giver))
   const ofGiver = (file: Composition, value: string): boolean => {
     const [, root = '', member] = /^(?:\(\) => )?(\w+)(?:\.(\w+))?/.exec(value) ?? []
+    if (file.imported.get(root) === giver) return true
     return (file.made.get(root) ?? []).includes(giver) || (member === name && isSaid && composed.some((other) => other.opens.has(giver)))
   }
   const [, service] = new RegExp(`\\bservices\\.(\\w+)\\.${name}\\(`).exec(sources.text(receiver)) ?? []
@@ -179,7 +187,9 @@ interface Member {
 }
 
 interface Composition {
-  /** Files whose functions it calls. */
+  /** Files by the names that are imported from them. */
+  imported: Map<string, string>
+  /** Files whose functions it calls, or of whose classes it makes objects. */
   opens: Set<string>
   /** Files by the variables with the services that were opened from them. */
   made: Map<string, string[]>
@@ -191,7 +201,7 @@ interface Composition {
 
 const nameOf = (node: AnyNode | null | undefined): string | undefined => (node?.type === 'Identifier' ? node.name : undefined)
 
-/** The name of the called function or class, with or without `await`. */
+/** The name of the called function or the class of the new object, with or without `await`. */
 function calleeOf(node: AnyNode | null | undefined): string | undefined {
   const call = node?.type === 'AwaitExpression' ? node.argument : node
   return call?.type === 'CallExpression' || call?.type === 'NewExpression' ? nameOf(call.callee) : undefined
@@ -215,8 +225,8 @@ function readComposition(text: string): Composition {
   const callsIn = (node: Node): { opened: string; node: Node }[] => {
     const found: { opened: string; node: Node }[] = []
     full(node, (inner) => {
-      const opened = imported.get(calleeOf(inner) ?? '')
-      if (opened !== undefined && inner.type !== 'AwaitExpression') found.push({ opened, node: inner })
+      const opened = inner.type === 'AwaitExpression' ? undefined : imported.get(calleeOf(inner) ?? '')
+      if (opened !== undefined) found.push({ opened, node: inner })
     })
     return found
   }
@@ -235,6 +245,7 @@ function readComposition(text: string): Composition {
   }
   const calls = callsIn(tree)
   return {
+    imported,
     opens: new Set(calls.map(({ opened }) => opened)),
     made: new Map([...variables].map(([name, init]) => [name, filesOf(calleeOf(init) ?? '')])),
     calls: calls.map(({ opened, node }) => ({ opened, members: membersIn(node) })),

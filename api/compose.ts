@@ -53,7 +53,7 @@ interface CompositionDependencies {
   /** How plugins send requests to the network; tests replace it. */
   egress?: HttpsEgress
   /** Those that several servers of one process share; by default they have their own. */
-  pool?: Pool
+  pool?: ReaderPool
   supervisor?: Supervisor
   /** The problem of the data folder, if it is watched. */
   dataFolderProblem?: () => string | null

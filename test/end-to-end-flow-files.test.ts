@@ -62,8 +62,8 @@ async function openFlows(t: Test): Promise<Flows> {
     },
     'Plugin answer': async (run) => {
       if (run === 0) {
-        const { plugin, sha256 } = await services.plugins.install(pluginOf(PROVIDER, PROVIDER_MANIFEST), { userId: null })
-        await services.plugins.consent(plugin.id, { sha256 })
+        const { plugin, sha256 } = await services.pluginLifecycle.install(pluginOf(PROVIDER, PROVIDER_MANIFEST), { userId: null })
+        await services.pluginLifecycle.consent(plugin.id, { sha256 })
         pluginId = plugin.id
       }
       const metadata = { action: 'search', contentType: 'series', params: { query: `Berserk ${run}` } }

@@ -15,4 +15,4 @@ export function findPool(deadlineMs = 30_000): ReaderPool {
 }
 
 /** The same for a server of a test, which closes what it has. */
-export const findServerPool = (): Pool => ({ ...findPool(), close: async () => {} })
+export const findServerPool = (): ReaderPool => ({ ...findPool(), close: async () => {} })

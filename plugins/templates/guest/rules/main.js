@@ -76,8 +76,8 @@
     "not_in"
   ];
   var PRESENCE_OPERATORS = ["is_null", "is_not_null"];
-  var OPERATORS = [...PRESENCE_OPERATORS, ...VALUE_OPERATORS];
-  var DEPTH_MAX = 10;
+  var RULE_OPERATORS = [...PRESENCE_OPERATORS, ...VALUE_OPERATORS];
+  var RULE_DEPTH_MAX = 10;
   var RULES_MAX = 200;
 
   // ../../../../core/foundation/errors.ts
@@ -251,7 +251,7 @@
   var wrong = (path, message) => refuse("invalid_value", `The condition${path === "" ? "" : ` at ${path}`} ${message}.`, { details: [{ path, message }] });
   function readGroup(given, path, depth, count) {
     if (given === null || typeof given !== "object" || Array.isArray(given)) return wrong(path, "must be an object with mode and rules");
-    if (depth > DEPTH_MAX) return wrong(path, `is nested deeper than ${DEPTH_MAX} levels`);
+    if (depth > RULE_DEPTH_MAX) return wrong(path, `is nested deeper than ${RULE_DEPTH_MAX} levels`);
     const { mode = "all", rules = [], ...more } = given;
     const [unknown] = Object.keys(more);
     if (unknown !== void 0) return wrong(`${path}/${unknown}`, "is not a member of a condition: it has mode and rules");
@@ -281,7 +281,7 @@
     if (unknown !== void 0) return wrong(`${path}/${unknown}`, "is not a member of a rule: it has field, operator and value");
     if (typeof field !== "string" || field === "" || field.length > FIELD_LENGTH_MAX)
       return wrong(`${path}/field`, "must be a path such as metadata.title");
-    if (!OPERATORS.includes(operator)) return wrong(`${path}/operator`, `must be one of ${OPERATORS.join(", ")}`);
+    if (!RULE_OPERATORS.includes(operator)) return wrong(`${path}/operator`, `must be one of ${RULE_OPERATORS.join(", ")}`);
     const known = operator;
     if (PRESENCE_OPERATORS.includes(known)) {
       if (value !== void 0 && value !== null) return wrong(`${path}/value`, `must be omitted: ${known} takes no value`);
@@ -425,7 +425,7 @@
   // ../../../../core/conditions/title-rewriting.ts
   var STEPS_MAX2 = 3e3;
   var WORK_MAX2 = 2e6;
-  var PLACES_MAX = 10;
+  var POSITIONS_MAX = 10;
   function checkTitleRules(rules) {
     let steps = 0;
     rules.forEach(({ pattern }, index) => {
@@ -434,7 +434,7 @@
         steps += RE2JS.compile(pattern).programSize();
       } catch (error) {
         if (!(error instanceof RE2JSSyntaxException)) throw error;
-        const reason2 = `${error.error} at character ${placeOf(pattern, error) + 1}`;
+        const reason2 = `${error.error} at character ${positionOf(pattern, error) + 1}`;
         refuse("invalid_value", `The pattern "${pattern}" of title rule ${index + 1} is not a regular expression: ${reason2}.`, {
           details: [{ path: at, message: reason2 }]
         });
@@ -444,17 +444,17 @@
       refuse("invalid_value", `The pattern of title rule ${index + 1} ${reason}.`, { details: [{ path: at, message: reason }] });
     });
   }
-  function placeOf(pattern, wrong2) {
+  function positionOf(pattern, wrong2) {
     if (wrong2.error === "missing closing )") return pattern.length;
     const part = wrong2.error === "unexpected )" ? ")" : wrong2.input ?? "";
-    let place = pattern.indexOf(part);
-    for (let tries = 0; tries < PLACES_MAX && place !== -1; tries++) {
+    let position = pattern.indexOf(part);
+    for (let tries = 0; tries < POSITIONS_MAX && position !== -1; tries++) {
       try {
-        RE2JS.compile(pattern.slice(0, place + part.length));
+        RE2JS.compile(pattern.slice(0, position + part.length));
       } catch (error) {
-        if (error instanceof RE2JSSyntaxException && error.error === wrong2.error) return place;
+        if (error instanceof RE2JSSyntaxException && error.error === wrong2.error) return position;
       }
-      place = pattern.indexOf(part, place + 1);
+      position = pattern.indexOf(part, position + 1);
     }
     return Math.max(0, pattern.indexOf(part));
   }

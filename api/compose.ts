@@ -52,7 +52,7 @@ interface CompositionDependencies {
   passwordCost?: PasswordCost
   /** How plugins send requests to the network; tests replace it. */
   egress?: HttpsEgress
-  /** Those that several servers of one process share; by default they have their own. */
+  /** Those that several servers of one process share; by default they have their own. A supervisor starts no process until something is called. */
   pool?: ReaderPool
   supervisor?: Supervisor
   /** The problem of the data folder, if it is watched. */
@@ -88,7 +88,6 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
   const { settings, log, database, jobs = new RegularJobs(log) } = dependencies
   const {
     pool = openPool({ threads: settings.workers, memoryMbMax: settings.workerMemoryMbMax, deadlineMs: settings.analysisDeadlineMs }),
-    // Starts no process until something is called.
     supervisor = new Supervisor({ log, isolation: settings.plugins.isolation, hardened: settings.plugins.hardened }),
   } = dependencies
   const rules = openRules(supervisor)

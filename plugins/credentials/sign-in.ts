@@ -95,22 +95,19 @@ export class SignIns {
    */
   async begin(plugin: SignInPlugin, userId: string, redirectUri: string): Promise<SignInBegun> {
     const { auth } = plugin.manifest
-    const name = quotedText(plugin.manifest.name)
+    const quoted = quotedText(plugin.manifest.name)
     if (auth?.type !== 'oauth2' || auth.oauth2 === undefined || auth.scope !== 'user')
-      return refuse('invalid_request', `${name} has no service to sign in to.`)
+      return refuse('invalid_request', `${quoted} has no service to sign in to.`)
     const { clientId } = await this.#clientOf(plugin.id)
     if (clientId === undefined)
-      return refuse(
-        'conflict',
-        `An administrator has to give the client id of ${name} first, which its service knows this server by.`,
-      )
+      return refuse('conflict', `An administrator has to give the client id of ${quoted} first, which its service knows this server by.`)
     const state = generateRandomState()
     const browserKey = generateRandomState()
     const pending: PendingSignIn = { verifier: generateRandomCodeVerifier(), redirectUri }
     await this.#keep({ state, browserKey, pending: pending, user: { pluginId: plugin.id, userId } })
     const url = await authorizationUrl(auth.oauth2, { clientId, state, pending: pending })
     // The manifest allows only https; check again, so that a later change of the manifest cannot send browsers elsewhere.
-    if (url.protocol !== 'https:') return refuse('conflict', `${name} has no valid URL for signing in.`)
+    if (url.protocol !== 'https:') return refuse('conflict', `${quoted} has no valid URL for signing in.`)
     return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }
   }
 

@@ -106,8 +106,8 @@ export class UserPlugins {
   /**
    * The user agrees to what the plugin asks for. It may ask for something else than when the user agreed before; then that is the hash of what the user
    * has seen now.
-   * @param sha256 of what the user has seen; undefined the first time means what `list` has shown to the user last
-   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, or it asks for something else or that was not shown),
+   * @param sha256 of what the user has seen; undefined the first time means what `list` has shown to the user last, or what it would show
+   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, or it asks for something else),
    * unavailable (it cannot convert the data that it has of the user)
    */
   async enable(userId: string, pluginId: string, sha256?: string): Promise<OwnPlugin> {
@@ -117,8 +117,8 @@ export class UserPlugins {
     if (!isOffered(plugin)) refuse('not_found', `There is no plugin ${pluginId} for you to enable.`)
     const before = await findUserPlugin(this.#options.database, { userId, pluginId })
     const consent = userConsentOf(plugin)
-    const seen = sha256 ?? before?.agreedSha256 ?? (await findShown(this.#options.database, { userId, pluginId }))
-    if (seen === null) refuseUnseen(plugin)
+    // Clients that know nothing of hashes send none; what a user was never shown is taken as it is now.
+    const seen = sha256 ?? before?.agreedSha256 ?? (await findShown(this.#options.database, { userId, pluginId })) ?? consent.sha256
     if (seen !== consent.sha256) refuseOther(plugin)
     if (before !== null && pauseOf(plugin, before) === null) refuse('conflict', `${quotedText(plugin.manifest.name)} is enabled already.`)
     await enableUserPlugin(this.#options.database, { userId, pluginId }, { ...consent, dataVersion: plugin.dataVersion })
@@ -272,13 +272,6 @@ const offer = (plugin: InstalledPlugin, stored: StoredCredentials): OfferedPlugi
 /** The same message whether the plugin does not exist, is unavailable, or the user does not have it. */
 function none(pluginId: string): never {
   return refuse('not_found', `You have no plugin ${pluginId}; enable it first.`)
-}
-
-function refuseUnseen({ manifest }: InstalledPlugin): never {
-  return refuse(
-    'conflict',
-    `You have not been shown what ${quotedText(manifest.name)} asks for. GET /api/v1/user/plugins shows it as consent; to agree, enable the plugin after that.`,
-  )
 }
 
 function refuseOther({ manifest }: InstalledPlugin): never {

@@ -55,6 +55,7 @@ const FULL_ONLY = [
   'test/crash.test.ts',
   'test/end-to-end-corpus.test.ts',
   'test/end-to-end-feeds.test.ts',
+  'test/end-to-end-flow-files.test.ts',
   'test/end-to-end-recommendations.test.ts',
   'test/faults',
   'test/plugin-sdk/index-local.test.ts',

@@ -192,7 +192,7 @@ const OTHER_TIMERS = [
     'core/foundation/buffer-pool.ts',
     'core/foundation/loop-watch.ts',
   ],
-  ...['api/cli/watchdog.ts', 'plugins/devkit/main.ts', 'plugins/host/live-isolates.ts'],
+  ...['api/cli/watchdog.ts', 'plugins/devkit/main.ts', 'plugins/host/live-isolates.ts', 'plugins/host/withdrawal-store.ts'],
   ...['plugins/runtime/runner/inspection.mjs', 'plugins/runtime/runner/sandbox.mjs', 'plugins/runtime/supervisor.ts'],
   ...['workers/formats/open-files.ts', 'workers/pool/child-pool.ts'],
 ]

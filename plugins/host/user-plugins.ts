@@ -145,15 +145,16 @@ export class UserPlugins {
   /** Keeps all data until it is enabled again. @throws not_found */
   async disable(userId: string, pluginId: string): Promise<OwnPlugin> {
     await this.#getOwn(userId, pluginId)
-    await updateUserPlugin(this.#options.database, { userId, pluginId }, { enabled: false })
+    // First: a refresh whose call ends because the user withdrew would end as done.
     await this.#cancelRefresh({ userId, pluginId })
+    await updateUserPlugin(this.#options.database, { userId, pluginId }, { enabled: false })
     return await this.get(userId, pluginId)
   }
 
   /** Deletes all data of the plugin for the user. @throws not_found */
   async disconnect(userId: string, pluginId: string): Promise<void> {
-    if (!(await deleteUserPlugin(this.#options.database, { userId, pluginId }))) none(pluginId)
     await this.#cancelRefresh({ userId, pluginId })
+    if (!(await deleteUserPlugin(this.#options.database, { userId, pluginId }))) none(pluginId)
   }
 
   /** Replaces the whole configuration, except secrets that are left out. @throws not_found, invalid_value with the path of the wrong member */

@@ -1,6 +1,14 @@
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { choosePlugin, withPlugins } from '#api/cli/plugin.ts'
-import { CONSENT_FLAGS, consentToShown, describePrivateOrigins, printReview, WOULD_ASK } from '#api/cli/plugin-consent.ts'
+import {
+  CONSENT_FLAGS,
+  consentToShown,
+  describePrivateOrigins,
+  printConsented,
+  printPauses,
+  printReview,
+  WOULD_ASK,
+} from '#api/cli/plugin-consent.ts'
 import { pluginList } from '#api/cli/plugin-list.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
@@ -53,7 +61,7 @@ const consent: Command = {
       await printReview(input.out, review, describePrivateOrigins(plugin))
       const after = await consentToShown(input, host, plugin, review)
       if (after === null) return WOULD_ASK
-      input.out.line(`You have consented to this. It is ${after.state}.`)
+      printConsented(input.out, after)
       return 0
     }),
 }
@@ -73,6 +81,7 @@ const rollback: Command = {
       const sha256 = word === undefined ? undefined : chooseVersion(await host.plugins.versions(plugin.id), word).sha256
       const after = await host.pluginLifecycle.rollBack(plugin.id, sha256 === undefined ? undefined : { sha256 })
       input.out.message(`${after.key} ${after.version} is ${after.state}.`)
+      printPauses(input.out, after)
       return 0
     }),
 }

@@ -4,7 +4,16 @@ import type { Knex } from 'knex'
 import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
-import { CONSENT_FLAGS, checkGiven, consentToShown, describePrivateOrigins, printReview } from '#api/cli/plugin-consent.ts'
+import {
+  CONSENT_FLAGS,
+  checkGiven,
+  consentToShown,
+  describePrivateOrigins,
+  printConsented,
+  printPauses,
+  printReview,
+  WOULD_ASK,
+} from '#api/cli/plugin-consent.ts'
 import { typed } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
@@ -103,12 +112,11 @@ export const ORIGIN_FLAGS = [
 
 export const readOriginFlags = (flag: CommandInput['flag']) => ({ trustKey: flag('trust-key'), moveFrom: flag('move-from') })
 
-/** Who signed a package, one line each. */
-function describeSignature({ signedBy, signedBefore, mayFollow, remarks }: Installation['signature']): string[] {
+/** Who could sign a package before and who may sign the next one; its record says who signed it. */
+function describeSignature({ signedBefore, mayFollow, remarks }: Installation['signature']): string[] {
   return [
-    `signed by      ${signedBy.join(', ') || 'nobody'}`,
-    ...(signedBefore.length > 0 ? [`signed before  ${signedBefore.join(', ')}`] : []),
-    ...(mayFollow.length > 0 ? [`next signer    ${mayFollow.join(', ')}`] : []),
+    ...(signedBefore.length > 0 ? [`could be signed until now with ${signedBefore.join(', ')}`] : []),
+    ...(mayFollow.length > 0 ? [`may be followed by a version that is signed with ${mayFollow.join(', ')}`] : []),
     ...remarks,
   ]
 }
@@ -117,8 +125,7 @@ export const pluginInstall: Command = {
   name: 'plugin install',
   usage: '<file or name>',
   summary: 'installs a .plugin package or a bundled plugin',
-  about:
-    'Checks a .plugin package (a file, or the name of a bundled plugin, such as open-library), starts it once in its sandbox, and stores it. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks.',
+  about: `Checks a .plugin package (a file, or the name of a bundled plugin, such as open-library), starts it once in its sandbox, and stores it. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks. Exits with ${WOULD_ASK} while it waits for consent.`,
   flags: [...CONSENT_FLAGS, ...ORIGIN_FLAGS],
   wordsMin: 1,
   wordsMax: 1,
@@ -134,26 +141,36 @@ export const pluginInstall: Command = {
       const isKept = known !== undefined && (await host.plugins.versions(known.id)).some((version) => version.sha256 === sha256)
       const installed = isKept ? null : await host.pluginLifecycle.install(bytes, { userId: null, ...readOriginFlags(flag) })
       const id = (installed?.plugin ?? (known as InstalledPlugin)).id
-      await consentToInstalled(input, host, { id, sha256, signature: installed?.signature ?? null })
-      return 0
+      return await consentToInstalled(input, host, { id, sha256, installed })
     })
   },
 }
 
-/** Prints a stored package, and lets it run if it needs no consent or a person consents. */
+/**
+ * Prints a stored package, and lets it run if it needs no consent or a person consents.
+ * @param installed null when it was stored before
+ * @returns the exit code
+ */
 export async function consentToInstalled(
   input: CommandInput,
   host: PluginHostServices,
-  { id, sha256, signature }: { id: string; sha256: string; signature: Installation['signature'] | null },
-): Promise<void> {
+  { id, sha256, installed }: { id: string; sha256: string; installed: Pick<Installation, 'signature' | 'pausedUsers'> | null },
+): Promise<number> {
   const { out } = input
   const { plugin, version, review } = await host.plugins.review(id, sha256)
-  await printReview(out, review, [...(signature === null ? [] : describeSignature(signature)), ...describePrivateOrigins(plugin)])
+  await printReview(out, review, [...(installed === null ? [] : describeSignature(installed.signature)), ...describePrivateOrigins(plugin)])
   checkGiven(input.flag, sha256)
   if (review.waitsFor.length === 0 && plugin.runningVersionId === version.id) {
-    out.line(`It needs no new permissions, and ${describeRunning(plugin)}.`)
-    return
+    if (installed === null) out.message(`${plugin.key} ${plugin.version} is already installed, and ${describeRunning(plugin)}.`)
+    else {
+      out.line(`It needs no new permissions, and ${describeRunning(plugin)}.`)
+      printPauses(out, installed)
+    }
+    return 0
   }
   out.message(`It waits for consent, because it ${review.waitsFor.join(', ') || 'does not run now'}.`)
-  if ((await consentToShown(input, host, plugin, review)) !== null) out.line('You have consented; it runs.')
+  const after = await consentToShown(input, host, plugin, review)
+  if (after === null) return WOULD_ASK
+  printConsented(out, after)
+  return 0
 }

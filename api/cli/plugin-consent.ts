@@ -3,7 +3,7 @@ import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
-import { escapedText } from '#core/foundation/stranger-text.ts'
+import { briefText, escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 import type { Review } from '#plugins/host/consent-review.ts'
 import { describeRunning, type InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginLifecycle, SwitchedPlugin } from '#plugins/host/plugin-lifecycle.ts'
@@ -64,13 +64,20 @@ export async function printReview(out: Terminal, review: Review, more: readonly 
   out.line(`SHA-256 ${sha256}`)
 }
 
-/** @throws CommandProblem when `--sha256` names another package */
+/** The value of `--sha256`. @throws CommandProblem when it is no SHA-256 */
+export function givenHash(flag: CommandInput['flag']): string | undefined {
+  const given = flag('sha256')?.toLowerCase()
+  if (given !== undefined && !/^[0-9a-f]{64}$/.test(given))
+    throw new CommandProblem(`--sha256 must be a SHA-256, which has 64 hexadecimal digits, not ${briefText(given)}.`)
+  return given
+}
+
+/** @throws CommandProblem when `--sha256` names another package, or is no SHA-256 */
 export function checkGiven(flag: CommandInput['flag'], sha256: string): void {
-  const given = flag('sha256')
-  if (given !== undefined && given.toLowerCase() !== sha256)
-    throw new CommandProblem(
-      `The package has the SHA-256 ${sha256}, not ${escapedText(given)}. You have not consented to it. Review it, and give its SHA-256.`,
-    )
+  const given = givenHash(flag)
+  if (given === undefined || given === sha256) return
+  const message = `The package has the SHA-256 ${sha256}, not ${given}. You have not consented to it. Review it, and give its SHA-256.`
+  throw new CommandProblem(messageLines(message).join('\n'))
 }
 
 /**

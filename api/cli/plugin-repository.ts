@@ -3,7 +3,7 @@ import { type Command, type CommandInput, CommandProblem } from '#api/cli/comman
 import { count } from '#api/cli/library-report.ts'
 import type { DatabaseUse } from '#api/cli/open-database.ts'
 import { consentToInstalled, ORIGIN_FLAGS, readOriginFlags, withPlugins } from '#api/cli/plugin.ts'
-import { CONSENT_FLAGS, WOULD_ASK } from '#api/cli/plugin-consent.ts'
+import { CONSENT_FLAGS, givenHash, WOULD_ASK } from '#api/cli/plugin-consent.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
@@ -166,7 +166,7 @@ async function installPlugin(input: CommandInput, { host, repositories }: Opened
   const { words, flag, out } = input
   const { id } = await chooseRepository(repositories, words[0] as string)
   // Before it is stored: it may run without asking.
-  const sha256Given = flag('sha256')?.toLowerCase()
+  const sha256Given = givenHash(flag)
   const request = {
     repositoryId: id,
     pluginId: words[1] as string,

@@ -1,3 +1,4 @@
+import compare from 'semver/functions/compare.js'
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { choosePlugin, withPlugins } from '#api/cli/plugin.ts'
 import {
@@ -10,6 +11,7 @@ import {
   WOULD_ASK,
 } from '#api/cli/plugin-consent.ts'
 import { pluginList } from '#api/cli/plugin-list.ts'
+import { typed } from '#api/cli/typed.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { VersionRow } from '#plugins/host/plugin-store.ts'
@@ -27,7 +29,9 @@ const switching = (verb: 'enable' | 'disable'): Command => ({
   wordsMax: 1,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
-      const { id } = await choosePlugin(host, input.words[0] as string)
+      const { id, key, granted } = await choosePlugin(host, input.words[0] as string)
+      if (verb === 'enable' && granted === null)
+        throw new CommandProblem(`${key} waits for consent. To see what it asks for, and to consent: ${typed(`plugin consent ${key}`)}`)
       const plugin = await host.pluginLifecycle.setEnabled(id, verb === 'enable')
       input.out.line(`${plugin.key} is ${plugin.state}.`)
       return 0
@@ -78,8 +82,12 @@ const rollback: Command = {
     withPlugins(input, 'change', async (host) => {
       const plugin = await choosePlugin(host, input.words[0] as string)
       const word = input.words[1]
-      const sha256 = word === undefined ? undefined : chooseVersion(await host.plugins.versions(plugin.id), word).sha256
-      const after = await host.pluginLifecycle.rollBack(plugin.id, sha256 === undefined ? undefined : { sha256 })
+      const chosen = word === undefined ? undefined : chooseVersion(await host.plugins.versions(plugin.id), word)
+      if (chosen !== undefined && plugin.runningVersionId !== null && compare(chosen.version, plugin.version) > 0)
+        throw new CommandProblem(
+          `${plugin.key} ${chosen.version} is newer than ${plugin.version}, which runs. To run it: ${typed(`plugin consent ${plugin.key} ${chosen.version}`)}`,
+        )
+      const after = await host.pluginLifecycle.rollBack(plugin.id, chosen && { sha256: chosen.sha256 })
       input.out.message(`${after.key} ${after.version} is ${after.state}.`)
       printPauses(input.out, after)
       return 0

@@ -85,11 +85,17 @@ export async function readGiven(word: string, cwd: string): Promise<Buffer> {
   const found = bundled.find(({ id, key }) => id === word || key === word)
   if (found) return found.bytes
   const file = path.resolve(cwd, word)
-  return await readFile(file).catch((error: NodeJS.ErrnoException) => {
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     const names = bundled.map(({ id }) => id)
     const others = names.length > 0 ? `${didYouMean(word, names)} Bundled plugins: ${names.join(', ')}.` : ''
-    throw new CommandProblem(`${file} cannot be read (${error.code}).${others}`, { cause: error })
+    const problem = error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`
+    throw new CommandProblem(`${file} ${problem}.${others}`, { cause: error })
   })
+  if (bytes.toString('latin1', 0, 2) !== 'PK')
+    throw new CommandProblem(
+      `${file} is not a ZIP file, and so not a package of a plugin. \`carrel-plugin pack\` makes one: a .plugin file.`,
+    )
+  return bytes
 }
 
 /** What a person confirms when a package has another signer or comes from elsewhere. */

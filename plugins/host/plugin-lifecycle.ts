@@ -161,17 +161,7 @@ export class PluginLifecycle {
   /** Runs an older stored version, with its own data. @param sha256 by default the previously running version */
   async rollBack(id: string, { sha256 }: { sha256?: string } = {}): Promise<SwitchedPlugin> {
     const plugin = await getPlugin(this.#options.database, id)
-    const version = await findVersion(this.#options.database, id, (one) =>
-      sha256 === undefined ? one.id === plugin.previousVersionId : one.sha256 === sha256,
-    )
-    if (plugin.runningVersionId === null || version === undefined)
-      return refuse(
-        'conflict',
-        `There is no ${sha256 === undefined ? 'earlier version' : 'version with that hash'} of ${plugin.key} to roll back to. ` +
-          'Consent to the SHA-256 of another stored version to run that one.',
-      )
-    if (compare(version.version, plugin.version) >= 0)
-      refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; agree to it instead.`)
+    const version = await getForRollback(this.#options.database, plugin, sha256)
     await this.#refuseRevoked(plugin.key, version)
     const review = await reviewStored(this.#options.database, plugin, version)
     if (!isCovered(review.record, review.differences)) refuse('conflict', `${plugin.key} ${version.version} ${waitingWords(review)}`)
@@ -347,6 +337,23 @@ async function restoreIdentity(database: Knex, { before, after }: Identified): P
 
 const findVersion = async (database: Knex, id: string, wanted: (version: VersionRow) => boolean): Promise<VersionRow | undefined> =>
   (await listVersions(database, id)).find(wanted)
+
+/** The older version that shall run again. @throws conflict when there is none, or it is not older */
+async function getForRollback(database: Knex, plugin: InstalledPlugin, sha256: string | undefined): Promise<VersionRow> {
+  const versions = await listVersions(database, plugin.id)
+  if (plugin.runningVersionId !== null && versions.length === 1)
+    refuse('conflict', `There is no other version of ${plugin.key} to roll back to: only ${plugin.version} is stored.`)
+  const version = versions.find((one) => (sha256 === undefined ? one.id === plugin.previousVersionId : one.sha256 === sha256))
+  if (plugin.runningVersionId === null || version === undefined)
+    return refuse(
+      'conflict',
+      `There is no ${sha256 === undefined ? 'earlier version' : 'version with that hash'} of ${plugin.key} to roll back to. ` +
+        'Consent to the SHA-256 of another stored version to run that one.',
+    )
+  if (compare(version.version, plugin.version) >= 0)
+    refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; consent to its SHA-256 instead.`)
+  return version
+}
 
 type RecordedVersion = VersionRow & { record: ConsentRecord }
 

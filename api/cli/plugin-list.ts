@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import compare from 'semver/functions/compare.js'
 import type { Command } from '#api/cli/command.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
 import { describePrivateOrigins } from '#api/cli/plugin-consent.ts'
@@ -19,8 +20,11 @@ export async function printPlugins(database: Knex, out: Pick<Terminal, 'line' | 
     for (const line of strangerLines('the author says', manifest.summary)) out.line(line)
     for (const line of describePrivateOrigins(plugin)) out.line(`  ${line}`)
     const waiting = newer.get(id)
-    const why = waiting?.rolledBackAt ? 'was rolled back; to run it again' : 'waits for consent'
-    if (waiting) out.message(`  ${waiting.version} ${why}: ${consent} ${key}`)
+    if (!waiting) continue
+    const isOlder = plugin.runningVersionId !== null && compare(waiting.version, version) < 0
+    const why = isOlder ? 'is older; to run it' : waiting.rolledBackAt ? 'was rolled back; to run it again' : 'waits for consent'
+    // Not wrapped: a command is pasted as it stands.
+    out.line(`  ${waiting.version} ${why}: ${consent} ${key} ${waiting.version}`)
   }
   if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typed('plugin install FILE')}`)
 }

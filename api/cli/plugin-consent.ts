@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
-import { typed } from '#api/cli/typed.ts'
+import { typedOn } from '#api/cli/typed.ts'
 import { briefText, escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 import type { Review } from '#plugins/host/consent-review.ts'
 import { describeRunning, type InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -85,7 +85,7 @@ export function checkGiven(flag: CommandInput['flag'], sha256: string): void {
  * @throws CommandProblem when `--sha256` names another package
  */
 export async function consentToShown(
-  input: Pick<CommandInput, 'flag' | 'out' | 'stop'>,
+  input: Pick<CommandInput, 'settings' | 'flag' | 'out' | 'stop'>,
   { pluginLifecycle }: { pluginLifecycle: Pick<PluginLifecycle, 'consent'> },
   { id, key }: Pick<InstalledPlugin, 'id' | 'key'>,
   { sha256 }: Pick<Review, 'sha256'>,
@@ -95,7 +95,9 @@ export async function consentToShown(
   checkGiven(flag, sha256)
   const says = flag('sha256') !== undefined || flag('yes') === 'true' || (stdin.isTTY === true && (await asksYes(stdin, stop)))
   if (says) return await pluginLifecycle.consent(id, { sha256 })
-  out.line(`You have not consented. To consent to exactly this package: ${typed(`plugin consent ${key} --sha256 ${sha256}`)}`)
+  out.line(
+    `You have not consented. To consent to exactly this package: ${typedOn(input.settings, `plugin consent ${key} --sha256 ${sha256}`)}`,
+  )
   return null
 }
 

@@ -11,7 +11,7 @@ import {
   WOULD_ASK,
 } from '#api/cli/plugin-consent.ts'
 import { pluginList } from '#api/cli/plugin-list.ts'
-import { typed } from '#api/cli/typed.ts'
+import { typedOn } from '#api/cli/typed.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { VersionRow } from '#plugins/host/plugin-store.ts'
@@ -29,9 +29,11 @@ const switching = (verb: 'enable' | 'disable'): Command => ({
   wordsMax: 1,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
-      const { id, key, granted } = await choosePlugin(host, input.words[0] as string)
+      const { id, key, granted } = await choosePlugin(host, input)
       if (verb === 'enable' && granted === null)
-        throw new CommandProblem(`${key} waits for consent. To see what it asks for, and to consent: ${typed(`plugin consent ${key}`)}`)
+        throw new CommandProblem(
+          `${key} waits for consent. To see what it asks for, and to consent: ${typedOn(input.settings, `plugin consent ${key}`)}`,
+        )
       const plugin = await host.pluginLifecycle.setEnabled(id, verb === 'enable')
       input.out.line(`${plugin.key} is ${plugin.state}.`)
       return 0
@@ -56,7 +58,7 @@ const consent: Command = {
   wordsMax: 2,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
-      const { id } = await choosePlugin(host, input.words[0] as string)
+      const { id } = await choosePlugin(host, input)
       const word = input.words[1]
       const sha256 = word === undefined ? undefined : chooseVersion(await host.plugins.versions(id), word).sha256
       const { plugin, version, review } = await host.plugins.review(id, sha256)
@@ -80,12 +82,12 @@ const rollback: Command = {
   wordsMax: 2,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
-      const plugin = await choosePlugin(host, input.words[0] as string)
+      const plugin = await choosePlugin(host, input)
       const word = input.words[1]
       const chosen = word === undefined ? undefined : chooseVersion(await host.plugins.versions(plugin.id), word)
       if (chosen !== undefined && plugin.runningVersionId !== null && compare(chosen.version, plugin.version) > 0)
         throw new CommandProblem(
-          `${plugin.key} ${chosen.version} is newer than ${plugin.version}, which runs. To run it: ${typed(`plugin consent ${plugin.key} ${chosen.version}`)}`,
+          `${plugin.key} ${chosen.version} is newer than ${plugin.version}, which runs. To run it: ${typedOn(input.settings, `plugin consent ${plugin.key} ${chosen.version}`)}`,
         )
       const after = await host.pluginLifecycle.rollBack(plugin.id, chosen && { sha256: chosen.sha256 })
       input.out.message(`${after.key} ${after.version} is ${after.state}.`)
@@ -104,7 +106,7 @@ const uninstall: Command = {
   wordsMax: 1,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
-      const { id, key } = await choosePlugin(host, input.words[0] as string)
+      const { id, key } = await choosePlugin(host, input)
       await host.pluginLifecycle.uninstall(id)
       input.out.line(`Uninstalled ${key}.`)
       return 0

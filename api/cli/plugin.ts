@@ -14,7 +14,7 @@ import {
   printReview,
   WOULD_ASK,
 } from '#api/cli/plugin-consent.ts'
-import { typed } from '#api/cli/typed.ts'
+import { typedOn } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
@@ -66,8 +66,12 @@ export const findNamed = (plugins: readonly InstalledPlugin[], word: string): In
   // Nobody else may have an id that begins with this word, so the short name is exact.
   plugins.find(({ key, id }) => key === word || id === word) ?? plugins.find(({ key }) => key === `carrel.${word}`)
 
-/** As {@link findNamed}. @throws CommandProblem if there is none */
-export async function choosePlugin({ plugins }: Pick<PluginHostServices, 'plugins'>, word: string): Promise<InstalledPlugin> {
+/** The plugin that the first word names, as {@link findNamed}. @throws CommandProblem if there is none */
+export async function choosePlugin(
+  { plugins }: Pick<PluginHostServices, 'plugins'>,
+  input: Pick<CommandInput, 'settings' | 'words'>,
+): Promise<InstalledPlugin> {
+  const word = input.words[0] as string
   const installed = await plugins.list()
   const chosen = findNamed(installed, word)
   if (chosen) return chosen
@@ -75,7 +79,7 @@ export async function choosePlugin({ plugins }: Pick<PluginHostServices, 'plugin
   const ends = names.map((name) => name.slice(name.lastIndexOf('.') + 1))
   const near = names.find((name) => name.endsWith(`.${word}`)) ?? word
   throw new CommandProblem(
-    `There is no plugin "${escapedText(word)}".${didYouMean(near, names) || didYouMean(word, ends)} List all: ${typed('plugin list')}`,
+    `There is no plugin "${escapedText(word)}".${didYouMean(near, names) || didYouMean(word, ends)} List all: ${typedOn(input.settings, 'plugin list')}`,
   )
 }
 

@@ -1,5 +1,4 @@
 import type { Knex } from 'knex'
-import compare from 'semver/functions/compare.js'
 import type { Command } from '#api/cli/command.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
 import { describePrivateOrigins } from '#api/cli/plugin-consent.ts'
@@ -8,6 +7,7 @@ import { typedOn } from '#api/cli/typed.ts'
 import { strangerLines } from '#core/foundation/stranger-text.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { listNewerVersions, listPlugins } from '#plugins/host/plugin-store.ts'
+import { isLater } from '#plugins/packages/upgrade.ts'
 
 /** Prints all plugins, by two statements however many there are. */
 export async function printPlugins(
@@ -26,7 +26,7 @@ export async function printPlugins(
     for (const line of describePrivateOrigins(plugin)) out.line(`  ${line}`)
     const waiting = newer.get(id)
     if (!waiting) continue
-    const isOlder = plugin.runningVersionId !== null && compare(waiting.version, version) < 0
+    const isOlder = plugin.runningVersionId !== null && isLater(version, waiting.version)
     const why = isOlder ? 'is older; to run it' : waiting.rolledBackAt ? 'was rolled back; to run it again' : 'waits for consent'
     // Not wrapped: a command is pasted as it stands.
     out.line(`  ${waiting.version} ${why}: ${consent.replace('NAME VERSION', `${key} ${waiting.version}`)}`)

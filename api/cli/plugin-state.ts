@@ -1,4 +1,3 @@
-import compare from 'semver/functions/compare.js'
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { choosePlugin, withPlugins } from '#api/cli/plugin.ts'
 import {
@@ -15,6 +14,7 @@ import { typedOn } from '#api/cli/typed.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { VersionRow } from '#plugins/host/plugin-store.ts'
+import { isLater } from '#plugins/packages/upgrade.ts'
 
 const switching = (verb: 'enable' | 'disable'): Command => ({
   name: `plugin ${verb}`,
@@ -85,7 +85,7 @@ const rollback: Command = {
       const plugin = await choosePlugin(host, input)
       const word = input.words[1]
       const chosen = word === undefined ? undefined : chooseVersion(await host.plugins.versions(plugin.id), word)
-      if (chosen !== undefined && plugin.runningVersionId !== null && compare(chosen.version, plugin.version) > 0)
+      if (chosen !== undefined && plugin.runningVersionId !== null && isLater(chosen.version, plugin.version))
         throw new CommandProblem(
           `${plugin.key} ${chosen.version} is newer than ${plugin.version}, which runs. To run it: ${typedOn(input.settings, `plugin consent ${plugin.key} ${chosen.version}`)}`,
         )

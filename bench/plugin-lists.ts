@@ -33,7 +33,7 @@ export async function measureLists(): Promise<{ answerMs: number; commandMs: num
     }
     return {
       answerMs: await medianOf(async () => JSON.stringify(await pluginViews({ ...host, database }, await host.plugins.list()))),
-      commandMs: await medianOf(() => printPlugins(database, { line: () => {}, message: () => {} })),
+      commandMs: await medianOf(() => printPlugins(database, { line: () => {}, message: () => {} }, { dataFolder: '/srv/carrel' })),
     }
   } finally {
     await host.pluginCalls.close()

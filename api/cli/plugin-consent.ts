@@ -1,11 +1,12 @@
 import { createInterface } from 'node:readline/promises'
 import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
+import { count } from '#api/cli/library-report.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
-import { typed } from '#api/cli/typed.ts'
-import { escapedText } from '#core/foundation/stranger-text.ts'
+import { typedOn } from '#api/cli/typed.ts'
+import { briefText, escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 import type { Review } from '#plugins/host/consent-review.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import type { PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
+import { describeRunning, type InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { PluginLifecycle, SwitchedPlugin } from '#plugins/host/plugin-lifecycle.ts'
 
 /** Exit code when a person has to consent first; 1 is an error, and 2 is what shells use. */
 export const WOULD_ASK = 3
@@ -25,16 +26,28 @@ export const CONSENT_FLAGS = [
 export const describePrivateOrigins = ({ privateOrigins }: Pick<InstalledPlugin, 'privateOrigins'>): string[] =>
   privateOrigins.map((origin) => `may reach ${escapedText(origin)} in your own network, which an administrator allowed`)
 
+/** Users who had enabled the plugin and agreed to less, or to something else. */
+export function printPauses(out: Terminal, { pausedUsers }: Pick<SwitchedPlugin, 'pausedUsers'>): void {
+  if (pausedUsers > 0) out.line(`It pauses for ${count(pausedUsers, 'user')} until they agree again.`)
+}
+
+export function printConsented(out: Terminal, after: Pick<SwitchedPlugin, 'state' | 'pausedUsers'>): void {
+  out.line(`You have consented; it ${describeRunning(after)}.`)
+  printPauses(out, after)
+}
+
 /**
  * Prints exactly one package for the person who consents: its record, what differs from what was agreed to, and its hash.
  * @param more lines of the program about it
  */
 export async function printReview(out: Terminal, review: Review, more: readonly string[] = []): Promise<void> {
-  const { describeDifference, describeRecord } = await import('#plugins/consent/record-lines.ts')
+  const [{ describeDifference, describeRecord }, { unsignedRemarks }] = await Promise.all([
+    import('#plugins/consent/record-lines.ts'),
+    import('#plugins/host/plugin-signature.ts'),
+  ])
   const { version, sha256, record, agreed, differences } = review
-  out.message(`${record.manifest.id} ${version}. Lines that begin with > are words of its author. It`)
-  for (const line of describeRecord(record)) out.line(line)
-  for (const line of more) out.message(`  ${line}`)
+  out.message(`${record.manifest.id} ${version}. Lines that begin with > are words of its author.${agreed === null ? ' It' : ''}`)
+  // First: below the whole list, few would read them.
   if (agreed !== null) {
     out.line(
       differences.length === 0
@@ -43,17 +56,28 @@ export async function printReview(out: Terminal, review: Review, more: readonly 
     )
     for (const line of describeDifference(agreed.record, record)) out.line(line)
     if (agreed.consentedAt === null) out.line('It ran before consents were stored. Nobody has consented to this record yet.')
+    out.line('In all, it')
   }
+  for (const line of describeRecord(record)) out.line(line)
+  const unsigned = unsignedRemarks(record.manifest.id, record.signedBy)
+  for (const line of [...unsigned, ...more.filter((line) => !unsigned.includes(line))]) out.message(`  ${line}`)
   out.line(`SHA-256 ${sha256}`)
 }
 
-/** @throws CommandProblem when `--sha256` names another package */
+/** The value of `--sha256`. @throws CommandProblem when it is no SHA-256 */
+export function givenHash(flag: CommandInput['flag']): string | undefined {
+  const given = flag('sha256')?.toLowerCase()
+  if (given !== undefined && !/^[0-9a-f]{64}$/.test(given))
+    throw new CommandProblem(`--sha256 must be a SHA-256, which has 64 hexadecimal digits, not ${briefText(given)}.`)
+  return given
+}
+
+/** @throws CommandProblem when `--sha256` names another package, or is no SHA-256 */
 export function checkGiven(flag: CommandInput['flag'], sha256: string): void {
-  const given = flag('sha256')
-  if (given !== undefined && given.toLowerCase() !== sha256)
-    throw new CommandProblem(
-      `The package has the SHA-256 ${sha256}, not ${escapedText(given)}. You have not consented to it. Review it, and give its SHA-256.`,
-    )
+  const given = givenHash(flag)
+  if (given === undefined || given === sha256) return
+  const message = `The package has the SHA-256 ${sha256}, not ${given}. You have not consented to it. Review it, and give its SHA-256.`
+  throw new CommandProblem(messageLines(message).join('\n'))
 }
 
 /**
@@ -61,21 +85,23 @@ export function checkGiven(flag: CommandInput['flag'], sha256: string): void {
  * @throws CommandProblem when `--sha256` names another package
  */
 export async function consentToShown(
-  input: Pick<CommandInput, 'flag' | 'out' | 'stop'>,
+  input: Pick<CommandInput, 'settings' | 'flag' | 'out' | 'stop'>,
   { pluginLifecycle }: { pluginLifecycle: Pick<PluginLifecycle, 'consent'> },
   { id, key }: Pick<InstalledPlugin, 'id' | 'key'>,
   { sha256 }: Pick<Review, 'sha256'>,
   stdin: NodeJS.ReadableStream & { isTTY?: boolean } = process.stdin,
-): Promise<InstalledPlugin | null> {
+): Promise<SwitchedPlugin | null> {
   const { flag, out, stop } = input
   checkGiven(flag, sha256)
   const says = flag('sha256') !== undefined || flag('yes') === 'true' || (stdin.isTTY === true && (await asksYes(stdin, stop)))
   if (says) return await pluginLifecycle.consent(id, { sha256 })
-  out.line(`You have not consented. To consent to exactly this package: ${typed(`plugin consent ${key} --sha256 ${sha256}`)}`)
+  out.line(
+    `You have not consented. To consent to exactly this package: ${typedOn(input.settings, `plugin consent ${key} --sha256 ${sha256}`)}`,
+  )
   return null
 }
 
-/** Only the whole word counts. The end of the input and Ctrl-C are a no. */
+/** Only the word, or its first letter, counts. The end of the input and Ctrl-C are a no. */
 async function asksYes(stdin: NodeJS.ReadableStream, stop: AbortSignal): Promise<boolean> {
   const lines = createInterface({ input: stdin, output: process.stderr })
   const ended = new AbortController()
@@ -85,7 +111,7 @@ async function asksYes(stdin: NodeJS.ReadableStream, stop: AbortSignal): Promise
     const answer = await lines.question('Do you consent to all of this? Type yes or no: ', {
       signal: AbortSignal.any([stop, ended.signal]),
     })
-    return answer.trim().toLowerCase() === 'yes'
+    return ['y', 'yes'].includes(answer.trim().toLowerCase())
   } catch {
     return false
   } finally {

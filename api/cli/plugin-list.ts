@@ -3,15 +3,21 @@ import type { Command } from '#api/cli/command.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
 import { describePrivateOrigins } from '#api/cli/plugin-consent.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
-import { typed } from '#api/cli/typed.ts'
+import { typedOn } from '#api/cli/typed.ts'
 import { strangerLines } from '#core/foundation/stranger-text.ts'
+import type { Settings } from '#core/settings/settings.ts'
 import { listNewerVersions, listPlugins } from '#plugins/host/plugin-store.ts'
+import { isLater } from '#plugins/packages/upgrade.ts'
 
 /** Prints all plugins, by two statements however many there are. */
-export async function printPlugins(database: Knex, out: Pick<Terminal, 'line' | 'message'>): Promise<void> {
+export async function printPlugins(
+  database: Knex,
+  out: Pick<Terminal, 'line' | 'message'>,
+  settings: Pick<Settings, 'dataFolder'>,
+): Promise<void> {
   const [plugins, newer] = await Promise.all([listPlugins(database), listNewerVersions(database)])
   // Once: it looks for the program in each folder of the PATH.
-  const consent = typed('plugin consent')
+  const consent = typedOn(settings, 'plugin consent NAME VERSION')
   for (const plugin of plugins) {
     const { id, key, version, state, stateReason, manifest } = plugin
     out.message(`${key} ${version}  ${state}`)
@@ -19,10 +25,13 @@ export async function printPlugins(database: Knex, out: Pick<Terminal, 'line' | 
     for (const line of strangerLines('the author says', manifest.summary)) out.line(line)
     for (const line of describePrivateOrigins(plugin)) out.line(`  ${line}`)
     const waiting = newer.get(id)
-    const why = waiting?.rolledBackAt ? 'was rolled back; to run it again' : 'waits for consent'
-    if (waiting) out.message(`  ${waiting.version} ${why}: ${consent} ${key}`)
+    if (!waiting) continue
+    const isOlder = plugin.runningVersionId !== null && isLater(version, waiting.version)
+    const why = isOlder ? 'is older; to run it' : waiting.rolledBackAt ? 'was rolled back; to run it again' : 'waits for consent'
+    // Not wrapped: a command is pasted as it stands.
+    out.line(`  ${waiting.version} ${why}: ${consent.replace('NAME VERSION', `${key} ${waiting.version}`)}`)
   }
-  if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typed('plugin install FILE')}`)
+  if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typedOn(settings, 'plugin install FILE')}`)
 }
 
 export const pluginList: Command = {
@@ -36,7 +45,7 @@ export const pluginList: Command = {
   wordsMax: 0,
   run: (input) =>
     withDatabase(input, 'look', async ({ database }) => {
-      await printPlugins(database, input.out)
+      await printPlugins(database, input.out, input.settings)
       return 0
     }),
 }

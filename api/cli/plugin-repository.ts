@@ -3,9 +3,9 @@ import { type Command, type CommandInput, CommandProblem } from '#api/cli/comman
 import { count } from '#api/cli/library-report.ts'
 import type { DatabaseUse } from '#api/cli/open-database.ts'
 import { consentToInstalled, ORIGIN_FLAGS, readOriginFlags, withPlugins } from '#api/cli/plugin.ts'
-import { CONSENT_FLAGS } from '#api/cli/plugin-consent.ts'
+import { CONSENT_FLAGS, givenHash, WOULD_ASK } from '#api/cli/plugin-consent.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
-import { typed } from '#api/cli/typed.ts'
+import { typedOn } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { messageLines, remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
@@ -52,14 +52,15 @@ async function withRepositories(
   return await withPlugins(input, use, openBeside, way)
 }
 
-/** Finds a repository by address or id; its name is what somebody else has chosen, and may be the address of another. @throws CommandProblem if there is none */
-async function chooseRepository(repositories: Repositories<unknown>, word: string): Promise<Repository> {
+/** Finds the repository that the first word names by address or id; its name is what somebody else has chosen, and may be the address of another. @throws CommandProblem if there is none */
+async function chooseRepository(repositories: Repositories<unknown>, input: Pick<CommandInput, 'settings' | 'words'>): Promise<Repository> {
+  const word = input.words[0] as string
   const all = await repositories.list()
   const found = all.find(({ id, url }) => id === word || url === word || url === `${word}/`)
   if (found) return found
   const names = all.map(({ url }) => url)
   throw new CommandProblem(
-    `There is no plugin repository "${word}".${didYouMean(word, names)} List all: ${typed('plugin repository list')}`,
+    `There is no plugin repository "${word}".${didYouMean(word, names)} List all: ${typedOn(input.settings, 'plugin repository list')}`,
   )
 }
 
@@ -85,7 +86,7 @@ async function addRepository(input: CommandInput, { repositories }: Opened): Pro
   out.line(`  ${offer.fingerprint}`)
   printName(out, offer)
   out.line(
-    `If its publisher states the same fingerprint elsewhere: ${typed(`plugin repository add ${offer.url} --key ${offer.publicKey}`)}`,
+    `If its publisher states the same fingerprint elsewhere: ${typedOn(input.settings, `plugin repository add ${offer.url} --key ${offer.publicKey}`)}`,
   )
   return 0
 }
@@ -110,7 +111,8 @@ async function listRepositories(input: CommandInput, { repositories }: Opened): 
     printName(input.out, { name })
     if (error !== null) for (const line of strangerLines('the last attempt failed', error)) input.out.line(line)
   }
-  if (all.length === 0) input.out.line(`There is no plugin repository yet. Add one: ${typed('plugin repository add ADDRESS')}`)
+  if (all.length === 0)
+    input.out.line(`There is no plugin repository yet. Add one: ${typedOn(input.settings, 'plugin repository add ADDRESS')}`)
   return 0
 }
 
@@ -126,7 +128,7 @@ const listCommand = (way: EgressNetwork | undefined): Command => ({
 })
 
 async function refreshRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
-  const { id } = await chooseRepository(repositories, input.words[0] as string)
+  const { id } = await chooseRepository(repositories, input)
   const { url, plugins, error } = await repositories.refresh(id)
   if (error !== null) throw new CommandProblem(messageLines(`Could not refresh it: ${error}`).join('\n'))
   input.out.message(`${url}: ${count(plugins, 'plugin')}.`)
@@ -145,7 +147,7 @@ const refreshCommand = (way: EgressNetwork | undefined): Command => ({
 })
 
 async function removeRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
-  const { id, url } = await chooseRepository(repositories, input.words[0] as string)
+  const { id, url } = await chooseRepository(repositories, input)
   await repositories.remove(id)
   input.out.message(`Removed ${url}.`)
   return 0
@@ -164,9 +166,9 @@ const removeCommand = (way: EgressNetwork | undefined): Command => ({
 
 async function installPlugin(input: CommandInput, { host, repositories }: Opened): Promise<number> {
   const { words, flag, out } = input
-  const { id } = await chooseRepository(repositories, words[0] as string)
+  const { id } = await chooseRepository(repositories, input)
   // Before it is stored: it may run without asking.
-  const sha256Given = flag('sha256')?.toLowerCase()
+  const sha256Given = givenHash(flag)
   const request = {
     repositoryId: id,
     pluginId: words[1] as string,
@@ -175,18 +177,17 @@ async function installPlugin(input: CommandInput, { host, repositories }: Opened
     userId: null,
     ...readOriginFlags(flag),
   }
-  const { plugin, version, sha256, signature } = await repositories.install(request)
+  const installed = await repositories.install(request)
+  const { plugin, version, sha256 } = installed
   out.message(`${plugin.key} ${version} is installed.`)
-  await consentToInstalled(input, host, { id: plugin.id, sha256, signature })
-  return 0
+  return await consentToInstalled(input, host, { id: plugin.id, sha256, installed })
 }
 
 const installCommand = (way: EgressNetwork | undefined): Command => ({
   name: 'plugin repository install',
   usage: '<address> <plugin> [version]',
   summary: 'installs or updates a plugin from a repository',
-  about:
-    'Fetches a package from a repository, checks it, starts it once in its sandbox, and stores it: the newest version that can be installed, unless you give another. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks.',
+  about: `Fetches a package from a repository, checks it, starts it once in its sandbox, and stores it: the newest version that can be installed, unless you give another. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks. Exits with ${WOULD_ASK} while it waits for consent.`,
   flags: [...CONSENT_FLAGS, ...ORIGIN_FLAGS],
   wordsMin: 2,
   wordsMax: 3,

@@ -41,7 +41,7 @@ export const pluginReview: Command = {
         out.line('It needs no consent.')
         return 0
       }
-      out.message(`It needs consent, because it ${review.waitsFor.join(', ')}.`)
+      out.message(`It waits for consent, because it ${review.waitsFor.join(', ')}.`)
       return WOULD_ASK
     }),
 }

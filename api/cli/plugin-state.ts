@@ -1,10 +1,20 @@
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { choosePlugin, withPlugins } from '#api/cli/plugin.ts'
-import { CONSENT_FLAGS, consentToShown, describePrivateOrigins, printReview, WOULD_ASK } from '#api/cli/plugin-consent.ts'
+import {
+  CONSENT_FLAGS,
+  consentToShown,
+  describePrivateOrigins,
+  printConsented,
+  printPauses,
+  printReview,
+  WOULD_ASK,
+} from '#api/cli/plugin-consent.ts'
 import { pluginList } from '#api/cli/plugin-list.ts'
+import { typedOn } from '#api/cli/typed.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { VersionRow } from '#plugins/host/plugin-store.ts'
+import { isLater } from '#plugins/packages/upgrade.ts'
 
 const switching = (verb: 'enable' | 'disable'): Command => ({
   name: `plugin ${verb}`,
@@ -19,7 +29,11 @@ const switching = (verb: 'enable' | 'disable'): Command => ({
   wordsMax: 1,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
-      const { id } = await choosePlugin(host, input.words[0] as string)
+      const { id, key, granted } = await choosePlugin(host, input)
+      if (verb === 'enable' && granted === null)
+        throw new CommandProblem(
+          `${key} waits for consent. To see what it asks for, and to consent: ${typedOn(input.settings, `plugin consent ${key}`)}`,
+        )
       const plugin = await host.pluginLifecycle.setEnabled(id, verb === 'enable')
       input.out.line(`${plugin.key} is ${plugin.state}.`)
       return 0
@@ -44,7 +58,7 @@ const consent: Command = {
   wordsMax: 2,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
-      const { id } = await choosePlugin(host, input.words[0] as string)
+      const { id } = await choosePlugin(host, input)
       const word = input.words[1]
       const sha256 = word === undefined ? undefined : chooseVersion(await host.plugins.versions(id), word).sha256
       const { plugin, version, review } = await host.plugins.review(id, sha256)
@@ -53,7 +67,7 @@ const consent: Command = {
       await printReview(input.out, review, describePrivateOrigins(plugin))
       const after = await consentToShown(input, host, plugin, review)
       if (after === null) return WOULD_ASK
-      input.out.line(`You have consented to this. It is ${after.state}.`)
+      printConsented(input.out, after)
       return 0
     }),
 }
@@ -68,11 +82,16 @@ const rollback: Command = {
   wordsMax: 2,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
-      const plugin = await choosePlugin(host, input.words[0] as string)
+      const plugin = await choosePlugin(host, input)
       const word = input.words[1]
-      const sha256 = word === undefined ? undefined : chooseVersion(await host.plugins.versions(plugin.id), word).sha256
-      const after = await host.pluginLifecycle.rollBack(plugin.id, sha256 === undefined ? undefined : { sha256 })
+      const chosen = word === undefined ? undefined : chooseVersion(await host.plugins.versions(plugin.id), word)
+      if (chosen !== undefined && plugin.runningVersionId !== null && isLater(chosen.version, plugin.version))
+        throw new CommandProblem(
+          `${plugin.key} ${chosen.version} is newer than ${plugin.version}, which runs. To run it: ${typedOn(input.settings, `plugin consent ${plugin.key} ${chosen.version}`)}`,
+        )
+      const after = await host.pluginLifecycle.rollBack(plugin.id, chosen && { sha256: chosen.sha256 })
       input.out.message(`${after.key} ${after.version} is ${after.state}.`)
+      printPauses(input.out, after)
       return 0
     }),
 }
@@ -87,7 +106,7 @@ const uninstall: Command = {
   wordsMax: 1,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
-      const { id, key } = await choosePlugin(host, input.words[0] as string)
+      const { id, key } = await choosePlugin(host, input)
       await host.pluginLifecycle.uninstall(id)
       input.out.line(`Uninstalled ${key}.`)
       return 0

@@ -4,8 +4,17 @@ import type { Knex } from 'knex'
 import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
-import { CONSENT_FLAGS, checkGiven, consentToShown, describePrivateOrigins, printReview } from '#api/cli/plugin-consent.ts'
-import { typed } from '#api/cli/typed.ts'
+import {
+  CONSENT_FLAGS,
+  checkGiven,
+  consentToShown,
+  describePrivateOrigins,
+  printConsented,
+  printPauses,
+  printReview,
+  WOULD_ASK,
+} from '#api/cli/plugin-consent.ts'
+import { typedOn } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
@@ -57,8 +66,12 @@ export const findNamed = (plugins: readonly InstalledPlugin[], word: string): In
   // Nobody else may have an id that begins with this word, so the short name is exact.
   plugins.find(({ key, id }) => key === word || id === word) ?? plugins.find(({ key }) => key === `carrel.${word}`)
 
-/** As {@link findNamed}. @throws CommandProblem if there is none */
-export async function choosePlugin({ plugins }: Pick<PluginHostServices, 'plugins'>, word: string): Promise<InstalledPlugin> {
+/** The plugin that the first word names, as {@link findNamed}. @throws CommandProblem if there is none */
+export async function choosePlugin(
+  { plugins }: Pick<PluginHostServices, 'plugins'>,
+  input: Pick<CommandInput, 'settings' | 'words'>,
+): Promise<InstalledPlugin> {
+  const word = input.words[0] as string
   const installed = await plugins.list()
   const chosen = findNamed(installed, word)
   if (chosen) return chosen
@@ -66,7 +79,7 @@ export async function choosePlugin({ plugins }: Pick<PluginHostServices, 'plugin
   const ends = names.map((name) => name.slice(name.lastIndexOf('.') + 1))
   const near = names.find((name) => name.endsWith(`.${word}`)) ?? word
   throw new CommandProblem(
-    `There is no plugin "${escapedText(word)}".${didYouMean(near, names) || didYouMean(word, ends)} List all: ${typed('plugin list')}`,
+    `There is no plugin "${escapedText(word)}".${didYouMean(near, names) || didYouMean(word, ends)} List all: ${typedOn(input.settings, 'plugin list')}`,
   )
 }
 
@@ -76,11 +89,17 @@ export async function readGiven(word: string, cwd: string): Promise<Buffer> {
   const found = bundled.find(({ id, key }) => id === word || key === word)
   if (found) return found.bytes
   const file = path.resolve(cwd, word)
-  return await readFile(file).catch((error: NodeJS.ErrnoException) => {
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     const names = bundled.map(({ id }) => id)
     const others = names.length > 0 ? `${didYouMean(word, names)} Bundled plugins: ${names.join(', ')}.` : ''
-    throw new CommandProblem(`${file} cannot be read (${error.code}).${others}`, { cause: error })
+    const problem = error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`
+    throw new CommandProblem(`${file} ${problem}.${others}`, { cause: error })
   })
+  if (bytes.toString('latin1', 0, 2) !== 'PK')
+    throw new CommandProblem(
+      `${file} is not a ZIP file, and so not a package of a plugin. \`carrel-plugin pack\` makes one: a .plugin file.`,
+    )
+  return bytes
 }
 
 /** What a person confirms when a package has another signer or comes from elsewhere. */
@@ -103,12 +122,11 @@ export const ORIGIN_FLAGS = [
 
 export const readOriginFlags = (flag: CommandInput['flag']) => ({ trustKey: flag('trust-key'), moveFrom: flag('move-from') })
 
-/** Who signed a package, one line each. */
-function describeSignature({ signedBy, signedBefore, mayFollow, remarks }: Installation['signature']): string[] {
+/** Who could sign a package before and who may sign the next one; its record says who signed it. */
+function describeSignature({ signedBefore, mayFollow, remarks }: Installation['signature']): string[] {
   return [
-    `signed by      ${signedBy.join(', ') || 'nobody'}`,
-    ...(signedBefore.length > 0 ? [`signed before  ${signedBefore.join(', ')}`] : []),
-    ...(mayFollow.length > 0 ? [`next signer    ${mayFollow.join(', ')}`] : []),
+    ...(signedBefore.length > 0 ? [`could be signed until now with ${signedBefore.join(', ')}`] : []),
+    ...(mayFollow.length > 0 ? [`may be followed by a version that is signed with ${mayFollow.join(', ')}`] : []),
     ...remarks,
   ]
 }
@@ -117,8 +135,7 @@ export const pluginInstall: Command = {
   name: 'plugin install',
   usage: '<file or name>',
   summary: 'installs a .plugin package or a bundled plugin',
-  about:
-    'Checks a .plugin package (a file, or the name of a bundled plugin, such as open-library), starts it once in its sandbox, and stores it. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks.',
+  about: `Checks a .plugin package (a file, or the name of a bundled plugin, such as open-library), starts it once in its sandbox, and stores it. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks. Exits with ${WOULD_ASK} while it waits for consent.`,
   flags: [...CONSENT_FLAGS, ...ORIGIN_FLAGS],
   wordsMin: 1,
   wordsMax: 1,
@@ -134,26 +151,36 @@ export const pluginInstall: Command = {
       const isKept = known !== undefined && (await host.plugins.versions(known.id)).some((version) => version.sha256 === sha256)
       const installed = isKept ? null : await host.pluginLifecycle.install(bytes, { userId: null, ...readOriginFlags(flag) })
       const id = (installed?.plugin ?? (known as InstalledPlugin)).id
-      await consentToInstalled(input, host, { id, sha256, signature: installed?.signature ?? null })
-      return 0
+      return await consentToInstalled(input, host, { id, sha256, installed })
     })
   },
 }
 
-/** Prints a stored package, and lets it run if it needs no consent or a person consents. */
+/**
+ * Prints a stored package, and lets it run if it needs no consent or a person consents.
+ * @param installed null when it was stored before
+ * @returns the exit code
+ */
 export async function consentToInstalled(
   input: CommandInput,
   host: PluginHostServices,
-  { id, sha256, signature }: { id: string; sha256: string; signature: Installation['signature'] | null },
-): Promise<void> {
+  { id, sha256, installed }: { id: string; sha256: string; installed: Pick<Installation, 'signature' | 'pausedUsers'> | null },
+): Promise<number> {
   const { out } = input
   const { plugin, version, review } = await host.plugins.review(id, sha256)
-  await printReview(out, review, [...(signature === null ? [] : describeSignature(signature)), ...describePrivateOrigins(plugin)])
+  await printReview(out, review, [...(installed === null ? [] : describeSignature(installed.signature)), ...describePrivateOrigins(plugin)])
   checkGiven(input.flag, sha256)
   if (review.waitsFor.length === 0 && plugin.runningVersionId === version.id) {
-    out.line(`It needs no new permissions, and ${describeRunning(plugin)}.`)
-    return
+    if (installed === null) out.message(`${plugin.key} ${plugin.version} is already installed, and ${describeRunning(plugin)}.`)
+    else {
+      out.line(`It needs no new permissions, and ${describeRunning(plugin)}.`)
+      printPauses(out, installed)
+    }
+    return 0
   }
   out.message(`It waits for consent, because it ${review.waitsFor.join(', ') || 'does not run now'}.`)
-  if ((await consentToShown(input, host, plugin, review)) !== null) out.line('You have consented; it runs.')
+  const after = await consentToShown(input, host, plugin, review)
+  if (after === null) return WOULD_ASK
+  printConsented(out, after)
+  return 0
 }

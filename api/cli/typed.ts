@@ -1,8 +1,13 @@
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { SETTINGS } from '#core/settings/setting-table.ts'
+import type { Settings } from '#core/settings/settings.ts'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..', '..')
+
+/** Used when none is given. */
+const DATA_FOLDER = SETTINGS.find((setting) => setting.key === 'dataDir')!.fallback
 
 interface Typing {
   env: Readonly<Record<string, string | undefined>>
@@ -16,6 +21,11 @@ export function typed(words: string, { env, cwd }: Typing = { env: process.env, 
   const stands = (underNpm && env['INIT_CWD']) || cwd
   const elsewhere = path.relative(root, stands).startsWith('..')
   return `npm ${elsewhere ? `--prefix ${quoted(root)} ` : ''}run carrel -- ${words}`
+}
+
+/** The same for the data folder of this call: pasted as it stands, it works on the same server. */
+export function typedOn({ dataFolder }: Pick<Settings, 'dataFolder'>, words: string): string {
+  return typed(dataFolder === path.resolve(DATA_FOLDER) ? words : `${words} --data-dir ${quoted(dataFolder)}`)
 }
 
 function isOnPath(folders: string | undefined): boolean {

@@ -58,7 +58,12 @@ export interface Installation {
   waitsFor: string[]
   signature: PluginSignature
   review: Review
+  /** For how many users the plugin pauses until they agree again, because this version runs. */
+  pausedUsers: number
 }
+
+/** A plugin whose version was switched, and for how many users it pauses by that until they agree again. */
+export type SwitchedPlugin = InstalledPlugin & Pick<Installation, 'pausedUsers'>
 
 interface InstallOptions extends Partial<PackageOrigin> {
   /** The administrator who installs it. */
@@ -113,11 +118,20 @@ export class PluginLifecycle {
       (await findVersion(this.#options.database, pluginId, ({ id }) => id === versionId)) ??
       refuse('conflict', `${manifest.id} was changed meanwhile.`)
     const review = reviewOf({ ...stored, record }, await findAgreed(this.#options.database, before), before?.config)
-    if (before !== null && before.runningVersionId !== null && review.waitsFor.length === 0)
-      await this.#takeOver(before, { ...stored, record }, identified)
+    const takesOver = before !== null && before.runningVersionId !== null && review.waitsFor.length === 0
+    const pausedUsers = takesOver ? await this.#takeOver(before, { ...stored, record }, identified) : 0
     const plugin = await getPlugin(this.#options.database, pluginId)
     const offered = { ...plugin, ...stored, id: pluginId, versionId, manifest, readme: read.readme }
-    return { plugin, offered, version: manifest.version, sha256, waitsFor: review.waitsFor, signature: identified.signature, review }
+    return {
+      plugin,
+      offered,
+      version: manifest.version,
+      sha256,
+      waitsFor: review.waitsFor,
+      signature: identified.signature,
+      review,
+      pausedUsers,
+    }
   }
 
   /**
@@ -125,13 +139,13 @@ export class PluginLifecycle {
    * @param sha256 of the package that the administrator has reviewed
    * @throws conflict when that is not the newest stored package that may run, or the plugin was changed meanwhile
    */
-  async consent(id: string, { sha256, userId = null }: { sha256: string; userId?: string | null }): Promise<InstalledPlugin> {
+  async consent(id: string, { sha256, userId = null }: { sha256: string; userId?: string | null }): Promise<SwitchedPlugin> {
     const plugin = await getPlugin(this.#options.database, id)
     const versions = await listVersions(this.#options.database, id)
     const version = await getForConsent(plugin, versions, sha256, this.#options.revocationOf)
     const agreed = await findAgreed(this.#options.database, plugin)
     if (plugin.runningVersionId === version.id && plugin.state === 'enabled' && agreed?.consentedAt && agreed.sha256 === sha256)
-      return plugin
+      return { ...plugin, pausedUsers: 0 }
     const after = await this.#switchTo(
       plugin,
       { ...version, record: consentRecordOf(version) },
@@ -141,23 +155,13 @@ export class PluginLifecycle {
     // It may have been revoked while it was started.
     if ((await this.#options.revocationOf({ key: plugin.key, ...version })) === null) return after
     await this.applyRevocations()
-    return await getPlugin(this.#options.database, id)
+    return { ...(await getPlugin(this.#options.database, id)), pausedUsers: after.pausedUsers }
   }
 
   /** Runs an older stored version, with its own data. @param sha256 by default the previously running version */
-  async rollBack(id: string, { sha256 }: { sha256?: string } = {}): Promise<InstalledPlugin> {
+  async rollBack(id: string, { sha256 }: { sha256?: string } = {}): Promise<SwitchedPlugin> {
     const plugin = await getPlugin(this.#options.database, id)
-    const version = await findVersion(this.#options.database, id, (one) =>
-      sha256 === undefined ? one.id === plugin.previousVersionId : one.sha256 === sha256,
-    )
-    if (plugin.runningVersionId === null || version === undefined)
-      return refuse(
-        'conflict',
-        `There is no ${sha256 === undefined ? 'earlier version' : 'version with that hash'} of ${plugin.key} to roll back to. ` +
-          'Consent to the SHA-256 of another stored version to run that one.',
-      )
-    if (compare(version.version, plugin.version) >= 0)
-      refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; agree to it instead.`)
+    const version = await getForRollback(this.#options.database, plugin, sha256)
     await this.#refuseRevoked(plugin.key, version)
     const review = await reviewStored(this.#options.database, plugin, version)
     if (!isCovered(review.record, review.differences)) refuse('conflict', `${plugin.key} ${version.version} ${waitingWords(review)}`)
@@ -267,10 +271,10 @@ export class PluginLifecycle {
     if (reason !== null) refuse('conflict', `${key} ${version} is revoked and must not run. Its repository says: ${quotedText(reason)}`)
   }
 
-  /** Runs a version that needs no consent. */
-  async #takeOver(before: InstalledPlugin, version: RecordedVersion, identified: Identified): Promise<void> {
+  /** Runs a version that needs no consent. Returns for how many users the plugin pauses. */
+  async #takeOver(before: InstalledPlugin, version: RecordedVersion, identified: Identified): Promise<number> {
     try {
-      await this.#switchTo(before, version, {})
+      return (await this.#switchTo(before, version, {})).pausedUsers
     } catch (error) {
       // A version that could not take over is deleted: it would only block the next try. It also decides nothing about later ones.
       if (error instanceof AppError && (await deleteUnusedVersion(this.#options.database, version.id)))
@@ -289,14 +293,14 @@ export class PluginLifecycle {
     version: RecordedVersion,
     change: PluginChange,
     { from, consent }: { from?: readonly PluginState[]; consent?: { userId: string | null; newestId: string | undefined } } = {},
-  ): Promise<InstalledPlugin> {
+  ): Promise<SwitchedPlugin> {
     const after = withVersion(before, version, { isSeen: consent !== undefined })
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
     // What is disabled or in quarantine runs no setup, an update neither.
     const mayRun = (change.state ?? before.state) === 'enabled'
     const order = compare(version.version, before.version)
     const migrated = replaces && order > 0 ? await prepareVersion(this.#options, before, after, mayRun) : []
-    await changeForUsers(this.#options, before, async (trx, now) => {
+    const pausedUsers = await changeForUsers(this.#options, before, async (trx, now) => {
       if (now === null || now.runningVersionId !== before.runningVersionId || from?.includes(now.state) === false)
         refuse('conflict', `${before.key} was changed meanwhile. Review it again.`)
       if (consent) {
@@ -322,7 +326,7 @@ export class PluginLifecycle {
       await dropStorage(trx, before.id, kept)
     })
     this.#options.health.forget(before.id)
-    return await getPlugin(this.#options.database, before.id)
+    return { ...(await getPlugin(this.#options.database, before.id)), pausedUsers }
   }
 }
 
@@ -333,6 +337,23 @@ async function restoreIdentity(database: Knex, { before, after }: Identified): P
 
 const findVersion = async (database: Knex, id: string, wanted: (version: VersionRow) => boolean): Promise<VersionRow | undefined> =>
   (await listVersions(database, id)).find(wanted)
+
+/** The older version that shall run again. @throws conflict when there is none, or it is not older */
+async function getForRollback(database: Knex, plugin: InstalledPlugin, sha256: string | undefined): Promise<VersionRow> {
+  const versions = await listVersions(database, plugin.id)
+  if (plugin.runningVersionId !== null && versions.length === 1)
+    refuse('conflict', `There is no other version of ${plugin.key} to roll back to: only ${plugin.version} is stored.`)
+  const version = versions.find((one) => (sha256 === undefined ? one.id === plugin.previousVersionId : one.sha256 === sha256))
+  if (plugin.runningVersionId === null || version === undefined)
+    return refuse(
+      'conflict',
+      `There is no ${sha256 === undefined ? 'earlier version' : 'version with that hash'} of ${plugin.key} to roll back to. ` +
+        'Consent to the SHA-256 of another stored version to run that one.',
+    )
+  if (compare(version.version, plugin.version) >= 0)
+    refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; consent to its SHA-256 instead.`)
+  return version
+}
 
 type RecordedVersion = VersionRow & { record: ConsentRecord }
 

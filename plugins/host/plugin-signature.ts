@@ -71,6 +71,12 @@ export async function checkReservedId(id: string, sha256: string): Promise<void>
   )
 }
 
+/** What it means that nobody signed a package; not of the server's own, which change only with it. */
+export const unsignedRemarks = (id: string, signedBy: readonly string[]): string[] =>
+  signedBy.length > 0 || isReservedId(id)
+    ? []
+    : ['The package is not signed: whoever can give you a file or changes its repository can make an update of it.']
+
 const ownIds = async () => (await bundledPlugins()).map(({ key }) => key)
 
 function signatureRemarks(
@@ -78,8 +84,7 @@ function signatureRemarks(
   signedBy: readonly string[],
   others: readonly Pick<PluginIdentity, 'key' | 'signers'>[],
 ): string[] {
-  if (signedBy.length === 0)
-    return ['The package is not signed: whoever can give you a file or changes its repository can make an update of it.']
+  if (signedBy.length === 0) return unsignedRemarks(id, signedBy)
   const shared = others.filter(({ key, signers }) => key !== id && signers.some((one) => signedBy.includes(one))).map(({ key }) => key)
   return [
     ...(nextSigners === null ? ['The signature does not name who may follow: updates must be signed with the same keys.'] : []),

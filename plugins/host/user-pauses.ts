@@ -9,12 +9,13 @@ import { listAgreed } from '#plugins/host/user-plugin-store.ts'
 /**
  * Changes a plugin, and tells the users who use it when it asks for something else by that, so that it pauses for them.
  * @param change receives the plugin as it is now; its row stays locked
+ * @returns for how many users it pauses by that
  */
 export async function changeForUsers(
   { database, log }: { database: Knex; log: Log },
   plugin: Pick<InstalledPlugin, 'id' | 'key'>,
   change: (trx: Knex.Transaction, now: InstalledPlugin | null) => Promise<void>,
-): Promise<void> {
+): Promise<number> {
   const count = await database.transaction(async (trx) => {
     await lockPlugin(trx, plugin.key)
     const before = await findPlugin(trx, plugin.id)
@@ -34,4 +35,5 @@ export async function changeForUsers(
       { plugin: plugin.key, users: count },
       `${plugin.key} asks its users for something else than they have agreed to, and pauses for each of them until they agree again`,
     )
+  return count
 }

@@ -3,6 +3,9 @@ import compare from 'semver/functions/compare.js'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 
+/** Whether a version is later than another, by its number. */
+export const isLater = (version: string, than: string): boolean => compare(version, than) > 0
+
 /** An installed version. */
 interface KeptVersion {
   id: string

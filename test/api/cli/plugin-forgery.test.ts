@@ -60,7 +60,7 @@ t.test('no member of a stored manifest, README or reason does, in any command', 
     for (const words of commands) {
       const { output } = await run(...words)
       // After consent the last command says so itself.
-      const forgeries = forgedIn(output).filter((row) => words.at(-1) !== '--yes' || row !== 'You have consented to this. It is enabled.')
+      const forgeries = forgedIn(output).filter((row) => words.at(-1) !== '--yes' || row !== 'You have consented; it runs.')
       t.same(forgeries, [], `${words.join(' ')} with ${nameOf(text)}`)
     }
   }

@@ -19,7 +19,13 @@ t.test('a list takes as many statements for a hundred plugins as for one, on the
   }
   const lines: string[] = []
   const list = () =>
-    counted(() => printPlugins(database, { line: (text = '') => void lines.push(text), message: (text) => void lines.push(text) }))
+    counted(() =>
+      printPlugins(
+        database,
+        { line: (text = '') => void lines.push(text), message: (text) => void lines.push(text) },
+        { dataFolder: '/srv/my data' },
+      ),
+    )
   const views = () => counted(async () => pluginViews({ ...host, database }, await host.plugins.list()))
   await fillPlugins(database, { plugins: 1, versions: 3 })
   const one = [await list(), await views()]
@@ -27,8 +33,13 @@ t.test('a list takes as many statements for a hundred plugins as for one, on the
     'org.example.p1 1.2.0  enabled',
     '  > the author says: "Returns its input"',
     '  may reach http://192.168.1.5:8080 in your own network, which an administrator allowed',
-    '  1.3.0 waits for consent: npm run carrel -- plugin consent org.example.p1',
+    "  1.3.0 waits for consent: npm run carrel -- plugin consent org.example.p1 1.3.0 --data-dir '/srv/my data'",
   ])
+  // Such as one that was stored while a later one runs.
+  await database('plugin_versions').where('version', '1.3.0').update({ version: '1.1.5' })
+  lines.length = 0
+  await list()
+  t.match(lines.at(-1), /^ {2}1\.1\.5 is older; to run it: .*plugin consent org\.example\.p1 1\.1\.5 --data-dir/)
   await database('plugins').delete()
   await fillPlugins(database, { plugins: 100, versions: 3 })
   t.same([await list(), await views()], one)

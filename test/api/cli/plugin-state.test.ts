@@ -39,13 +39,13 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
     return await answer.text()
   }
 
-  t.match(await run('plugin', 'install', file('one.plugin', pluginOf(saying('first')))), { code: 0, output: /waits for consent/ })
+  t.match(await run('plugin', 'install', file('one.plugin', pluginOf(saying('first')))), { code: 3, output: /waits for consent/ })
   t.match(await run('plugin', 'list'), {
     output: /waiting[\s\S]*1\.0\.0 waits for consent: npm run carrel -- plugin consent org\.example\.echo/,
   })
   t.match(await run('plugin', 'consent', 'org.example.echo', '--yes'), {
     code: 0,
-    output: /connects to api\.example\.org[\s\S]*have consented[\s\S]*It is enabled/,
+    output: /connects to api\.example\.org[\s\S]*have consented; it runs/,
   })
   t.match(await run('plugin', 'consent', 'org.example.echo'), { code: 1, output: /No version .* waits/ })
   const plugins = await fetch(`${server.url}/api/v1/admin/plugins`, { headers: { 'x-api-key': key } })
@@ -57,7 +57,7 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
     version: '1.1.0',
     permissions: { network: [{ host: 'api.example.org', methods: ['GET'], reason: 'The service' }], storage: { quotaKB: 64 } },
   }
-  t.match(await run('plugin', 'install', file('two.plugin', pluginOf(saying('second'), more))), { code: 0, output: /waits for consent/ })
+  t.match(await run('plugin', 'install', file('two.plugin', pluginOf(saying('second'), more))), { code: 3, output: /waits for consent/ })
   t.match(await run('plugin', 'list'), { output: /1\.0\.0 {2}enabled[\s\S]* {2}1\.1\.0 waits for consent/ })
   t.match(await run('plugin', 'consent', 'org.example.echo', '1.2.0'), {
     code: 1,
@@ -70,7 +70,7 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
     code: 1,
     output: /waits for consent, because it connects to api\.example\.org \(GET, POST\)[\s\S]*consent to its SHA-256/,
   })
-  t.match(await run('plugin', 'consent', 'org.example.echo', '1.0.0', '--yes'), { code: 0, output: /It is enabled/ })
+  t.match(await run('plugin', 'consent', 'org.example.echo', '1.0.0', '--yes'), { code: 0, output: /consented; it runs/ })
   t.match(await ask(id), /first/)
   t.match(await run('plugin', 'disable', 'org.example.echo'), { code: 0, output: /is disabled/ })
   t.notMatch(await ask(id), /first/)

@@ -1,7 +1,7 @@
 import { chmod, mkdir, symlink } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
-import { explainTaken, quoted, typed } from '#api/cli/typed.ts'
+import { explainTaken, quoted, typed, typedOn } from '#api/cli/typed.ts'
 import { root } from '#test/support/carrel-process.ts'
 
 t.test('commands as they can be typed', async (t) => {
@@ -16,6 +16,11 @@ t.test('commands as they can be typed', async (t) => {
   await chmod(other, 0o755)
   t.match(typed('scan', { env: {}, cwd: '/srv' }), /^npm --prefix \S+ run carrel -- scan$/, 'npm finds the checkout from elsewhere')
   t.same(['a/b', "it's", 'a b', ''].map(quoted), ['a/b', "'it'\\''s'", "'a b'", "''"])
+})
+
+t.test('a command for a data folder that is not the default one names it', async (t) => {
+  t.match(typedOn({ dataFolder: '/srv/my data' }, 'plugin list'), / plugin list --data-dir '\/srv\/my data'$/)
+  t.match(typedOn({ dataFolder: path.resolve('data') }, 'plugin list'), / plugin list$/)
 })
 
 t.test('flags that npm took for itself are named', async (t) => {

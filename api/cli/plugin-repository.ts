@@ -3,7 +3,7 @@ import { type Command, type CommandInput, CommandProblem } from '#api/cli/comman
 import { count } from '#api/cli/library-report.ts'
 import type { DatabaseUse } from '#api/cli/open-database.ts'
 import { consentToInstalled, ORIGIN_FLAGS, readOriginFlags, withPlugins } from '#api/cli/plugin.ts'
-import { CONSENT_FLAGS, givenHash, WOULD_ASK } from '#api/cli/plugin-consent.ts'
+import { CONSENT_FLAGS, givenHash } from '#api/cli/plugin-consent.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
 import { typedOn } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
@@ -187,7 +187,8 @@ const installCommand = (way: EgressNetwork | undefined): Command => ({
   name: 'plugin repository install',
   usage: '<address> <plugin> [version]',
   summary: 'installs or updates a plugin from a repository',
-  about: `Fetches a package from a repository, checks it, starts it once in its sandbox, and stores it: the newest version that can be installed, unless you give another. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks. Exits with ${WOULD_ASK} while it waits for consent.`,
+  about:
+    'Fetches a package from a repository, checks it, starts it once in its sandbox, and stores it: the newest version that can be installed, unless you give another. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks.',
   flags: [...CONSENT_FLAGS, ...ORIGIN_FLAGS],
   wordsMin: 2,
   wordsMax: 3,

@@ -12,7 +12,6 @@ import {
   printConsented,
   printPauses,
   printReview,
-  WOULD_ASK,
 } from '#api/cli/plugin-consent.ts'
 import { typedOn } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/embedded/data-folder.ts'
@@ -135,7 +134,8 @@ export const pluginInstall: Command = {
   name: 'plugin install',
   usage: '<file or name>',
   summary: 'installs a .plugin package or a bundled plugin',
-  about: `Checks a .plugin package (a file, or the name of a bundled plugin, such as open-library), starts it once in its sandbox, and stores it. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks. Exits with ${WOULD_ASK} while it waits for consent.`,
+  about:
+    'Checks a .plugin package (a file, or the name of a bundled plugin, such as open-library), starts it once in its sandbox, and stores it. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks.',
   flags: [...CONSENT_FLAGS, ...ORIGIN_FLAGS],
   wordsMin: 1,
   wordsMax: 1,
@@ -180,7 +180,6 @@ export async function consentToInstalled(
   }
   out.message(`It waits for consent, because it ${review.waitsFor.join(', ') || 'does not run now'}.`)
   const after = await consentToShown(input, host, plugin, review)
-  if (after === null) return WOULD_ASK
-  printConsented(out, after)
+  if (after !== null) printConsented(out, after)
   return 0
 }

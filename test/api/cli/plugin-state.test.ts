@@ -39,7 +39,7 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
     return await answer.text()
   }
 
-  t.match(await run('plugin', 'install', file('one.plugin', pluginOf(saying('first')))), { code: 3, output: /waits for consent/ })
+  t.match(await run('plugin', 'install', file('one.plugin', pluginOf(saying('first')))), { code: 0, output: /waits for consent/ })
   t.match(await run('plugin', 'list'), {
     output: /waiting[\s\S]*1\.0\.0 waits for consent: npm run carrel -- plugin consent org\.example\.echo/,
   })
@@ -57,7 +57,7 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
     version: '1.1.0',
     permissions: { network: [{ host: 'api.example.org', methods: ['GET'], reason: 'The service' }], storage: { quotaKB: 64 } },
   }
-  t.match(await run('plugin', 'install', file('two.plugin', pluginOf(saying('second'), more))), { code: 3, output: /waits for consent/ })
+  t.match(await run('plugin', 'install', file('two.plugin', pluginOf(saying('second'), more))), { code: 0, output: /waits for consent/ })
   t.match(await run('plugin', 'list'), { output: /1\.0\.0 {2}enabled[\s\S]* {2}1\.1\.0 waits for consent/ })
   t.match(await run('plugin', 'consent', 'org.example.echo', '1.2.0'), {
     code: 1,

@@ -48,6 +48,11 @@ const FORMAT_PROBLEMS: Readonly<Record<string, string>> = {
   name: 'must be one line with a visible character, without control characters',
 }
 
+/** Patterns that a sentence can say. */
+const PATTERN_PROBLEMS: Readonly<Record<string, string>> = {
+  '^[0-9a-f]{64}$': 'must be a SHA-256 as answers give it: 64 hexadecimal digits, in lower case',
+}
+
 interface InputProblem {
   /** JSON pointer to the member. */
   path: string
@@ -302,7 +307,7 @@ function readProblem(error: SchemaError): InputProblem[] {
     case 'enum':
       return [{ path, message: `must be one of ${error.params.allowedValues.join(', ')}` }]
     case 'pattern':
-      return [{ path, message: 'has characters or a format that is not allowed' }]
+      return [{ path, message: PATTERN_PROBLEMS[String(error.params.pattern)] ?? 'has characters or a format that is not allowed' }]
     case 'format':
       return [{ path, message: FORMAT_PROBLEMS[error.params.format] ?? error.message }]
     default:

@@ -1,8 +1,11 @@
 import Type from 'typebox'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { describeDifference, describeRecord } from '#plugins/consent/record-lines.ts'
 import type { Review } from '#plugins/host/consent-review.ts'
 import { describeRunning, type InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
+import { isReservedId } from '#plugins/packages/similar-ids.ts'
 
 const Value = Type.Unknown({ description: 'Any JSON.' })
 
@@ -13,6 +16,16 @@ export const RecordDifference = Noun('RecordDifference')({
   before: Type.Optional(Value),
   after: Type.Optional(Value),
 })
+
+/** What differs, for a person who agreed before. */
+export const DifferenceLines = Type.Array(Type.String(), {
+  description:
+    'The differences in lines of less than 80 columns: + begins what is new, and - what is no longer so; empty if nothing differs.',
+})
+
+/** What the command line prints of a stored package. No other than the server's own has a reserved id: its installation compares the bytes. */
+export const linesOf = (record: Parameters<typeof describeRecord>[0], { summary }: Pick<Manifest, 'summary'>) =>
+  describeRecord(record, { summary, isBundled: isReservedId(record.manifest.id) })
 
 /** Everything that a person needs to consent to one package; no member describes another package, except `agreed`. */
 export const PluginReview = Noun('PluginReview')({
@@ -35,6 +48,10 @@ export const PluginReview = Noun('PluginReview')({
     { description: 'Everything that this package can cause. Consent covers all of it.' },
   ),
   recordHash: Type.String({ description: 'SHA-256 of the record as canonical JSON.' }),
+  lines: Type.Array(Type.String(), {
+    description:
+      'The record in lines of less than 80 columns, as the command line prints it. Lines that begin with > are words of its author.',
+  }),
   agreed: Nullable(
     Type.Object({
       sha256: Type.String({ description: 'SHA-256 of the package that was reviewed.' }),
@@ -49,6 +66,7 @@ export const PluginReview = Noun('PluginReview')({
     { description: 'What was agreed to; null before the first consent.' },
   ),
   differences: Type.Array(RecordDifference, { description: 'From what was agreed to the record of this package.' }),
+  differenceLines: DifferenceLines,
   rolledBackAt: Nullable(Timestamp, { description: 'When an earlier version replaced this one; null when that did not happen.' }),
   revoked: Nullable(Type.String({ description: 'Why the package is revoked and must not run.' })),
 })
@@ -57,7 +75,7 @@ export const PluginReview = Noun('PluginReview')({
 export function pluginReviewView(
   { id, key, runningVersionId }: InstalledPlugin,
   { version, sha256, record, recordHash, agreed, differences, waitsFor }: Review,
-  stored: { id: string; rolledBackAt: Date | null; revoked: string | null },
+  stored: { id: string; rolledBackAt: Date | null; revoked: string | null; manifest: Manifest },
 ) {
   return {
     pluginId: id,
@@ -68,7 +86,9 @@ export function pluginReviewView(
     waitsFor,
     record,
     recordHash,
+    lines: linesOf(record, stored.manifest),
     differences,
+    differenceLines: agreed === null ? [] : describeDifference(agreed.record, record),
     agreed: agreed && {
       sha256: agreed.sha256,
       recordHash: agreed.recordHash,
@@ -82,8 +102,8 @@ export function pluginReviewView(
 }
 
 /** The review of a package that was just stored. */
-export const newReviewView = ({ plugin, offered, review }: { plugin: InstalledPlugin; offered: { versionId: string }; review: Review }) =>
-  pluginReviewView(plugin, review, { id: offered.versionId, rolledBackAt: null, revoked: null })
+export const newReviewView = ({ plugin, offered, review }: { plugin: InstalledPlugin; offered: InstalledPlugin; review: Review }) =>
+  pluginReviewView(plugin, review, { id: offered.versionId, rolledBackAt: null, revoked: null, manifest: offered.manifest })
 
 /** What became of a new package, for people. */
 export const installationMessage = (name: string, { plugin, version, waitsFor }: Pick<Installation, 'plugin' | 'version' | 'waitsFor'>) =>

@@ -1,17 +1,21 @@
 import Type from 'typebox'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import { ConfigField, type ConfigSchemaShape, configFields } from '#api/views/config-fields.ts'
-import { RecordDifference } from '#api/views/plugin-review-view.ts'
+import { DifferenceLines, linesOf, RecordDifference } from '#api/views/plugin-review-view.ts'
 import { capabilitiesView } from '#api/views/plugin-view.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { differencesOf } from '#plugins/consent/differences.ts'
-import { describeRecord } from '#plugins/consent/record-lines.ts'
+import type { UserRecord } from '#plugins/consent/record.ts'
+import { describeDifference } from '#plugins/consent/record-lines.ts'
 import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import type { OfferedPlugin, OwnPlugin } from '#plugins/host/user-plugins.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { withoutSecrets } from '#plugins/packages/plugin-config.ts'
 
 const Text = Nullable(Type.String())
+const Summary = Nullable(
+  Type.String({ description: 'Words of the author of the plugin, which may change without a new consent; consent says what it may do.' }),
+)
 
 const Capabilities = Type.Object({
   readSync: Type.Boolean({ description: 'Always false: no plugin syncs reading progress yet.' }),
@@ -41,6 +45,7 @@ const Agreed = Type.Object(
     sha256: Type.String(),
     at: Timestamp,
     differences: Type.Array(RecordDifference, { description: 'From what you have agreed to, to what the plugin asks for now.' }),
+    differenceLines: DifferenceLines,
   },
   { title: 'UserPluginAgreement' },
 )
@@ -51,7 +56,7 @@ export const UserPluginView = Type.Object(
     pluginName: Type.String({ description: 'Identifier of the plugin, such as org.example.anilist.' }),
     pluginDisplayName: Type.String(),
     pluginType: Type.String(),
-    description: Text,
+    description: Summary,
     enabled: Type.Boolean(),
     connected: Type.Boolean({ description: 'Whether the plugin has the credentials that it needs from the user; true if it needs none.' }),
     healthStatus: Type.String({ description: '`unhealthy`: the service refused the credentials of the user.' }),
@@ -76,9 +81,9 @@ export const UserPluginView = Type.Object(
     createdAt: Timestamp,
     consent: Consent,
     agreed: Agreed,
-    pause: Nullable(OneOf(['disabled', 'changed', 'data']), {
+    pause: Nullable(OneOf(['disabled', 'changed', 'data', 'stopped']), {
       description:
-        'Why it does not run for you; null when it may. `changed`: it asks for something else than you have agreed to. `data`: it has not yet converted your data. Both until you enable it again.',
+        'Why it does not run for you; null when it may. `changed`: it asks for something else than you have agreed to. `data`: it has not yet converted your data. Both until you enable it again. `stopped`: it runs for nobody until an administrator enables it.',
     }),
   },
   { title: 'UserPlugin' },
@@ -88,7 +93,7 @@ export const AvailablePluginView = Type.Object(
     pluginId: Uuid,
     name: Type.String(),
     displayName: Type.String(),
-    description: Text,
+    description: Summary,
     capabilities: Capabilities,
     requiresOauth: Type.Boolean(),
     oauthConfigured: Type.Boolean(),
@@ -111,9 +116,9 @@ function settingsOf({ userConfig }: Manifest) {
   return { description: schema.description ?? null, fields: configFields(schema), schema: userConfig }
 }
 
-const consentView = ({ sha256, record }: OfferedPlugin['consent']) => ({
+const consentView = ({ plugin, consent: { sha256, record } }: Pick<OfferedPlugin, 'plugin' | 'consent'>) => ({
   sha256,
-  lines: describeRecord(record),
+  lines: linesOf(record, plugin.manifest),
   record,
 })
 
@@ -147,11 +152,12 @@ export function userPluginView(
     lastSyncAt: null,
     lastSyncResult: null,
     createdAt: own.createdAt.toISOString(),
-    consent: consentView(consent),
+    consent: consentView({ plugin, consent }),
     agreed: {
       sha256: own.agreedSha256,
       at: own.agreedAt.toISOString(),
       differences: differencesOf(own.agreedRecord as object, consent.record),
+      differenceLines: describeDifference(own.agreedRecord as UserRecord, consent.record),
     },
     pause,
   }
@@ -166,5 +172,5 @@ export const offeredPluginView = ({ plugin, signInReady, consent }: OfferedPlugi
   requiresOauth: credentialTypeOf(plugin.manifest) === 'oauth2',
   oauthConfigured: signInReady,
   userSetupInstructions: plugin.manifest.description ?? null,
-  consent: consentView(consent),
+  consent: consentView({ plugin, consent }),
 })

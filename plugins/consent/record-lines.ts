@@ -49,11 +49,20 @@ const hostNotes = (...hosts: string[]): Pick<Entry, 'said' | 'remarks'> => ({
   remarks: hosts.flatMap(remarksOnHost),
 })
 
-function identityEntries({ manifest, signedBy, repository }: AnyRecord): Entry[] {
+/** What is no part of a record and causes nothing, but helps a person to decide. */
+interface About {
+  /** What lists show of it. It may change without a new consent, so it stands beside what is agreed to, as words of the author. */
+  summary?: string
+  /** Whether it is the server's own: its stored package had the bytes that came with the server. */
+  isBundled?: boolean
+}
+
+function identityEntries({ manifest, signedBy, repository }: AnyRecord, { summary, isBundled = false }: About): Entry[] {
   const { id, name, author, description, license, homepage, repository: sources } = manifest
   const said: Said[] = [['the author names it', name]]
   if (author) said.push(['the author is', author.name])
   if (author?.url) said.push(["the author's address is", author.url])
+  if (summary) said.push(['in lists, the author says', summary])
   if (description) said.push(['the author says', description])
   if (license) said.push(['its license is', license])
   if (homepage) said.push(['its page is', homepage])
@@ -62,8 +71,10 @@ function identityEntries({ manifest, signedBy, repository }: AnyRecord): Entry[]
     ...remarksOnLetters(name).map((remark) => `the name ${remark}.`),
     ...remarksOnLetters(author?.name ?? '').map((remark) => `the author's name ${remark}.`),
   ]
+  const identity = { text: `is ${id}`, said, remarks }
+  if (isBundled && signedBy.length === 0 && repository === null) return [identity, { text: 'comes with the server' }]
   return [
-    { text: `is ${id}`, said, remarks },
+    identity,
     ...(signedBy.length === 0 ? [{ text: 'is not signed' }] : signedBy.map((key) => ({ text: `is signed with ${fingerprintOf(key)}` }))),
     repository === null ? { text: 'comes from a file' } : { text: 'comes from a repository', said: [['its address is', repository]] },
   ]
@@ -283,13 +294,13 @@ const KNOWN: readonly string[] = [
   'engine',
 ]
 
-function entriesOf(record: AnyRecord): Entry[] {
+function entriesOf(record: AnyRecord, about: About = {}): Entry[] {
   const { manifest: given, signedBy: _signedBy, repository: _repository, format: _format, ...others } = record
   const manifest: RecordManifest = given
   const { configuredHosts, ...outside } = others as { configuredHosts?: ConfiguredHosts }
   const { config, userConfig, dataVersion, engine } = manifest
   return [
-    ...identityEntries(record),
+    ...identityEntries(record, about),
     ...capabilityEntries(manifest),
     ...networkEntries(manifest, configuredHosts),
     ...authEntries(manifest),
@@ -304,18 +315,19 @@ function entriesOf(record: AnyRecord): Entry[] {
 }
 
 /** Everything that a package can cause, or what of it concerns a user, as lines. */
-export const describeRecord = (record: AnyRecord): string[] => entriesOf(record).flatMap((entry) => linesOf(entry, ' '))
+export const describeRecord = (record: AnyRecord, about?: About): string[] =>
+  entriesOf(record, about).flatMap((entry) => linesOf(entry, ' '))
 
 /** Entries of the first record that the second has not, and the other way round. */
-function differing(before: ConsentRecord, after: ConsentRecord): { gone: Entry[]; come: Entry[] } {
-  const keyed = (record: ConsentRecord) => new Map(entriesOf(record).map((entry) => [linesOf(entry, ' ').join('\n'), entry]))
+function differing(before: AnyRecord, after: AnyRecord): { gone: Entry[]; come: Entry[] } {
+  const keyed = (record: AnyRecord) => new Map(entriesOf(record).map((entry) => [linesOf(entry, ' ').join('\n'), entry]))
   const [had, has] = [keyed(before), keyed(after)]
   const without = (all: typeof had, others: typeof had) => [...all].filter(([key]) => !others.has(key)).map(([, entry]) => entry)
   return { gone: without(had, has), come: without(has, had) }
 }
 
 /** What the second record has and the first has not, after `+`, and the other way round, after `-`; none exactly when no words differ. */
-export function describeDifference(before: ConsentRecord, after: ConsentRecord): string[] {
+export function describeDifference(before: AnyRecord, after: AnyRecord): string[] {
   const { gone, come } = differing(before, after)
   return [...gone.flatMap((entry) => linesOf(entry, '-')), ...come.flatMap((entry) => linesOf(entry, '+'))]
 }

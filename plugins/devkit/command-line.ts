@@ -3,7 +3,7 @@ import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { messageLines } from '#core/foundation/stranger-text.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
-import { type Out, type ToolCommand, ToolProblem } from './command.ts'
+import { type Ask, type Out, type ToolCommand, ToolProblem } from './command.ts'
 import { FOLDER, getCommand, renderHelp, renderToolOverview, toolCommands } from './commands.ts'
 import packageJson from './package/package.json' with { type: 'json' }
 import { typedTool } from './typed.ts'
@@ -15,6 +15,8 @@ interface CommandEnvironment {
   /** Prints an error message, one or more whole lines. */
   printError(text: string): void
   stop: AbortSignal
+  /** By default nobody can be asked. */
+  ask?: Ask | null
 }
 
 /** Runs a command line. Prints an error that the user can fix as a sentence. Returns the exit code. */
@@ -50,7 +52,11 @@ async function run(argv: readonly string[], environment: CommandEnvironment): Pr
   return await start(command, rest, environment)
 }
 
-async function start(command: ToolCommand, argv: readonly string[], { cwd, out, printError, stop }: CommandEnvironment): Promise<number> {
+async function start(
+  command: ToolCommand,
+  argv: readonly string[],
+  { cwd, out, printError, stop, ask = null }: CommandEnvironment,
+): Promise<number> {
   const { values, words, problems } = splitFlags(argv, [...command.flags, FOLDER])
   if (words.length > command.wordsMax) problems.push(`Unexpected argument "${words[command.wordsMax]}".`)
   if (words.length < command.wordsMin) problems.push(`An argument is missing. Usage: ${typedTool(`${command.name} ${command.usage}`)}`)
@@ -66,6 +72,7 @@ async function start(command: ToolCommand, argv: readonly string[], { cwd, out, 
     all: (name) => values.get(name) ?? [],
     isOn: (name) => values.get(name)?.at(-1) === 'true',
     out,
+    ask,
     log,
     stop,
   })

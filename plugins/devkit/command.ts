@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import type { Log } from '#core/foundation/log.ts'
 import { escapedLines, messageLines } from '#core/foundation/stranger-text.ts'
@@ -29,8 +30,30 @@ export interface ToolInput {
   all(name: string): readonly string[]
   isOn(name: string): boolean
   out: Out
+  /** Whether the person on the terminal types `yes`; null without a terminal. */
+  ask: Ask | null
   log: Log
   stop: AbortSignal
+}
+
+export type Ask = (question: string) => Promise<boolean>
+
+/** Only the whole word counts. The end of the input and Ctrl-C, which ends the command, are a no. */
+export function askOn(stdin: NodeJS.ReadableStream, output: NodeJS.WritableStream, stop: AbortSignal): Ask {
+  return async (question) => {
+    const lines = createInterface({ input: stdin, output })
+    const ended = new AbortController()
+    lines.once('close', () => ended.abort())
+    // The terminal gives Ctrl-C to the question while it is open.
+    lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+    try {
+      return (await lines.question(question, { signal: AbortSignal.any([stop, ended.signal]) })).trim().toLowerCase() === 'yes'
+    } catch {
+      return false
+    } finally {
+      lines.close()
+    }
+  }
 }
 
 type Style = Parameters<typeof styleText>[0]

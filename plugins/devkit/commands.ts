@@ -6,7 +6,7 @@ import { dev } from './dev-command.ts'
 import { index } from './index-command.ts'
 import { pack, sign, validate } from './package-commands.ts'
 import { test } from './test-command.ts'
-import { typedTool } from './typed.ts'
+import { typedCreate, typedTool } from './typed.ts'
 import { types } from './types-command.ts'
 
 /** All commands, in the order in which an author needs them. */
@@ -25,6 +25,7 @@ export const FOLDER: DescribedFlag = {
 export function getCommand(name: string): ToolCommand {
   const found = toolCommands.find((command) => command.name === name)
   if (found) return found
+  if (name === 'create') throw new ToolProblem(`A plugin is not created by this tool. Create one: ${typedCreate()}`)
   const names = toolCommands.map((command) => command.name)
   throw new ToolProblem(`There is no command "${name}".${didYouMean(name, names)} All commands: ${typedTool('--help')}`)
 }
@@ -35,6 +36,7 @@ const LAYOUT: HelpLayout = { typed: typedTool, columns: 80 }
 export function renderToolOverview(version: string): string {
   return [
     `carrel-plugin ${version}: the tool for authors of Carrel plugins`,
+    `A new plugin: ${typedCreate()}`,
     '',
     renderProgramPage('<command> [flags]', toolCommands, LAYOUT),
     '',

@@ -3,7 +3,7 @@ import { unwatchFile, watchFile } from 'node:fs'
 import path from 'node:path'
 import * as esbuild from 'esbuild'
 import { AppError } from '#core/foundation/errors.ts'
-import { escapedLines } from '#core/foundation/stranger-text.ts'
+import { escapedLines, messageLines } from '#core/foundation/stranger-text.ts'
 import { type ConsentRecord, consentRecordOf } from '#plugins/consent/record.ts'
 import { describeDifference, describeRecord } from '#plugins/consent/record-lines.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
@@ -18,7 +18,7 @@ import { DevSession } from './dev-session.ts'
 import { INSPECT_PORT, openInspectorServer } from './inspector.ts'
 import { packProject } from './pack.ts'
 import { type Project, readValidProject } from './project.ts'
-import { type SideLoad, sideLoad, tryVersion } from './side-load.ts'
+import { checkAdministrator, type SideLoad, sideLoad, tryVersion, type Waiting } from './side-load.ts'
 import { typedTool } from './typed.ts'
 
 /** Keeps a debugged sandbox alive over any break of its author. */
@@ -31,7 +31,7 @@ export const dev: ToolCommand = {
   usage: '[--inspect [port]]',
   summary: 'bundles on every change, and serves a page for trying calls',
   about:
-    'Watches the folder, and serves a page on this machine where you call your functions and see the answer, the requests, the log and the budgets. The sandbox is that of the server; its storage lasts until you stop. With --server, every successful build is also installed on a running test server, and you consent there to what is printed before.',
+    'Watches the folder, and serves a page on this machine where you call your functions and see the answer, the requests, the log and the budgets. The sandbox is that of the server; its storage lasts until you stop. With --server, every successful build is also installed on a running test server, and you consent there to what is printed before; a build that asks for more waits for your answer.',
   flags: [
     { name: 'port', value: 'number', isSwitch: false, repeatable: false, about: 'Port of the page; by default a free one.' },
     {
@@ -63,6 +63,7 @@ export const dev: ToolCommand = {
     const local = readAllowLocal(input)
     const first = await readValidProject(folder)
     const credentials = await readCredentials(input, first.manifest)
+    if (server !== null) await checkAdministrator(server, stop)
     const relay = inspectPort === null ? null : new DebugRelay()
     const supervisor = new Supervisor({ log, ...(relay && { idleMs: DEBUG_IDLE_MS }) })
     const session = new DevSession(folder, supervisor, { inspector: relay, local, credentials })
@@ -119,7 +120,8 @@ class Builds {
   readonly #server: SideLoad | null
   readonly #use: (project: Project, bundle: Bundle) => void
   #last: Promise<void> = Promise.resolve()
-  #printed: ConsentRecord | null = null
+  /** What the author has granted in this session, after it was printed. */
+  #granted: ConsentRecord | null = null
 
   constructor(input: ToolInput, page: DevServer, server: SideLoad | null, use: (project: Project, bundle: Bundle) => void) {
     this.#input = input
@@ -160,20 +162,39 @@ class Builds {
     const bytes = packProject({ ...project, manifestBytes }, bundle)
     const { origin } = new URL(to.url)
     const record = consentRecordOf({ ...readPackage(bytes), repository: null })
-    for (const line of grantLines(record, this.#printed, origin)) out.line(line)
-    this.#printed = record
-    const agreed = await sideLoad(to, bytes, stop)
+    for (const line of grantLines(record, this.#granted, origin)) out.line(line)
+    // The command itself grants what the first build asks for; whatever comes later, the person grants.
+    const isFirst = this.#granted === null
+    const agreed = await sideLoad(to, bytes, stop, async (waiting) => {
+      if (!isFirst) await this.#askFor(waiting, origin)
+    })
+    this.#granted = record
     const why = agreed.length > 0 ? `; consented, because it ${agreed.join(', ')}` : ''
     printMessage(out, ['green', '✔'], `${origin} runs ${version}${why}`)
   }
+
+  /** @throws ToolProblem unless the person grants it */
+  async #askFor({ id, sha256, waitsFor }: Waiting, origin: string): Promise<void> {
+    const { out, ask } = this.#input
+    for (const line of messageLines(`It asks for something else than you have granted in this session: it ${waitsFor.join(', ')}.`))
+      out.line(line)
+    if (await ask?.(`Do you grant this on ${origin}? Type yes or no: `)) return
+    // One line, so that it can be copied.
+    out.line(`To grant it, in the server's checkout: npm run carrel -- plugin consent ${id} --sha256 ${sha256}`)
+    const why = ask === null ? 'Nobody can be asked without a terminal, so you have not granted it' : 'You have not granted it'
+    throw new ToolProblem(`${why}; the build before runs on ${origin}.`)
+  }
 }
 
-/** What the author grants on a server by installing a build there: all of it, then what differs from the last build. */
-function grantLines(record: ConsentRecord, printed: ConsentRecord | null, origin: string): string[] {
-  if (printed === null)
-    return [`On ${origin} you grant what follows. Lines that begin with > are words of its author. It`, ...describeRecord(record)]
-  const lines = describeDifference(printed, record)
-  return lines.length === 0 ? [] : [`What you grant on ${origin} differs: + is new, and - is no longer so.`, ...lines]
+/** What the author grants on a server by installing a build there: all of it, then what differs from what was granted. */
+function grantLines(record: ConsentRecord, granted: ConsentRecord | null, origin: string): string[] {
+  if (granted === null)
+    return [
+      ...messageLines(`On ${origin} you grant what follows. Lines that begin with > are words of its author. It`),
+      ...describeRecord(record),
+    ]
+  const lines = describeDifference(granted, record)
+  return lines.length === 0 ? [] : [...messageLines(`What you grant on ${origin} differs: + is new, and - is no longer so.`), ...lines]
 }
 
 /** Builds now, and again after every change of a source. */

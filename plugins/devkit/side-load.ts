@@ -10,6 +10,7 @@ export interface SideLoad {
 
 /** The server checks the package and starts it once; on a busy machine that takes a while. */
 const DEADLINE_MS = 60_000
+const KEY_NEEDED = 'Give --token the API key of an administrator: only administrators install plugins.'
 
 /**
  * The version of a development build: above the one in the manifest, so that a server accepts it as an update, and below the next, so that the
@@ -23,40 +24,62 @@ export function tryVersion(version: string, now: Date): string {
   return `${major}.${minor}.${Number(patch) + 1}-${build}`
 }
 
+/** Comes before anything is printed about the server. @throws ToolProblem when the key is not that of an administrator, or the server cannot be reached */
+export async function checkAdministrator(server: SideLoad, stop: AbortSignal): Promise<void> {
+  await ask(server, '/api/v1/admin/plugins', { method: 'GET' }, stop)
+}
+
+/** What waits for the person's consent on the server. */
+export interface Waiting {
+  id: string
+  sha256: string
+  waitsFor: string[]
+}
+
 /**
  * Installs a package and consents to exactly its bytes: the author is an administrator of the test server.
+ * @param mayConsent is called only when the server waits for consent; throws when the person does not give it
  * @returns why it needed consent
  * @throws ToolProblem with the server's error
  */
-export async function sideLoad(server: SideLoad, bytes: Buffer, stop: AbortSignal): Promise<string[]> {
+export async function sideLoad(
+  server: SideLoad,
+  bytes: Buffer,
+  stop: AbortSignal,
+  mayConsent: (waiting: Waiting) => Promise<void> = async () => {},
+): Promise<string[]> {
   const form = new FormData()
   form.set('file', new Blob([new Uint8Array(bytes)]), 'plugin.plugin')
-  const installed = await ask<{ plugin: { id: string }; waitsFor: string[] }>(server, '/api/v1/admin/plugins', { body: form }, stop)
-  if (installed.waitsFor.length > 0)
-    await ask(
-      server,
-      `/api/v1/admin/plugins/${encodeURIComponent(installed.plugin.id)}/consent`,
-      {
-        body: JSON.stringify({ sha256: createHash('sha256').update(bytes).digest('hex') }),
-        headers: { 'content-type': 'application/json' },
-      },
-      stop,
-    )
-  return installed.waitsFor
+  const installed = await ask<{ plugin: { id: string; name: string }; waitsFor: string[] }>(
+    server,
+    '/api/v1/admin/plugins',
+    { method: 'POST', body: form },
+    stop,
+  )
+  const { plugin, waitsFor } = installed
+  if (waitsFor.length === 0) return []
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  await mayConsent({ id: plugin.name, sha256, waitsFor })
+  await ask(
+    server,
+    `/api/v1/admin/plugins/${encodeURIComponent(plugin.id)}/consent`,
+    { method: 'POST', body: JSON.stringify({ sha256 }), headers: { 'content-type': 'application/json' } },
+    stop,
+  )
+  return waitsFor
 }
 
 async function ask<Answer>(
   { url, token }: SideLoad,
   path: string,
-  init: { body: FormData | string; headers?: Record<string, string> },
+  init: { method: 'GET' | 'POST'; body?: FormData | string; headers?: Record<string, string> },
   stop: AbortSignal,
 ): Promise<Answer> {
   const address = new URL(path, url)
   let response: Response
   try {
     response = await fetch(address, {
-      method: 'POST',
-      body: init.body,
+      ...init,
       headers: { ...init.headers, 'x-api-key': token },
       signal: AbortSignal.any([stop, AbortSignal.timeout(DEADLINE_MS)]),
       // The key is for this server, not for the target of a redirect.
@@ -68,7 +91,8 @@ async function ask<Answer>(
   }
   const text = await response.text()
   if (response.ok) return JSON.parse(text) as Answer
-  throw new ToolProblem(`${address.origin} answered ${response.status}: ${messageIn(text)}`)
+  const next = response.status === 401 || response.status === 403 ? ` ${KEY_NEEDED}` : ''
+  throw new ToolProblem(`${address.origin} answered ${response.status}: ${messageIn(text)}${next}`)
 }
 
 function messageIn(text: string): string {

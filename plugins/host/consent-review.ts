@@ -88,24 +88,28 @@ function inWords(before: ConsentRecord, after: ConsentRecord, differences: reado
  * @throws conflict when it is not stored, is revoked, or another one that may run was stored after it, which is to be reviewed then
  */
 export async function getForConsent(
-  { key, runningVersionId }: Pick<InstalledPlugin, 'key' | 'runningVersionId'>,
+  { id, key, runningVersionId }: Pick<InstalledPlugin, 'id' | 'key' | 'runningVersionId'>,
   versions: readonly VersionRow[],
   sha256: string,
   revocationOf: RevocationOf,
 ): Promise<VersionRow> {
+  const where = `GET /api/v1/admin/plugins/${id}/review, or plugin review on the command line`
   const index = versions.findIndex((one) => one.sha256 === sha256)
   const version = versions[index]
   if (version === undefined)
-    return refuse('conflict', `${sha256} is not a stored package of ${key}. Review the plugin again, and consent to what that shows.`)
+    return refuse(
+      'conflict',
+      `${sha256} is not a stored package of ${key}. Review the plugin again (${where}), and consent to what that shows.`,
+    )
   const reason = await revocationOf({ key, ...version })
   if (reason !== null)
     refuse('conflict', `${key} ${version.version} is revoked and must not run. Its repository says: ${quotedText(reason)}`)
-  if (versions.slice(0, index).some(({ id }) => id === runningVersionId)) return version
+  if (versions.slice(0, index).some((newer) => newer.id === runningVersionId)) return version
   for (const newer of versions.slice(0, index))
     if ((await revocationOf({ key, ...newer })) === null)
       refuse(
         'conflict',
-        `${key} ${newer.version} (${newer.sha256}) was stored after ${version.version}. Review that version, and consent to its SHA-256.`,
+        `${key} ${newer.version} (${newer.sha256}) was stored after ${version.version}. Review that version (${where}), and consent to its SHA-256.`,
       )
   return version
 }

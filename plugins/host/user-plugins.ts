@@ -38,8 +38,8 @@ export interface OwnPlugin {
   signInReady: boolean
   /** What it asks of the user now. */
   consent: UserConsent
-  /** Why it does not run for the user; null when it may. */
-  pause: ReturnType<typeof pauseOf>
+  /** Why it does not run for the user; null when it may. `stopped`: it runs for nobody, whatever the user does. */
+  pause: ReturnType<typeof pauseOf> | 'stopped'
   /** The names of the user's secret settings that are stored. */
   secretsSet: string[]
 }
@@ -107,15 +107,18 @@ export class UserPlugins {
    * The user agrees to what the plugin asks for. It may ask for something else than when the user agreed before; then that is the hash of what the user
    * has seen now.
    * @param sha256 of what the user has seen; undefined the first time means what `list` has shown to the user last, or what it would show
-   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, or it asks for something else),
+   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, stopped, or it asks for something else),
    * unavailable (it cannot convert the data that it has of the user)
    */
   async enable(userId: string, pluginId: string, sha256?: string): Promise<OwnPlugin> {
     const plugin = await this.#options.plugins.get(pluginId)
     if (!isForUsers(plugin))
       refuse('invalid_request', `${quotedText(plugin.manifest.name)} has no functions for single users; only administrators use it.`)
-    if (!isOffered(plugin)) refuse('not_found', `There is no plugin ${pluginId} for you to enable.`)
     const before = await findUserPlugin(this.#options.database, { userId, pluginId })
+    if (!isOffered(plugin))
+      return before === null
+        ? refuse('not_found', `There is no plugin ${pluginId} for you to enable.`)
+        : refuse('conflict', stopWords(plugin))
     const consent = userConsentOf(plugin)
     // Clients that know nothing of hashes send none; what a user was never shown is taken as it is now.
     const seen = sha256 ?? before?.agreedSha256 ?? (await findShown(this.#options.database, { userId, pluginId })) ?? consent.sha256
@@ -225,7 +228,7 @@ export class UserPlugins {
       own,
       authStatus: this.#authStatusOf(plugin, own.userId, stored),
       secretsSet: stored.settings(own),
-      pause: pauseOf(plugin, own),
+      pause: isOffered(plugin) ? pauseOf(plugin, own) : 'stopped',
     }
   }
 
@@ -278,8 +281,17 @@ function none(pluginId: string): never {
 function refuseOther({ manifest }: InstalledPlugin): never {
   return refuse(
     'conflict',
-    `${quotedText(manifest.name)} asks for something else than you have agreed to or were shown. GET /api/v1/user/plugins shows it as consent; to agree, enable the plugin with its sha256.`,
+    `${quotedText(manifest.name)} asks for something else than you have agreed to or were shown. GET /api/v1/user/plugins shows it as consent; to agree, enable the plugin with the sha256 in consent, which is not that of the package.`,
   )
+}
+
+/** Why a plugin runs for nobody, for a user who has it. The reasons of the server and of repositories are for administrators. */
+function stopWords({ state, manifest }: InstalledPlugin): string {
+  const name = quotedText(manifest.name)
+  if (state === 'disabled') return `An administrator has disabled ${name}. It runs again when an administrator enables it.`
+  if (state === 'quarantined') return `The server has stopped ${name}, because it failed. It runs again when an administrator enables it.`
+  if (state === 'revoked') return `${name} is revoked and must not run.`
+  return `${name} waits for the consent of an administrator.`
 }
 
 /** Sort key that ignores case. */

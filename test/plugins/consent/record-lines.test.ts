@@ -188,3 +188,12 @@ t.test('no text of an author begins a line that could be of the program, in 80 c
   }
   for (const line of describeRecord(source as unknown as ConsentRecord)) t.ok(line.startsWith('  ') && line.length < 80, line)
 })
+
+t.test('the server says only of its own plugins that they come with it', async (t) => {
+  const own = consentRecordOf({ manifest: FULL_MANIFEST, signedBy: [], repository: null })
+  const comes = (lines: readonly string[]) => lines.filter((line) => /signed|comes/.test(line))
+  t.same(comes(describeRecord(own, { isBundled: true })), ['  comes with the server'])
+  t.same(comes(describeRecord(own)), ['  is not signed', '  comes from a file'])
+  t.match(comes(describeRecord(record, { isBundled: true })), ['  is signed with', '  comes from a repository'])
+  t.ok(describeRecord(own, { summary: 'Reads nothing' }).includes('  > in lists, the author says: "Reads nothing"'))
+})

@@ -61,6 +61,7 @@ t.test('usage errors are one sentence with advice', async (t) => {
   await writeFile(path.join(folder, 'alive.json'), '{"method":"metadata.series.get","input":{"externalId":"1"}}')
   const cases: [given: string[], complaint: RegExp][] = [
     [['pakc'], /There is no command "pakc"\. Did you mean pack\?/],
+    [['create', 'my-plugin'], /Create one: node \S+create-plugin\.mjs my-plugin/],
     [['--json', 'validate'], /The command comes first/],
     [['validate', '--jsno'], /There is no flag --jsno\. Did you mean --json\?/],
     [['validate', 'now'], /Unexpected argument "now"\./],
@@ -77,6 +78,7 @@ t.test('usage errors are one sentence with advice', async (t) => {
     [['index', '.'], /Add --key FILE/],
     [['dev', '--server', 'http://127.0.0.1:1'], /--server and --token require each other/],
     [['dev', '--server', 'nowhere', '--token', 'x'], /"nowhere" is not a URL/],
+    [['dev', '--server', 'http://127.0.0.1:1', '--token', 'x'], /could not be reached/],
     [['test', 'nowhere'], /No test file matches nowhere/],
   ]
   for (const [given, complaint] of cases) {

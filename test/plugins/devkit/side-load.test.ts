@@ -5,7 +5,7 @@ import compare from 'semver/functions/compare.js'
 import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { runCommandLine } from '#plugins/devkit/command-line.ts'
-import { sideLoad, tryVersion } from '#plugins/devkit/side-load.ts'
+import { checkAdministrator, sideLoad, tryVersion } from '#plugins/devkit/side-load.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
@@ -54,6 +54,10 @@ t.test('every successful build is installed on a running server', onlyFull, asyn
     out: { line: hear, paint: (_style, text) => text },
     printError: hear,
     stop: stop.signal,
+    ask: async (question) => {
+      hear(question)
+      return said.includes('64 KB')
+    },
   })
   const runs = async (word: string) => {
     for (const until = performance.now() + 30_000; performance.now() < until; await sleep(50)) if (said.includes(word)) return
@@ -90,18 +94,33 @@ t.test('every successful build is installed on a running server', onlyFull, asyn
   })
   t.notMatch(said, /you grant/, 'nothing else is granted')
 
-  said = ''
-  await writeFile(
-    path.join(folder, 'manifest.json'),
-    JSON.stringify(manifestOf({ license: 'MIT', permissions: { ...PERMISSIONS, storage: { quotaKB: 32 } } })),
-  )
-  await runs('stores up to 32 KB')
+  const storing = async (quotaKB: number) => {
+    said = ''
+    const permissions = { ...PERMISSIONS, storage: { quotaKB } }
+    await writeFile(path.join(folder, 'manifest.json'), JSON.stringify(manifestOf({ license: 'MIT', permissions })))
+  }
+  await storing(32)
+  await runs('plugin consent org.example.echo --sha256')
+  t.match(said, /Do you grant this on \S+ Type yes or no/)
+  t.notMatch(said, / runs 1\.0\.1-dev\./, 'a no installs nothing that runs')
+  // The next change of the file has another time.
+  await sleep(1_000)
+  await storing(64)
   await runs(`${origin} runs 1.0.1-dev.`)
-  t.match(said, /What you grant on \S+ differs: \+ is new[^\n]*\n- stores up to 16 KB[^\n]*\n\+ stores up to 32 KB[^\n]*\n✔ \S+ runs/)
+  t.match(said, /What you grant on \S+ differs: \+ is new[\s\S]*\n- stores up to 16 KB[^\n]*\n\+ stores up to 64 KB/)
+  t.ok(
+    said.split('\n').every((line) => line.length <= 80 || line.startsWith('To grant it')),
+    said,
+  )
   stop.abort()
   t.equal(await ended, 0)
 
   const never = new AbortController().signal
+  const { token: reader } = await server.signUp({ username: 'rita' })
+  const { json: own } = await server.request<{ key: string }>('POST', '/api/v1/api-keys', { token: reader, body: { name: 'dev' } })
+  await t.rejects(checkAdministrator({ url: server.url, token: own.key }, never), {
+    message: /answered 403: .* Give --token the API key of an administrator/,
+  })
   await t.rejects(sideLoad({ url: server.url, token: 'wrong' }, pluginOf('export default {}'), never), {
     name: 'ToolProblem',
     message: /answered 401: /,

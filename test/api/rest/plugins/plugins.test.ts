@@ -36,6 +36,12 @@ const MAIN = (word: string) =>
   `export default { metadata: { series: { search: ({ query }) => ({ results: [{ externalId: '1', title: '${word} ' + query }] }), get: () => { throw new Error('no') } } } }`
 const search = { action: { metadata: { action: 'search', contentType: 'series', params: { query: 'dune' } } } }
 
+t.test('the review of a bundled plugin says that it comes with the server', async (t) => {
+  const { ask } = await openAdmin(t)
+  const { json } = await ask<{ review: { lines: string[] } }>('POST', '/admin/bundled-plugins/open-library/install')
+  t.ok(json.review.lines.includes('  comes with the server'), json.review.lines.join('\n'))
+})
+
 t.test('the life of a plugin over HTTP', async (t) => {
   const { ask, install, signUp } = await openAdmin(t)
   const first = await install(pluginOf(MAIN('one')))
@@ -81,6 +87,13 @@ t.test('the life of a plugin over HTTP', async (t) => {
     },
   })
   t.ok((second.json['waitsFor'] as string[]).includes('connects to more.example.org (GET)'))
+  const { lines, differenceLines } = second.json['review'] as { lines: string[]; differenceLines: string[] }
+  t.ok(lines.includes('  connects to more.example.org (GET)') && lines.includes('  comes from a file'))
+  t.same(differenceLines, ['+ connects to more.example.org (GET)', '  > the author says: "more"'])
+  t.match(await ask('POST', `/admin/plugins/${id}/consent`, { sha256: first.json.sha256 }), {
+    status: 409,
+    json: { message: new RegExp(`GET /api/v1/admin/plugins/${id}/review`) },
+  })
   t.match(await ask('GET', `/admin/plugins/${id}`), { json: { version: '1.0.0', sha256: first.json.sha256, runningVersion: '1.0.0' } })
   t.match(
     await ask('POST', `/plugins/${id}/execute`, search),

@@ -13,7 +13,7 @@ interface Own {
   enabled: boolean
   pause: string | null
   consent: Consent
-  agreed: { sha256: string; at: string; differences: { path: string; kind: string }[] }
+  agreed: { sha256: string; at: string; differences: { path: string; kind: string }[]; differenceLines: string[] }
 }
 interface List {
   enabled: Own[]
@@ -52,6 +52,7 @@ t.test('users see what a plugin asks of them before they enable it, and what dif
   for (const said of [
     'connects to api.example.org (GET)',
     '  > the author says: "The lists"',
+    '  > in lists, the author says: "Returns its input"',
     'connects to the host that an administrator enters as site (GET, POST), who',
     'reads of the library of each user: titles of series',
     'of each user to api.example.org',
@@ -63,7 +64,11 @@ t.test('users see what a plugin asks of them before they enable it, and what dif
     'stores up to 16 KB for the server, and as much for each user',
   ])
     t.ok(text.includes(said), said)
-  t.equal((await ann('POST', `plugins/${id}/enable`, { sha256: '0'.repeat(64) })).status, 409, 'another hash than the present one')
+  t.match(await ann('POST', `plugins/${id}/enable`, { sha256: '0'.repeat(64) }), {
+    status: 409,
+    json: { message: /with the sha256 in consent, which is not that of the package/ },
+  })
+  t.match(await ann('POST', `plugins/${id}/enable`, { sha256: 'abc' }), { json: { message: /64 hexadecimal digits/ } })
   const { json: enabled } = await ann<Own>('POST', `plugins/${id}/enable`, { sha256 })
   t.match(enabled, { enabled: true, pause: null, consent: { sha256 }, agreed: { sha256, differences: [] } })
 
@@ -73,6 +78,8 @@ t.test('users see what a plugin asks of them before they enable it, and what dif
     pause: 'changed',
     agreed: { sha256, differences: [{ path: '/manifest/permissions/library/ratings', kind: 'added' }] },
   })
+  const differing = paused.agreed.differenceLines
+  t.ok(differing.includes('+ reads of the library of each user: ratings of that user'), differing.join('\n'))
   t.equal((await ann('POST', `plugins/${id}/enable`)).status, 409, 'a client that shows nothing agrees to nothing new')
   t.equal((await ann('POST', `plugins/${id}/enable`, { sha256 })).status, 409, 'nor does the hash of before')
   t.match((await ann<Own>('POST', `plugins/${id}/enable`, { sha256: paused.consent.sha256 })).json, { pause: null })

@@ -35,7 +35,7 @@ t.test('manual rollback: to the previous version with its data', async (t) => {
   const { host, run } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
-  await t.rejects(host.pluginLifecycle.rollBack(id), { code: 'conflict', message: /no earlier version/ })
+  await t.rejects(host.pluginLifecycle.rollBack(id), { code: 'conflict', message: /no other version/ })
   t.equal(await ask('a'), 'one null')
   const migrate = `async migrate(ctx, from) { await ctx.storage.set('last', 'migrated from ' + from) },`
   const two = await host.pluginLifecycle.install(pluginOf(saying('two', migrate), { version: '2.0.0', dataVersion: 2 }), { userId: null })

@@ -5,7 +5,7 @@ import { findForcedCasts, findIdleOpeners, findSharedNames, findSpreadLiterals, 
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The folders that keep these rules; each further one is added here. */
+/** The folders of the product, which keep these rules. */
 const FOLDERS = /^(api|core|plugin-sdk|plugins|workers)\//
 /** Names that several files of one program export, and why both are right. */
 const SHARED_NAMES: Readonly<Record<string, string>> = {}

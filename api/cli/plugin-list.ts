@@ -16,8 +16,6 @@ export async function printPlugins(
   settings: Pick<Settings, 'dataFolder'>,
 ): Promise<void> {
   const [plugins, newer] = await Promise.all([listPlugins(database), listNewerVersions(database)])
-  // Once: it looks for the program in each folder of the PATH.
-  const consent = typedOn(settings, 'plugin consent NAME VERSION')
   for (const plugin of plugins) {
     const { id, key, version, state, stateReason, manifest } = plugin
     out.message(`${key} ${version}  ${state}`)
@@ -29,7 +27,7 @@ export async function printPlugins(
     const isOlder = plugin.runningVersionId !== null && isLater(version, waiting.version)
     const why = isOlder ? 'is older; to run it' : waiting.rolledBackAt ? 'was rolled back; to run it again' : 'waits for consent'
     // Not wrapped: a command is pasted as it stands.
-    out.line(`  ${waiting.version} ${why}: ${consent.replace('NAME VERSION', `${key} ${waiting.version}`)}`)
+    out.line(`  ${waiting.version} ${why}: ${typedOn(settings, `plugin consent ${key} ${waiting.version}`)}`)
   }
   if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typedOn(settings, 'plugin install FILE')}`)
 }

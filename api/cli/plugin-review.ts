@@ -7,14 +7,18 @@ import type { Review } from '#plugins/host/consent-review.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 
 /** Reviews a package that need not be stored, against what its plugin may do now. */
-async function reviewFile(host: PluginHostServices, bytes: Buffer): Promise<{ plugin: InstalledPlugin | undefined; review: Review }> {
+async function reviewFile(
+  host: PluginHostServices,
+  plugins: readonly InstalledPlugin[],
+  bytes: Buffer,
+): Promise<{ plugin: InstalledPlugin | undefined; review: Review }> {
   const [{ readPackage }, { consentRecordOf }, { reviewOf }] = await Promise.all([
     import('#plugins/packages/plugin-package.ts'),
     import('#plugins/consent/record.ts'),
     import('#plugins/host/consent-review.ts'),
   ])
   const { manifest, sha256, signedBy } = readPackage(bytes)
-  const plugin = (await host.plugins.list()).find(({ key }) => key === manifest.id)
+  const plugin = plugins.find(({ key }) => key === manifest.id)
   const agreed = plugin === undefined ? null : (await host.plugins.review(plugin.id)).review.agreed
   const record = consentRecordOf({ manifest, signedBy, repository: null })
   return { plugin, review: reviewOf({ version: manifest.version, sha256, manifest, record }, agreed, plugin?.config) }
@@ -32,9 +36,10 @@ export const pluginReview: Command = {
     withPlugins(input, 'look', async (host) => {
       const { out, cwd } = input
       const word = input.words[0] as string
-      const installed = findNamed(await host.plugins.list(), word)
+      const plugins = await host.plugins.list()
+      const installed = findNamed(plugins, word)
       const stored = installed ? await host.plugins.review(installed.id) : null
-      const { plugin, review } = stored ?? (await reviewFile(host, await readGiven(word, cwd)))
+      const { plugin, review } = stored ?? (await reviewFile(host, plugins, await readGiven(word, cwd)))
       await printReview(out, review, plugin ? describePrivateOrigins(plugin) : [])
       if (stored?.version.revoked) for (const line of strangerLines('it is revoked, because', stored.version.revoked)) out.line(line)
       if (review.waitsFor.length === 0) {

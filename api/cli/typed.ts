@@ -28,8 +28,16 @@ export function typedOn({ dataFolder }: Pick<Settings, 'dataFolder'>, words: str
   return typed(dataFolder === path.resolve(DATA_FOLDER) ? words : `${words} --data-dir ${quoted(dataFolder)}`)
 }
 
+/** The PATH that was searched last: lists print a command for each row. */
+let searched: { folders: string | undefined; isThere: boolean } | undefined
+
 function isOnPath(folders: string | undefined): boolean {
-  return (folders ?? '').split(':').some((folder) => {
+  if (searched === undefined || searched.folders !== folders) searched = { folders, isThere: hasCarrel(folders ?? '') }
+  return searched.isThere
+}
+
+function hasCarrel(folders: string): boolean {
+  return folders.split(':').some((folder) => {
     try {
       return folder !== '' && realpathSync(path.join(folder, 'carrel')) === path.join(root, 'api', 'launch.mjs')
     } catch {

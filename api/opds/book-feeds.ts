@@ -80,7 +80,7 @@ async function bookFeed({ services, caller }: CatalogCall, request: BookFeedQuer
     publications,
     namesSeries: !about.isSeries,
     updated: latestOf(publications),
-    facets: facetsOf(about, { caller, place, request: request, libraries, total }),
+    facets: facetsOf(about, { caller, place, request, libraries, total }),
     paging: { page, pageSize, total },
   })
 }

@@ -47,7 +47,7 @@ export async function epubResource(
   request: { bookId: string; path: string; named?: string | undefined },
 ): Promise<StreamReply> {
   const resource = await services.publications.getResource({
-    caller: caller,
+    caller,
     bookId: request.bookId,
     path: request.path,
   })

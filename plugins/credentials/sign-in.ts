@@ -104,8 +104,8 @@ export class SignIns {
     const state = generateRandomState()
     const browserKey = generateRandomState()
     const pending: PendingSignIn = { verifier: generateRandomCodeVerifier(), redirectUri }
-    await this.#keep({ state, browserKey, pending: pending, user: { pluginId: plugin.id, userId } })
-    const url = await authorizationUrl(auth.oauth2, { clientId, state, pending: pending })
+    await this.#keep({ state, browserKey, pending, user: { pluginId: plugin.id, userId } })
+    const url = await authorizationUrl(auth.oauth2, { clientId, state, pending })
     // The manifest allows only https; check again, so that a later change of the manifest cannot send browsers elsewhere.
     if (url.protocol !== 'https:') return refuse('conflict', `${quoted} has no valid URL for signing in.`)
     return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '#core/account/caller.ts'
 import { permissionKey } from '#core/account/permission.ts'
+import { viewerKey } from '#core/account/visibility.ts'
 import type { ListState } from '#core/catalog/list-state.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { shortKey } from '#core/foundation/register.ts'
@@ -18,6 +19,7 @@ export interface KnownAnswer {
 }
 
 interface Remembered extends KnownAnswer {
+  sight: string
   catalog: string
   own: string
   /** Null if it does not depend on them. */
@@ -42,9 +44,9 @@ export class AnswerMemory {
     bytesOf: ({ bytes }) => ANSWER_BYTES + bytes.length * 1.4,
   })
 
-  find(key: string, { catalog, own, averages }: ListState): KnownAnswer | null {
+  find(key: string, { sight, catalog, own, averages }: ListState): KnownAnswer | null {
     const known = this.#answers.get(key)
-    if (known === undefined || known.catalog !== catalog || known.own !== own) return null
+    if (known === undefined || known.sight !== sight || known.catalog !== catalog || known.own !== own) return null
     return known.averages === null || known.averages === averages ? known : null
   }
 
@@ -52,9 +54,9 @@ export class AnswerMemory {
    * @param state of the data, read before the answer was made
    * @param withAverages whether the answer depends on averages
    */
-  keep(key: string, { catalog, own, averages }: ListState, answer: KnownAnswer, withAverages: boolean): void {
+  keep(key: string, { sight, catalog, own, averages }: ListState, answer: KnownAnswer, withAverages: boolean): void {
     if (answer.bytes.length > ANSWER_BYTES_MAX) return
-    this.#answers.set(key, Object.assign(answer, { catalog, own, averages: withAverages ? averages : null }))
+    this.#answers.set(key, Object.assign(answer, { sight, catalog, own, averages: withAverages ? averages : null }))
   }
 }
 
@@ -64,7 +66,7 @@ export class AnswerMemory {
  */
 export function requestKey(caller: Caller, request: { path: string; rawQuery: string; body: unknown }): string {
   const body = request.body === undefined ? '' : JSON.stringify(request.body)
-  return shortKey(`${caller.userId} ${permissionKey(caller.permissions)} ${request.path}?${request.rawQuery} ${body}`)
+  return shortKey(`${viewerKey(caller)} ${permissionKey(caller.permissions)} ${request.path}?${request.rawQuery} ${body}`)
 }
 
 /** A strong ETag without quotes. @param version of the record itself, which an edit compares with If-Match */

@@ -88,7 +88,7 @@ export class Authenticator {
     this.#goodKeys.set(prefix, true)
     if (this.#uses.size < USES_MAX || this.#uses.has(proof.key.id)) this.#uses.set(proof.key.id, new Date())
     return {
-      ...callerOf(user, proof.permissions, via, () => this.#ofKey(key, via)),
+      ...callerOf({ user, permissions: proof.permissions, narrowedBy: proof.key.id }, via, () => this.#ofKey(key, via)),
       ...endOf(proof.key),
       apiKeyId: proof.key.id,
       [CREDENTIAL]: { userId: user.id, passwordHash: null, apiKeyId: proof.key.id },
@@ -101,7 +101,7 @@ export class Authenticator {
     const session = await this.#sessions.get(`${sessionId} ${userId}`)
     if (session === null || !session.user.isActive) return null
     const again = () => this.#ofSession({ userId, sessionId }, via)
-    return { ...callerOf(session.user, session.permissions, via, again), sessionId, ...(endsAt !== undefined && { endsAt }) }
+    return { ...callerOf({ ...session, narrowedBy: null }, via, again), sessionId, ...(endsAt !== undefined && { endsAt }) }
   }
 
   #ofPassword(id: string, proof: BasicProof): Caller | null {
@@ -112,7 +112,8 @@ export class Authenticator {
       const now = fresh ?? (await findUserByLogin(this.#options.database, proof.login))
       return now?.passwordHash === proof.passwordHash ? this.#ofPassword(id, { login: proof.login, ...now }) : null
     }
-    return { ...callerOf(proof.user, permissionsOf(proof.user), 'basic', again), [CREDENTIAL]: credential } as Caller
+    const known = { user: proof.user, permissions: permissionsOf(proof.user), narrowedBy: null }
+    return { ...callerOf(known, 'basic', again), [CREDENTIAL]: credential } as Caller
   }
 
   #freshBasic(id: string): BasicProof | undefined {
@@ -196,7 +197,8 @@ export class Authenticator {
     if (key !== null && !isGood(key)) return null
     const permissions = key === null ? permissionsOf(user) : narrowed(user, key)
     const endsAt = Math.min(expiresAt.getTime(), key === null ? Number.POSITIVE_INFINITY : (endOf(key).endsAt ?? Number.POSITIVE_INFINITY))
-    return { ...callerOf(user, permissions, 'app_session', () => this.ofAppSession(token)), sessionId, endsAt }
+    const known = { user, permissions, narrowedBy: key?.id ?? null }
+    return { ...callerOf(known, 'app_session', () => this.ofAppSession(token)), sessionId, endsAt }
   }
 
   /**
@@ -266,6 +268,10 @@ function narrowed(user: User, key: ApiKey): ReadonlySet<Permission> {
 
 const endOf = ({ expiresAt }: ApiKey): { endsAt?: number } => (expiresAt === null ? {} : { endsAt: Date.parse(expiresAt) })
 
-function callerOf(user: User, permissions: ReadonlySet<Permission>, via: Caller['via'], again: () => Promise<Caller | null>): Proven {
-  return { userId: user.id, username: user.username, permissions, via, [PROOF]: { again, changedAt: user.updatedAt } }
+function callerOf(
+  { user, permissions, narrowedBy }: Pick<Caller, 'permissions' | 'narrowedBy'> & { user: User },
+  via: Caller['via'],
+  again: () => Promise<Caller | null>,
+): Proven {
+  return { userId: user.id, username: user.username, permissions, narrowedBy, via, [PROOF]: { again, changedAt: user.updatedAt } }
 }

@@ -14,6 +14,8 @@ export interface Caller {
   endsAt?: number
   /** The API key that the request sends. Not of an app session: that may not do what depends on this. */
   apiKeyId?: string
+  /** The API key by which the caller has come, in a session of an app as well: its rules of what may be seen count beside the user's. */
+  narrowedBy: string | null
 }
 
 /** Whether this credential has administrator rights. An administrator's API key with fewer permissions does not. */

@@ -1,64 +1,162 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 
+/** Who sees: a user, and the API key that they use, which may see less than they do. */
+export type Viewer = Pick<Caller, 'userId' | 'narrowedBy'>
+
 /**
  * SQL of "this is an active user". Without that nobody sees anything: an account that was deleted or disabled while its request was read has no
  * grants, and would otherwise see all.
  */
 const isActive = (user: string) => `EXISTS (SELECT 1 FROM users viewer WHERE viewer.id = ${user} AND viewer.is_active)`
 
+/** SQL of whether a rule `r` is one of the viewer's: of the user or of the key. */
+const isOf = ({ user, key }: ViewerSql) => `r.viewer_id IN (${user}, ${key})`
+
+/** The viewer in a statement: the names of two columns, or marks that are replaced by bindings. */
+interface ViewerSql {
+  user: string
+  key: string
+}
+
+/** What the predicate asks about a series, as SQL. */
+interface SeriesSql {
+  id: string
+  library: string
+  age: string
+  /** The table or expression (`series_id`, `sharing_tag_id`) that contains the tags of series. */
+  tags: string
+}
+
+/** SQL of the rules with a list of libraries. */
+const lists = (viewer: ViewerSql) => `access_rules r WHERE ${isOf(viewer)} AND NOT r.all_libraries`
+
+/** SQL that selects the libraries of the lists. Of a user and a key, both lists must contain one. */
+const listed = (viewer: ViewerSql) =>
+  `SELECT l.library_id FROM access_libraries l WHERE l.viewer_id IN (SELECT r.viewer_id FROM ${lists(viewer)})
+      GROUP BY l.library_id HAVING count(*) = (SELECT count(*) FROM ${lists(viewer)})`
+
+/** SQL of "no list of libraries leaves out this one". */
+const inLibraries = (viewer: ViewerSql, library: string) =>
+  `(NOT EXISTS (SELECT 1 FROM ${lists(viewer)}) OR ${library} IN (${listed(viewer)}))`
+
+/** SQL of "no age rule hides this age". Of two rules the stricter one counts. */
+const ofAge = (viewer: ViewerSql, age: string) => {
+  const rules = `FROM access_rules r WHERE ${isOf(viewer)} AND r.hidden_from IS NOT NULL`
+  return `(NOT EXISTS (SELECT 1 ${rules})
+    OR coalesce(${age} < (SELECT min(r.hidden_from) ${rules}), (SELECT bool_and(r.shows_unrated) ${rules})))`
+}
+
+/** SQL of the whole predicate. Deny wins over allow; a user with any allow grant sees only series that have an allowed tag. */
+const seenBy = (viewer: ViewerSql, series: SeriesSql) => {
+  const granted = (mode: 'allow' | 'deny') => `FROM user_sharing_grants g JOIN ${series.tags} t USING (sharing_tag_id)
+      WHERE g.user_id = ${viewer.user} AND g.access_mode = '${mode}' AND t.series_id = ${series.id}`
+  return `${isActive(viewer.user)}
+   AND ${inLibraries(viewer, series.library)}
+   AND ${ofAge(viewer, series.age)}
+   AND NOT EXISTS (SELECT 1 ${granted('deny')})
+   AND (NOT EXISTS (SELECT 1 FROM user_sharing_grants g WHERE g.user_id = ${viewer.user} AND g.access_mode = 'allow')
+     OR EXISTS (SELECT 1 ${granted('allow')}))`
+}
+
+const MARKED = { user: '@user', key: '@key' }
+const MARKS = /@user|@key/g
+
+/** A text with marks as a statement. */
+const unmarked = (sql: string): string => sql.replace(MARKS, '?')
+
+/** The bindings of a text with marks. */
+const bindingsOf = (sql: string, { userId, narrowedBy }: Viewer): string[] =>
+  (sql.match(MARKS) ?? []).map((mark) => (mark === MARKED.user ? userId : (narrowedBy ?? userId)))
+
+/** Tables that contain both ids of a series' library; for other columns the library is looked up. */
+const LIBRARY = /^(books|series)\.(series_)?id$/
+const markedSql = (seriesId: string): string =>
+  seenBy(MARKED, {
+    id: seriesId,
+    library: LIBRARY.test(seriesId)
+      ? `${seriesId.split('.')[0]}.library_id`
+      : `(SELECT of_library.library_id FROM series of_library WHERE of_library.id = ${seriesId})`,
+    age: `(SELECT of_age.age_rating FROM series_metadata of_age WHERE of_age.series_id = ${seriesId})`,
+    tags: 'series_sharing_tags',
+  })
+
+/** The predicate as text, for statements that are written by hand. Its bindings are {@link visibilityOf} the caller. */
+export const visibleSql = (seriesId: string): string => unmarked(markedSql(seriesId))
+
+/** The bindings of {@link visibleSql}. */
+export const visibilityOf = (viewer: Viewer): string[] => bindingsOf(markedSql('series.id'), viewer)
+
+/**
+ * The one predicate for who sees what: adds "this series is visible to the caller" to a query: the account is active, the series is in one of its
+ * libraries, no age rule hides it, no tag is denied, and one is allowed if any is.
+ * @param seriesId the column that holds the series id, such as `series.id` or `books.series_id`
+ */
+export const visibleTo =
+  (viewer: Viewer, seriesId: string): ((query: Knex.QueryBuilder) => void) =>
+  (query) =>
+    query.whereRaw(visibleSql(seriesId), visibilityOf(viewer))
+
+/** The same for viewers and series that the query names: columns. */
+export const visibleToViewer =
+  (viewer: ViewerSql, series: SeriesSql): ((query: Knex.QueryBuilder) => void) =>
+  (query) =>
+    query.whereRaw(seenBy(viewer, series))
+
+/** Adds to a query that names libraries that the caller sees this one, whatever is in it. @param libraryId the column that holds its id */
+export const visibleLibrary = (viewer: Viewer, libraryId: string): ((query: Knex.QueryBuilder) => void) => {
+  const sql = `${isActive(MARKED.user)} AND ${inLibraries(MARKED, libraryId)}`
+  return (query) => query.whereRaw(unmarked(sql), bindingsOf(sql, viewer))
+}
+
 /** Adds to a query of what every user may see that the caller is one. */
 export const asUser =
-  ({ userId }: Pick<Caller, 'userId'>): ((query: Knex.QueryBuilder) => void) =>
+  ({ userId }: Pick<Viewer, 'userId'>): ((query: Knex.QueryBuilder) => void) =>
   (query) =>
     query.whereRaw(isActive('?'), [userId])
 
-/** In place of the grants of somebody who is not an active user, and sees nothing. It contains no name of a mode. */
-export const NO_USER = 'nobody'
+/** Tells viewers apart whose answers may differ, in the key of what is remembered or read together. */
+export const viewerKey = ({ userId, narrowedBy }: Viewer): string => (narrowedBy === null ? userId : `${userId} ${narrowedBy}`)
 
-/**
- * The one predicate for who sees what: adds "this series is visible to the caller" to a query.
- * Deny wins over allow; a user with any allow grant sees only series that have an allowed tag; an active user without grants sees all.
- * @param seriesId the column that holds the series id, such as `series.id` or `books.series_id`
- */
-export const visibleTo = (caller: Pick<Caller, 'userId'>, seriesId: string): ((query: Knex.QueryBuilder) => void) =>
-  visible({ sql: '?', binding: caller.userId }, seriesId, 'series_sharing_tags')
+/** What a viewer sees, by all rules together: the user's and the key's. */
+export interface Sight {
+  /** Null for somebody who is not an active user, and sees nothing. */
+  tags: { allow: boolean; deny: boolean } | null
+  /** Null: all. */
+  libraries: readonly string[] | null
+  /** The age from which on series are hidden; null: none. */
+  hiddenFrom: number | null
+  showsUnrated: boolean
+}
 
-/** The same predicate as text, for statements that are written by hand. Its bindings are {@link visibilityOf} the caller. */
-export const visibleSql = (seriesId: string): string =>
-  `${isActive('?')}
-   AND NOT EXISTS (SELECT 1 FROM user_sharing_grants g JOIN series_sharing_tags t USING (sharing_tag_id)
-     WHERE g.user_id = ? AND g.access_mode = 'deny' AND t.series_id = ${seriesId})
-   AND (NOT EXISTS (SELECT 1 FROM user_sharing_grants g WHERE g.user_id = ? AND g.access_mode = 'allow')
-     OR EXISTS (SELECT 1 FROM user_sharing_grants g JOIN series_sharing_tags t USING (sharing_tag_id)
-       WHERE g.user_id = ? AND g.access_mode = 'allow' AND t.series_id = ${seriesId}))`
+/** In place of the sight of somebody who is not an active user. */
+const NO_USER = 'nobody'
 
-/** The bindings of {@link visibleSql}. */
-export const visibilityOf = ({ userId }: Pick<Caller, 'userId'>): string[] => [userId, userId, userId, userId]
+/** The viewer `asked` (`id`, `key_id`), whose row in `users` is found only for an active user. */
+const ASKED = { user: 'users.id', key: 'coalesce(asked.key_id, users.id)' }
 
-/**
- * The same for users that the query names. @param userId the column that holds the user id
- * @param tags the table or expression (`series_id`, `sharing_tag_id`) that contains the tags of series
- */
-export const visibleToUser = (userId: string, seriesId: string, tags: string): ((query: Knex.QueryBuilder) => void) =>
-  visible({ sql: '??', binding: userId }, seriesId, tags)
+/** SQL of the sight of that viewer as text: equal for viewers who see the same series, and empty for those who see all. {@link readSight} reads it. */
+export const SIGHT = `CASE WHEN users.id IS NULL THEN '${NO_USER}' ELSE coalesce((
+    SELECT json_build_object('tags', tags.granted, 'libraries', rule.libraries, 'hiddenFrom', rule.hidden_from, 'showsUnrated', rule.shows_unrated)
+    FROM (SELECT string_agg(access_mode || sharing_tag_id, ',' ORDER BY access_mode, sharing_tag_id) AS granted
+        FROM user_sharing_grants WHERE user_id = users.id) AS tags
+      CROSS JOIN (SELECT min(r.hidden_from) AS hidden_from, bool_and(r.shows_unrated) FILTER (WHERE r.hidden_from IS NOT NULL) AS shows_unrated,
+          CASE WHEN coalesce(bool_and(r.all_libraries), true) THEN NULL ELSE ARRAY(${listed(ASKED)} ORDER BY l.library_id) END AS libraries
+        FROM access_rules r WHERE ${isOf(ASKED)}) AS rule
+    WHERE tags.granted IS NOT NULL OR rule.hidden_from IS NOT NULL OR rule.libraries IS NOT NULL)::text, '') END`
 
-function visible(user: { sql: '?' | '??'; binding: string }, seriesId: string, tags: string): (query: Knex.QueryBuilder) => void {
-  const { sql, binding } = user
-  return (query) => {
-    query
-      .whereRaw(isActive(sql), [binding])
-      .whereRaw(
-        `NOT EXISTS (SELECT 1 FROM user_sharing_grants g JOIN ?? t USING (sharing_tag_id)
-           WHERE g.user_id = ${sql} AND g.access_mode = 'deny' AND t.series_id = ??)`,
-        [tags, binding, seriesId],
-      )
-      .whereRaw(
-        `(NOT EXISTS (SELECT 1 FROM user_sharing_grants g WHERE g.user_id = ${sql} AND g.access_mode = 'allow')
-          OR EXISTS (SELECT 1 FROM user_sharing_grants g JOIN ?? t USING (sharing_tag_id)
-            WHERE g.user_id = ${sql} AND g.access_mode = 'allow' AND t.series_id = ??))`,
-        [binding, tags, binding, seriesId],
-      )
+const SEES_ALL: Sight = { tags: { allow: false, deny: false }, libraries: null, hiddenFrom: null, showsUnrated: true }
+
+/** @param text of {@link SIGHT} */
+export function readSight(text: string): Sight {
+  if (text === '') return SEES_ALL
+  if (text === NO_USER) return { ...SEES_ALL, tags: null }
+  const { tags, libraries, hiddenFrom, showsUnrated } = JSON.parse(text)
+  return {
+    tags: { allow: tags?.includes('allow') ?? false, deny: tags?.includes('deny') ?? false },
+    libraries,
+    hiddenFrom,
+    showsUnrated: showsUnrated ?? true,
   }
 }
 
@@ -66,14 +164,27 @@ function visible(user: { sql: '?' | '??'; binding: string }, seriesId: string, t
 export const grantedSeries = (mode: 'allow' | 'deny'): string =>
   `SELECT t.series_id FROM user_sharing_grants g JOIN series_sharing_tags t USING (sharing_tag_id) WHERE g.user_id = ? AND g.access_mode = '${mode}'`
 
+/** SQL of "the age rule hides this series"; null without one. Its binding is the age. */
+export const hiddenByAge = ({ hiddenFrom, showsUnrated }: Sight, seriesId: string): string | null => {
+  if (hiddenFrom === null) return null
+  const rated = `EXISTS (SELECT 1 FROM series_metadata m WHERE m.series_id = ${seriesId} AND m.age_rating`
+  return showsUnrated ? `${rated} >= ?)` : `NOT ${rated} < ?)`
+}
+
 /**
- * The same for lists, as one set of series instead of a search for each row.
- * @param grants of the caller, see core/catalog/list-state-query.ts; an active user without any sees all
+ * The same for lists, as sets of libraries and series instead of a search for each row.
+ * @param table of the list
  */
-export const visibleInList = (caller: Pick<Caller, 'userId'>, grants: string, seriesId: string): ((query: Knex.QueryBuilder) => void) => {
+export const visibleInList = (viewer: Viewer, sight: Sight, table: 'books' | 'series'): ((query: Knex.QueryBuilder) => void) => {
+  const { tags, libraries, hiddenFrom } = sight
+  const seriesId = table === 'books' ? 'books.series_id' : 'series.id'
+  const hidden = hiddenByAge(sight, seriesId)
   return (query) => {
-    if (grants === NO_USER) query.whereRaw('false')
-    if (grants.includes('deny')) query.whereRaw(`?? NOT IN (${grantedSeries('deny')})`, [seriesId, caller.userId])
-    if (grants.includes('allow')) query.whereRaw(`?? IN (${grantedSeries('allow')})`, [seriesId, caller.userId])
+    if (tags === null) query.whereRaw('false')
+    // Written out, so that the planner knows how many rows are of these libraries.
+    if (libraries) query.whereRaw(`${table}.library_id = ANY(CAST(? AS uuid[]))`, [[...libraries]])
+    if (hidden !== null) query.whereRaw(`NOT ${hidden}`, [hiddenFrom])
+    if (tags?.deny) query.whereRaw(`${seriesId} NOT IN (${grantedSeries('deny')})`, [viewer.userId])
+    if (tags?.allow) query.whereRaw(`${seriesId} IN (${grantedSeries('allow')})`, [viewer.userId])
   }
 }

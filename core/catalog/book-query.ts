@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { visibleFilePath } from '#core/account/path-view.ts'
-import { visibilityOf, visibleInList, visibleSql, visibleTo } from '#core/account/visibility.ts'
+import { readSight, viewerKey, visibilityOf, visibleInList, visibleSql, visibleTo } from '#core/account/visibility.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/catalog/book.ts'
 import { type BookSort, DEFAULT_BOOK_SORT, joinForSort, orderOfBooks, termsOf } from '#core/catalog/book-sort-query.ts'
 import type { CompiledCondition } from '#core/catalog/filter-query.ts'
@@ -120,9 +120,9 @@ async function findPage(database: Knex, caller: Caller, list: BookList): Promise
   return { page: { matching, total: total.known ?? total.count, order: ranked, offset, limit, key } }
 }
 
-const selectMatching = (database: Knex, caller: Caller, { grants }: ListState, filter: BookFilter): Knex.QueryBuilder =>
+const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, filter: BookFilter): Knex.QueryBuilder =>
   database('books')
-    .modify(visibleInList(caller, grants, 'books.series_id'))
+    .modify(visibleInList(caller, readSight(sight), 'books'))
     .modify(matches(filter, caller))
     .select('books.id')
 
@@ -135,7 +135,7 @@ function totalOfBooks(database: Knex, caller: Caller, state: ListState, filter: 
     condition,
     asksAboutCaller: reading !== undefined,
     total: isKept
-      ? keptBooks(database, caller, { grants: state.grants, libraryId, seriesId, includeDeleted })
+      ? keptBooks(database, caller, { sight: readSight(state.sight), libraryId, seriesId, includeDeleted })
       : countOf(database, hitsOf(database, caller, state, filter) ?? wholeOf(database, caller, state, filter)),
   })
 }
@@ -144,11 +144,11 @@ const wholeOf = (database: Knex, caller: Caller, state: ListState, filter: BookF
   selectMatching(database, caller, state, { ...filter, condition: filter.condition?.whole ?? filter.condition })
 
 /** As many rows as match the filter; only search documents, if they suffice for the filter. */
-function hitsOf(database: Knex, caller: Caller, { grants }: ListState, filter: BookFilter): Knex.QueryBuilder | undefined {
+function hitsOf(database: Knex, caller: Caller, { sight }: ListState, filter: BookFilter): Knex.QueryBuilder | undefined {
   const { search, condition, reading } = filter
   if (!search || condition !== undefined || reading !== undefined) return undefined
   return database('book_search AS books')
-    .modify(visibleInList(caller, grants, 'books.series_id'))
+    .modify(visibleInList(caller, readSight(sight), 'books'))
     .modify(matches({ ...filter, search: null }, caller))
     .whereRaw('books.document @@ carrel_search_query(?)', [search])
     .select('books.book_id')
@@ -231,7 +231,7 @@ export async function getBookWithRecord(
 }
 
 async function readOne(database: Knex, caller: Caller, what: keyof typeof SOME, bookId: string): Promise<BookRow> {
-  const row = await readTogether(database, `${what} ${caller.userId} ${progressUserId(caller)}`, bookId, (ids) =>
+  const row = await readTogether(database, `${what} ${viewerKey(caller)} ${progressUserId(caller)}`, bookId, (ids) =>
     select<BookRow>(prepared(database.raw(SOME[what], [progressUserId(caller), ids, ...visibilityOf(caller)]))),
   )
   return row ?? refuse('not_found', `There is no book ${bookId}, or you may not see it.`)

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
-import { NO_USER } from '#core/account/visibility.ts'
+import { SIGHT, type Viewer, viewerKey } from '#core/account/visibility.ts'
 import type { ListState } from '#core/catalog/list-state.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
@@ -20,15 +20,14 @@ export const CATALOG_VERSION = keptSum(`kind = 'catalog'`)
 export const AVERAGES_VERSION = keptSum(`kind = 'averages'`)
 export const OWN_VERSION = keptSum(`kind = 'user' AND key = ?`)
 
-/** Its binding is the ids of the users. */
+/** Its binding is keys of viewers. */
 const STATES = `
-  SELECT asked.id, ${CATALOG_VERSION}::text AS catalog, ${keptSum(`kind = 'user' AND key = asked.id`)}::text AS own,
+  SELECT viewer AS id, ${CATALOG_VERSION}::text AS catalog, ${keptSum(`kind = 'user' AND key = asked.id`)}::text AS own,
     ${AVERAGES_VERSION}::text AS averages,
     (SELECT count(*) FROM (SELECT FROM kept_number_changes LIMIT ${DIFFERENCES_MAX + 1}) AS seen)::int AS differences,
-    CASE WHEN users.id IS NULL THEN '${NO_USER}' ELSE
-      coalesce((SELECT string_agg(access_mode || sharing_tag_id, ',' ORDER BY access_mode, sharing_tag_id)
-        FROM user_sharing_grants WHERE user_id = users.id), '') END AS grants
-  FROM unnest(CAST(? AS uuid[])) AS asked (id) LEFT JOIN users ON users.id = asked.id AND users.is_active`
+    ${SIGHT} AS sight
+  FROM (SELECT viewer, CAST(split_part(viewer, ' ', 1) AS uuid) AS id, CAST(nullif(split_part(viewer, ' ', 2), '') AS uuid) AS key_id
+      FROM unnest(CAST(? AS text[])) AS viewer) AS asked LEFT JOIN users ON users.id = asked.id AND users.is_active`
 
 interface StateRow {
   id: string
@@ -36,17 +35,17 @@ interface StateRow {
   own: string
   averages: string
   differences: number
-  grants: string
+  sight: string
 }
 
 /** If it fails, requests only read more rows. */
 const addUpSoon = besideRequests(addUpKeptNumbers)
 
-export async function readListState(database: Knex, { userId }: Pick<Caller, 'userId'>): Promise<ListState> {
-  const row = await readTogether(database, 'list state', userId, (ids) => select<StateRow>(prepared(database.raw(STATES, [ids]))))
-  const { catalog, own, averages, differences, grants } = row as StateRow
+export async function readListState(database: Knex, viewer: Viewer): Promise<ListState> {
+  const row = await readTogether(database, 'list state', viewerKey(viewer), (ids) => select<StateRow>(prepared(database.raw(STATES, [ids]))))
+  const { catalog, own, averages, differences, sight } = row as StateRow
   if (differences > DIFFERENCES_MAX) addUpSoon(database)
-  return { catalog, own, averages, grants }
+  return { catalog, own, averages, sight }
 }
 
 /**

@@ -6,6 +6,6 @@ export interface ListState {
   own: string
   /** How often ratings of any user were changed, on which averages depend. */
   averages: string
-  /** The caller's grants in one text, equal for callers who see the same series; empty for those who see all, `NO_USER` for those who are not active users. */
-  grants: string
+  /** What the caller may see, in one text that is equal for callers who see the same series. See core/account/visibility.ts. */
+  sight: string
 }

@@ -64,7 +64,7 @@ class Totals {
     const key = shortKey(
       JSON.stringify([
         list.of,
-        state.grants,
+        state.sight,
         list.filter,
         list.condition && [list.condition.sql, list.condition.bindings],
         ...(isOwn ? [caller.userId, progressUserId(caller)] : []),

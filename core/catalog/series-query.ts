@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { seesWholePaths } from '#core/account/path-view.ts'
-import { visibilityOf, visibleInList, visibleSql, visibleTo } from '#core/account/visibility.ts'
+import { readSight, viewerKey, visibilityOf, visibleInList, visibleSql, visibleTo } from '#core/account/visibility.ts'
 import type { CompiledCondition } from '#core/catalog/filter-query.ts'
 import { keptSeries } from '#core/catalog/kept-total-query.ts'
 import type { ListState } from '#core/catalog/list-state.ts'
@@ -154,9 +154,9 @@ async function findPage(database: Knex, caller: Caller, list: SeriesList): Promi
   return { page: { matching, total: total.known ?? total.count, order: ranked, offset, limit, key } }
 }
 
-const selectMatching = (database: Knex, caller: Caller, { grants }: ListState, filter: SeriesFilter): Knex.QueryBuilder =>
+const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, filter: SeriesFilter): Knex.QueryBuilder =>
   database('series')
-    .modify(visibleInList(caller, grants, 'series.id'))
+    .modify(visibleInList(caller, readSight(sight), 'series'))
     .whereRaw(HAS_BOOKS)
     .modify(matchesSeries(filter, caller))
     .select('series.id')
@@ -171,7 +171,7 @@ function totalOfSeries(database: Knex, caller: Caller, state: ListState, filter:
     ([name, value]) => name === 'libraryId' || !value || (Array.isArray(value) && value.length === 0),
   )
   const total = isKept
-    ? keptSeries(database, caller, { grants: state.grants, libraryId: filter.libraryId })
+    ? keptSeries(database, caller, { sight: readSight(state.sight), libraryId: filter.libraryId })
     : countOf(database, wholeOf(database, caller, state, filter))
   return totalOf(database, caller, state, { of: 'series', filter: plain, condition, asksAboutCaller, total })
 }
@@ -237,7 +237,7 @@ export async function listAlphabeticalGroups(
 
 /** A series by id, also one without existing books. @throws not_found when it does not exist or the caller may not see it */
 export async function getSeries(database: Knex, caller: Caller, seriesId: string): Promise<Series> {
-  const key = `series ${caller.userId} ${progressUserId(caller)}`
+  const key = `series ${viewerKey(caller)} ${progressUserId(caller)}`
   const row = await readTogether(database, key, seriesId, (ids) => readRows(database, caller, SOME, [ids, ...visibilityOf(caller)]))
   return row ? seriesOf(row, caller) : refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
 }

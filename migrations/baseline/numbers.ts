@@ -6,14 +6,15 @@ export const CATALOG_TABLES = [
   ...['libraries', 'series', 'books', 'book_errors', 'series_metadata', 'book_metadata', 'covers', 'series_search', 'book_search'],
   ...['genres', 'tags', 'series_genres', 'series_tags', 'book_genres', 'book_tags', 'people', 'series_people', 'book_people'],
   ...['series_alternate_titles', 'series_external_ids', 'book_external_ids', 'series_external_links', 'book_external_links'],
-  ...['series_external_ratings', 'sharing_tags', 'series_sharing_tags', 'user_sharing_grants'],
+  ...['series_external_ratings', 'sharing_tags', 'series_sharing_tags'],
   ...['collections', 'collection_series', 'read_lists', 'read_list_books'],
 ] as const
 
 /** Every table with rows of one user that lists and conditions read for that user. */
 export const USER_TABLES = ['read_progress', 'want_to_read', 'series_user_ratings'] as const
 
-const catalogTriggers = CATALOG_TABLES.map(
+// migrations/0002_access.ts takes that of the grants away.
+const catalogTriggers = [...CATALOG_TABLES, 'user_sharing_grants'].map(
   (table) => `CREATE TRIGGER ${table}_versioned AFTER INSERT OR UPDATE OR DELETE ON ${table}
     FOR EACH STATEMENT EXECUTE FUNCTION carrel_catalog_changed();`,
 )

@@ -1,4 +1,5 @@
 import type { Permission } from '#core/account/permission.ts'
+import { refuse } from '#core/foundation/errors.ts'
 
 /** Who sends the request: a verified user and what this credential of theirs may do. Every query of books and series takes it. */
 export interface Caller {
@@ -24,3 +25,11 @@ export const isAdministrator = ({ permissions }: { permissions: ReadonlySet<stri
 /** Whose read progress the caller sees: their own, or without the permission nobody's, so that no book counts as begun. */
 export const progressUserId = ({ userId, permissions }: Pick<Caller, 'userId' | 'permissions'>): string | null =>
   permissions.has('progress-read') ? userId : null
+
+/** Callers give only permissions that they have, and change only users who have no others. @throws forbidden */
+export function refuseBeyond(by: Caller | null, permissions: Iterable<Permission>): void {
+  if (by === null) return
+  const beyond = [...permissions].filter((permission) => !by.permissions.has(permission))
+  if (beyond.length > 0)
+    refuse('forbidden', `You do not have these permissions yourself: ${beyond.join(', ')}.`, { details: { permissions: beyond } })
+}

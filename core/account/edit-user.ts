@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { Check, Errors } from 'typebox/value'
 import { countValidApiKeys, revokeApiKeysOfUser } from '#core/account/api-key-store.ts'
-import type { Caller } from '#core/account/caller.ts'
+import { type Caller, refuseBeyond } from '#core/account/caller.ts'
 import { forgetMarks } from '#core/account/known-device-store.ts'
 import type { Passwords } from '#core/account/password.ts'
 import { findPermission, PERMISSIONS, type Permission } from '#core/account/permission.ts'
@@ -31,14 +31,6 @@ export function readPermissions(texts: readonly string[]): Permission[] {
     permissions.add(permission)
   })
   return [...permissions]
-}
-
-/** Callers give only permissions that they have, and change only users who have no others. @throws forbidden */
-export function refuseBeyond(by: Caller | null, permissions: Iterable<Permission>): void {
-  if (by === null) return
-  const beyond = [...permissions].filter((permission) => !by.permissions.has(permission))
-  if (beyond.length > 0)
-    refuse('forbidden', `You do not have these permissions yourself: ${beyond.join(', ')}.`, { details: { permissions: beyond } })
 }
 
 /**

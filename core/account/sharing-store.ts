@@ -1,20 +1,19 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
-import { refuseBeyond } from '#core/account/edit-user.ts'
+import type { NewGrant, SharingGrant } from '#core/account/access.ts'
+import { type Caller, refuseBeyond } from '#core/account/caller.ts'
 import {
-  type NewGrant,
   type NewSharingTag,
   type SharingTag,
   type SharingTagEdit,
   type SharingTagSummary,
   TAGS_PER_SERIES_MAX,
 } from '#core/account/sharing.ts'
-import { permissionsOf, type SharingGrant } from '#core/account/user.ts'
-import { findUser, listSharingGrants } from '#core/account/user-store.ts'
+import { permissionsOf } from '#core/account/user.ts'
+import { announceGrants, findUser, listSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { countRows } from '#core/database/select.ts'
 import { isUniqueViolation } from '#core/database/unique-violation.ts'
-import { announceAccess, announceSeries } from '#core/events/event-store.ts'
+import { announceSeries } from '#core/events/event-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 
 /** Of the users who would see more, the message names this many. */
@@ -196,14 +195,6 @@ export async function removeGrant(database: Knex, caller: Caller, userId: string
     if (removed === 0) refuse('not_found', `The user ${userId} has no grant for the sharing tag ${tagId}.`)
     await announceGrants(trx, [userId])
   })
-}
-
-/** Also marks the users as changed: answers that are being sent to them end (api/http/open-answers.ts). */
-async function announceGrants(trx: Knex.Transaction, userIds: readonly string[]): Promise<void> {
-  await trx('users')
-    .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...userIds]])
-    .update({ updated_at: trx.fn.now() })
-  await announceAccess(trx, userIds)
 }
 
 function selectTags(database: Knex, caller: Caller): Knex.QueryBuilder<object, TagRow[]> {

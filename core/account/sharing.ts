@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { SharingGrant } from '#core/account/user.ts'
-import { NameText, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { SharingGrant } from '#core/account/access.ts'
+import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** Fits a list in a menu. */
 const Name = NameText({ minLength: 1, maxLength: 100 })
@@ -31,8 +31,5 @@ export const SharingTagEdit = Noun('SharingTagEdit')({ name: Type.Optional(Name)
 export type SharingTagEdit = Static<typeof SharingTagEdit>
 
 export const SeriesSharingTags = Noun('SeriesSharingTags')({ sharingTagIds: Type.Array(Uuid, { maxItems: TAGS_PER_SERIES_MAX }) })
-
-export const NewGrant = Noun('NewGrant')({ sharingTagId: Uuid, accessMode: OneOf(['allow', 'deny']) })
-export type NewGrant = Static<typeof NewGrant>
 
 export const SharingGrants = Noun('SharingGrants')({ userId: Uuid, grants: Type.Array(SharingGrant) })

@@ -1,6 +1,8 @@
 import type { Knex } from 'knex'
+import type { SharingGrant } from '#core/account/access.ts'
 import type { Permission, Role } from '#core/account/permission.ts'
-import type { SharingGrant, User } from '#core/account/user.ts'
+import type { User } from '#core/account/user.ts'
+import type { Viewer } from '#core/account/visibility.ts'
 import { countRows } from '#core/database/select.ts'
 import { isUniqueViolation } from '#core/database/unique-violation.ts'
 import { announceAccess } from '#core/events/event-store.ts'
@@ -120,11 +122,12 @@ export async function listUsers(
   return { total, users: rows.map(readUser) }
 }
 
-/** Whether there may be series that the user does not see: with any grant, and for an account that is not there or not active any more. */
-export async function isRestricted(database: Knex, userId: string): Promise<boolean> {
+/** Whether there may be series that the viewer does not see: with any grant or rule, and for an account that is not there or not active any more. */
+export async function isRestricted(database: Knex, { userId, narrowedBy }: Viewer): Promise<boolean> {
   const free = database('users')
     .where({ id: userId, is_active: true })
     .whereNotExists(database('user_sharing_grants').where('user_id', userId))
+    .whereNotExists(database('access_rules').whereIn('viewer_id', [userId, narrowedBy ?? userId]))
   return (await free.first('id')) === undefined
 }
 
@@ -142,6 +145,23 @@ export async function listSharingGrants(database: Knex, userId: string): Promise
       createdAt: 'g.created_at',
     })
   return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }))
+}
+
+/** A user whom nobody else changes until the end of the transaction. */
+export async function lockUser(trx: Knex, id: string): Promise<User | null> {
+  const row = await trx<UserRow>('users')
+    .first(...COLUMNS)
+    .where({ id })
+    .forUpdate()
+  return row ? readUser(row) : null
+}
+
+/** Announces that what users see has changed. Also marks them as changed: answers that are being sent to them end (api/http/open-answers.ts). */
+export async function announceGrants(trx: Knex.Transaction, userIds: readonly string[]): Promise<void> {
+  await trx('users')
+    .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...userIds]])
+    .update({ updated_at: trx.fn.now() })
+  await announceAccess(trx, userIds)
 }
 
 /** Allows a new user sharing tags. */

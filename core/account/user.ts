@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { AccessEdit, AccessRule, SharingGrant } from '#core/account/access.ts'
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
 import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, ROLES } from '#core/account/permission.ts'
 import { describedAs, Noun, Nullable, OneOf, Secret, Timestamp, Uuid } from '#core/foundation/schema.ts'
@@ -55,17 +56,8 @@ export const EditedUser = Noun('EditedUser')({
 })
 export type EditedUser = Static<typeof EditedUser>
 
-/** One rule of what a user may see: series with this tag are allowed or denied. */
-export const SharingGrant = Noun('SharingGrant')({
-  id: Uuid,
-  sharingTagId: Uuid,
-  sharingTagName: Type.String(),
-  accessMode: OneOf(['allow', 'deny']),
-  createdAt: Timestamp,
-})
-export type SharingGrant = Static<typeof SharingGrant>
-
-export const UserDetail = Noun('UserDetail')({ ...User.properties, sharingTags: Type.Array(SharingGrant) })
+/** A user with all that decides what they may see. */
+export const UserDetail = Noun('UserDetail')({ ...User.properties, sharingTags: Type.Array(SharingGrant), access: AccessRule })
 export type UserDetail = Static<typeof UserDetail>
 
 /** The signed-in user as clients see themselves. `permissions` are all permissions of the user, including the role's. */
@@ -86,6 +78,7 @@ export const NewUser = Noun('NewUser')({
   password: Password,
   role: Type.Optional(Nullable(OneOf(ROLES))),
   permissions: Type.Optional(Nullable(PermissionNames)),
+  access: Type.Optional(Nullable(AccessEdit, { description: 'Default: that of the settings for new accounts. Only administrators set it.' })),
 })
 export type NewUser = Static<typeof NewUser>
 

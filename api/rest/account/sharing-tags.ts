@@ -2,8 +2,8 @@ import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf, madeAt } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { NewGrant, SharingGrant } from '#core/account/access.ts'
 import {
-  NewGrant,
   NewSharingTag,
   SeriesSharingTags,
   SharingGrants,
@@ -25,7 +25,6 @@ import {
   setGrant,
   setSeriesTags,
 } from '#core/account/sharing-store.ts'
-import { SharingGrant } from '#core/account/user.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 
 type Services = Pick<DataServices, 'database'>

@@ -13,6 +13,19 @@ const countByAge = (name: string, from: string) => `
     END $$;`
 const rowsOf = (table: string, sign: 1 | -1) => `SELECT library_id, age_rating, book_count, deleted_count, ${sign} AS sign FROM ${table}`
 
+/** Each event has a transition table of its own. */
+const ofUser = (table: string, call: string) =>
+  [
+    ['INSERT', 'NEW'],
+    ['UPDATE', 'NEW'],
+    ['DELETE', 'OLD'],
+  ]
+    .map(
+      ([event, rows]) => `CREATE TRIGGER ${table}_user_${event.toLowerCase()} AFTER ${event} ON ${table} REFERENCING ${rows} TABLE AS rows
+      FOR EACH STATEMENT EXECUTE FUNCTION ${call}();`,
+    )
+    .join('\n    ')
+
 /** Lists of libraries and age rules, of users and of API keys. Whoever has no row sees what they saw before. */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -38,8 +51,16 @@ export async function up(knex: Knex): Promise<void> {
     );
     CREATE INDEX access_libraries_library ON access_libraries (library_id);
 
-    -- What a rule changes concerns its viewer alone, whose lists depend on the rules themselves.
+    -- What a rule changes concerns its user alone.
     DROP TRIGGER user_sharing_grants_versioned ON user_sharing_grants;
+    CREATE FUNCTION carrel_access_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        INSERT INTO kept_number_changes SELECT DISTINCT 'user', coalesce(r.user_id, k.user_id), 1 FROM rows r LEFT JOIN api_keys k ON k.id = r.api_key_id
+          WHERE coalesce(r.user_id, k.user_id) IS NOT NULL;
+        RETURN NULL;
+      END $$;
+    ${ofUser('user_sharing_grants', 'carrel_user_changed')}
+    ${ofUser('access_rules', 'carrel_access_changed')}
 
     -- An age rule asks for the rating of each series of a list.
     CREATE INDEX series_metadata_age ON series_metadata (series_id) INCLUDE (age_rating) WHERE age_rating IS NOT NULL;
@@ -65,7 +86,14 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER series_aged_removed AFTER DELETE ON series_numbers REFERENCING OLD TABLE AS removed
       FOR EACH STATEMENT EXECUTE FUNCTION carrel_series_aged_removed();
 
-    -- The numbers by age are due when the age changes, as they are when books do.
+    -- The numbers by age and library are due when these change, as they are when books do.
+    CREATE FUNCTION carrel_series_moved() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        INSERT INTO series_numbers_due VALUES (NEW.id);
+        RETURN NULL;
+      END $$;
+    CREATE TRIGGER series_moved AFTER UPDATE OF library_id ON series FOR EACH ROW
+      WHEN (NEW.library_id <> OLD.library_id) EXECUTE FUNCTION carrel_series_moved();
     CREATE FUNCTION carrel_age_due() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
         INSERT INTO series_numbers_due VALUES (coalesce(NEW.series_id, OLD.series_id));
@@ -83,13 +111,17 @@ export async function up(knex: Knex): Promise<void> {
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP TABLE access_libraries, access_rules;
+    DROP TRIGGER user_sharing_grants_user_insert ON user_sharing_grants;
+    DROP TRIGGER user_sharing_grants_user_update ON user_sharing_grants;
+    DROP TRIGGER user_sharing_grants_user_delete ON user_sharing_grants;
+    DROP TRIGGER series_moved ON series;
     DROP TRIGGER series_metadata_age_added ON series_metadata;
     DROP TRIGGER series_metadata_age_changed ON series_metadata;
     DROP TRIGGER series_metadata_age_removed ON series_metadata;
     DROP TRIGGER series_aged_added ON series_numbers;
     DROP TRIGGER series_aged_changed ON series_numbers;
     DROP TRIGGER series_aged_removed ON series_numbers;
-    DROP FUNCTION carrel_age_due, carrel_series_aged_added, carrel_series_aged_changed, carrel_series_aged_removed;
+    DROP FUNCTION carrel_access_changed, carrel_series_moved, carrel_age_due, carrel_series_aged_added, carrel_series_aged_changed, carrel_series_aged_removed;
     DROP INDEX series_metadata_age;
     ALTER TABLE series_exports DROP COLUMN narrowed_by;
     ALTER TABLE series_numbers DROP COLUMN age_rating;

@@ -10,10 +10,14 @@ export type Viewer = Pick<Caller, 'userId' | 'narrowedBy'>
  */
 const isActive = (user: string) => `EXISTS (SELECT 1 FROM users viewer WHERE viewer.id = ${user} AND viewer.is_active)`
 
+/** SQL of "the viewer is an active user, and the key still exists": one that was deleted has taken its rule along. */
+const isThere = ({ user, key }: ViewerSql) =>
+  `${isActive(user)} AND (coalesce(${key} = ${user}, true) OR EXISTS (SELECT 1 FROM api_keys k WHERE k.id = ${key}))`
+
 /** SQL of whether a rule `r` is one of the viewer's: of the user or of the key. */
 const isOf = ({ user, key }: ViewerSql) => `r.viewer_id IN (${user}, ${key})`
 
-/** The viewer in a statement: the names of two columns, or marks that are replaced by bindings. */
+/** The viewer in a statement: the names of two columns, or marks that are replaced by bindings. Without a key, that is null or the user. */
 interface ViewerSql {
   user: string
   key: string
@@ -51,7 +55,7 @@ const ofAge = (viewer: ViewerSql, age: string) => {
 const seenBy = (viewer: ViewerSql, series: SeriesSql) => {
   const granted = (mode: 'allow' | 'deny') => `FROM user_sharing_grants g JOIN ${series.tags} t USING (sharing_tag_id)
       WHERE g.user_id = ${viewer.user} AND g.access_mode = '${mode}' AND t.series_id = ${series.id}`
-  return `${isActive(viewer.user)}
+  return `${isThere(viewer)}
    AND ${inLibraries(viewer, series.library)}
    AND ${ofAge(viewer, series.age)}
    AND NOT EXISTS (SELECT 1 ${granted('deny')})
@@ -105,7 +109,7 @@ export const visibleToViewer =
 
 /** Adds to a query that names libraries that the caller sees this one, whatever is in it. @param libraryId the column that holds its id */
 export const visibleLibrary = (viewer: Viewer, libraryId: string): ((query: Knex.QueryBuilder) => void) => {
-  const sql = `${isActive(MARKED.user)} AND ${inLibraries(MARKED, libraryId)}`
+  const sql = `${isThere(MARKED)} AND ${inLibraries(MARKED, libraryId)}`
   return (query) => query.whereRaw(unmarked(sql), bindingsOf(sql, viewer))
 }
 
@@ -121,7 +125,7 @@ export const viewerKey = ({ userId, narrowedBy }: Viewer): string => (narrowedBy
 /** What a viewer sees, by all rules together: the user's and the key's. */
 export interface Sight {
   /** Null for somebody who is not an active user, and sees nothing. */
-  tags: { allow: boolean; deny: boolean } | null
+  tags: { allow: readonly string[]; deny: readonly string[] } | null
   /** Null: all. */
   libraries: readonly string[] | null
   /** The age from which on series are hidden; null: none. */
@@ -136,33 +140,29 @@ const NO_USER = 'nobody'
 const ASKED = { user: 'users.id', key: 'coalesce(asked.key_id, users.id)' }
 
 /** SQL of the sight of that viewer as text: equal for viewers who see the same series, and empty for those who see all. {@link readSight} reads it. */
-export const SIGHT = `CASE WHEN users.id IS NULL THEN '${NO_USER}' ELSE coalesce((
+export const SIGHT = `CASE WHEN users.id IS NULL OR (asked.key_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.id = asked.key_id))
+    THEN '${NO_USER}' ELSE coalesce((
     SELECT json_build_object('tags', tags.granted, 'libraries', rule.libraries, 'hiddenFrom', rule.hidden_from, 'showsUnrated', rule.shows_unrated)
-    FROM (SELECT string_agg(access_mode || sharing_tag_id, ',' ORDER BY access_mode, sharing_tag_id) AS granted
+    FROM (SELECT json_agg(json_build_array(access_mode, sharing_tag_id) ORDER BY access_mode, sharing_tag_id) AS granted
         FROM user_sharing_grants WHERE user_id = users.id) AS tags
       CROSS JOIN (SELECT min(r.hidden_from) AS hidden_from, bool_and(r.shows_unrated) FILTER (WHERE r.hidden_from IS NOT NULL) AS shows_unrated,
           CASE WHEN coalesce(bool_and(r.all_libraries), true) THEN NULL ELSE ARRAY(${listed(ASKED)} ORDER BY l.library_id) END AS libraries
         FROM access_rules r WHERE ${isOf(ASKED)}) AS rule
     WHERE tags.granted IS NOT NULL OR rule.hidden_from IS NOT NULL OR rule.libraries IS NOT NULL)::text, '') END`
 
-const SEES_ALL: Sight = { tags: { allow: false, deny: false }, libraries: null, hiddenFrom: null, showsUnrated: true }
+const SEES_ALL: Sight = { tags: { allow: [], deny: [] }, libraries: null, hiddenFrom: null, showsUnrated: true }
 
 /** @param text of {@link SIGHT} */
 export function readSight(text: string): Sight {
   if (text === '') return SEES_ALL
   if (text === NO_USER) return { ...SEES_ALL, tags: null }
   const { tags, libraries, hiddenFrom, showsUnrated } = JSON.parse(text)
-  return {
-    tags: { allow: tags?.includes('allow') ?? false, deny: tags?.includes('deny') ?? false },
-    libraries,
-    hiddenFrom,
-    showsUnrated: showsUnrated ?? true,
-  }
+  const granted = (mode: string): string[] => (tags ?? []).flatMap(([of, id]: [string, string]) => (of === mode ? [id] : []))
+  return { tags: { allow: granted('allow'), deny: granted('deny') }, libraries, hiddenFrom, showsUnrated: showsUnrated ?? true }
 }
 
-/** SQL that selects the series that have a tag which the user is granted in this mode. Its binding is the user. */
-export const grantedSeries = (mode: 'allow' | 'deny'): string =>
-  `SELECT t.series_id FROM user_sharing_grants g JOIN series_sharing_tags t USING (sharing_tag_id) WHERE g.user_id = ? AND g.access_mode = '${mode}'`
+/** SQL that selects the series that have one of some tags. Its binding is the tags. */
+export const TAGGED = 'SELECT t.series_id FROM series_sharing_tags t WHERE t.sharing_tag_id = ANY(CAST(? AS uuid[]))'
 
 /** SQL of "the age rule hides this series"; null without one. Its binding is the age. */
 export const hiddenByAge = ({ hiddenFrom, showsUnrated }: Sight, seriesId: string): string | null => {
@@ -172,10 +172,11 @@ export const hiddenByAge = ({ hiddenFrom, showsUnrated }: Sight, seriesId: strin
 }
 
 /**
- * The same for lists, as sets of libraries and series instead of a search for each row.
+ * The same for lists, as sets of libraries and series instead of a search for each row. It depends on the sight alone, so that what is remembered for a
+ * sight is true for it even if rules change meanwhile.
  * @param table of the list
  */
-export const visibleInList = (viewer: Viewer, sight: Sight, table: 'books' | 'series'): ((query: Knex.QueryBuilder) => void) => {
+export const visibleInList = (sight: Sight, table: 'books' | 'series'): ((query: Knex.QueryBuilder) => void) => {
   const { tags, libraries, hiddenFrom } = sight
   const seriesId = table === 'books' ? 'books.series_id' : 'series.id'
   const hidden = hiddenByAge(sight, seriesId)
@@ -184,7 +185,7 @@ export const visibleInList = (viewer: Viewer, sight: Sight, table: 'books' | 'se
     // Written out, so that the planner knows how many rows are of these libraries.
     if (libraries) query.whereRaw(`${table}.library_id = ANY(CAST(? AS uuid[]))`, [[...libraries]])
     if (hidden !== null) query.whereRaw(`NOT ${hidden}`, [hiddenFrom])
-    if (tags?.deny) query.whereRaw(`${seriesId} NOT IN (${grantedSeries('deny')})`, [viewer.userId])
-    if (tags?.allow) query.whereRaw(`${seriesId} IN (${grantedSeries('allow')})`, [viewer.userId])
+    if (tags?.deny.length) query.whereRaw(`${seriesId} NOT IN (${TAGGED})`, [[...tags.deny]])
+    if (tags?.allow.length) query.whereRaw(`${seriesId} IN (${TAGGED})`, [[...tags.allow]])
   }
 }

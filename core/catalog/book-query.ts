@@ -122,7 +122,7 @@ async function findPage(database: Knex, caller: Caller, list: BookList): Promise
 
 const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, filter: BookFilter): Knex.QueryBuilder =>
   database('books')
-    .modify(visibleInList(caller, readSight(sight), 'books'))
+    .modify(visibleInList(readSight(sight), 'books'))
     .modify(matches(filter, caller))
     .select('books.id')
 
@@ -135,7 +135,7 @@ function totalOfBooks(database: Knex, caller: Caller, state: ListState, filter: 
     condition,
     asksAboutCaller: reading !== undefined,
     total: isKept
-      ? keptBooks(database, caller, { sight: readSight(state.sight), libraryId, seriesId, includeDeleted })
+      ? keptBooks(database, { sight: readSight(state.sight), libraryId, seriesId, includeDeleted })
       : countOf(database, hitsOf(database, caller, state, filter) ?? wholeOf(database, caller, state, filter)),
   })
 }
@@ -148,7 +148,7 @@ function hitsOf(database: Knex, caller: Caller, { sight }: ListState, filter: Bo
   const { search, condition, reading } = filter
   if (!search || condition !== undefined || reading !== undefined) return undefined
   return database('book_search AS books')
-    .modify(visibleInList(caller, readSight(sight), 'books'))
+    .modify(visibleInList(readSight(sight), 'books'))
     .modify(matches({ ...filter, search: null }, caller))
     .whereRaw('books.document @@ carrel_search_query(?)', [search])
     .select('books.book_id')

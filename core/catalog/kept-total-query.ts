@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { grantedSeries, hiddenByAge, readSight, type Sight, type Viewer } from '#core/account/visibility.ts'
+import { hiddenByAge, readSight, type Sight, TAGGED, type Viewer } from '#core/account/visibility.ts'
 import { keptSum, readListState } from '#core/catalog/list-state-query.ts'
 import { numbersOf } from '#core/catalog/series-numbers-query.ts'
 
@@ -47,19 +47,15 @@ const SERIES: Kept = {
 }
 
 /** How many books the caller sees. @param list.includeDeleted counts those with a missing file too */
-export function keptBooks(
-  database: Knex,
-  viewer: Viewer,
-  list: KeptList & { includeDeleted: boolean; seriesId?: string | undefined },
-): Knex.Raw {
+export function keptBooks(database: Knex, list: KeptList & { includeDeleted: boolean; seriesId?: string | undefined }): Knex.Raw {
   const kept = list.includeDeleted ? ALL_BOOKS : BOOKS
-  if (list.seriesId === undefined) return keptTotal(database, viewer, list, kept)
-  const { sql, bindings } = sumOver(viewer, list, kept, { sql: 's.id = ?', bindings: [list.seriesId] })
+  if (list.seriesId === undefined) return keptTotal(database, list, kept)
+  const { sql, bindings } = sumOver(list, kept, { sql: 's.id = ?', bindings: [list.seriesId] })
   return database.raw(sql, bindings)
 }
 
 /** How many series with books the caller sees. */
-export const keptSeries = (database: Knex, viewer: Viewer, list: KeptList): Knex.Raw => keptTotal(database, viewer, list, SERIES)
+export const keptSeries = (database: Knex, list: KeptList): Knex.Raw => keptTotal(database, list, SERIES)
 
 /** One of the totals above by itself, without deleted books. */
 export async function readKeptTotal(
@@ -68,7 +64,7 @@ export async function readKeptTotal(
   { of, libraryId }: { of: 'books' | 'series'; libraryId?: string | undefined },
 ): Promise<number> {
   const list = { sight: readSight((await readListState(database, viewer)).sight), libraryId }
-  const total = keptTotal(database, viewer, list, of === 'books' ? BOOKS : SERIES)
+  const total = keptTotal(database, list, of === 'books' ? BOOKS : SERIES)
   const { rows } = await database.raw('SELECT CAST(? AS float8) AS total', [total])
   return rows[0].total
 }
@@ -80,17 +76,14 @@ interface Part {
 }
 
 /** All that the caller sees: the series that are allowed, or all of its libraries and ages less those that are denied. */
-function keptTotal(database: Knex, viewer: Viewer, list: KeptList, kept: Kept): Knex.Raw {
-  const { tags } = list.sight
+function keptTotal(database: Knex, list: KeptList, kept: Kept): Knex.Raw {
+  const { sight } = list
+  const { tags } = sight
   if (tags === null) return database.raw('0')
-  const parts = tags.allow
-    ? [sumOver(viewer, list, kept, null)]
-    : ofLibrariesAndAges(list, kept)
-  if (!tags.allow && tags.deny) {
-    const denied = sumOver(viewer, { ...list, sight: { ...list.sight, tags: { allow: false, deny: false } } }, kept, {
-      sql: `s.id IN (${grantedSeries('deny')})`,
-      bindings: [viewer.userId],
-    })
+  const parts = tags.allow.length > 0 ? [sumOver(list, kept, null)] : ofLibrariesAndAges(list, kept)
+  if (tags.allow.length === 0 && tags.deny.length > 0) {
+    const untagged = { ...list, sight: { ...sight, tags: { allow: [], deny: [] } } }
+    const denied = sumOver(untagged, kept, { sql: `s.id IN (${TAGGED})`, bindings: [[...tags.deny]] })
     parts.push({ ...denied, sql: `-${denied.sql}` })
   }
   return database.raw(`(${parts.map(({ sql }) => sql).join(' + ')})`, parts.flatMap(({ bindings }) => bindings))
@@ -136,7 +129,7 @@ function sinceComputed(libraries: string[] | null, { numberOf }: Kept, ages: rea
 }
 
 /** The sum over the series `s` that the caller sees. @param which selects some of them, if no tag that the caller is allowed does */
-function sumOver(viewer: Viewer, { sight, libraryId }: KeptList, { numberOf }: Kept, which: Part | null): Part {
+function sumOver({ sight, libraryId }: KeptList, { numberOf }: Kept, which: Part | null): Part {
   const { tags, hiddenFrom } = sight
   if (tags === null) return { sql: '0', bindings: [] }
   const conditions = which === null ? [] : [which]
@@ -144,8 +137,8 @@ function sumOver(viewer: Viewer, { sight, libraryId }: KeptList, { numberOf }: K
   if (libraries !== null) conditions.push({ sql: 's.library_id = ANY(CAST(? AS uuid[]))', bindings: [libraries] })
   const hidden = hiddenByAge(sight, 's.id')
   if (hidden !== null && hiddenFrom !== null) conditions.push({ sql: `NOT ${hidden}`, bindings: [hiddenFrom] })
-  if (tags.deny) conditions.push({ sql: `s.id NOT IN (${grantedSeries('deny')})`, bindings: [viewer.userId] })
-  if (tags.allow) conditions.push({ sql: `s.id IN (${grantedSeries('allow')})`, bindings: [viewer.userId] })
+  if (tags.deny.length > 0) conditions.push({ sql: `s.id NOT IN (${TAGGED})`, bindings: [[...tags.deny]] })
+  if (tags.allow.length > 0) conditions.push({ sql: `s.id IN (${TAGGED})`, bindings: [[...tags.allow]] })
   return {
     sql: `(SELECT coalesce(sum(${numberOf('n')}), 0) FROM series s LEFT JOIN LATERAL ${numbersOf('s.id')} AS n ON true
       WHERE ${conditions.map(({ sql }) => sql).join(' AND ')})`,

@@ -2,7 +2,7 @@
 export interface ListState {
   /** How often the catalog was changed: while it is the same, so are all lists, except for what belongs to the caller. */
   catalog: string
-  /** How often what belongs to the caller was changed: progress, wanted series and ratings. */
+  /** How often what belongs to the caller was changed: progress, wanted series, ratings, and rules of what they may see. */
   own: string
   /** How often ratings of any user were changed, on which averages depend. */
   averages: string

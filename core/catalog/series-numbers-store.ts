@@ -27,8 +27,8 @@ const COMPUTE = `
           (SELECT avg(r.rating) FROM series_external_ratings r WHERE r.series_id = c.id),
           (SELECT m.age_rating FROM series_metadata m WHERE m.series_id = c.id)
         FROM chosen c CROSS JOIN LATERAL (${COMPUTED} WHERE b.series_id = c.id) AS live ORDER BY c.id
-      ON CONFLICT (series_id) DO UPDATE SET book_count = excluded.book_count, deleted_count = excluded.deleted_count, max_volume = excluded.max_volume,
-        max_chapter = excluded.max_chapter, volumes_owned = excluded.volumes_owned, community_rating = excluded.community_rating,
+      ON CONFLICT (series_id) DO UPDATE SET library_id = excluded.library_id, book_count = excluded.book_count, deleted_count = excluded.deleted_count,
+        max_volume = excluded.max_volume, max_chapter = excluded.max_chapter, volumes_owned = excluded.volumes_owned, community_rating = excluded.community_rating,
         external_rating = excluded.external_rating, age_rating = excluded.age_rating
     ),
     readers AS (

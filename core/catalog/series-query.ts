@@ -156,7 +156,7 @@ async function findPage(database: Knex, caller: Caller, list: SeriesList): Promi
 
 const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, filter: SeriesFilter): Knex.QueryBuilder =>
   database('series')
-    .modify(visibleInList(caller, readSight(sight), 'series'))
+    .modify(visibleInList(readSight(sight), 'series'))
     .whereRaw(HAS_BOOKS)
     .modify(matchesSeries(filter, caller))
     .select('series.id')
@@ -171,7 +171,7 @@ function totalOfSeries(database: Knex, caller: Caller, state: ListState, filter:
     ([name, value]) => name === 'libraryId' || !value || (Array.isArray(value) && value.length === 0),
   )
   const total = isKept
-    ? keptSeries(database, caller, { sight: readSight(state.sight), libraryId: filter.libraryId })
+    ? keptSeries(database, { sight: readSight(state.sight), libraryId: filter.libraryId })
     : countOf(database, wholeOf(database, caller, state, filter))
   return totalOf(database, caller, state, { of: 'series', filter: plain, condition, asksAboutCaller, total })
 }

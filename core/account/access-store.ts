@@ -88,12 +88,17 @@ export async function isRuled(database: Knex, id: string): Promise<boolean> {
 }
 
 /**
- * Replaces the rule of an API key; null removes it.
- * @param viewer who names the libraries
- * @throws invalid_value (a library is unknown, or named twice; libraries with `allLibraries`)
+ * Refuses what would let an API key with a rule see, or hand on, what the rule hides from it; in a session that an app has begun with such a key as well.
+ * @param act what is refused, as the end of a sentence
+ * @throws forbidden
  */
-export async function setKeyRule(trx: Knex, viewer: Viewer, apiKeyId: string, rule: AccessRuleEdit | null): Promise<void> {
-  if (rule) await lockLibraries(trx, viewer, rule, '/access')
+export async function refuseNarrowed(database: Knex, { narrowedBy }: Viewer, act: string): Promise<void> {
+  if (narrowedBy !== null && (await isRuled(database, narrowedBy)))
+    refuse('forbidden', `This API key has a rule of what it may see, so it cannot ${act}. Sign in, or use an API key without a rule.`)
+}
+
+/** Replaces the rule of an API key; null removes it. The libraries are locked already. */
+export async function writeKeyRule(trx: Knex, apiKeyId: string, rule: AccessRuleEdit | null): Promise<void> {
   await writeRule(trx, { api_key_id: apiKeyId }, rule)
 }
 
@@ -151,7 +156,12 @@ async function lockNamed(trx: Knex, viewer: Viewer | null, edit: AccessEdit, pat
   checkIds(tagIds, found, { noun: 'sharing tag', pathOf: (index) => `${path}/sharingTags/${index}/sharingTagId` })
 }
 
-async function lockLibraries(trx: Knex, viewer: Viewer | null, rule: AccessRuleEdit, path: string): Promise<void> {
+/**
+ * Locks the libraries of a rule, before its user is locked.
+ * @param viewer who names them; null: the operator at the command line
+ * @throws invalid_value (a library is unknown, or named twice; libraries with `allLibraries`)
+ */
+export async function lockLibraries(trx: Knex, viewer: Viewer | null, rule: AccessRuleEdit, path: string): Promise<void> {
   const { allLibraries, libraryIds } = rule
   if (allLibraries && libraryIds.length > 0)
     refuseValue(`${path}/libraryIds`, 'With allLibraries the list of libraries must be empty. Set allLibraries to false to show only these.')

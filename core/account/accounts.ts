@@ -1,11 +1,12 @@
 import type { Knex } from 'knex'
+import { NO_RULE } from '#core/account/access.ts'
+import { readRules, refuseNarrowed } from '#core/account/access-store.ts'
 import type { ApiKey, ApiKeyEdit, NewApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
-import { listApiKeys } from '#core/account/api-key-store.ts'
 import { AppSessions } from '#core/account/app-sessions.ts'
 import { Authenticator } from '#core/account/authenticator.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { changePassword, type PasswordChange } from '#core/account/change-password.ts'
-import { createApiKey, editApiKey, getApiKey, removeApiKey } from '#core/account/edit-api-key.ts'
+import { createApiKey, editApiKey, getApiKey, listOwnApiKeys, removeApiKey } from '#core/account/edit-api-key.ts'
 import { createFirstAdmin, createUser, editUser, registerUser, removeUser, type UserDependencies } from '#core/account/edit-user.ts'
 import { type ClientDevice, KnownDevices } from '#core/account/known-devices.ts'
 import { LoginThrottle } from '#core/account/login-throttle.ts'
@@ -17,6 +18,7 @@ import { type LoginProof, type SignedIn, SignIn } from '#core/account/sign-in.ts
 import { Tokens } from '#core/account/token.ts'
 import type { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
+import type { Viewer } from '#core/account/visibility.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
@@ -137,8 +139,9 @@ export class Accounts {
     return (await readRegistration(this.#options.database)).isOpen
   }
 
-  /** Changes the caller's own password. @throws unauthorized, rate_limit_exceeded, unavailable */
-  changePassword(by: Caller, change: PasswordChange, client: ClientDevice): Promise<EditedUser> {
+  /** Changes the caller's own password. @throws unauthorized, rate_limit_exceeded, unavailable, forbidden (with an API key that has a rule) */
+  async changePassword(by: Caller, change: PasswordChange, client: ClientDevice): Promise<EditedUser> {
+    await refuseNarrowed(this.#options.database, by, 'change the password')
     return this.#changing(
       changePassword({ ...this.#users, throttle: this.#throttle, devices: this.#devices }, by.userId, change, client),
       ({ id }) => id,
@@ -150,10 +153,16 @@ export class Accounts {
   }
 
   /** @throws not_found */
-  async getUser(id: string): Promise<UserDetail> {
+  async getUser(id: string): Promise<Omit<UserDetail, 'access'>> {
     const user = await findUser(this.#options.database, id)
     if (user === null) refuse('not_found', 'There is no such user.')
     return { ...user, sharingTags: await listSharingGrants(this.#options.database, id) }
+  }
+
+  /** @param viewer who asks: libraries that they do not see are left out @throws not_found */
+  async getUserDetail(id: string, viewer: Viewer): Promise<UserDetail> {
+    const [user, rules] = await Promise.all([this.getUser(id), readRules(this.#options.database, [id], viewer)])
+    return { ...user, access: rules.get(id) ?? NO_RULE }
   }
 
   /** By user name or e-mail address. */
@@ -178,7 +187,7 @@ export class Accounts {
 
   /** The caller's own keys. */
   listApiKeys(by: Caller, window: { offset: number; limit: number }): Promise<{ total: number; keys: ApiKey[] }> {
-    return listApiKeys(this.#options.database, { userId: by.userId, ...window })
+    return listOwnApiKeys(this.#options.database, by, window)
   }
 
   /** @throws not_found */

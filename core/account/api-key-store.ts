@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { ApiKey } from '#core/account/api-key.ts'
+import type { ApiKeyRecord } from '#core/account/api-key.ts'
 import type { Permission } from '#core/account/permission.ts'
 import type { User } from '#core/account/user.ts'
 import { readUser } from '#core/account/user-store.ts'
@@ -32,7 +32,7 @@ interface ApiKeyRow {
   updated_at: Date
 }
 
-function readApiKey(row: ApiKeyRow): ApiKey {
+function readApiKey(row: ApiKeyRow): ApiKeyRecord {
   return {
     id: row.id,
     userId: row.user_id,
@@ -49,7 +49,7 @@ function readApiKey(row: ApiKeyRow): ApiKey {
 
 /** @returns null when the user has `keysMax` keys already, or was deleted */
 export async function insertApiKey(
-  database: Knex,
+  trx: Knex.Transaction,
   keysMax: number,
   key: {
     userId: string
@@ -59,29 +59,27 @@ export async function insertApiKey(
     permissions: readonly Permission[]
     expiresAt: Date | null
   },
-): Promise<ApiKey | null> {
-  return database.transaction(async (transaction) => {
-    // Locked: of many concurrent requests, each counts the keys of those before it.
-    if (!(await transaction('users').where({ id: key.userId }).first('id').forUpdate())) return null
-    if ((await countRows(transaction('api_keys').where({ user_id: key.userId }))) >= keysMax) return null
-    const [row] = await transaction('api_keys').insert(
-      {
-        user_id: key.userId,
-        name: key.name,
-        key_prefix: key.keyPrefix,
-        key_hash: key.keyHash,
-        permissions: key.permissions,
-        expires_at: key.expiresAt,
-      },
-      COLUMNS,
-    )
-    return readApiKey(row)
-  })
+): Promise<ApiKeyRecord | null> {
+  // Locked: of many concurrent requests, each counts the keys of those before it.
+  if (!(await trx('users').where({ id: key.userId }).first('id').forUpdate())) return null
+  if ((await countRows(trx('api_keys').where({ user_id: key.userId }))) >= keysMax) return null
+  const [row] = await trx('api_keys').insert(
+    {
+      user_id: key.userId,
+      name: key.name,
+      key_prefix: key.keyPrefix,
+      key_hash: key.keyHash,
+      permissions: key.permissions,
+      expires_at: key.expiresAt,
+    },
+    COLUMNS,
+  )
+  return readApiKey(row)
 }
 
 /** A key with its hash and its owner, for checking a credential; used inside core/account only. */
 export interface ApiKeyProof {
-  key: ApiKey
+  key: ApiKeyRecord
   keyHash: Uint8Array
   user: User
 }
@@ -95,7 +93,7 @@ export async function findApiKeyByPrefix(database: Knex, keyPrefix: string): Pro
   return user ? { key: readApiKey(row), keyHash: row.key_hash, user: readUser(user) } : null
 }
 
-export async function findApiKey(database: Knex, id: string): Promise<ApiKey | null> {
+export async function findApiKey(database: Knex, id: string): Promise<ApiKeyRecord | null> {
   const row = await database<ApiKeyRow>('api_keys')
     .first(...COLUMNS)
     .where({ id })
@@ -103,11 +101,11 @@ export async function findApiKey(database: Knex, id: string): Promise<ApiKey | n
 }
 
 /** A key and its owner, both locked, so that neither changes between a check and what follows it. */
-export async function lockApiKey(transaction: Knex.Transaction, id: string): Promise<{ key: ApiKey; owner: User } | null> {
+export async function lockApiKey(transaction: Knex.Transaction, id: string): Promise<{ key: ApiKeyRecord; owner: User } | null> {
   const found = await findApiKey(transaction, id)
   if (found === null) return null
   // Lock order: first the user, then the user's rows, as in every other change.
-  const owner = await transaction('users').first('*').where({ id: found.userId }).forShare()
+  const owner = await transaction('users').first('*').where({ id: found.userId }).forNoKeyUpdate()
   const row = await transaction<ApiKeyRow>('api_keys')
     .first(...COLUMNS)
     .where({ id })
@@ -119,7 +117,7 @@ export async function lockApiKey(transaction: Knex.Transaction, id: string): Pro
 export async function listApiKeys(
   database: Knex,
   { userId, offset, limit }: { userId: string; offset: number; limit: number },
-): Promise<{ total: number; keys: ApiKey[] }> {
+): Promise<{ total: number; keys: ApiKeyRecord[] }> {
   const total = await countRows(database('api_keys').where({ user_id: userId }))
   const rows: ApiKeyRow[] = await database('api_keys')
     .select(COLUMNS)
@@ -135,7 +133,7 @@ export async function updateApiKey(
   trx: Knex.Transaction,
   id: string,
   change: { name?: string; permissions?: readonly Permission[]; isActive?: boolean; expiresAt?: Date | null },
-): Promise<ApiKey | null> {
+): Promise<ApiKeyRecord | null> {
   const [row] = await trx('api_keys')
     .where({ id })
     .update(

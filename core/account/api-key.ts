@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { AccessRule, AccessRuleEdit } from '#core/account/access.ts'
 import { PermissionName, PermissionNames } from '#core/account/user.ts'
 import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
@@ -10,7 +11,7 @@ const PREFIX_BYTES = 8
 const SECRET_BYTES = 32
 const KEY = /^(carrel_[0-9a-f]{16})_[0-9a-f]{64}$/
 
-/** An API key without its secret. */
+/** An API key without its secret. `access` is its own rule, which counts beside those of its user; null if it has none. */
 export const ApiKey = Noun('ApiKey')({
   id: Uuid,
   userId: Uuid,
@@ -22,8 +23,11 @@ export const ApiKey = Noun('ApiKey')({
   lastUsedAt: Nullable(Timestamp),
   createdAt: Timestamp,
   updatedAt: Timestamp,
+  access: Nullable(AccessRule),
 })
 export type ApiKey = Static<typeof ApiKey>
+/** A key as its credential is checked, which needs no rule: queries of what may be seen read that themselves. */
+export type ApiKeyRecord = Omit<ApiKey, 'access'>
 
 /** The response to creating a key: the only one that contains the key itself. */
 export const NewApiKeyAnswer = Noun('NewApiKeyAnswer')({ ...ApiKey.properties, key: Type.String() })
@@ -34,15 +38,17 @@ export const NewApiKey = Noun('NewApiKey')({
   name: Name,
   permissions: Type.Optional(Nullable(PermissionNames)),
   expiresAt: Type.Optional(Nullable(Timestamp)),
+  access: Type.Optional(Nullable(AccessRuleEdit, { description: 'Hides from the key what its user sees beyond it.' })),
 })
 export type NewApiKey = Static<typeof NewApiKey>
 
-/** Null clears `expiresAt`; in other members null changes nothing. */
+/** Null clears `expiresAt`, and removes the rule in `access`; in other members null changes nothing. */
 export const ApiKeyEdit = Noun('ApiKeyEdit')({
   name: Type.Optional(Nullable(Name)),
   permissions: Type.Optional(Nullable(PermissionNames)),
   isActive: Type.Optional(Nullable(Type.Boolean())),
   expiresAt: Type.Optional(Nullable(Timestamp)),
+  access: Type.Optional(Nullable(AccessRuleEdit)),
 })
 export type ApiKeyEdit = Static<typeof ApiKeyEdit>
 

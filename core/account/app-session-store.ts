@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { ApiKey } from '#core/account/api-key.ts'
+import type { ApiKeyRecord } from '#core/account/api-key.ts'
 import { findApiKey } from '#core/account/api-key-store.ts'
 import type { User } from '#core/account/user.ts'
 import { readUser } from '#core/account/user-store.ts'
@@ -10,7 +10,7 @@ export interface AppSessionProof {
   sessionId: string
   user: User
   /** The API key that opened it; null for a password. */
-  key: ApiKey | null
+  key: ApiKeyRecord | null
   expiresAt: Date
 }
 

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
-import { type ApiKey, findKeyPrefix, isApiKey } from '#core/account/api-key.ts'
+import { type ApiKeyRecord, findKeyPrefix, isApiKey } from '#core/account/api-key.ts'
 import { type ApiKeyProof, findApiKeyByPrefix, recordApiKeyUses } from '#core/account/api-key-store.ts'
 import type { AppSession, AppSessions, SessionCredential } from '#core/account/app-sessions.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -258,15 +258,15 @@ const PROOF = Symbol('proof')
 type Proven = Caller & { [PROOF]?: { again: () => Promise<Caller | null>; changedAt: string } }
 
 /** Whether a key is active and has not expired. */
-const isGood = ({ isActive, expiresAt }: ApiKey): boolean => isActive && (expiresAt === null || Date.parse(expiresAt) > Date.now())
+const isGood = ({ isActive, expiresAt }: ApiKeyRecord): boolean => isActive && (expiresAt === null || Date.parse(expiresAt) > Date.now())
 
 /** What a user may do with a key. */
-function narrowed(user: User, key: ApiKey): ReadonlySet<Permission> {
+function narrowed(user: User, key: ApiKeyRecord): ReadonlySet<Permission> {
   const own = permissionsOf(user)
   return new Set(key.permissions.filter((permission) => own.has(permission)))
 }
 
-const endOf = ({ expiresAt }: ApiKey): { endsAt?: number } => (expiresAt === null ? {} : { endsAt: Date.parse(expiresAt) })
+const endOf = ({ expiresAt }: ApiKeyRecord): { endsAt?: number } => (expiresAt === null ? {} : { endsAt: Date.parse(expiresAt) })
 
 function callerOf(
   { user, permissions, narrowedBy }: Pick<Caller, 'permissions' | 'narrowedBy'> & { user: User },

@@ -1,14 +1,15 @@
 import type { Knex } from 'knex'
 import { Check, Errors } from 'typebox/value'
+import { isRuled, setFirstAccess } from '#core/account/access-store.ts'
 import { countValidApiKeys, revokeApiKeysOfUser } from '#core/account/api-key-store.ts'
-import { type Caller, refuseBeyond } from '#core/account/caller.ts'
+import { type Caller, isAdministrator, refuseBeyond } from '#core/account/caller.ts'
 import { forgetMarks } from '#core/account/known-device-store.ts'
 import type { Passwords } from '#core/account/password.ts'
 import { findPermission, PERMISSIONS, type Permission } from '#core/account/permission.ts'
-import { readRegistration } from '#core/account/registration-query.ts'
+import { readDefaultRule, readRegistration } from '#core/account/registration-query.ts'
 import { revokeSessionsOfUser } from '#core/account/session-store.ts'
 import { type EditedUser, NewUser, permissionsOf, type User, type UserEdit } from '#core/account/user.ts'
-import { deleteUser, insertAllowed, insertFirstUser, insertUser, type UserFields, updateUser } from '#core/account/user-store.ts'
+import { deleteUser, insertFirstUser, insertUser, isRestricted, type UserFields, updateUser } from '#core/account/user-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 
@@ -33,19 +34,33 @@ export function readPermissions(texts: readonly string[]): Permission[] {
   return [...permissions]
 }
 
-/**
- * Creates a user.
- * @param by the caller; null: the operator at the command line
- * @throws invalid_value, conflict (name or address taken), forbidden (permissions that the caller does not have)
- */
-export async function createUser({ database, passwords }: UserDependencies, request: NewUser, by: Caller | null): Promise<User> {
-  const fields = await readNewUser(passwords, request)
-  refuseBeyond(by, permissionsOf(fields))
-  return insertUser(database, fields)
+/** Who may not see everything must not get more by the account of another, one that they make or whose password they set. @throws forbidden */
+async function refuseRestricted(database: Knex, by: Caller | null): Promise<void> {
+  if (by !== null && !isAdministrator(by) && (await isRestricted(database, by)))
+    refuse('forbidden', 'You cannot create or change users, because something is hidden from you, and not from them. Ask an administrator.')
 }
 
 /**
- * Creates an account for the person who requests it, with the sharing tags that the settings allow new accounts.
+ * Creates a user. Unless the request says what they may see, the settings do; administrators see everything.
+ * @param by the caller; null: the operator at the command line
+ * @throws invalid_value, conflict (name or address taken; a rule for an administrator; the settings name a library that is not there), forbidden
+ *   (permissions that the caller does not have; something is hidden from the caller; rules by somebody who is no administrator)
+ */
+export async function createUser({ database, passwords }: UserDependencies, request: NewUser, by: Caller | null): Promise<User> {
+  await refuseRestricted(database, by)
+  const fields = await readNewUser(passwords, request)
+  const permissions = permissionsOf(fields)
+  refuseBeyond(by, permissions)
+  return await database.transaction(async (trx) => {
+    const user = await insertUser(trx, fields)
+    if (request.access) await setFirstAccess(trx, by, user, request.access, '/access')
+    else if (!permissions.has('system-admin')) await setFirstAccess(trx, null, user, await readDefaultRule(trx), '/access')
+    return user
+  })
+}
+
+/**
+ * Creates an account for the person who requests it, with the rules and sharing tags that the settings have for new accounts.
  * @throws forbidden where registration is closed, invalid_value, conflict (name or address taken)
  */
 export async function registerUser(
@@ -55,14 +70,14 @@ export async function registerUser(
   // Checked before the costly hash, and again in the transaction.
   const check = async (from: Knex) => {
     const registration = await readRegistration(from)
-    return registration.isOpen ? registration.tagIds : refuse('forbidden', registration.reason)
+    return registration.isOpen ? registration.access : refuse('forbidden', registration.reason)
   }
   await check(database)
   const fields = await readNewUser(passwords, { ...request, role: 'reader' })
   return await database.transaction(async (trx) => {
-    const tagIds = await check(trx)
+    const access = await check(trx)
     const user = await insertUser(trx, fields)
-    await insertAllowed(trx, user.id, tagIds)
+    await setFirstAccess(trx, null, user, access, '')
     return user
   })
 }
@@ -74,7 +89,7 @@ export async function createFirstAdmin({ database, passwords }: UserDependencies
 
 /**
  * Changes a user. A new password or a disabled account ends all sessions of that user; with `revokeApiKeys` it deactivates their API keys too.
- * @throws not_found, invalid_value, forbidden, conflict (name or address taken; last active administrator)
+ * @throws not_found, invalid_value, forbidden, conflict (name or address taken; last active administrator; somebody with a rule as an administrator)
  */
 export async function editUser(
   { database, passwords }: UserDependencies,
@@ -82,6 +97,7 @@ export async function editUser(
   edit: UserEdit & { /** Refuses when the password has changed since this hash was read. */ passwordHashBefore?: string },
   by: Caller | null,
 ): Promise<EditedUser> {
+  await refuseRestricted(database, by)
   const permissions = edit.permissions === undefined ? undefined : readPermissions(edit.permissions ?? [])
   const passwordHash = edit.password ? await passwords.hash(edit.password) : undefined
   const decide = (current: User, hash: string) => {
@@ -100,6 +116,8 @@ export async function editUser(
     return change
   }
   return updateUser(database, id, decide, async (transaction, after) => {
+    if (permissionsOf(after).has('system-admin') && (await isRuled(transaction, id)))
+      refuse('conflict', `Administrators see everything, and ${after.username} has a rule of what they may see. Remove the rule first.`)
     if (passwordHash !== undefined || !after.isActive) await revokeSessionsOfUser(transaction, id)
     // A device that used the old password may be a stranger's.
     if (passwordHash !== undefined) await forgetMarks(transaction, id)

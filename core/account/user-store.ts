@@ -164,12 +164,6 @@ export async function announceGrants(trx: Knex.Transaction, userIds: readonly st
   await announceAccess(trx, userIds)
 }
 
-/** Allows a new user sharing tags. */
-export async function insertAllowed(trx: Knex, userId: string, tagIds: readonly string[]): Promise<void> {
-  const rows = tagIds.map((id) => ({ user_id: userId, sharing_tag_id: id, access_mode: 'allow' }))
-  if (rows.length > 0) await trx('user_sharing_grants').insert(rows)
-}
-
 /** @throws conflict when the name or the address is taken */
 export async function insertUser(database: Knex, fields: UserFields): Promise<User> {
   const [row] = await database<UserRow>('users').insert(toRow(fields), COLUMNS).catch(refuseTaken)

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { checkAge } from '#core/settings/age-text.ts'
 
 /** The limit of a setting's value, which is always a text. */
 export const SETTING_LENGTH_MAX = 64 * 1024
@@ -97,6 +98,29 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
     kind: 'text',
     lengthMax: 2_000,
     mayBeEmpty: true,
+  },
+  {
+    key: 'auth.new_user_libraries',
+    category: 'auth',
+    about:
+      'Names or ids of libraries, separated by commas: new accounts see only these, if whoever creates them says nothing else; administrators see all. If empty, new accounts see all, and registration is closed while any user or API key sees only some.',
+    fallback: '',
+    isPublic: false,
+    kind: 'text',
+    lengthMax: 2_000,
+    mayBeEmpty: true,
+  },
+  {
+    key: 'auth.new_user_age',
+    category: 'auth',
+    about:
+      'Age rule of new accounts, as above: "up to 12" or "not from 18"; add ", unrated show" or ", unrated hide" for series without a rating. If empty, they have none, and registration is closed while any user or API key has one.',
+    fallback: '',
+    isPublic: false,
+    kind: 'text',
+    lengthMax: 100,
+    mayBeEmpty: true,
+    check: checkAge,
   },
   {
     key: 'progress.shown_to_administrators',

@@ -91,10 +91,10 @@ export const authRoutes: Route<Services>[] = [
     name: 'getMyUser',
     method: 'GET',
     path: '/api/v1/user',
-    summary: 'Get the signed-in user with their sharing tags',
+    summary: 'Get the signed-in user with what they may see',
     tag: 'user',
     allow: { who: 'user' },
     reply: UserDetail,
-    run: (call) => call.services.accounts.getUser(call.caller.userId),
+    run: (call) => call.services.accounts.getUserDetail(call.caller.userId, call.caller),
   }),
 ]

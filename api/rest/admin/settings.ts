@@ -3,7 +3,7 @@ import type { DataServices } from '#api/areas/data.ts'
 import type { TemplateServices } from '#api/areas/templates.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { listUnknownTags, REGISTRATION_TAGS } from '#core/account/registration-query.ts'
+import { findAccountProblem } from '#core/account/registration-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { AnyNumber, Nullable, UNTRIMMED } from '#core/foundation/schema.ts'
 import { CHOSEN_SETTINGS, getChosenSetting, SETTING_LENGTH_MAX, SettingChange, SettingRecord } from '#core/settings/chosen-setting.ts'
@@ -41,10 +41,8 @@ export async function changeChosen(
     if (length > setting.lengthMax) wrong(`has ${length} characters; the maximum is ${setting.lengthMax}`)
     if (setting.kind === 'text' && !setting.mayBeEmpty && value.trim() === '') wrong('must not be empty')
     if (setting.kind === 'switch' && !SWITCH.test(value.trim())) wrong('must be true or false')
-    const problem = setting.check?.(value.trim())
+    const problem = setting.check?.(value.trim()) ?? (await findAccountProblem(dependencies.database, key, value))
     if (problem) wrong(problem)
-    const [unknown] = key === REGISTRATION_TAGS ? await listUnknownTags(dependencies.database, value) : []
-    if (unknown !== undefined) wrong(`names "${unknown}", which is not a sharing tag`)
     if (setting.kind !== 'template') continue
     const outline = await dependencies.templates.read(value)
     if ('error' in outline) {

@@ -6,6 +6,7 @@ import type { Services } from '#api/http/services.ts'
 import { komgaRoutes } from '#api/komga/routes.ts'
 import { koreaderRoutes } from '#api/koreader/routes.ts'
 import { opdsRoutes } from '#api/opds/routes.ts'
+import { accessRoutes } from '#api/rest/account/access.ts'
 import { apiKeyRoutes } from '#api/rest/account/api-keys.ts'
 import { authRoutes } from '#api/rest/account/auth.ts'
 import { ownPasswordRoutes } from '#api/rest/account/own-password.ts'
@@ -75,6 +76,7 @@ export const routes: readonly Route<Services>[] = [
   ...preferenceRoutes,
   ...polledListRoutes,
   ...userRoutes,
+  ...accessRoutes,
   ...apiKeyRoutes,
   ...libraryRoutes,
   ...filesystemRoutes,

@@ -65,3 +65,26 @@ export const NO_RULE: AccessRule = { allLibraries: true, libraryIds: [], age: nu
 
 /** Whether a rule can hide anything. */
 export const restricts = ({ allLibraries, age }: Pick<AccessRuleEdit, 'allLibraries' | 'age'>): boolean => !allLibraries || age !== null
+
+/** Why a user does not see a series: the account is disabled, the library is not on their list, the age rule, a sharing tag. */
+export const HIDERS = ['account', 'library', 'age', 'tag'] as const
+export type Hider = (typeof HIDERS)[number]
+
+const Numbers = Noun('VisibleNumbers')({ series: Type.Integer({ minimum: 0 }), books: Type.Integer({ minimum: 0 }) })
+
+/** What a user sees of a library. In `hidden`, what several rules hide counts for each. */
+export const VisibleLibrary = Noun('VisibleLibrary')({
+  libraryId: Uuid,
+  libraryName: Type.String(),
+  isVisible: Type.Boolean(),
+  visible: Numbers,
+  hidden: Type.Object({ account: Numbers, library: Numbers, age: Numbers, tag: Numbers }),
+})
+export type VisibleLibrary = Static<typeof VisibleLibrary>
+
+/** What a user sees, and of one series, if the request names one, what hides it. Series and books that the caller does not see are not counted. */
+export const VisibleToUser = Noun('VisibleToUser')({
+  libraries: Type.Array(VisibleLibrary),
+  series: Nullable(Type.Object({ seriesId: Uuid, isVisible: Type.Boolean(), hiddenBy: Type.Array(OneOf(HIDERS)) })),
+})
+export type VisibleToUser = Static<typeof VisibleToUser>

@@ -122,12 +122,14 @@ export async function listUsers(
   return { total, users: rows.map(readUser) }
 }
 
-/** Whether there may be series that the viewer does not see: with any grant or rule, and for an account that is not there or not active any more. */
+/** Whether there may be series that the viewer does not see: with any grant or rule, and for an account or a key that is not there any more. */
 export async function isRestricted(database: Knex, { userId, narrowedBy }: Viewer): Promise<boolean> {
   const free = database('users')
     .where({ id: userId, is_active: true })
     .whereNotExists(database('user_sharing_grants').where('user_id', userId))
     .whereNotExists(database('access_rules').whereIn('viewer_id', [userId, narrowedBy ?? userId]))
+  // A key that was deleted has taken its rule along.
+  if (narrowedBy !== null) free.whereExists(database('api_keys').where('id', narrowedBy))
   return (await free.first('id')) === undefined
 }
 

@@ -4,6 +4,8 @@ import type { PluginServices } from '#api/areas/plugins.ts'
 import { endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { signInPage } from '#api/views/sign-in-page.ts'
 import { AvailablePluginView, offeredPluginView, UserPluginView, userPluginView } from '#api/views/user-plugin-view.ts'
+import { refuseNarrowed } from '#core/account/access-store.ts'
+import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeObject, Noun, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
@@ -29,6 +31,10 @@ const TEXT_LENGTH_MAX = 10_000
 /** SameSite=Lax: a service redirects the browser back from another site. The path limits the cookie to the end of the sign-in. */
 const signInCookie = (name: string, { key, seconds, isSecure }: { key: string; seconds: number; isSecure: boolean }): string =>
   `${name}=${key}; Path=${CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=${seconds}${isSecure ? '; Secure' : ''}`
+
+/** A plugin reads what its user sees, and may send it to a service: the account there must be of somebody who sees the same. */
+const before = ({ services, caller }: { services: Services; caller: Caller }) =>
+  refuseNarrowed(services.database, caller, 'enable or connect plugins')
 
 const Destination = {
   credentialsHost: Type.Optional(
@@ -135,6 +141,7 @@ export const userPluginRoutes = [
     summary: 'Enable a plugin for me: I agree to what it asks for',
     tag,
     allow: write,
+    before,
     params: PluginId,
     body: Type.Object({
       sha256: Type.Optional(
@@ -170,6 +177,7 @@ export const userPluginRoutes = [
     summary: 'Set my configuration of a plugin; replaces all but secret settings that are left out; an empty text deletes a secret one',
     tag,
     allow: write,
+    before,
     params: PluginId,
     body: Type.Object({ config: FreeObject() }),
     reply: UserPluginView,
@@ -183,6 +191,7 @@ export const userPluginRoutes = [
     summary: 'Set my credentials for the service of a plugin; they are stored encrypted and never returned',
     tag,
     allow: write,
+    before,
     params: PluginId,
     body: Type.Union([
       Type.Object({
@@ -209,6 +218,7 @@ export const userPluginRoutes = [
     summary: 'Start a sign-in at the service of a plugin: returns the address to open; only this browser can complete it',
     tag,
     allow: write,
+    before,
     params: PluginId,
     reply: Type.Object({ redirectUrl: Type.String() }),
     run: async (call, { params }) => {

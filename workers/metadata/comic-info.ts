@@ -5,6 +5,7 @@ import { NAME_LENGTH_MAX } from '#core/fields/limits.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
 import { COMIC_INFO_KEY } from '#core/fields/source-key.ts'
 import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
+import { ageRatingOf } from './age-rating.ts'
 import {
   authorsOf,
   isbnsOf,
@@ -202,34 +203,6 @@ const TYPES_OF_FORMAT = new Map<string, BookType>([
 function bookTypeOf(format: string | undefined, manga: boolean | undefined): BookType {
   const known = TYPES_OF_FORMAT.get(format?.toLowerCase().replaceAll(/[^a-z]/g, '') ?? '')
   return known ?? (manga ? 'manga' : undefined)
-}
-
-/** Ages by the ratings of ComicInfo 2.0; "16+" and "18" as numbers. */
-const AGES = new Map<string, number>(
-  Object.entries({
-    everyone: 0,
-    g: 0,
-    'kids to adults': 6,
-    'early childhood': 3,
-    'everyone 10+': 10,
-    pg: 8,
-    teen: 13,
-    'ma15+': 15,
-    'mature 17+': 17,
-    m: 17,
-    'r18+': 18,
-    'x18+': 18,
-    'adults only 18+': 18,
-  }),
-)
-
-/** Age in years; undefined for "Unknown", "Rating Pending" and unknown values. */
-export function ageRatingOf(text: string | undefined): number | undefined {
-  const written = text?.trim().toLowerCase() ?? ''
-  const known = AGES.get(written)
-  if (known !== undefined) return known
-  const age = /^(?:ages?\s*)?(\d{1,2})\s*\+?$/.exec(written)?.[1]
-  return age === undefined ? undefined : Number(age)
 }
 
 /** An article number outside the ISBN range (no 978 or 979), or a URN of another kind (urn:comicvine:…). */

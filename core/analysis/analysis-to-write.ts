@@ -11,7 +11,7 @@ import type { Analysis, Problem } from '#core/fields/analysis.ts'
 import { chooseTitle } from '#core/fields/book-title.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { storable } from '#core/foundation/storable-text.ts'
-import { aggregateAfter, aggregateSettled } from '#core/metadata/aggregate-series.ts'
+import { aggregateAfter, aggregateSettled, raiseAgeRatings } from '#core/metadata/aggregate-series.ts'
 
 /** Waking disks, returning network shares and temporarily missing descriptors: a retry within seconds is worthwhile. */
 const PASSING_CODES = new Set<unknown>(['EIO', 'ESTALE', 'ETIMEDOUT', 'EMFILE', 'ENFILE'])
@@ -135,6 +135,12 @@ export async function describeBooks(
   const contributing = present.filter(({ bookId, book }) => changed.has(bookId) || bookId !== book.id)
   const seriesOf = ({ bookId }: AnalysisToWrite) => written.get(bookId)?.seriesId as string
   const due = await aggregateAfter(trx, contributing.map(seriesOf))
+  const isRated = (one: AnalysisToWrite) => one.analysis.embedded.series?.fields?.ageRating !== undefined
+  const rated = contributing.filter((one) => due.has(seriesOf(one)) && isRated(one))
+  await raiseAgeRatings(
+    trx,
+    rated.map(({ bookId }) => bookId),
+  )
   const described = contributing.map((one): [string, WrittenAnalysis] => {
     const before = written.get(one.bookId) as WrittenAnalysis
     const seriesIds = due.has(before.seriesId) ? [before.seriesId] : []

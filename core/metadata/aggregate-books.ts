@@ -22,7 +22,7 @@ const isMost = (count: number, total: number): boolean => count * 2 > total
 /**
  * Aggregates the metadata of books. A sidecar file for the series has priority. Otherwise a value counts if more than half of all books that could have
  * one agree; a book without a series name counts against those with one. If books name series, but no name has a majority, the folder has
- * unrelated titles and nothing is aggregated. Fields that naturally differ between books (summary, year, genres, tags, alternate titles,
+ * unrelated titles and only the age rating is aggregated, which is the highest of all books in every case: it decides who sees them. Fields that naturally differ between books (summary, year, genres, tags, alternate titles,
  * links) are aggregated from all books that belong together: most name one series or, if no book names a series, most share a person. From
  * other books, only the values of a majority count.
  * @param books those with metadata, in reading order
@@ -34,11 +34,14 @@ export function aggregateBooks(books: readonly BookHints[], { total, sidecar }: 
   const named = mostCommon(names, nameKey)
   const authors = commonAuthors(books, total)
   const agrees = total === 1 || (named ? isMost(named.count, total) : authors.length > 0)
-  if (named && !isMost(named.count, total))
-    return { hints: sidecar ? { ...NO_HINTS, ...sidecar } : NO_HINTS, unrelated: !sidecar && total >= UNRELATED_MIN }
+  const ageRating = highestAge(books)
+  if (named && !isMost(named.count, total)) {
+    const fields = { ...(ageRating !== undefined && { ageRating }), ...sidecar?.fields }
+    return { hints: { ...NO_HINTS, ...sidecar, fields }, unrelated: !sidecar && total >= UNRELATED_MIN }
+  }
   const havePeople = isMost(books.filter((book) => book.authors && book.authors.length > 0).length, total)
   return {
-    hints: mergeHints(books, { total, agrees: agrees || sidecar !== null, sidecar, title: named?.value, authors }),
+    hints: mergeHints(books, { total, agrees: agrees || sidecar !== null, sidecar, title: named?.value, authors, ageRating }),
     unrelated: !sidecar && !agrees && havePeople && total >= UNRELATED_MIN,
   }
 }
@@ -52,9 +55,13 @@ interface Agreement {
   sidecar: SeriesHints | null
   title: string | undefined
   authors: Author[]
+  ageRating: number | undefined
 }
 
-function mergeHints(books: readonly BookHints[], { total, agrees, sidecar, title, authors }: Agreement): SeriesHints {
+const highestAge = (books: readonly BookHints[]): number | undefined =>
+  books.flatMap(({ embedded }) => embedded?.series?.fields?.ageRating ?? []).sort((a, b) => b - a)[0]
+
+function mergeHints(books: readonly BookHints[], { total, agrees, sidecar, title, authors, ageRating }: Agreement): SeriesHints {
   const hints = books.flatMap(({ embedded }) => embedded?.series ?? [])
   const own = <Name extends 'publisher' | 'imprint' | 'languageIso' | 'summary' | 'year'>(name: Name) =>
     books.filter(({ sources }) => sources[name] === 'embedded').flatMap((book) => book[name] ?? [])
@@ -88,7 +95,7 @@ function mergeHints(books: readonly BookHints[], { total, agrees, sidecar, title
   const linkKey = ({ source }: { source: string }) => source
   return {
     // The most frequent spelling of each name.
-    fields: { ...known(agreedFields), ...known(Object.fromEntries(hinted)), ...known({ title }), ...sidecar?.fields },
+    fields: { ...known(agreedFields), ...known(Object.fromEntries(hinted)), ...known({ title, ageRating }), ...sidecar?.fields },
     genres: namesOf('genres'),
     tags: namesOf('tags'),
     alternateTitles: firstOf(

@@ -19,6 +19,7 @@ import {
   listAggregateStates,
   listAggregatesDue,
   listAggregations,
+  listHigherAges,
   listHints,
   markAggregateDue,
   markUnrelated,
@@ -91,6 +92,27 @@ export async function aggregateAfter(trx: Knex.Transaction, seriesIds: readonly 
     true,
   )
   return new Set(later.map(([id]) => id))
+}
+
+/**
+ * Raises the age ratings of series to those in the files of these books, without waiting for the aggregation: until then users would see what the rating hides
+ * from them.
+ */
+export async function raiseAgeRatings(database: Knex, bookIds: readonly string[]): Promise<void> {
+  const found = bookIds.length === 0 ? new Map<string, number>() : await listHigherAges(database, bookIds)
+  if (found.size === 0) return
+  await database.transaction(async (trx) => {
+    const known = await loadStates(trx, 'series', [...found.keys()], [])
+    // Again, now that nobody else changes these series.
+    const ages = await listHigherAges(trx, bookIds)
+    const changes = [...known.values()].flatMap((before) => {
+      const ageRating = ages.get(before.id)
+      return ageRating === undefined ? [] : [{ before, next: applyChange('series', before, { values: { ageRating } }, 'embedded').next }]
+    })
+    await storeStates(trx, 'series', changes)
+    const ids = changes.map(({ before }) => before.id)
+    await announceSeries(trx, ids, ['ageRating'])
+  })
 }
 
 /** Series of one transaction: it reads the metadata of all of their books. */

@@ -64,6 +64,24 @@ export async function listHints(trx: Knex, seriesIds: readonly string[]): Promis
   return rows
 }
 
+/**
+ * The highest age in the files of these books, by series, where the series has a lower one or none. Omits series whose own file, whose lock, or somebody else
+ * has given the age.
+ */
+export async function listHigherAges(database: Knex, bookIds: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await database.raw(
+    `SELECT s.id, max(age.years) AS years
+     FROM books b JOIN book_metadata m ON m.book_id = b.id JOIN series s ON s.id = b.series_id LEFT JOIN series_metadata sm ON sm.series_id = s.id
+       CROSS JOIN LATERAL (SELECT CAST(m.embedded #>> '{series,fields,ageRating}' AS int) AS years) AS age
+     WHERE b.id = ANY(CAST(? AS uuid[])) AND b.deleted_at IS NULL AND age.years > coalesce(sm.age_rating, -1)
+       AND s.sidecar #> '{fields,ageRating}' IS NULL AND coalesce(sm.sources ->> 'ageRating', 'embedded') = 'embedded'
+       AND NOT 'ageRating' = ANY(coalesce(sm.locks, '{}'))
+     GROUP BY s.id`,
+    [[...bookIds]],
+  )
+  return new Map((rows as { id: string; years: number }[]).map(({ id, years }) => [id, years]))
+}
+
 /** The state of a series that its aggregation needs. */
 export interface AggregateState {
   aggregated: Aggregated

@@ -10,6 +10,7 @@ import { announce, announceBooks, bookEvent } from '#core/events/event-store.ts'
 import { formatOfName } from '#core/fields/book-format.ts'
 import { readFileName } from '#core/fields/file-name.ts'
 import { sortTitleOf } from '#core/fields/sort-title.ts'
+import { raiseAgeRatings } from '#core/metadata/aggregate-series.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
 import { seriesOf } from '#core/scan/group-series.ts'
 
@@ -128,6 +129,7 @@ export async function recordFiles(database: Knex, scan: RecordedScan, files: See
       const { wanted, arrived } = await database.transaction(async (trx) => await recordOnce(trx, scan, files))
       // After the transaction, whose locks on books an analysis may wait for while it locks their series.
       await markBooksChanged(database, arrived)
+      await raiseAgeRatings(database, arrived)
       return wanted
     } catch (error) {
       // A series row may vanish between finding and using it, when a renamed folder gets its old row back (see relink-moved.ts).

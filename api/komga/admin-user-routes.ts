@@ -4,13 +4,17 @@ import type { DataServices } from '#api/areas/data.ts'
 import { type KomgaCall, LISTED_AT_ONCE } from '#api/komga/lists.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
 import { getLabelIds } from '#api/komga/sharing-labels.ts'
-import { KomgaUserEdit, NEW_USER, NewKomgaUser, readUserEdit, type UserChange, usernameOf } from '#api/komga/user-change.ts'
-import { KomgaUser, komgaUser, rolesOf } from '#api/komga/user-view.ts'
-import { listGrants, removeGrant, setGrant } from '#core/account/sharing-store.ts'
-import { Password } from '#core/account/user.ts'
+import { KomgaUserEdit, NEW_USER, NewKomgaUser, readUserEdit, refuseLibrary, type UserChange, usernameOf } from '#api/komga/user-change.ts'
+import { KomgaUser, komgaAccess, komgaUser, rolesOf } from '#api/komga/user-view.ts'
+import { type Access, type AccessEdit, type AccessRuleEdit, type NewGrant, NO_RULE } from '#core/account/access.ts'
+import { isAdministrator } from '#core/account/caller.ts'
+import { readDefaultRule } from '#core/account/registration-query.ts'
+import { Password, type UserDetail } from '#core/account/user.ts'
+import { listKnownIds } from '#core/database/known-ids-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
-import { readNames } from '#core/metadata/name.ts'
+import { nameKey } from '#core/metadata/name.ts'
+import { refuseMember } from '#core/metadata/patch-rules.ts'
 
 type Services = AccountServices & Pick<DataServices, 'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
@@ -19,35 +23,48 @@ const komgaEndpoint = komgaEndpointOf<Services>()
 const USERS_MAX = 1_000
 const params = Type.Object({ userId: Uuid })
 
+const accessOf = ({ access, sharingTags }: UserDetail): Access => ({ ...access, sharingTags })
+
 async function shownUser(call: KomgaCall<Services>, userId: string): Promise<KomgaUser> {
-  const user = await call.services.accounts.getUser(userId)
-  return komgaUser(user, rolesOf(user), user.sharingTags)
+  const user = await call.services.accounts.getUserDetail(userId, call.caller)
+  return komgaUser(user, rolesOf(user), accessOf(user))
 }
 
-/** The labels of a change, by access mode. Only administrators decide who sees which series. @throws forbidden, invalid_value */
-function readLabels(call: KomgaCall<Services>, { labelsAllow, labelsExclude }: UserChange) {
-  const modes = [
-    { accessMode: 'deny', given: labelsExclude, path: '/labelsExclude' },
-    { accessMode: 'allow', given: labelsAllow, path: '/labelsAllow' },
-  ] as const
-  const read = modes.flatMap(({ accessMode, given, path }) => (given ? [{ accessMode, names: readNames(given, path) }] : []))
-  if (read.length > 0 && !call.caller.permissions.has('system-admin'))
-    refuse('forbidden', 'Sharing labels decide who sees a series; only administrators change them.')
-  return read
+type Current = AccessRuleEdit & Pick<Access, 'sharingTags'>
+
+/** What a user may see after a change; undefined if it changes nothing of that. Adds labels that do not exist yet. @throws forbidden, invalid_value */
+async function changedAccess(call: KomgaCall<Services>, change: UserChange, current: Current): Promise<AccessEdit | undefined> {
+  const { libraries, age, labelsAllow, labelsExclude } = change
+  const isLabels = labelsAllow !== undefined || labelsExclude !== undefined
+  if (libraries === undefined && age === undefined && !isLabels) return undefined
+  if (!isAdministrator(call.caller))
+    refuse('forbidden', 'Libraries, age restrictions and labels decide what a user sees; only administrators change them.')
+  const { database } = call.services
+  const known = await listKnownIds(database, 'libraries', libraries?.libraryIds ?? [])
+  const unknown = libraries?.libraryIds.find((id) => !known.has(id))
+  if (unknown !== undefined) refuseLibrary(unknown)
+  const { sharingTags, ...rule } = current
+  return {
+    ...rule,
+    ...libraries,
+    // An app cannot say what happens to series without a rating: while the kind of rule stays, so does that.
+    ...(age !== undefined && { age: age && { ...age, ...(rule.age?.mode === age.mode && { unrated: rule.age.unrated ?? null }) } }),
+    ...(isLabels && { sharingTags: await readGrants(call, change, sharingTags) }),
+  }
 }
 
-async function setLabels(call: KomgaCall<Services>, userId: string, labels: ReturnType<typeof readLabels>): Promise<void> {
-  if (labels.length === 0) return
-  const caller = call.caller
-  // In one transaction: with only some of the labels the user could see series that they should not.
-  await call.services.database.transaction(async (trx) => {
-    for (const { accessMode, names } of labels) {
-      const wanted = await getLabelIds(trx, caller, names)
-      for (const grant of await listGrants(trx, userId))
-        if (grant.accessMode === accessMode && !wanted.includes(grant.sharingTagId))
-          await removeGrant(trx, caller, userId, grant.sharingTagId)
-      for (const sharingTagId of wanted) await setGrant(trx, caller, userId, { sharingTagId, accessMode })
-    }
+async function readGrants(call: KomgaCall<Services>, change: UserChange, current: Access['sharingTags']): Promise<NewGrant[]> {
+  const namesOf = (mode: string) => current.filter(({ accessMode }) => accessMode === mode).map(({ sharingTagName }) => sharingTagName)
+  const { labelsAllow: allowed = namesOf('allow'), labelsExclude: excluded = namesOf('deny') } = change
+  const keys = new Set(excluded.map(nameKey))
+  const both = allowed.find((name) => keys.has(nameKey(name)))
+  if (both !== undefined)
+    refuseMember(change.labelsAllow ? '/labelsAllow' : '/labelsExclude', `has "${both}", but no label can be both allowed and excluded`)
+  const { caller, services } = call
+  return await services.database.transaction(async (trx) => {
+    const grants = async (names: readonly string[], accessMode: NewGrant['accessMode']) =>
+      (await getLabelIds(trx, caller, names)).map((sharingTagId) => ({ sharingTagId, accessMode }))
+    return [...(await grants(allowed, 'allow')), ...(await grants(excluded, 'deny'))]
   })
 }
 
@@ -85,35 +102,31 @@ export const komgaAdminUserRoutes = [
     body: NewKomgaUser,
     reply: KomgaUser,
     run: async (call, { body: { email, password, ...edit } }) => {
-      const { accounts } = call.services
-      const change = readUserEdit(edit, NEW_USER)
-      const labels = readLabels(call, change)
-      const wanted = { username: usernameOf(email), email, password, ...(change.role && { role: change.role }) }
+      const { accounts, database } = call.services
+      const isAdmin = edit.roles?.some((role) => role.toUpperCase() === 'ADMIN')
+      const current = { ...(isAdmin ? NO_RULE : await readDefaultRule(database)), sharingTags: [] }
+      const change = readUserEdit(edit, { ...NEW_USER, ...komgaAccess(current) })
+      const access = await changedAccess(call, change, current)
+      const wanted = { username: usernameOf(email), email, password, ...(change.role && { role: change.role }), ...(access && { access }) }
       const { id } = await accounts.createUser(wanted, call.caller)
-      try {
-        await setLabels(call, id, labels)
-      } catch (error) {
-        // Without its labels the user could see series that they should not.
-        await accounts.removeUser(id, call.caller)
-        throw error
-      }
       return await shownUser(call, id)
     },
   }),
   komgaEndpoint({
     method: 'PATCH',
     path: '/api/v1/users/:userId',
-    summary: 'Change the role and the labels of a user',
+    summary: 'Change the role of a user and what they may see',
     who: 'users-write',
     params,
     status: 204,
     body: KomgaUserEdit,
     run: async (call, { params, body }) => {
-      const change = readUserEdit(body, await shownUser(call, params.userId))
-      const labels = readLabels(call, change)
-      // The role first, because that change may be refused (the last administrator keeps the role), and then the labels stay too.
-      if (change.role) await call.services.accounts.editUser(params.userId, { role: change.role }, call.caller)
-      await setLabels(call, params.userId, labels)
+      const { accounts } = call.services
+      const user = await accounts.getUserDetail(params.userId, call.caller)
+      const change = readUserEdit(body, komgaUser(user, rolesOf(user), accessOf(user)))
+      const access = await changedAccess(call, change, accessOf(user))
+      const edit = { ...(change.role && { role: change.role }), ...(access && { access }) }
+      if (Object.keys(edit).length > 0) await accounts.editUser(params.userId, edit, call.caller)
     },
   }),
   komgaEndpoint({

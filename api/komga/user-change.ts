@@ -1,16 +1,25 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { type KomgaUser, rolesOf } from '#api/komga/user-view.ts'
+import { Check } from 'typebox/value'
+import { type KomgaAccess, type KomgaUser, komgaAccess, rolesOf } from '#api/komga/user-view.ts'
+import { ACCESS_LIBRARIES_MAX, type AccessRule, AgeRule, NO_RULE } from '#core/account/access.ts'
 import type { Role } from '#core/account/permission.ts'
 import { Email, Password, type User } from '#core/account/user.ts'
-import { AnyInteger, Nullable } from '#core/foundation/schema.ts'
+import { AnyInteger, isUuid, Nullable } from '#core/foundation/schema.ts'
+import { readNames } from '#core/metadata/name.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 
-const Texts = Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 200 })))
+const Texts = (maxItems: number) => Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 200 }), { maxItems })))
 const restrictions = {
-  roles: Texts,
+  roles: Texts(200),
   sharedLibraries: Type.Optional(
-    Nullable(Type.Object({ all: Type.Optional(Type.Boolean()), libraryIds: Texts }, { additionalProperties: true, maxProperties: 10 })),
+    Nullable(
+      Type.Object(
+        { all: Type.Optional(Type.Boolean()), libraryIds: Texts(ACCESS_LIBRARIES_MAX) },
+        { additionalProperties: true, maxProperties: 10 },
+      ),
+    ),
   ),
   ageRestriction: Type.Optional(
     Nullable(
@@ -20,8 +29,8 @@ const restrictions = {
       ),
     ),
   ),
-  labelsAllow: Texts,
-  labelsExclude: Texts,
+  labelsAllow: Texts(200),
+  labelsExclude: Texts(200),
 }
 const open = { additionalProperties: true, maxProperties: 100 } as const
 
@@ -29,9 +38,12 @@ export const NewKomgaUser = Type.Object({ email: Email, password: Password, ...r
 export const KomgaUserEdit = Type.Object(restrictions, { ...open, title: 'KomgaUserEdit' })
 export type KomgaUserEdit = Static<typeof KomgaUserEdit>
 
-/** The changes of an edit of a user; a member that equals what was shown changes nothing. */
+/** The changes of an edit of a user; a member that is absent, or equals what was shown, changes nothing. */
 export interface UserChange {
   role?: Role
+  libraries?: Pick<AccessRule, 'allLibraries' | 'libraryIds'>
+  /** Null removes the rule. */
+  age?: Pick<AgeRule, 'mode' | 'years'> | null
   /** Names of sharing tags: a user with allowed tags sees only series with one of them, and never one with an excluded tag. */
   labelsAllow?: string[]
   labelsExclude?: string[]
@@ -44,27 +56,57 @@ const KNOWN = ['ADMIN', ...ALWAYS, 'KOREADER_SYNC', 'USER']
 const sorted = (names: readonly string[]) => JSON.stringify([...names].sort())
 
 /**
- * Reads the roles and restrictions of a user. Refuses a restriction that this server does not have instead of ignoring it: the user would see series that they should not.
- * @param shown the user as apps see them, or NEW_USER
+ * Reads the roles and restrictions of a user. Refuses what this server does not have instead of ignoring it: the user would see series that they should not.
+ * @param shown the user as apps see them, or NEW_USER with what new accounts see
  * @throws invalid_value with a sentence
  */
-export function readUserEdit(edit: KomgaUserEdit, shown: Pick<KomgaUser, 'roles' | 'labelsAllow' | 'labelsExclude'>): UserChange {
-  const { sharedLibraries, ageRestriction, labelsAllow, labelsExclude } = edit
-  if (sharedLibraries && (sharedLibraries.all === false || (sharedLibraries.all === undefined && sharedLibraries.libraryIds?.length)))
-    refuseMember(
-      '/sharedLibraries',
-      'cannot restrict a user to some libraries: users of this server see all libraries; hide series with sharing labels instead',
-    )
-  if (ageRestriction && ageRestriction.restriction?.toUpperCase() !== 'NONE')
-    refuseMember(
-      '/ageRestriction',
-      'is not supported: this server does not hide series by age rating; hide them with sharing labels instead',
-    )
+export function readUserEdit(edit: KomgaUserEdit, shown: Pick<KomgaUser, 'roles'> & KomgaAccess): UserChange {
+  const libraries = readLibraries(edit.sharedLibraries)
+  const age = readAge(edit.ageRestriction)
+  const [labelsAllow, labelsExclude] = (['labelsAllow', 'labelsExclude'] as const).map((name) => {
+    const given = edit[name]
+    // Null removes all, as from Komga.
+    return given === undefined || sorted(given ?? []) === sorted(shown[name]) ? undefined : readNames(given ?? [], `/${name}`)
+  })
+  const isSameList =
+    libraries?.allLibraries === shown.sharedAllLibraries && sorted(libraries.libraryIds) === sorted(shown.sharedLibrariesIds)
   return {
     ...readRoles(edit.roles, shown.roles),
-    ...(labelsAllow && sorted(labelsAllow) !== sorted(shown.labelsAllow) && { labelsAllow }),
-    ...(labelsExclude && sorted(labelsExclude) !== sorted(shown.labelsExclude) && { labelsExclude }),
+    ...(libraries && !isSameList && { libraries }),
+    ...(age !== undefined && !isDeepStrictEqual(age?.shown ?? null, shown.ageRestriction) && { age: age && age.rule }),
+    ...(labelsAllow && { labelsAllow }),
+    ...(labelsExclude && { labelsExclude }),
   }
+}
+
+/** Undefined if the edit does not say which libraries. */
+function readLibraries(given: KomgaUserEdit['sharedLibraries']): UserChange['libraries'] {
+  const ids = given?.libraryIds
+  if (!given || (given.all === undefined && !ids)) return undefined
+  // With all of them apps also send the list.
+  if (given.all) return { allLibraries: true, libraryIds: [] }
+  const wrong = ids?.find((id) => !isUuid(id))
+  if (wrong !== undefined) refuseLibrary(wrong)
+  return { allLibraries: false, libraryIds: [...new Set(ids?.map((id) => id.toLowerCase()))] }
+}
+
+/** @throws invalid_value: there is no library with this id */
+export function refuseLibrary(id: string): never {
+  refuseMember('/sharedLibraries/libraryIds', `has "${id.slice(0, 40)}", which is no library of this server; read the list of libraries again`)
+}
+
+const MODES = { ALLOW_ONLY: 'up_to', EXCLUDE: 'not_from' } as const
+
+/** Null: no rule. Undefined if the edit does not say it. */
+function readAge(given: KomgaUserEdit['ageRestriction']) {
+  if (!given) return given
+  const restriction = given.restriction?.toUpperCase()
+  if (restriction === 'NONE') return null
+  if (restriction !== 'ALLOW_ONLY' && restriction !== 'EXCLUDE')
+    refuseMember('/ageRestriction/restriction', 'must be ALLOW_ONLY, EXCLUDE or NONE')
+  const { age } = given
+  if (!Check(AgeRule.properties.years, age)) refuseMember('/ageRestriction/age', 'must be a whole number from 0 to 99')
+  return { shown: { age, restriction }, rule: { mode: MODES[restriction], years: age } }
 }
 
 function readRoles(given: readonly string[] | null | undefined, shown: readonly string[]): Pick<UserChange, 'role'> {
@@ -81,11 +123,10 @@ function readRoles(given: readonly string[] | null | undefined, shown: readonly 
   return { role: isAdmin ? 'admin' : 'reader' }
 }
 
-/** A new user, as apps see them. */
-export const NEW_USER: Pick<KomgaUser, 'roles' | 'labelsAllow' | 'labelsExclude'> = {
+/** A new user, as apps see them, without rules for new accounts. */
+export const NEW_USER: Pick<KomgaUser, 'roles'> & KomgaAccess = {
   roles: rolesOf({ role: 'reader', permissions: [] } satisfies Pick<User, 'role' | 'permissions'>),
-  labelsAllow: [],
-  labelsExclude: [],
+  ...komgaAccess({ ...NO_RULE, sharingTags: [] }),
 }
 
 /** A user name from an e-mail address, because apps send no other name: the part before the @, without characters that a name may not contain. */

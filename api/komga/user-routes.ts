@@ -32,8 +32,9 @@ const KEYS_MAX = 1_000
 
 async function me(call: Call<Services>): Promise<KomgaUser> {
   const caller = call.caller
-  const user = await call.services.accounts.getUser(caller.userId)
-  return komgaUser(user, rolesOf(user, caller.permissions))
+  const user = await call.services.accounts.getUserDetail(caller.userId, caller)
+  // Without the labels: they can say what is hidden.
+  return komgaUser(user, rolesOf(user, caller.permissions), { ...user.access, sharingTags: [] })
 }
 
 const shownKey = (key: ApiKey, text = `${key.keyPrefix}…`): Static<typeof KomgaApiKey> => ({

@@ -151,7 +151,7 @@ async function replaceGrants(trx: Knex, userId: string, grants: readonly NewGran
 }
 
 /** Locks the libraries and tags of an edit until its end, so that none is deleted before it is used. @throws invalid_value */
-async function lockNamed(trx: Knex, viewer: Viewer | null, edit: AccessEdit, path: string): Promise<void> {
+export async function lockNamed(trx: Knex, viewer: Viewer | null, edit: AccessEdit, path: string): Promise<void> {
   await lockLibraries(trx, viewer, edit, path)
   const tagIds = edit.sharingTags?.map(({ sharingTagId }) => sharingTagId) ?? []
   const known = trx('sharing_tags').whereRaw('id = ANY(CAST(? AS uuid[]))', [tagIds])

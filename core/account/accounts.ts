@@ -7,7 +7,7 @@ import { Authenticator } from '#core/account/authenticator.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { changePassword, type PasswordChange } from '#core/account/change-password.ts'
 import { createApiKey, editApiKey, getApiKey, listOwnApiKeys, removeApiKey } from '#core/account/edit-api-key.ts'
-import { createFirstAdmin, createUser, editUser, registerUser, removeUser, type UserDependencies } from '#core/account/edit-user.ts'
+import { type AccountEdit, createFirstAdmin, createUser, editUser, registerUser, removeUser, type UserDependencies } from '#core/account/edit-user.ts'
 import { type ClientDevice, KnownDevices } from '#core/account/known-devices.ts'
 import { LoginThrottle } from '#core/account/login-throttle.ts'
 import { PASSWORD_COST, type PasswordCost, Passwords } from '#core/account/password.ts'
@@ -16,7 +16,7 @@ import { readRegistration } from '#core/account/registration-query.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
 import { type LoginProof, type SignedIn, SignIn } from '#core/account/sign-in.ts'
 import { Tokens } from '#core/account/token.ts'
-import type { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
+import type { EditedUser, NewUser, User, UserDetail } from '#core/account/user.ts'
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
 import type { Viewer } from '#core/account/visibility.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
@@ -176,7 +176,7 @@ export class Accounts {
   }
 
   /** @throws not_found, invalid_value, forbidden, conflict */
-  editUser(id: string, edit: UserEdit, by: Caller | null): Promise<EditedUser> {
+  editUser(id: string, edit: AccountEdit, by: Caller | null): Promise<EditedUser> {
     return this.#changing(editUser(this.#users, id, edit, by), (user) => user.id)
   }
 

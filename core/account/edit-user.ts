@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import { Check, Errors } from 'typebox/value'
-import { isRuled, setFirstAccess } from '#core/account/access-store.ts'
+import type { AccessEdit } from '#core/account/access.ts'
+import { isRuled, lockNamed, setAccess, setFirstAccess } from '#core/account/access-store.ts'
 import { countValidApiKeys, revokeApiKeysOfUser } from '#core/account/api-key-store.ts'
 import { type Caller, isAdministrator, refuseBeyond } from '#core/account/caller.ts'
 import { forgetMarks } from '#core/account/known-device-store.ts'
@@ -87,14 +88,18 @@ export async function createFirstAdmin({ database, passwords }: UserDependencies
   return insertFirstUser(database, { ...(await readNewUser(passwords, request)), role: 'admin' })
 }
 
+/** A change of a user, and of what they may see: both or neither. */
+export type AccountEdit = UserEdit & { access?: AccessEdit }
+
 /**
  * Changes a user. A new password or a disabled account ends all sessions of that user; with `revokeApiKeys` it deactivates their API keys too.
- * @throws not_found, invalid_value, forbidden, conflict (name or address taken; last active administrator; somebody with a rule as an administrator)
+ * @throws not_found, invalid_value, forbidden, conflict (name or address taken; last active administrator; somebody with a rule as an administrator), and
+ *   for what they may see as setAccess
  */
 export async function editUser(
   { database, passwords }: UserDependencies,
   id: string,
-  edit: UserEdit & { /** Refuses when the password has changed since this hash was read. */ passwordHashBefore?: string },
+  edit: AccountEdit & { /** Refuses when the password has changed since this hash was read. */ passwordHashBefore?: string },
   by: Caller | null,
 ): Promise<EditedUser> {
   await refuseRestricted(database, by)
@@ -115,7 +120,9 @@ export async function editUser(
     refuseBeyond(by, permissionsOf({ ...current, ...change }))
     return change
   }
-  return updateUser(database, id, decide, async (transaction, after) => {
+  const follow = async (transaction: Knex.Transaction, after: User) => {
+    // With the new role, which a rule may need.
+    if (edit.access) await setAccess(transaction, by, id, edit.access)
     if (permissionsOf(after).has('system-admin') && (await isRuled(transaction, id)))
       refuse('conflict', `Administrators see everything, and ${after.username} has a rule of what they may see. Remove the rule first.`)
     if (passwordHash !== undefined || !after.isActive) await revokeSessionsOfUser(transaction, id)
@@ -123,6 +130,11 @@ export async function editUser(
     if (passwordHash !== undefined) await forgetMarks(transaction, id)
     if (edit.revokeApiKeys) await revokeApiKeysOfUser(transaction, id)
     return { ...after, apiKeysValid: after.isActive ? await countValidApiKeys(transaction, id) : 0 }
+  }
+  return await database.transaction(async (trx) => {
+    // What is named is locked before users, as where it is deleted.
+    if (edit.access) await lockNamed(trx, by, edit.access, '')
+    return await updateUser(trx, id, decide, follow)
   })
 }
 

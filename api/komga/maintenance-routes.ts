@@ -45,7 +45,7 @@ export const komgaMaintenanceRoutes = [
     params: LibraryId,
     status: 202,
     reply: Started,
-    run: (call, { params }) => requestPurge(call.services, params.libraryId),
+    run: (call, { params }) => requestPurge(call.services, call.caller, params.libraryId),
   }),
   ...ANALYSES.flatMap(([path, how]) => [
     komgaEndpoint({
@@ -56,7 +56,7 @@ export const komgaMaintenanceRoutes = [
       params: LibraryId,
       status: 202,
       reply: Started,
-      run: (call, { params }) => requestLibraryAnalysis(call.services, params.libraryId, 'all'),
+      run: (call, { params }) => requestLibraryAnalysis(call.services, call.caller, { ...params, scope: 'all' }),
     }),
     komgaEndpoint({
       method: 'POST',

@@ -223,8 +223,10 @@ export const komgaPolledRoutes = [
     bodyOptional: true,
     body: PathBody,
     reply: Type.Object({ parent: Nullable(Text), directories: Type.Array(Directory), files: Type.Array(Directory) }),
-    run: async ({ services }, { body }) => {
-      const found = body.path ? await browseFolder(services, body.path) : { parentPath: null, entries: await listRootFolders(services) }
+    run: async ({ services, caller }, { body }) => {
+      const found = body.path
+        ? await browseFolder(services, caller, body.path)
+        : { parentPath: null, entries: await listRootFolders(services, caller) }
       const shown = (isDirectory: boolean) =>
         found.entries
           .filter((entry) => entry.isDirectory === isDirectory)

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
+import type { Viewer } from '#core/account/visibility.ts'
+import { getLibraryName } from '#core/catalog/library-name-query.ts'
 import { findLibraryRow } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { listVisibleIds } from '#core/metadata/visible-records-query.ts'
@@ -9,7 +10,7 @@ import { listVisibleIds } from '#core/metadata/visible-records-query.ts'
 /** The ids in the spelling of the database, sorted and without duplicates. @throws not_found if one is unknown or hidden */
 export async function getVisible(
   database: Knex,
-  caller: Caller,
+  caller: Viewer,
   { kind, ids }: { kind: 'book' | 'series'; ids: readonly string[] },
 ): Promise<string[]> {
   const given = [...new Set(ids.map((id) => id.toLowerCase()))].sort()
@@ -19,7 +20,8 @@ export async function getVisible(
   return given
 }
 
-/** @throws not_found */
-export async function getLibraryRow(database: Knex, libraryId: string) {
+/** @param by the caller; null for the server itself @throws not_found also for a library that the caller may not see */
+export async function getLibraryRow(database: Knex, by: Viewer | null, libraryId: string) {
+  if (by !== null) await getLibraryName(database, by, libraryId)
   return (await findLibraryRow(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import type { Viewer } from '#core/account/visibility.ts'
 import {
   type AnalyzableBook,
   getAnalyzableBooks,
@@ -157,10 +158,10 @@ export function awaitAnalyses({ database, tasks }: HandlerDependencies): TaskHan
 /** Queues the analysis of a library's books, all of them or those that are `unanalyzed`; returns the task that does this. @throws not_found */
 export async function requestLibraryAnalysis(
   { database, tasks }: Dependencies,
-  libraryId: string,
-  scope: Choice,
+  caller: Viewer,
+  { libraryId, scope }: { libraryId: string; scope: Choice },
 ): Promise<{ taskId: string }> {
-  await getLibraryRow(database, libraryId)
+  await getLibraryRow(database, caller, libraryId)
   const { taskId } = await tasks.add({ type: 'analyze_library', libraryId, dedupeKey: `${libraryId}:${scope}`, params: { scope } })
   return { taskId }
 }

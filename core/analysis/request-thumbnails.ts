@@ -44,7 +44,7 @@ export async function requestThumbnails(
 ): Promise<{ taskId: string; message: string }> {
   const { database } = dependencies
   const { of, bookIds, seriesIds, libraryId, force = false } = request
-  const library = libraryId ? await getLibraryRow(database, libraryId) : undefined
+  const library = libraryId ? await getLibraryRow(database, caller, libraryId) : undefined
   const scope = {
     ...(bookIds && { bookIds: await getVisible(database, caller, { kind: 'book', ids: bookIds }) }),
     ...(seriesIds && { seriesIds: await getVisible(database, caller, { kind: 'series', ids: seriesIds }) }),

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import { viewerKey } from '#core/account/visibility.ts'
 import { findFatalMessage, findReadableBook, type ReadableBook } from '#core/catalog/readable-book-query.ts'
 import { FreshCache } from '#core/database/fresh-cache.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -26,15 +27,15 @@ export class BookLookup {
       // A client that waits for an analysis must not wait longer than it takes.
       keep: (book) => book.state === 'analyzed',
       load: async (key) => {
-        const [userId = '', bookId = ''] = key.split(' ')
-        return await findReadableBook(database, { userId }, bookId)
+        const [bookId = '', userId = '', narrowedBy = null] = key.split(' ')
+        return await findReadableBook(database, { userId, narrowedBy }, bookId)
       },
     })
   }
 
   /** The book if the caller may see it, else null. */
   find(caller: Caller, bookId: string): Promise<ReadableBook | null> {
-    return this.#books.get(`${caller.userId} ${bookId.toLowerCase()}`)
+    return this.#books.get(`${bookId.toLowerCase()} ${viewerKey(caller)}`)
   }
 
   /** @throws not_found (no such book, or hidden), not_analyzed */

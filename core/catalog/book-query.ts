@@ -209,12 +209,6 @@ export async function listOnDeck(
   return await pageOfBooks(database, caller, { ...ordered, offset: list.offset, limit: list.limit })
 }
 
-/** @throws not_found for an unknown library: an empty list would hide the error */
-export async function checkLibrary(database: Knex, libraryId: string): Promise<void> {
-  const library = await database('libraries').where({ id: libraryId }).first('id')
-  if (!library) refuse('not_found', `There is no library ${libraryId}.`)
-}
-
 /** A book by id, deleted or not. @throws not_found when it does not exist or the caller may not see it */
 export async function getBook(database: Knex, caller: Caller, bookId: string): Promise<Book> {
   return bookOf(await readOne(database, caller, 'book', bookId), caller)

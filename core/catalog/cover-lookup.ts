@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
+import { type Viewer, viewerKey } from '#core/account/visibility.ts'
 import { findReadableBook, type ReadableBook } from '#core/catalog/readable-book-query.ts'
 import { findReadableSeries, type ReadableSeries } from '#core/catalog/readable-series-query.ts'
 import { FreshCache } from '#core/database/fresh-cache.ts'
@@ -29,13 +29,13 @@ class CoverLookup {
   }
 
   /** The book if the caller may see it, else null. */
-  book({ userId }: Caller, bookId: string): Promise<ReadableBook | null> {
-    return this.#books.get(`${userId} ${bookId.toLowerCase()}`)
+  book(caller: Viewer, bookId: string): Promise<ReadableBook | null> {
+    return this.#books.get(`${bookId.toLowerCase()} ${viewerKey(caller)}`)
   }
 
   /** The series if the caller may see it, else null. */
-  series({ userId }: Caller, seriesId: string): Promise<ReadableSeries | null> {
-    return this.#series.get(`${userId} ${seriesId.toLowerCase()}`)
+  series(caller: Viewer, seriesId: string): Promise<ReadableSeries | null> {
+    return this.#series.get(`${seriesId.toLowerCase()} ${viewerKey(caller)}`)
   }
 
   /** Forgets a record whose cover has changed. */
@@ -50,7 +50,7 @@ class CoverLookup {
 export const coverLookupOf = perDatabase((database) => new CoverLookup(database))
 
 const recordsOf = <T extends object>(
-  find: (caller: Pick<Caller, 'userId'>, id: string) => Promise<T | null>,
+  find: (caller: Viewer, id: string) => Promise<T | null>,
   hasCover: (record: T) => boolean,
 ): FreshCache<T> =>
   new FreshCache({
@@ -58,7 +58,7 @@ const recordsOf = <T extends object>(
     freshMs: FRESH_MS,
     keep: hasCover,
     load: async (key) => {
-      const [userId = '', id = ''] = key.split(' ')
-      return await find({ userId }, id)
+      const [id = '', userId = '', narrowedBy = null] = key.split(' ')
+      return await find({ userId, narrowedBy }, id)
     },
   })

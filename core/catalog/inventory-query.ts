@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { isRestricted } from '#core/account/user-store.ts'
-import { asUser, visibleTo } from '#core/account/visibility.ts'
+import { visibleLibrary, visibleTo } from '#core/account/visibility.ts'
 import { countRows } from '#core/database/select.ts'
 
 /** The size of the libraries, in numbers; only books and series that the caller may see, without deleted ones. Sizes in bytes. */
@@ -46,7 +46,7 @@ export async function readInventory(database: Knex, caller: Caller): Promise<Inv
       ),
     )
   const listed = database('libraries')
-    .modify(asUser(caller))
+    .modify(visibleLibrary(caller, 'libraries.id'))
     .leftJoin(counted.as('c'), 'c.library_id', 'libraries.id')
     .orderByRaw('libraries.name COLLATE carrel_natural, libraries.id')
     .select('libraries.id', 'libraries.name')
@@ -55,7 +55,7 @@ export async function readInventory(database: Knex, caller: Caller): Promise<Inv
         'coalesce(c.books, 0) AS books, coalesce(c.series, 0) AS series, coalesce(c.bytes, 0) AS bytes, coalesce(c.pages, 0) AS pages',
       ),
     )
-  const restricted = await isRestricted(database, caller.userId)
+  const restricted = await isRestricted(database, caller)
   const [rows, users, size] = await Promise.all([
     listed as Promise<LibraryRow[]>,
     caller.permissions.has('users-read') ? countRows(database('users')) : 0,

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { announceListed } from '#core/account/access-store.ts'
 import { eachId } from '#core/database/each-by-id.ts'
 import { runForSeveral } from '#core/database/statement-scope.ts'
 import { announce, announceSeriesGone } from '#core/events/event-store.ts'
@@ -30,6 +31,7 @@ export async function deleteLibraryRows(database: Knex, libraryId: string): Prom
     database.transaction(async (trx) => {
       // Locked first: concurrent inserts wait, and then find no library.
       if (!(await trx('libraries').where('id', libraryId).forUpdate().first('id'))) return false
+      await announceListed(trx, libraryId)
       for await (const ids of eachBook(trx, libraryId)) await trx('books').whereRaw('id = ANY(CAST(? AS uuid[]))', [ids]).delete()
       await eachSeries(trx, libraryId, 'true', (ids) => trx('series').whereRaw('id = ANY(CAST(? AS uuid[]))', [ids]).delete())
       await announce(trx, [{ event: { type: 'library_deleted', libraryId } }])

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleLibraryPath } from '#core/account/path-view.ts'
-import { asUser, visibleTo } from '#core/account/visibility.ts'
+import { visibleLibrary, visibleTo } from '#core/account/visibility.ts'
 import type { Library } from '#core/catalog/library.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
 import { countRows } from '#core/database/select.ts'
@@ -12,7 +12,7 @@ interface CountedRow extends LibraryRow {
   series_count: string | number
 }
 
-/** One page of the libraries by name, and the total. Counts include only what the caller may see. */
+/** One page of the libraries that the caller may see, by name, and the total. Counts include only what the caller may see. */
 export async function listLibraries(
   database: Knex,
   caller: Caller,
@@ -23,12 +23,12 @@ export async function listLibraries(
       .orderByRaw('libraries.name COLLATE carrel_natural, libraries.id')
       .offset(list.offset)
       .limit(list.limit) as Promise<CountedRow[]>,
-    countRows(database('libraries').modify(asUser(caller))),
+    countRows(database('libraries').modify(visibleLibrary(caller, 'libraries.id'))),
   ])
   return { items: rows.map((row) => libraryOf(row, caller)), total }
 }
 
-/** @throws not_found */
+/** @throws not_found also for a library that the caller may not see */
 export async function getLibrary(database: Knex, caller: Caller, libraryId: string): Promise<Library> {
   const [row] = (await selectLibraries(database, caller).where('libraries.id', libraryId)) as CountedRow[]
   return row ? libraryOf(row, caller) : refuse('not_found', `There is no library ${libraryId}.`)
@@ -38,7 +38,7 @@ function selectLibraries(database: Knex, caller: Caller): Knex.QueryBuilder {
   const books = () =>
     database('books').whereRaw('books.library_id = libraries.id').whereNull('books.deleted_at').modify(visibleTo(caller, 'books.series_id'))
   return database('libraries')
-    .modify(asUser(caller))
+    .modify(visibleLibrary(caller, 'libraries.id'))
     .select(
       'libraries.*',
       books().count('*').as('book_count'),

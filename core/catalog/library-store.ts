@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { type Viewer, visibleLibrary } from '#core/account/visibility.ts'
 import { eachId } from '#core/database/each-by-id.ts'
 import { isUniqueViolation } from '#core/database/unique-violation.ts'
 import { announce, announcePurged } from '#core/events/event-store.ts'
@@ -55,9 +56,11 @@ export async function findLibraryRow(database: Knex, libraryId: string): Promise
   return await database('libraries').where('id', libraryId).first()
 }
 
-/** The folders of all libraries. */
-export async function listLibraryPaths(database: Knex): Promise<{ id: string; name: string; path: string }[]> {
-  return await database('libraries').select('id', 'name', 'path')
+/** The folders of all libraries. @param by only of those that this caller may see */
+export async function listLibraryPaths(database: Knex, by: Viewer | null = null): Promise<{ id: string; name: string; path: string }[]> {
+  const libraries = database('libraries').select('id', 'name', 'path')
+  if (by) libraries.modify(visibleLibrary(by, 'libraries.id'))
+  return await libraries
 }
 
 /** Runs `work` while no other process creates or moves a library. */

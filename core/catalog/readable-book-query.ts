@@ -1,6 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
-import { visibilityOf, visibleSql } from '#core/account/visibility.ts'
+import { type Viewer, visibilityOf, visibleSql } from '#core/account/visibility.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { select } from '#core/database/select.ts'
 import type { Page, PageSource } from '#core/fields/analysis.ts'
@@ -59,7 +58,7 @@ const READABLE = `
   WHERE books.id = ? AND ${visibleSql('books.series_id')}`
 
 /** The book if the caller may see it, else null. Used for nearly every page and cover. */
-export async function findReadableBook(database: Knex, caller: Pick<Caller, 'userId'>, bookId: string): Promise<ReadableBook | null> {
+export async function findReadableBook(database: Knex, caller: Viewer, bookId: string): Promise<ReadableBook | null> {
   const [row] = await select<ReadableRow>(prepared(database.raw(READABLE, [bookId, ...visibilityOf(caller)])))
   return row ? readableOf(row) : null
 }

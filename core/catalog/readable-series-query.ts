@@ -1,6 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
-import { visibilityOf, visibleSql } from '#core/account/visibility.ts'
+import { type Viewer, visibilityOf, visibleSql } from '#core/account/visibility.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { select } from '#core/database/select.ts'
 import { READING_ORDER } from '#core/fields/reading-order.ts'
@@ -28,7 +27,7 @@ const READABLE = `
   FROM series LEFT JOIN covers ON covers.series_id = series.id AND covers.is_selected WHERE series.id = ? AND ${visibleSql('series.id')}`
 
 /** The series if the caller may see it, else null. */
-export async function findReadableSeries(database: Knex, caller: Pick<Caller, 'userId'>, seriesId: string): Promise<ReadableSeries | null> {
+export async function findReadableSeries(database: Knex, caller: Viewer, seriesId: string): Promise<ReadableSeries | null> {
   const [row] = await select<ReadableRow>(prepared(database.raw(READABLE, [seriesId, ...visibilityOf(caller)])))
   if (!row) return null
   const chosenCover = row.chosen_id === null ? null : { id: row.chosen_id, hash: row.chosen_hash as string }

@@ -124,7 +124,7 @@ async function begin(dependencies: Dependencies, caller: Caller, task: TaskReque
     case 'analyze_series':
       return await requestAnalysesOfSeries(dependencies, caller, { seriesIds: [idOf(task, 'seriesId')], choice })
     case 'purge_deleted':
-      return await requestPurge(dependencies, idOf(task, 'libraryId'))
+      return await requestPurge(dependencies, caller, idOf(task, 'libraryId'))
     case 'generate_thumbnail':
       return await requestThumbnail(dependencies, caller, { bookId: idOf(task, 'bookId'), force })
     case 'generate_series_thumbnail':

@@ -175,7 +175,7 @@ export class LibraryJobs {
 
   /** The jobs as the caller may see them: the counts of a run cover the whole library, and its errors may name any record. */
   async #viewsFor(by: Caller, jobs: LibraryJob[]): Promise<LibraryJob[]> {
-    return (await isRestricted(this.#dependencies.database, by.userId)) ? jobs.map((job) => ({ ...job, lastRunMessage: null })) : jobs
+    return (await isRestricted(this.#dependencies.database, by)) ? jobs.map((job) => ({ ...job, lastRunMessage: null })) : jobs
   }
 
   async #viewFor(by: Caller, job: LibraryJob): Promise<LibraryJob> {

@@ -1,6 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
-import { visibleTo } from '#core/account/visibility.ts'
+import { type Viewer, visibleTo } from '#core/account/visibility.ts'
 import type { Kind } from '#core/fields/record-kind.ts'
 
 /** The library of a series or book, with its conditions for automatic matching; null if the record does not exist. */
@@ -23,7 +22,7 @@ export interface Pass {
   /** Skips records that were requested from this source within so many seconds. */
   synced?: { source: string; withinSeconds: number } | undefined
   /** Skips records that the caller may not see. */
-  by?: Pick<Caller, 'userId'> | undefined
+  by?: Viewer | undefined
 }
 
 function ofPass(database: Knex, { kind, libraryId, synced, by }: Pass): Knex.QueryBuilder {

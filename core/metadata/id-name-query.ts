@@ -1,6 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
-import { visibleTo } from '#core/account/visibility.ts'
+import { type Viewer, visibleTo } from '#core/account/visibility.ts'
 
 /** The names that plugins with an administrator's consent use for their services; `plugin:` followed by such a name is a key of identifiers. */
 export async function listIdNames(database: Knex): Promise<Set<string>> {
@@ -19,7 +18,7 @@ export async function prefixNewNames(trx: Knex, before: ReadonlySet<string>): Pr
 }
 
 /** Those of these keys under which a book or series that the caller may see has an identifier. */
-export async function listUsedKeys(database: Knex, caller: Pick<Caller, 'userId'>, keys: readonly string[]): Promise<Set<string>> {
+export async function listUsedKeys(database: Knex, caller: Viewer, keys: readonly string[]): Promise<Set<string>> {
   if (keys.length === 0) return new Set()
   const series = database('series_external_ids AS e').whereRaw('e.source = wanted.key').modify(visibleTo(caller, 'e.series_id'))
   const books = database('book_external_ids AS e')

@@ -1,12 +1,11 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
-import { visibleTo } from '#core/account/visibility.ts'
+import { type Viewer, visibleTo } from '#core/account/visibility.ts'
 import type { Kind, ValuesOf } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { readRecords, type StoredRecord, TABLES } from '#core/metadata/metadata-record-store.ts'
 
 /** Those of the ids that belong to records of a kind which the caller may see: a book if its series is visible. */
-export async function listVisibleIds(database: Knex, caller: Caller, kind: Kind, ids: readonly string[]): Promise<Set<string>> {
+export async function listVisibleIds(database: Knex, caller: Viewer, kind: Kind, ids: readonly string[]): Promise<Set<string>> {
   const { record } = TABLES[kind]
   const rows = await database(record)
     .whereRaw(`${record}.id = ANY(CAST(? AS uuid[]))`, [[...ids]])
@@ -16,7 +15,7 @@ export async function listVisibleIds(database: Knex, caller: Caller, kind: Kind,
 }
 
 /** The id in the spelling of the database. @throws not_found for a hidden or unknown record */
-export async function checkVisible(database: Knex, caller: Caller, kind: Kind, given: string): Promise<string> {
+export async function checkVisible(database: Knex, caller: Viewer, kind: Kind, given: string): Promise<string> {
   const [id] = await listVisibleIds(database, caller, kind, [given])
   return id ?? refuse('not_found', `There is no ${kind} ${given}, or you may not see it.`)
 }
@@ -24,7 +23,7 @@ export async function checkVisible(database: Knex, caller: Caller, kind: Kind, g
 /** The metadata of one book or series. @throws not_found */
 export async function getRecord<Of extends Kind>(
   database: Knex,
-  caller: Caller,
+  caller: Viewer,
   kind: Of,
   given: string,
 ): Promise<StoredRecord<ValuesOf[Of]>> {

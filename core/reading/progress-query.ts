@@ -108,7 +108,7 @@ export async function listProgressOfUser(
     .join('books', 'books.id', 'read_progress.book_id')
     .where('read_progress.user_id', userId)
     .modify(visibleTo(caller, 'books.series_id'))
-    .modify(visibleTo({ userId }, 'books.series_id'))
+    .modify(visibleTo({ userId, narrowedBy: null }, 'books.series_id'))
   return await latest(theirs, { offset, limit })
 }
 
@@ -130,9 +130,11 @@ export async function listProgressChanges(
     })
   }
   const changed = mineOf(database, caller).where('read_progress.recorded_at', '>', after)
+  const removedBook = () => database('books').whereRaw('books.id = read_progress_removals.book_id').select(database.raw('1'))
   const removals = database('read_progress_removals')
     .whereRaw('user_id = ?', [progressUserId(caller)])
     .where('removed_at', '>', after)
+    .where((either) => either.whereNotExists(removedBook()).orWhereExists(removedBook().modify(visibleTo(caller, 'books.series_id'))))
   const [{ rows: items }, total, { rows: removed }] = await Promise.all([
     oldest<ProgressRow & { recorded_at: Date }>(database, changed.clone().select('read_progress.*'), 'read_progress.recorded_at'),
     countRows(changed),

@@ -5,6 +5,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path'
 import type { Knex } from 'knex'
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import type { Viewer } from '#core/account/visibility.ts'
 import { listLibraryPaths } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { OutsideError, openFolderInside } from '#core/foundation/open-inside.ts'
@@ -54,8 +55,8 @@ interface AllowedFolders {
   allows(realPath: string): boolean
 }
 
-async function readAllowedFolders({ database, settings }: Dependencies): Promise<AllowedFolders> {
-  const usual = async () => [...(await listLibraryPaths(database)).map(({ path }) => path), os.homedir(), ...USUAL_ROOTS]
+async function readAllowedFolders({ database, settings }: Dependencies, caller: Viewer): Promise<AllowedFolders> {
+  const usual = async () => [...(await listLibraryPaths(database, caller)).map(({ path }) => path), os.homedir(), ...USUAL_ROOTS]
   const named = settings.filesystemRoots.length > 0 ? settings.filesystemRoots : await usual()
   const data = await realpath(settings.dataFolder).catch(() => resolve(settings.dataFolder))
   const found = await Promise.all([...new Set(named)].map(async (root) => ({ root, real: await realRoot(root) })))
@@ -73,8 +74,8 @@ async function realRoot(root: string): Promise<string | null> {
 }
 
 /** The folders where the search for a library begins. */
-export async function listRootFolders(dependencies: Dependencies): Promise<FileSystemEntry[]> {
-  const { roots } = await readAllowedFolders(dependencies)
+export async function listRootFolders(dependencies: Dependencies, caller: Viewer): Promise<FileSystemEntry[]> {
+  const { roots } = await readAllowedFolders(dependencies, caller)
   const entries = await Promise.all(
     roots.map(async (path) => ({ name: path, path, isDirectory: true, isReadable: await isReadable(path, true) })),
   )
@@ -86,8 +87,8 @@ export async function listRootFolders(dependencies: Dependencies): Promise<FileS
  * @param wanted absolute; by default the home folder, or the first folder that may be browsed
  * @throws invalid_request for a path that is not absolute; forbidden outside of the roots; not_found; unavailable when it cannot be read
  */
-export async function browseFolder(dependencies: Dependencies, wanted: string | undefined): Promise<BrowsedFolder> {
-  const allowed = await readAllowedFolders(dependencies)
+export async function browseFolder(dependencies: Dependencies, caller: Viewer, wanted: string | undefined): Promise<BrowsedFolder> {
+  const allowed = await readAllowedFolders(dependencies, caller)
   const home = os.homedir()
   const path = resolve(wanted ?? (allowed.allows(home) ? home : (allowed.roots[0] ?? home)))
   if (wanted !== undefined && (!isAbsolute(wanted) || wanted.includes('\0')))

@@ -1,10 +1,12 @@
 import { access, constants, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import type { Knex } from 'knex'
+import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import type { CreateLibraryRequest, UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { deleteLibraryRows, moveBookPaths } from '#core/catalog/library-content-store.ts'
 import { findFolderProblem } from '#core/catalog/library-folder.ts'
+import { listVisibleLibraryIds } from '#core/catalog/library-name-query.ts'
 import { insertLibrary, type LibraryChange, listLibraryPaths, updateLibrary, withLibraryLock } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
@@ -18,11 +20,14 @@ import type { Settings } from '#core/settings/settings.ts'
 
 /**
  * Creates a library for a folder; returns its id. With `scanImmediately` its first scan is queued.
- * @throws invalid_value when the folder cannot be a library or a value is invalid; conflict when it overlaps another library
+ * @param by the caller; null for the operator at the command line
+ * @throws invalid_value when the folder cannot be a library or a value is invalid; conflict when it overlaps another library; forbidden when the caller would
+ *   not see the new library
  */
 export async function createLibrary(
   dependencies: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
   request: CreateLibraryRequest,
+  by: Viewer | null = null,
 ): Promise<string> {
   const { database, scans } = dependencies
   await checkRules(dependencies.rules, request)
@@ -30,24 +35,28 @@ export async function createLibrary(
   const change = changeOf(request)
   const { seriesStrategy } = request
   const libraryId = await withLibraryLock(database, async (trx) => {
-    await refuseOverlap(trx, path, null)
-    return await insertLibrary(trx, {
+    await refuseOverlap(trx, path, { by })
+    const id = await insertLibrary(trx, {
       ...change,
       name: nameOf(request.name),
       path,
       ...(seriesStrategy ? { series_strategy: seriesStrategy } : {}),
       ...(request.seriesConfig === undefined ? {} : { series_config: request.seriesConfig }),
     })
+    if (by !== null && !(await listVisibleLibraryIds(trx, by, [id])).has(id))
+      refuse('forbidden', 'You see only some of the libraries, and would not see a new one. Ask an administrator to create it.')
+    return id
   })
   if (request.scanImmediately) await scans.start(libraryId)
   return libraryId
 }
 
-/** @throws not_found, invalid_value, conflict */
+/** @param by as in {@link createLibrary} @throws not_found, invalid_value, conflict */
 export async function editLibrary(
   { database, rules, settings }: { database: Knex; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
   libraryId: string,
   request: UpdateLibraryRequest,
+  by: Viewer | null = null,
 ): Promise<void> {
   await checkRules(rules, request)
   const change = changeOf(request)
@@ -55,10 +64,10 @@ export async function editLibrary(
   if (request.isActive !== undefined && request.isActive !== null) change.is_active = request.isActive
   const path = request.path ? await checkFolder(request.path, settings) : null
   const edit = async (trx: Knex.Transaction) => {
-    const library = await getLibraryRow(trx, libraryId)
+    const library = await getLibraryRow(trx, by, libraryId)
     if (path !== null && path !== library.path) {
       if (await findActiveScan(trx, libraryId)) refuse('scan_running', 'The folder cannot be changed while it is scanned.')
-      await refuseOverlap(trx, path, libraryId)
+      await refuseOverlap(trx, path, { by, except: libraryId })
       await moveBookPaths(trx, { id: libraryId, from: library.path, to: path })
       change.path = path
     }
@@ -73,16 +82,18 @@ const STOP_MS_MAX = 20_000
 
 /**
  * Removes a library: its scan, its rows and its covers. The files stay.
+ * @param by as in {@link createLibrary}
  * @throws not_found; unavailable when its scan does not stop in time, or other work uses its books
  */
 export async function removeLibrary(
   dependencies: { database: Knex; scans: Scans; dataFolder: string; stopMsMax?: number },
   libraryId: string,
+  by: Viewer | null = null,
 ): Promise<void> {
   const { database, scans, dataFolder, stopMsMax = STOP_MS_MAX } = dependencies
   const until = Date.now() + stopMsMax
   // Again: a scan that was about to stop may have queued more analyses. `cancel` itself waits some seconds for an active scan, so this loop is not busy.
-  do await scans.cancel(libraryId)
+  do await scans.cancel(libraryId, by)
   while (Date.now() < until && (await findActiveScan(database, libraryId)))
   if (await findActiveScan(database, libraryId)) refuseRemoval('its scan has not stopped yet')
   try {
@@ -172,16 +183,19 @@ export async function checkFolder(given: string, { dataFolder }: Pick<Settings, 
   return path
 }
 
-/** Two libraries must not share files. @throws conflict */
-export async function refuseOverlap(trx: Knex, path: string, libraryId: string | null): Promise<void> {
+/** Two libraries must not share files. @param for.except the library itself @throws conflict, which names the other library only to those who see it */
+export async function refuseOverlap(trx: Knex, path: string, { by, except }: { by: Viewer | null; except?: string }): Promise<void> {
   // Compares real paths: a link into a library is inside it.
   const real = await realpath(path)
+  const seen = new Set((await listLibraryPaths(trx, by)).map(({ id }) => id))
   for (const other of await listLibraryPaths(trx)) {
-    if (other.id === libraryId) continue
+    if (other.id === except?.toLowerCase()) continue
     for (const [one, two] of [
       [path, other.path],
       [real, await realpath(other.path).catch(() => other.path)],
     ] as [string, string][]) {
+      const isShared = `${one}/`.startsWith(`${two}/`) || `${two}/`.startsWith(`${one}/`)
+      if (isShared && !seen.has(other.id)) refuse('conflict', `"${path}" cannot be a library, because another library uses it. Choose another folder.`)
       if (one === two) refuse('conflict', `The library "${other.name}" has this folder already.`)
       if (`${one}/`.startsWith(`${two}/`)) refuse('conflict', `"${path}" is inside the library "${other.name}" (${other.path}).`)
       if (`${two}/`.startsWith(`${one}/`)) refuse('conflict', `"${path}" contains the library "${other.name}" (${other.path}).`)

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import type { Viewer } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Register } from '#core/foundation/register.ts'
 import { checkFolder, refuseOverlap } from '#core/scan/edit-library.ts'
@@ -31,7 +32,7 @@ interface PreviewDependencies {
 }
 
 interface PreviewRequest {
-  userId: string
+  caller: Viewer
   folder: string
 }
 
@@ -56,9 +57,10 @@ interface DetectedSeries {
  */
 export async function previewScan(
   dependencies: PreviewDependencies,
-  { userId, folder }: PreviewRequest,
+  request: PreviewRequest,
   signal: AbortSignal,
 ): Promise<Preview> {
+  const { userId } = request.caller
   const mine = running.get(userId) ?? 0
   const all = [...running.values()].reduce((sum, count) => sum + count, 0)
   if (mine >= PREVIEW_LIMITS.ofOneMax)
@@ -69,7 +71,7 @@ export async function previewScan(
     refuse('unavailable', 'A disk of the server does not answer; previews are refused until it does. Check the network drives.')
   running.set(userId, mine + 1)
   try {
-    return await preview(dependencies, folder, signal)
+    return await preview(dependencies, request, signal)
   } finally {
     const left = (running.get(userId) ?? 1) - 1
     if (left > 0) running.set(userId, left)
@@ -77,9 +79,9 @@ export async function previewScan(
   }
 }
 
-async function preview({ database, settings }: PreviewDependencies, folder: string, signal: AbortSignal): Promise<Preview> {
+async function preview({ database, settings }: PreviewDependencies, { caller, folder }: PreviewRequest, signal: AbortSignal): Promise<Preview> {
   const root = await checkFolder(folder, settings)
-  await refuseOverlap(database, root, null)
+  await refuseOverlap(database, root, { by: caller })
   const found = new Map<string, DetectedSeries>()
   const deadline = AbortSignal.timeout(PREVIEW_LIMITS.ms)
   let totalFiles = 0

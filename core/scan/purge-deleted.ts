@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
+import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/library-content-store.ts'
 import { deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
@@ -30,20 +30,24 @@ export async function purgeDeleted(
 }
 
 /** Purges the deleted books of a library in a task. @throws not_found */
-export async function requestPurge(dependencies: { database: Knex; tasks: TaskAdder }, libraryId: string): Promise<{ taskId: string }> {
-  await getLibraryRow(dependencies.database, libraryId)
+export async function requestPurge(
+  dependencies: { database: Knex; tasks: TaskAdder },
+  caller: Viewer,
+  libraryId: string,
+): Promise<{ taskId: string }> {
+  await getLibraryRow(dependencies.database, caller, libraryId)
   const { taskId } = await dependencies.tasks.add({ type: 'purge_deleted', libraryId, dedupeKey: libraryId })
   return { taskId }
 }
 
-/** Purges the deleted books of a library immediately; returns how many. @throws not_found */
-export async function purgeDeletedOf(dependencies: Dependencies, libraryId: string): Promise<number> {
-  await getLibraryRow(dependencies.database, libraryId)
+/** Purges the deleted books of a library immediately; returns how many. @param by null for the server itself @throws not_found */
+export async function purgeDeletedOf(dependencies: Dependencies, by: Viewer | null, libraryId: string): Promise<number> {
+  await getLibraryRow(dependencies.database, by, libraryId)
   return await purgeDeleted(dependencies, libraryId)
 }
 
 /** The same for one series, at a user's request; returns how many books were purged. @throws not_found */
-export async function purgeDeletedOfSeries({ database, dataFolder }: Dependencies, caller: Caller, seriesId: string): Promise<number> {
+export async function purgeDeletedOfSeries({ database, dataFolder }: Dependencies, caller: Viewer, seriesId: string): Promise<number> {
   const id = await checkVisible(database, caller, 'series', seriesId)
   const purged = await deleteAll(database, { seriesId: id }, {})
   if (purged > 0) await deleteSeriesWhenEmpty(database, id)

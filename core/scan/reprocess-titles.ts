@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow, getVisible } from '#core/analysis/named-records.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { announceSeries } from '#core/events/event-store.ts'
@@ -83,10 +84,11 @@ export async function reprocessTitle(
 /** The same for all series of a library. @throws not_found */
 export async function reprocessLibraryTitles(
   dependencies: Dependencies,
+  caller: Viewer,
   request: ReprocessRequest & { libraryId: string },
 ): Promise<Reprocessing> {
   const { libraryId, dryRun = false } = request
-  const library = await getLibraryRow(dependencies.database, libraryId)
+  const library = await getLibraryRow(dependencies.database, caller, libraryId)
   const task = { type: 'reprocess_series_titles', libraryId: library.id, dedupeKey: `${library.id}:${dryRun}`, params: { dryRun } } as const
   return describe([await dependencies.tasks.add(task)], null)
 }
@@ -102,7 +104,7 @@ export async function reprocessTitles(
 ): Promise<Reprocessing> {
   const { seriesIds, libraryId } = request
   if (!seriesIds && !libraryId) refuse('invalid_request', 'Give the series in seriesIds, or their library in libraryId.')
-  const library = libraryId ? await getLibraryRow(dependencies.database, libraryId) : null
+  const library = libraryId ? await getLibraryRow(dependencies.database, caller, libraryId) : null
   const ids = seriesIds
     ? await getVisible(dependencies.database, caller, { kind: 'series', ids: seriesIds })
     : await listVisibleSeriesOfLibrary(dependencies.database, caller, library?.id as string)

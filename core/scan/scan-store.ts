@@ -1,6 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
-import { visibleTo } from '#core/account/visibility.ts'
+import { type Viewer, visibleLibrary, visibleTo } from '#core/account/visibility.ts'
 import { announce } from '#core/events/event-store.ts'
 import type { TaskStatus } from '#core/foundation/task-status.ts'
 import type { BootClock } from '#core/scan/boot-clock.ts'
@@ -199,19 +198,22 @@ export async function findActiveScan(database: Knex, libraryId: string): Promise
   return await database('scans').where('library_id', libraryId).whereIn('status', ['pending', 'processing']).first()
 }
 
-export async function listActiveScans(database: Knex): Promise<ScanRow[]> {
-  return await database('scans').whereIn('status', ['pending', 'processing']).orderBy('started_at')
+/** @param by omits scans of libraries that this caller may not see */
+export async function listActiveScans(database: Knex, by: Viewer | null): Promise<ScanRow[]> {
+  const active = database('scans').whereIn('status', ['pending', 'processing']).orderBy('started_at')
+  if (by) active.modify(visibleLibrary(by, 'scans.library_id'))
+  return await active
 }
 
 /** Books of the library that wait for their first analysis, or for one after a change. @param by counts only what this caller may see */
-async function countPendingBooks(database: Knex, libraryId: string, by: Caller | null = null): Promise<number> {
+async function countPendingBooks(database: Knex, libraryId: string, by: Viewer | null = null): Promise<number> {
   const pending = database('books').where('library_id', libraryId).where('state', 'pending').whereNull('deleted_at')
   if (by) pending.modify(visibleTo(by, 'books.series_id'))
   return Number((await pending.count({ count: '*' }).first())?.count)
 }
 
 /** Analyses of the library that wait or run, including books that were analyzed before. @param by as in `countPendingBooks` */
-async function countQueuedAnalyses(database: Knex, libraryId: string, by: Caller | null = null): Promise<number> {
+async function countQueuedAnalyses(database: Knex, libraryId: string, by: Viewer | null = null): Promise<number> {
   const queued = database('tasks AS t')
     .where({ 't.type': 'analyze_book', 't.library_id': libraryId })
     .whereIn('t.status', ['pending', 'processing'])
@@ -222,7 +224,7 @@ async function countQueuedAnalyses(database: Knex, libraryId: string, by: Caller
 }
 
 /** Analyses that a scan of this mode has yet to see. @param by as in `countPendingBooks` */
-export const countAwaited = (database: Knex, libraryId: string, mode: ScanMode, by: Caller | null = null): Promise<number> =>
+export const countAwaited = (database: Knex, libraryId: string, mode: ScanMode, by: Viewer | null = null): Promise<number> =>
   (mode === 'deep' ? countQueuedAnalyses : countPendingBooks)(database, libraryId, by)
 
 /** Paths of series, relative to the library, whose folders contain many unrelated titles. */

@@ -6,6 +6,7 @@ import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
 import { isRestricted } from '#core/account/user-store.ts'
+import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { describeReplaced } from '#core/catalog/library.ts'
 import { findLibraryRow } from '#core/catalog/library-store.ts'
@@ -102,7 +103,7 @@ export class Scans {
   }
 
   async #isRestricted(by: Caller | null): Promise<boolean> {
-    return by !== null && (await isRestricted(this.#dependencies.database, by.userId))
+    return by !== null && (await isRestricted(this.#dependencies.database, by))
   }
 
   async #describe(row: ScanRow, by: Caller | null): Promise<ScanStatus & { taskId: string }> {
@@ -163,7 +164,7 @@ export class Scans {
     by: Caller | null = null,
     { confirm = false }: { confirm?: boolean | undefined } = {},
   ): Promise<ScanStatus & { taskId: string }> {
-    const library = await getLibraryRow(this.#dependencies.database, libraryId)
+    const library = await getLibraryRow(this.#dependencies.database, by, libraryId)
     if (!library.is_active) refuse('conflict', `The library "${library.name}" is disabled: enable it (isActive) to scan it.`)
     const id = randomUUID()
     // Nobody can confirm a folder that does not exist now: the scan will report it.
@@ -185,7 +186,7 @@ export class Scans {
 
   /** The latest scan of the library. @throws not_found */
   async getStatus(libraryId: string, by: Caller | null = null): Promise<ScanStatus> {
-    const library = await getLibraryRow(this.#dependencies.database, libraryId)
+    const library = await getLibraryRow(this.#dependencies.database, by, libraryId)
     let row = await findLatestScan(this.#dependencies.database, libraryId)
     // The process that ran it may have died while stopping.
     if (row?.cancel_requested && row.status !== 'cancelled' && (await endLostScans(this.#dependencies.database)) > 0)
@@ -199,8 +200,8 @@ export class Scans {
    * Cancels the scan and the analyses of the library; finished books stay, the others wait for the next scan. Waits some seconds for the scan to
    * stop: its status is `cancelled` when nothing more is written, and not before. @throws not_found
    */
-  async cancel(libraryId: string): Promise<void> {
-    await getLibraryRow(this.#dependencies.database, libraryId)
+  async cancel(libraryId: string, by: Viewer | null = null): Promise<void> {
+    await getLibraryRow(this.#dependencies.database, by, libraryId)
     const active = await findActiveScan(this.#dependencies.database, libraryId)
     if (active) await this.#stop(active.id)
     await this.#dependencies.tasks.cancelAll({ type: 'analyze_library', libraryId })
@@ -216,7 +217,7 @@ export class Scans {
   }
 
   async listActive(by: Caller | null = null): Promise<ScanStatus[]> {
-    const rows = await listActiveScans(this.#dependencies.database)
+    const rows = await listActiveScans(this.#dependencies.database, by)
     return await Promise.all(rows.map((row) => this.#describe(row, by)))
   }
 }

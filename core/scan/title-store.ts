@@ -1,6 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
-import { visibleTo } from '#core/account/visibility.ts'
+import { type Viewer, visibleTo } from '#core/account/visibility.ts'
 
 /** The path of a series, and the title rules of its library. */
 export interface TitledFolder {
@@ -23,7 +22,7 @@ export async function listSeriesOfLibrary(database: Knex, libraryId: string): Pr
 }
 
 /** Those that the caller may see. */
-export async function listVisibleSeriesOfLibrary(database: Knex, caller: Caller, libraryId: string): Promise<string[]> {
+export async function listVisibleSeriesOfLibrary(database: Knex, caller: Viewer, libraryId: string): Promise<string[]> {
   return await database('series')
     .where('series.library_id', libraryId)
     .modify(visibleTo(caller, 'series.id'))

@@ -5,7 +5,7 @@ import { type Caller, isAdministrator } from '#core/account/caller.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
 import { wordsFor } from '#core/account/private-words.ts'
 import { isRestricted } from '#core/account/user-store.ts'
-import { visibleTo } from '#core/account/visibility.ts'
+import { visibleLibrary, visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES, type TaskStatus } from '#core/foundation/task-status.ts'
@@ -87,7 +87,7 @@ const SELECT = `
   LEFT JOIN task_workers w ON w.worker = t.worker
   ORDER BY t.created_at DESC, t.id`
 
-/** Newest first. @param by the caller, who does not see tasks of hidden books and series; null for the server itself */
+/** Newest first. @param by the caller, who does not see tasks of hidden books, series and libraries; null for the server itself */
 export async function listTasks(
   database: Knex,
   filter: { status?: TaskStatus | undefined; taskType?: string | undefined; limit: number },
@@ -108,7 +108,7 @@ export async function getTask(database: Knex, taskId: string, by: Caller | null 
 
 /** Adds "the caller may see this task" to a query of the table `tasks`. */
 export async function onlyVisibleTo(database: Knex, by: Caller): Promise<(tasks: Knex.QueryBuilder) => void> {
-  const restricted = await isRestricted(database, by.userId)
+  const restricted = await isRestricted(database, by)
   return (tasks) => {
     tasks.modify(withoutPrivate(by))
     if (restricted) tasks.modify(withoutHidden(database, by))
@@ -116,7 +116,7 @@ export async function onlyVisibleTo(database: Knex, by: Caller): Promise<(tasks:
 }
 
 async function readTasks(database: Knex, by: Caller | null, choose: (tasks: Knex.QueryBuilder) => void): Promise<TaskRecord[]> {
-  const restricted = by !== null && (await isRestricted(database, by.userId)) ? by : null
+  const restricted = by !== null && (await isRestricted(database, by)) ? by : null
   // Selected before any join: there may be a hundred thousand.
   const tasks = database('tasks').select('*').modify(choose).orderByRaw('tasks.created_at DESC, tasks.id')
   if (by) tasks.modify(withoutPrivate(by))
@@ -150,22 +150,24 @@ function withoutPrivate(caller: Caller): (tasks: Knex.QueryBuilder) => void {
   }
 }
 
-/** Adds "the book and the series of this task are visible to the caller"; tasks of deleted ones are hidden. */
+/** Adds "the book, the series and the library of this task are visible to the caller"; tasks of deleted ones are hidden. */
 function withoutHidden(database: Knex, by: Caller): (tasks: Knex.QueryBuilder) => void {
   const found = (table: string, id: string) => database(table).select(database.raw('1')).whereRaw(`${table}.id = tasks.${id}`)
   const book = found('books', 'book_id').modify(visibleTo(by, 'books.series_id'))
   const series = found('series', 'series_id').modify(visibleTo(by, 'series.id'))
+  const library = found('libraries', 'library_id').modify(visibleLibrary(by, 'libraries.id'))
   return (tasks) => {
     tasks
       .where((either) => either.whereNull('tasks.book_id').orWhereExists(book))
       .where((either) => either.whereNull('tasks.series_id').orWhereExists(series))
+      .where((either) => either.whereNull('tasks.library_id').orWhereExists(library))
   }
 }
 
 /** @param by as in `listTasks` */
 export async function countTasks(database: Knex, by: Caller | null = null): Promise<TaskStats> {
   const tasks = database('tasks').select('type', 'status', 'worker')
-  const restricted = by !== null && (await isRestricted(database, by.userId))
+  const restricted = by !== null && (await isRestricted(database, by))
   if (by) tasks.modify(withoutPrivate(by))
   if (restricted) tasks.modify(withoutHidden(database, by))
   const { rows } = await database.raw(

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000
  * every series.
  */
 export async function readTaskReport(database: Knex, caller: Caller) {
-  const isVisible = !(await isRestricted(database, caller.userId))
+  const isVisible = !(await isRestricted(database, caller))
   const [types, first, stats, oldestPendingAgeMs] = await Promise.all([
     isVisible ? listTypeSums(database) : [],
     isVisible ? findFirstHour(database) : null,
@@ -52,7 +52,7 @@ export async function readTaskHistory(
 ) {
   const to = new Date()
   const from = new Date(to.getTime() - request.days * DAY_MS)
-  const isVisible = !(await isRestricted(database, caller.userId))
+  const isVisible = !(await isRestricted(database, caller))
   const periods = isVisible ? await listPeriodSums(database, { ...request, from }) : []
   return {
     from: from.toISOString(),

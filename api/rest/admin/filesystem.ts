@@ -19,7 +19,7 @@ export const filesystemRoutes = [
     tag,
     allow,
     reply: Type.Array(FileSystemEntry),
-    run: ({ services }) => listRootFolders(services),
+    run: ({ services, caller }) => listRootFolders(services, caller),
   }),
   endpoint({
     name: 'browseFilesystem',
@@ -34,6 +34,6 @@ export const filesystemRoutes = [
       ),
     }),
     reply: BrowsedFolder,
-    run: ({ services }, { query }) => browseFolder(services, query.path),
+    run: ({ services, caller }, { query }) => browseFolder(services, caller, query.path),
   }),
 ]

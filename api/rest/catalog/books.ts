@@ -6,7 +6,6 @@ import { BOOK_SORT, BookDetailView, bookView, FULL, FullBookView, ListedBook, li
 import { AdjacentBooks } from '#core/catalog/book.ts'
 import {
   type BookFilter,
-  checkLibrary,
   type FullBook,
   findAdjacentBooks,
   fullBooks,
@@ -16,6 +15,7 @@ import {
 } from '#core/catalog/book-query.ts'
 import { readBookSort } from '#core/catalog/book-sort-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
+import { getLibraryName } from '#core/catalog/library-name-query.ts'
 import { BookCondition } from '#core/catalog/list-condition-schema.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
@@ -93,7 +93,7 @@ export const bookRoutes = [
     query: Type.Object(bookQuery),
     reply: Paginated(ListedBook),
     run: async (call, { params, query }) => {
-      await checkLibrary(call.services.database, params.libraryId)
+      await getLibraryName(call.services.database, call.caller, params.libraryId)
       return await answerBooks({ call, query, filter: { ...params, includeDeleted: query.includeDeleted } })
     },
   }),

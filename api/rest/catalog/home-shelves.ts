@@ -4,8 +4,9 @@ import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
-import { type BookFilter, checkLibrary, listBooks, listOnDeck } from '#core/catalog/book-query.ts'
+import { type BookFilter, listBooks, listOnDeck } from '#core/catalog/book-query.ts'
 import { type BookSort, readBookSort } from '#core/catalog/book-sort-query.ts'
+import { getLibraryName } from '#core/catalog/library-name-query.ts'
 import { listSeries, type SeriesFilter } from '#core/catalog/series-query.ts'
 import { readSeriesSort, type SeriesSort } from '#core/catalog/series-sort-query.ts'
 import { Uuid } from '#core/foundation/schema.ts'
@@ -40,7 +41,7 @@ interface ListRequest {
 
 /** The library in the path must exist; an unknown one in the query matches nothing. */
 async function placeOf(request: ListRequest): Promise<Pick<BookFilter, 'libraryId' | 'seriesId'>> {
-  if (request.libraryId !== undefined) await checkLibrary(request.call.services.database, request.libraryId)
+  if (request.libraryId !== undefined) await getLibraryName(request.call.services.database, request.call.caller, request.libraryId)
   return { libraryId: request.libraryId ?? request.query.libraryId, seriesId: request.query.seriesId }
 }
 

@@ -47,7 +47,7 @@ export const libraryRoutes = [
     reply: Library,
     run: async (call, { body }) => {
       const { services, caller } = call
-      const libraryId = await createLibrary(services, body)
+      const libraryId = await createLibrary(services, body, caller)
       return madeAt(call, '/api/v1/libraries', await getLibrary(services.database, caller, libraryId))
     },
   }),
@@ -73,7 +73,7 @@ export const libraryRoutes = [
     body: UpdateLibraryRequest,
     reply: Library,
     run: async ({ services, caller }, { params, body }) => {
-      await editLibrary(services, params.libraryId, body)
+      await editLibrary(services, params.libraryId, body, caller)
       return await getLibrary(services.database, caller, params.libraryId)
     },
   }),
@@ -86,8 +86,8 @@ export const libraryRoutes = [
     allow: { who: 'libraries-delete' },
     status: 204,
     params,
-    run: async ({ services }, { params }) => {
-      await removeLibrary({ ...services, dataFolder: services.settings.dataFolder }, params.libraryId)
+    run: async ({ services, caller }, { params }) => {
+      await removeLibrary({ ...services, dataFolder: services.settings.dataFolder }, params.libraryId, caller)
     },
   }),
   endpoint({
@@ -132,8 +132,8 @@ export const libraryRoutes = [
     allow: { who: 'libraries-write' },
     status: 204,
     params,
-    run: async ({ services }, { params }) => {
-      await services.scans.cancel(params.libraryId)
+    run: async ({ services, caller }, { params }) => {
+      await services.scans.cancel(params.libraryId, caller)
     },
   }),
   endpoint({
@@ -145,8 +145,8 @@ export const libraryRoutes = [
     allow: { who: 'libraries-write' },
     params,
     reply: Type.Integer({ minimum: 0 }),
-    run: async ({ services }, { params }) =>
-      await purgeDeletedOf({ database: services.database, dataFolder: services.settings.dataFolder }, params.libraryId),
+    run: async ({ services, caller }, { params }) =>
+      await purgeDeletedOf({ database: services.database, dataFolder: services.settings.dataFolder }, caller, params.libraryId),
   }),
   endpoint({
     name: 'analyzeLibrary',
@@ -158,7 +158,7 @@ export const libraryRoutes = [
     status: 202,
     params,
     reply: TaskStarted,
-    run: async ({ services }, { params }) => await requestLibraryAnalysis(services, params.libraryId, 'all'),
+    run: async ({ services, caller }, { params }) => await requestLibraryAnalysis(services, caller, { ...params, scope: 'all' }),
   }),
   endpoint({
     name: 'analyzeUnanalyzedBooksOfLibrary',
@@ -170,7 +170,7 @@ export const libraryRoutes = [
     status: 202,
     params,
     reply: TaskStarted,
-    run: async ({ services }, { params }) => await requestLibraryAnalysis(services, params.libraryId, 'unanalyzed'),
+    run: async ({ services, caller }, { params }) => await requestLibraryAnalysis(services, caller, { ...params, scope: 'unanalyzed' }),
   }),
   endpoint({
     name: 'listActiveScans',

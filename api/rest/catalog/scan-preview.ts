@@ -45,7 +45,7 @@ export const scanPreviewRoutes = [
     run: async (call, { body }) => {
       const { series, totalFiles, isTruncated } = await previewScan(
         call.services,
-        { userId: call.caller.userId, folder: body.path },
+        { caller: call.caller, folder: body.path },
         call.signal,
       )
       return { detectedSeries: series, totalFiles, truncated: isTruncated }

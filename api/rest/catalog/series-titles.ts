@@ -31,7 +31,7 @@ export const seriesTitleRoutes = [
     bodyOptional: true,
     body: ReprocessRequest,
     reply: Enqueued,
-    run: async ({ services }, { params, body }) => await reprocessLibraryTitles(services, { ...params, ...body }),
+    run: async ({ services, caller }, { params, body }) => await reprocessLibraryTitles(services, caller, { ...params, ...body }),
   }),
   endpoint({
     name: 'bulkReprocessSeriesTitles',

@@ -8,10 +8,11 @@ import { withSourceNames } from '#api/views/legacy-names.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { checkLibrary, listSeriesBooks, SERIES_BOOKS_MAX } from '#core/catalog/book-query.ts'
+import { listSeriesBooks, SERIES_BOOKS_MAX } from '#core/catalog/book-query.ts'
 import { readBookSort } from '#core/catalog/book-sort-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { fullSeries } from '#core/catalog/full-series-query.ts'
+import { getLibraryName } from '#core/catalog/library-name-query.ts'
 import { SeriesCondition } from '#core/catalog/list-condition-schema.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import type { Series } from '#core/catalog/series.ts'
@@ -174,7 +175,7 @@ export const seriesRoutes = [
     query: Type.Object({ ...seriesQuery, ...CHOICE, libraryId: SAME_LIBRARY }),
     reply: Paginated(ListedSeries),
     run: async (call, { params, query }) => {
-      await checkLibrary(call.services.database, params.libraryId)
+      await getLibraryName(call.services.database, call.caller, params.libraryId)
       return await answerSeries({ call, query, filter: filterOf({ ...query, ...params }) })
     },
   }),

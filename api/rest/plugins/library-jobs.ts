@@ -4,7 +4,7 @@ import type { PluginServices } from '#api/areas/plugins.ts'
 import { type Call, endpointOf, madeAt } from '#api/http/endpoint.ts'
 import { SkippedField } from '#api/views/match-view.ts'
 import { pictureAddress } from '#api/views/plugin-pictures.ts'
-import { getLibrary } from '#core/catalog/library-query.ts'
+import { getLibraryName } from '#core/catalog/library-name-query.ts'
 import { NameText, Nullable, TimeZone, Uuid } from '#core/foundation/schema.ts'
 import { FIELD_GROUPS, JobConfig, LibraryJob } from '#core/matching/library-job.ts'
 import { COVER } from '#core/matching/proposal.ts'
@@ -31,7 +31,7 @@ const timezone = Type.Optional(Nullable(TimeZone({ description: 'Such as Europe/
 
 /** @throws not_found */
 const libraryOf = async (call: Call<Services>, libraryId: string): Promise<string> =>
-  (await getLibrary(call.services.database, call.caller, libraryId)).id
+  (await getLibraryName(call.services.database, call.caller, libraryId)).id
 
 export const libraryJobRoutes = [
   endpoint({

@@ -20,7 +20,7 @@ import {
 import { pictureAddress, withPictures } from '#api/views/plugin-pictures.ts'
 import { searchResultView } from '#api/views/search-results.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { getLibrary } from '#core/catalog/library-query.ts'
+import { getLibraryName } from '#core/catalog/library-name-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, Uuid } from '#core/foundation/schema.ts'
 import type { Target } from '#core/matching/apply-proposal.ts'
@@ -273,7 +273,7 @@ export const matchingRoutes = [
     body: Type.Object({ pluginId: Provider }, { description: PROVIDERS }),
     reply: Enqueued,
     run: async (call, { params, body }) => {
-      const { id, name } = await getLibrary(call.services.database, call.caller, params.libraryId)
+      const { id, name } = await getLibraryName(call.services.database, call.caller, params.libraryId)
       const pluginIds = await providers(call, 'series', body.pluginId, id)
       return enqueued([await call.services.matchTasks.enqueueLibrary(id, { pluginIds })], `The series of ${name}`)
     },

@@ -1,16 +1,18 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { withPictureAddresses } from '#api/views/plugin-pictures.ts'
 import { capabilitiesView, failureMembers, PluginCapabilities, scopesOf } from '#api/views/plugin-view.ts'
 import { searchAnswerView } from '#api/views/search-results.ts'
+import { listVisibleLibraryIds } from '#core/catalog/library-name-query.ts'
 import { FreeObject, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { hasFailed } from '#plugins/host/plugin-calls.ts'
 import { failureOf } from '#plugins/host/plugin-failure.ts'
 
-type Services = Pick<PluginServices, 'plugins' | 'pluginCalls' | 'pluginPictures'>
+type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins' | 'pluginCalls' | 'pluginPictures'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
@@ -41,29 +43,34 @@ export const pluginActionRoutes = [
           label: Type.String(),
           capabilities: PluginCapabilities,
           description: Nullable(Type.String()),
-          libraryIds: Type.Array(Uuid, { description: 'Libraries that use the plugin; empty means all.' }),
+          libraryIds: Type.Array(Uuid, { description: 'Libraries that use the plugin, of those that the caller may see; empty means all.' }),
           searchUriTemplate: Nullable(
             Type.String({ description: 'Address of a page for manual search: {title} is replaced by the search text.' }),
           ),
         }),
       ),
     }),
-    run: async ({ services }, { query }) => {
+    run: async ({ services, caller }, { query }) => {
+      const plugins = await services.plugins.list()
+      const named = plugins.flatMap(({ matching }) => matching.libraryIds ?? [])
+      const seen = await listVisibleLibraryIds(services.database, caller, named)
+      const seenOf = ({ matching }: InstalledPlugin) => (matching.libraryIds ?? []).filter((id) => seen.has(id))
       const offered = (plugin: InstalledPlugin) => {
-        const { libraryIds = [] } = plugin.matching
-        const isHere = query.libraryId === undefined || libraryIds.length === 0 || libraryIds.includes(query.libraryId)
+        const isOfAll = (plugin.matching.libraryIds ?? []).length === 0
+        const libraryIds = seenOf(plugin)
+        const isHere = isOfAll || (query.libraryId === undefined ? libraryIds.length > 0 : libraryIds.includes(query.libraryId.toLowerCase()))
         return plugin.state === 'enabled' && plugin.granted !== null && isHere && scopesOf(plugin.manifest).includes(query.scope)
       }
-      const actions = (await services.plugins.list()).filter(offered).map(({ id, key, manifest, matching }) => ({
-        pluginId: id,
-        pluginName: key,
-        pluginDisplayName: manifest.name,
+      const actions = plugins.filter(offered).map((plugin) => ({
+        pluginId: plugin.id,
+        pluginName: plugin.key,
+        pluginDisplayName: plugin.manifest.name,
         actionType: 'metadata_search',
-        label: `Search ${escapedText(manifest.name)}`,
-        capabilities: capabilitiesView(manifest),
-        description: manifest.summary,
-        libraryIds: matching.libraryIds ?? [],
-        searchUriTemplate: manifest.capabilities.webLinks?.search ?? null,
+        label: `Search ${escapedText(plugin.manifest.name)}`,
+        capabilities: capabilitiesView(plugin.manifest),
+        description: plugin.manifest.summary,
+        libraryIds: seenOf(plugin),
+        searchUriTemplate: plugin.manifest.capabilities.webLinks?.search ?? null,
       }))
       return { scope: query.scope, actions }
     },

@@ -116,7 +116,7 @@ function getCall(logs: PluginLogs, pluginId: string, callId: string, readerId: s
  */
 async function getPlugin({ services, caller }: Call<Services>, pluginId: string): Promise<InstalledPlugin> {
   const plugin = await services.plugins.get(pluginId)
-  if (await isRestricted(services.database, caller.userId))
+  if (await isRestricted(services.database, caller))
     refuse('forbidden', 'Calls and logs of plugins may name series that you may not see. Ask an administrator who may see all series.')
   return plugin
 }

@@ -16,7 +16,7 @@ t.test('few previews run at the same time, and none starts while disks do not an
   mkdirSync(join(folder, 'Saga'))
   writeFileSync(join(folder, 'Saga', 'Saga 1.cbz'), '')
   const parts = { database, settings: { dataFolder: '/nonexistent' } }
-  const preview = (userId: string, path = folder) => previewScan(parts, { userId, folder: path }, new AbortController().signal)
+  const preview = (userId: string, path = folder) => previewScan(parts, { caller: { userId, narrowedBy: null }, folder: path }, new AbortController().signal)
 
   const codesOf = (all: PromiseSettledResult<unknown>[]) => all.map((one) => (one.status === 'rejected' ? one.reason.code : 'done'))
   const began = ['ada', 'ada', 'ada', 'bo', 'bo', 'cleo'].map((user) => preview(user))

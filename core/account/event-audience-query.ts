@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { isAdministrator } from '#core/account/caller.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
 import { type Permission, permissionKey } from '#core/account/permission.ts'
 import { wordsFor } from '#core/account/private-words.ts'
-import { visibleToUser } from '#core/account/visibility.ts'
+import { readSight, SIGHT, type Sight, type Viewer, viewerKey } from '#core/account/visibility.ts'
 import { select } from '#core/database/select.ts'
-import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
+import type { Announcement, CarrelEvent, EventType, SeriesFacts } from '#core/events/event.ts'
+import { readSeriesFacts } from '#core/events/event-store.ts'
 import type { Audience, Decision } from '#core/events/follow.ts'
 import type { Follower } from '#core/events/stream.ts'
 
@@ -53,105 +53,87 @@ function seriesOf({ event, seriesId }: Announcement): string | undefined {
   return event.type === 'cover_updated' && event.entityType !== 'library' ? (named ?? event.entityId) : named
 }
 
-/** The id of a series that does not exist, and that would have one of the sets of tags of an announcement. */
-const tagSetId = ({ id }: Announcement, at: number): string => {
-  const digits = createHash('sha256').update(`${id} ${at}`).digest('hex')
-  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${digits.slice(12, 16)}-${digits.slice(16, 20)}-${digits.slice(20, 32)}`
+/** The library that an event names. */
+const libraryOf = (event: CarrelEvent): string | undefined =>
+  event.type === 'cover_updated' && event.entityType === 'library' ? event.entityId : 'libraryId' in event ? event.libraryId : undefined
+
+/** Followers who see the same series. */
+interface Group {
+  id: string
+  sight: Sight
+  seesAll: boolean
 }
 
-/** Pairs of users and series that one statement compares: a tenth of a second's work. */
-const PAIRS_MAX = 50_000
-
-/** Decides who receives which events, by current permissions: a few statements for any number of followers, because users with the same grants see the same. */
+/** Decides who receives which events, by current permissions and rules: two statements for any number of followers. */
 export const eventAudience = (database: Knex): Audience => ({
   classOf: ({ permissions }) => String(permissionKey(permissions)),
-  async decide(announcements, userIds): Promise<Decision> {
-    const { present, groups } = await findRestricted(database, userIds)
-    const seen = groups.size === 0 ? new Set<string>() : await listVisiblePairs(database, [...new Set(groups.values())], announcements)
+  async decide(announcements, followers): Promise<Decision> {
+    const groups = await listGroups(database, followers)
+    const groupOf = (follower: Follower) => groups.get(viewerKey(follower)) as Group
+    const known = new Map(announcements.flatMap((one) => (one.gone ? [[seriesOf(one) as string, one.gone] as const] : [])))
+    if ([...groups.values()].some(({ seesAll }) => !seesAll)) {
+      const there = await readSeriesFacts(database, [...new Set(announcements.flatMap((one) => seriesOf(one) ?? []))])
+      for (const [seriesId, facts] of there) known.set(seriesId, facts)
+    }
     return {
-      groupOf: (userId) => (present.has(userId) ? (groups.get(userId) ?? 'all') : 'nothing'),
+      groupOf: (follower) => groupOf(follower).id,
       show(follower, announcement) {
         const { event, userId } = announcement
-        if (event.type !== 'reload' && !present.has(follower.userId)) return null
+        const { sight, seesAll } = groupOf(follower)
+        if (event.type !== 'reload' && sight.tags === null) return null
         const needed = neededFor(event)
         if (needed !== null && !follower.permissions.has(needed)) return null
         if (userId !== undefined && userId !== follower.userId && (event.type !== 'task_updated' || !isAdministrator(follower))) return null
-        const group = groups.get(follower.userId)
-        if (group === undefined) return eventFor(follower, event, userId)
-        const { tagSets = [] } = announcement
-        if (tagSets.length > 0 && !tagSets.some((_, at) => seen.has(`${group} ${tagSetId(announcement, at)}`))) return null
-        const seriesId = seriesOf(announcement)
-        if (seriesId !== undefined) return seen.has(`${group} ${seriesId}`) ? eventFor(follower, event, userId) : null
-        const known = withoutCounts(event)
-        return known && eventFor(follower, known, userId)
+        if (seesAll) return eventFor(follower, event, userId)
+        if (!isShown(announcement, sight, known)) return null
+        const shown = seriesOf(announcement) === undefined ? withoutCounts(event) : event
+        return shown && eventFor(follower, shown, userId)
       },
     }
   },
 })
 
-/**
- * Which users may still sign in, and for those with grants one user whose grants are the same. A deleted account has no grants either: it sees
- * nothing, not everything.
- */
-async function findRestricted(database: Knex, userIds: readonly string[]): Promise<{ present: Set<string>; groups: Map<string, string> }> {
-  const users = await select<{ id: string; grants: string | null }>(
+/** The group of each follower, by {@link viewerKey}. */
+async function listGroups(database: Knex, followers: readonly Viewer[]): Promise<Map<string, Group>> {
+  const viewers = [...new Map(followers.map((follower) => [viewerKey(follower), follower])).values()]
+  const rows = await select<{ sight: string }>(
     database.raw(
-      `SELECT CAST(u.id AS text) AS id, string_agg(g.access_mode || g.sharing_tag_id, ' ' ORDER BY g.sharing_tag_id) AS grants
-     FROM users u LEFT JOIN user_sharing_grants g ON g.user_id = u.id
-     WHERE u.id = ANY(CAST(? AS uuid[])) AND u.is_active GROUP BY u.id`,
-      [[...userIds]],
+      `SELECT ${SIGHT} AS sight FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[])) WITH ORDINALITY AS asked (id, key_id, at)
+         LEFT JOIN users ON users.id = asked.id AND users.is_active ORDER BY asked.at`,
+      [viewers.map(({ userId }) => userId), viewers.map(({ narrowedBy }) => narrowedBy)],
     ),
   )
-  const first = new Map<string, string>()
-  const groups = new Map<string, string>()
-  for (const { id, grants } of users) {
-    if (grants === null) continue
-    if (!first.has(grants)) first.set(grants, id)
-    groups.set(id, first.get(grants) as string)
-  }
-  return { present: new Set(users.map(({ id }) => id)), groups }
+  const bySight = new Map<string, Group>()
+  return new Map(
+    viewers.map((viewer, at) => {
+      const text = rows[at]?.sight as string
+      const group = bySight.get(text) ?? { id: String(bySight.size), sight: readSight(text), seesAll: text === '' }
+      bySight.set(text, group)
+      return [viewerKey(viewer), group]
+    }),
+  )
 }
 
-/** Pairs `user series` of users and series of the events that these users see. For a deleted series the tags that it had decide. */
-async function listVisiblePairs(database: Knex, userIds: readonly string[], announcements: readonly Announcement[]): Promise<Set<string>> {
-  const there = new Set<string>()
-  const gone = new Map<string, Set<string>>()
-  for (const announcement of announcements) {
-    for (const [at, tagIds] of announcement.tagSets?.entries() ?? []) gone.set(tagSetId(announcement, at), new Set(tagIds))
-    const seriesId = seriesOf(announcement)
-    if (seriesId === undefined) continue
-    if (announcement.tagIds) gone.set(seriesId, new Set([...(gone.get(seriesId) ?? []), ...announcement.tagIds]))
-    else there.add(seriesId)
-  }
-  if (there.size + gone.size === 0) return new Set()
-  const tags = [...gone].flatMap(([id, tagIds]) => [...tagIds].map((tagId) => [id, tagId] as const))
-  const bindings = { there: [...there], gone: [...gone.keys()], of: tags.map(([id]) => id), tags: tags.map(([, tagId]) => tagId) }
-  const pairs = new Set<string>()
-  const usersAtOnce = Math.ceil(PAIRS_MAX / (there.size + gone.size))
-  for (let start = 0; start < userIds.length; start += usersAtOnce) {
-    const rows: { user: string; series: string }[] = await database
-      .with(
-        'announced',
-        database.raw(
-          `SELECT id FROM series WHERE id = ANY(CAST(:there AS uuid[])) UNION SELECT id FROM unnest(CAST(:gone AS uuid[])) AS id`,
-          bindings,
-        ),
-      )
-      .with(
-        'carried',
-        database.raw(
-          `SELECT series_id, sharing_tag_id FROM series_sharing_tags WHERE series_id IN (SELECT id FROM announced)
-           UNION SELECT * FROM unnest(CAST(:of AS uuid[]), CAST(:tags AS uuid[]))`,
-          bindings,
-        ),
-      )
-      .from(database.raw('unnest(CAST(? AS uuid[])) AS who(id)', [userIds.slice(start, start + usersAtOnce)]))
-      .crossJoin(database.raw('announced'))
-      .modify(visibleToUser('who.id', 'announced.id', 'carried'))
-      .select('who.id AS user', 'announced.id AS series')
-    for (const { user, series } of rows) pairs.add(`${user} ${series}`)
-  }
-  return pairs
+/** Whether somebody sees everything that an event names. @param known of the series of the events, by id; without those that nobody knows any more */
+function isShown(announcement: Announcement, sight: Sight, known: ReadonlyMap<string, SeriesFacts>): boolean {
+  const { event, members = [] } = announcement
+  if (members.length > 0 && !members.some((member) => sees(sight, member))) return false
+  const libraryId = libraryOf(event)
+  if (libraryId !== undefined && !seesLibrary(sight, libraryId)) return false
+  const seriesId = seriesOf(announcement)
+  const facts = seriesId === undefined ? undefined : known.get(seriesId)
+  return seriesId === undefined || (facts !== undefined && sees(sight, facts))
+}
+
+const seesLibrary = ({ libraries }: Sight, libraryId: string): boolean => libraries === null || libraries.includes(libraryId)
+
+/** The predicate of core/account/visibility.ts for a series that need not exist any more. */
+export function sees(sight: Sight, { libraryId, age, tagIds }: SeriesFacts): boolean {
+  const { tags, hiddenFrom, showsUnrated } = sight
+  if (tags === null || !seesLibrary(sight, libraryId)) return false
+  if (hiddenFrom !== null && (age === null ? !showsUnrated : age >= hiddenFrom)) return false
+  if (tagIds.some((id) => tags.deny.includes(id))) return false
+  return tags.allow.length === 0 || tagIds.some((id) => tags.allow.includes(id))
 }
 
 /** Numbers and messages of a whole library count and name things that a user may not see. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
-import type { Announcement, NewAnnouncement } from '#core/events/event.ts'
+import type { Announcement, NewAnnouncement, SeriesFacts } from '#core/events/event.ts'
 import { foldAnnouncements } from '#core/events/fold.ts'
 
 /** The channel on which the nodes notify each other. */
@@ -63,11 +63,11 @@ function packAnnouncements(all: readonly Announcement[]): string[] {
   let parts: string[] = []
   let bytes = 2
   for (const announcement of all) {
-    const { tagIds, tagSets } = announcement
+    const { gone, members } = announcement
     const part = JSON.stringify({
       ...announcement,
-      ...(tagIds && { tagIds: tagIds.slice(0, TAGS_MAX) }),
-      ...(tagSets && { tagSets: fewTagSets(tagSets) }),
+      ...(gone && { gone: { ...gone, tagIds: gone.tagIds.slice(0, TAGS_MAX) } }),
+      ...(members && { members: fewMembers(members) }),
     })
     const partBytes = Buffer.byteLength(part) + 1
     if (parts.length > 0 && bytes + partBytes > PAYLOAD_BYTES_MAX) {
@@ -82,14 +82,14 @@ function packAnnouncements(all: readonly Announcement[]): string[] {
   return payloads
 }
 
-/** As many sets as fit, the smallest first: users who see only series with the omitted sets are not notified. */
-function fewTagSets(all: readonly (readonly string[])[]): (readonly string[])[] {
+/** As many as fit, those with the fewest tags first: users who see only the omitted ones are not notified. */
+function fewMembers(all: readonly SeriesFacts[]): SeriesFacts[] {
   let left = TAGS_MAX
-  // An empty set takes room too.
   return [...all]
-    .sort((a, b) => a.length - b.length)
-    .filter((set) => {
-      left -= set.length + 1
+    .sort((a, b) => a.tagIds.length - b.tagIds.length)
+    .filter(({ tagIds }) => {
+      // Library and age take the room of two tags.
+      left -= tagIds.length + 2
       return left >= 0
     })
 }
@@ -215,8 +215,19 @@ export async function announcePurged(trx: Knex.Transaction, books: readonly Book
   await announce(trx, [...books.map((book): NewAnnouncement => ({ event: bookEvent('book_deleted', book) })), ...purged])
 }
 
+/** What decides who sees these series, by their ids; without deleted ones. */
+export async function readSeriesFacts(database: Knex, seriesIds: readonly string[]): Promise<Map<string, SeriesFacts>> {
+  const { rows } = await database.raw(
+    `SELECT s.id, s.library_id AS "libraryId", m.age_rating AS age,
+       ARRAY(SELECT CAST(t.sharing_tag_id AS text) FROM series_sharing_tags t WHERE t.series_id = s.id) AS "tagIds"
+     FROM series s LEFT JOIN series_metadata m ON m.series_id = s.id WHERE s.id = ANY(CAST(? AS uuid[]))`,
+    [[...seriesIds]],
+  )
+  return new Map((rows as (SeriesFacts & { id: string })[]).map(({ id, ...facts }) => [id, facts]))
+}
+
 /**
- * Deletes series and announces it with their sharing tags: after the deletion, no query could find out who may receive the event.
+ * Deletes series and announces it with what decides who sees them: after the deletion, no query could find out who may receive the event.
  * @param remove deletes them, and returns which were deleted
  */
 export async function announceSeriesGone(
@@ -224,16 +235,13 @@ export async function announceSeriesGone(
   { libraryId, ids }: { libraryId: string; ids: readonly string[] },
   remove: () => Promise<string[]>,
 ): Promise<void> {
-  const rows: { series_id: string; sharing_tag_id: string }[] = await trx('series_sharing_tags')
-    .whereRaw('series_id = ANY(CAST(? AS uuid[]))', [[...ids]])
-    .select('series_id', 'sharing_tag_id')
-  const tags = Map.groupBy(rows, ({ series_id }) => series_id)
-  const gone = await remove()
+  const facts = await readSeriesFacts(trx, ids)
+  const removed = await remove()
   await announce(
     trx,
-    gone.map((seriesId) => ({
+    removed.map((seriesId) => ({
       event: { type: 'series_deleted', seriesId, libraryId },
-      tagIds: (tags.get(seriesId) ?? []).map(({ sharing_tag_id }) => sharing_tag_id),
+      gone: facts.get(seriesId) ?? { libraryId, age: null, tagIds: [] },
     })),
   )
 }

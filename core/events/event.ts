@@ -113,19 +113,25 @@ export const eventsSchema = (types: readonly EventType[], title: string) =>
     },
   })
 
+/** What decides who sees a series, see core/account/visibility.ts. */
+export interface SeriesFacts {
+  libraryId: string
+  /** Null for a series without a rating. */
+  age: number | null
+  /** Its sharing tags. */
+  tagIds: readonly string[]
+}
+
 /** Who receives an event, besides the permission that its type needs. */
 interface Reach {
   /** The series that decides who sees the event, if the event itself names none; if that series does not exist, only users who see every series. */
   seriesId?: string
   /** Only this user; for a task also administrators. */
   userId?: string
-  /** Sharing tags of a deleted series. */
-  tagIds?: readonly string[]
-  /**
-   * For a resource made from several series: the sets of sharing tags of those series when the event was announced. Users who may see a series with
-   * one of these sets receive the event.
-   */
-  tagSets?: readonly (readonly string[])[]
+  /** Of a deleted series, before its deletion. */
+  gone?: SeriesFacts
+  /** Of the series of which a resource is made, when the event was announced: who may see one such series receives the event. */
+  members?: readonly SeriesFacts[]
   /** After this event the user's streams end, because the user's permissions have changed. Clients reconnect with the new permissions. */
   ends?: true
 }

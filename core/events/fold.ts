@@ -66,10 +66,10 @@ function foldBooks(all: readonly Announcement[]): Announcement[] {
       else if (event.seriesId && event.libraryId) add(announcement, event.seriesId, event.libraryId)
     } else add(announcement, (event as OfSeries).seriesId, (event as OfSeries).libraryId)
   }
-  function add({ id, event: { timestamp }, tagIds }: Announcement, seriesId: string, libraryId: string): void {
+  function add({ id, event: { timestamp }, gone }: Announcement, seriesId: string, libraryId: string): void {
     if (named.has(seriesId)) return
     const event: CarrelEvent = { type: 'series_updated', seriesId, libraryId, fields: ['books'], timestamp }
-    series.set(seriesId, { id, event, ...(tagIds && { tagIds }) })
+    series.set(seriesId, { id, event, ...(gone && { gone }) })
   }
   return [...others, ...series.values()]
 }

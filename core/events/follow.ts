@@ -34,15 +34,15 @@ const RETRY_MS = 1_000
 
 /** Decides who receives what. */
 export interface Audience {
-  /** Followers of one class and with the same grants see the same events, except those for one user alone. */
+  /** Followers of one class who see the same series see the same events, except those for one user alone. */
   classOf(follower: Follower): string
-  /** By current permissions, for these events and users. */
-  decide(announcements: readonly Announcement[], userIds: readonly string[]): Promise<Decision>
+  /** By current permissions and rules, for these events and followers. */
+  decide(announcements: readonly Announcement[], followers: readonly Follower[]): Promise<Decision>
 }
 
 export interface Decision {
-  /** Users with the same grants have the same group. */
-  groupOf(userId: string): string
+  /** Followers who see the same series have the same group. */
+  groupOf(follower: Follower): string
   /** What a follower sees of an event; null for nothing. */
   show(follower: Follower, announcement: Announcement): CarrelEvent | null
 }
@@ -246,8 +246,8 @@ export class Events implements StreamOwner {
     const window = this.#window
     const { epoch } = window
     const groups = this.#groupByPosition(due)
-    const userIds = new Set(groups.flatMap(({ streams }) => streams.map(({ follower }) => follower.userId)))
-    const decision = await this.#audience.decide([...new Set(groups.flatMap(({ announcements }) => announcements ?? []))], [...userIds])
+    const followers = groups.flatMap(({ streams }) => streams.map(({ follower }) => follower))
+    const decision = await this.#audience.decide([...new Set(groups.flatMap(({ announcements }) => announcements ?? []))], followers)
     const most = Math.min(PER_STREAM_MAX, Math.max(PER_STREAM_MIN, Math.floor(DELIVERED_MAX / due.length)))
     let count = 0
     for (const { announcements, to, streams } of groups) {
@@ -283,7 +283,7 @@ export class Events implements StreamOwner {
     return (stream: EventStream): Delivery => {
       const { follower, audience } = stream
       const { userId } = follower
-      const key = `${audience} ${decision.groupOf(userId)} ${personal.has(userId) ? userId : ''}`
+      const key = `${audience} ${decision.groupOf(follower)} ${personal.has(userId) ? userId : ''}`
       let delivery = deliveries.get(key)
       if (delivery === undefined) {
         const visible = announcements.flatMap((announcement): Announcement[] => {

@@ -3,6 +3,8 @@ import type { CarrelEvent, EventType } from '#core/events/event.ts'
 /** The caller who follows events. */
 export interface Follower {
   userId: string
+  /** The API key by which the caller has come; null without one. */
+  narrowedBy: string | null
   permissions: ReadonlySet<string>
 }
 
@@ -27,7 +29,7 @@ export interface Sink {
 /** One follower. It buffers nothing: events that it has not received yet are in the window, and delivered ones are shared with other streams. */
 export class EventStream {
   readonly follower: Follower
-  /** Followers with the same audience and the same grants see the same events. */
+  /** Followers with the same audience who see the same series see the same events. */
   readonly audience: string
   /** Position in the window up to which it has received events; infinite until it is placed. */
   position = Number.POSITIVE_INFINITY

@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { isUniqueViolation } from '#core/database/unique-violation.ts'
+import type { SeriesFacts } from '#core/events/event.ts'
 import { announce } from '#core/events/event-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { SHELF_MEMBERS_MAX, type Shelf, type ShelfEdit, type ShelfKind } from '#core/shelves/shelf.ts'
@@ -55,9 +56,9 @@ export async function editShelf(
       await trx(SHELF_TABLES[kind].shelves)
         .where('id', shelf.id)
         .update({ ...change, updated_at: trx.fn.now() })
-      const tagSets = await listTagSets(trx, kind, shelf.id)
+      const earlier = await listMemberFacts(trx, kind, shelf.id)
       if (shelf.memberIds) await changeMembers(trx, caller, kind, { id: shelf.id, how: 'replace', memberIds: shelf.memberIds })
-      await announceShelf(trx, kind, 'updated', { id: shelf.id, before: tagSets })
+      await announceShelf(trx, kind, 'updated', { id: shelf.id, before: earlier })
       return await viewOfChanged(trx, caller, kind, before)
     })
     .catch((error) => refuseTaken(kind, error))
@@ -79,10 +80,10 @@ export async function removeShelf(database: Knex, caller: Caller, kind: ShelfKin
 export async function editMembers(database: Knex, caller: Caller, kind: ShelfKind, change: MemberChange): Promise<Shelf> {
   return await database.transaction(async (trx) => {
     const before = await lockShelf(trx, caller, kind, change.id)
-    const tagSets = await listTagSets(trx, kind, change.id)
+    const earlier = await listMemberFacts(trx, kind, change.id)
     await changeMembers(trx, caller, kind, change)
     await trx(SHELF_TABLES[kind].shelves).where('id', change.id).update({ updated_at: trx.fn.now() })
-    await announceShelf(trx, kind, 'updated', { id: change.id, before: tagSets })
+    await announceShelf(trx, kind, 'updated', { id: change.id, before: earlier })
     return await viewOfChanged(trx, caller, kind, before)
   })
 }
@@ -118,33 +119,36 @@ async function viewOfChanged(trx: Knex, caller: Caller, kind: ShelfKind, before:
   return (await findShelf(trx, caller, kind, before.id)) ?? { ...before, count: 0 }
 }
 
-/** @param of.before sets of tags of its earlier members: users who could see it then but not now must be notified too */
+/** @param of.before of its earlier members: users who could see it then but not now must be notified too */
 export async function announceShelf(
   trx: Knex.Transaction,
   kind: ShelfKind,
   how: 'created' | 'updated' | 'deleted',
-  of: { id: string; before?: readonly (readonly string[])[] },
+  of: { id: string; before?: readonly SeriesFacts[] },
 ): Promise<void> {
-  const now = await listTagSets(trx, kind, of.id)
+  const now = await listMemberFacts(trx, kind, of.id)
   const { before = now } = of
   // Everybody sees an empty one.
-  const tagSets = now.length === 0 || before.length === 0 ? [] : [...before, ...now]
+  const members = now.length === 0 || before.length === 0 ? [] : [...before, ...now]
   const event =
     kind === 'collection'
       ? { type: `collection_${how}` as const, collectionId: of.id }
       : { type: `read_list_${how}` as const, readListId: of.id }
-  await announce(trx, [{ event, tagSets: [...new Map(tagSets.map((set) => [set.join(), set])).values()] }])
+  await announce(trx, [{ event, members: [...new Map(members.map((facts) => [JSON.stringify(facts), facts])).values()] }])
 }
 
-/** The distinct sets of sharing tags of the series that have a member on a shelf. */
-async function listTagSets(trx: Knex.Transaction, kind: ShelfKind, id: string): Promise<string[][]> {
+/** What decides who sees the series that have a member on a shelf, each once. Who sees one of an age sees those of lower ages too, so only the lowest is listed. */
+async function listMemberFacts(trx: Knex.Transaction, kind: ShelfKind, id: string): Promise<SeriesFacts[]> {
   const { members, shelf, member, things, seriesOf } = SHELF_TABLES[kind]
   const { rows } = await trx.raw(
-    `SELECT DISTINCT array(SELECT CAST(t.sharing_tag_id AS text) FROM series_sharing_tags t WHERE t.series_id = ${seriesOf} ORDER BY 1) AS tags
-     FROM ${members} m JOIN ${things} ON ${things}.id = m.${member} WHERE m.${shelf} = ?`,
+    `SELECT "libraryId", min(age) AS age, "tagIds" FROM (
+       SELECT ${things}.library_id AS "libraryId", a.age_rating AS age,
+         ARRAY(SELECT CAST(t.sharing_tag_id AS text) FROM series_sharing_tags t WHERE t.series_id = ${seriesOf} ORDER BY 1) AS "tagIds"
+       FROM ${members} m JOIN ${things} ON ${things}.id = m.${member} LEFT JOIN series_metadata a ON a.series_id = ${seriesOf} WHERE m.${shelf} = ?
+     ) AS listed GROUP BY "libraryId", age IS NULL, "tagIds"`,
     [id],
   )
-  return (rows as { tags: string[] }[]).map(({ tags }) => tags)
+  return rows as SeriesFacts[]
 }
 
 /** Locks first and reads afterwards, so that it sees the latest change. */

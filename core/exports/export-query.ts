@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { visibleTo } from '#core/account/visibility.ts'
+import { type Viewer, visibleTo } from '#core/account/visibility.ts'
 import {
   BOOK_ANCHOR,
   BOOK_EXPORT_FIELDS,
@@ -27,9 +27,9 @@ const selected = (catalog: Record<string, ExportField>, names: readonly string[]
     })
     .join(', ')
 
-/** The user of an export, its libraries, and the form of its paths. */
+/** The viewer of an export, its libraries, and the form of its paths. */
 interface ExportView {
-  userId: string
+  viewer: Viewer
   libraryIds: readonly string[]
   /** Absolute paths on the server; otherwise relative ones. */
   wholePaths: boolean
@@ -40,10 +40,10 @@ export async function readExport<T>(database: Knex, read: (snapshot: Knex.Transa
   return await database.transaction(read, { isolationLevel: 'repeatable read', readOnly: true })
 }
 
-const visibleSeries = (snapshot: Knex, { userId, libraryIds }: ExportView): Knex.QueryBuilder =>
+const visibleSeries = (snapshot: Knex, { viewer, libraryIds }: ExportView): Knex.QueryBuilder =>
   snapshot('series')
     .whereRaw('series.library_id = ANY(CAST(? AS uuid[]))', [[...libraryIds]])
-    .modify(visibleTo({ userId }, 'series.id'))
+    .modify(visibleTo(viewer, 'series.id'))
     // OFFSET forces an index look-up for each series: with a join, a planner without statistics on the rows of a new scan reads all
     // books for each series (a page took 22 seconds).
     .whereRaw(`EXISTS (SELECT 1 ${PRESENT_BOOKS} OFFSET 0)`)
@@ -131,7 +131,7 @@ async function listSeriesPage(
     `SELECT ${selected(SERIES_EXPORT_FIELDS, [SERIES_ANCHOR, ...page.fields], view)}, series.id AS key_id
      FROM series JOIN libraries ON libraries.id = series.library_id LEFT JOIN series_metadata m ON m.series_id = series.id
      WHERE series.id = ANY(CAST(:ids AS uuid[]))`,
-    { ids: chosen.map(({ id }) => id), userId: view.userId },
+    { ids: chosen.map(({ id }) => id), userId: view.viewer.userId },
   )
   const byId = new Map((rows as SeriesRow[]).map((row) => [row.key_id, row]))
   return chosen.map(({ id, key_name }) => ({ ...(byId.get(id) as SeriesRow), key_name }))
@@ -167,7 +167,7 @@ async function listBookPage(
      WHERE books.series_id = ANY(CAST(:seriesIds AS uuid[])) AND books.deleted_at IS NULL ${after ? behind : ''}
      ORDER BY ${BOOK_KEYS} LIMIT ${BOOK_PAGE}`,
     {
-      userId: view.userId,
+      userId: view.viewer.userId,
       seriesIds: [...page.seriesIds],
       ...(after && {
         series: after.key_series,

@@ -65,7 +65,8 @@ async function writeRecords(
   draft: ExportDraft,
   { row, run, room }: { row: ExportRecordRow; run: TaskRun; room: number },
 ): Promise<Written> {
-  const view = { userId: row.user_id, libraryIds: row.library_ids, wholePaths: row.whole_paths }
+  const viewer = { userId: row.user_id, narrowedBy: row.narrowed_by }
+  const view = { viewer, libraryIds: row.library_ids, wholePaths: row.whole_paths }
   const columns = { type: row.export_type, fields: row.fields, bookFields: row.book_fields }
   const writer = exportWriterOf(row.format, columns)
   const total = await countRecords(snapshot, view, row.export_type)

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { visibleTo } from '#core/account/visibility.ts'
+import { type Viewer, visibleTo } from '#core/account/visibility.ts'
 import type { BookExportField, ExportFormat, ExportType, SeriesExportField } from '#core/exports/export-field-query.ts'
 import type { TaskStatus } from '#core/foundation/task-status.ts'
 
@@ -17,6 +17,8 @@ interface ExportRequest {
 export interface ExportRecordRow {
   id: string
   user_id: string
+  /** The API key that has made it. */
+  narrowed_by: string | null
   format: ExportFormat
   export_type: ExportType
   library_ids: string[]
@@ -45,6 +47,15 @@ const PRESENT = 'expires_at > now()'
 /** The row and its task are added within milliseconds; a row that has no task after this time has lost it to a kill. */
 const TASK_PATIENCE = `interval '1 minute'`
 
+/** The exports that a viewer may see: those of the user, or with a key that has a rule only those that the key has made. */
+const ofViewer =
+  ({ userId, narrowedBy }: Viewer): ((query: Knex.QueryBuilder) => void) =>
+  (query) =>
+    query
+      .where({ user_id: userId })
+      .whereRaw(PRESENT)
+      .whereRaw('(narrowed_by = ? OR NOT EXISTS (SELECT 1 FROM access_rules r WHERE r.viewer_id = ?))', [narrowedBy, narrowedBy])
+
 type Added = { row: ExportRecordRow; removed: ExportFile[] } | { busy: number } | { full: number }
 
 /**
@@ -54,10 +65,11 @@ type Added = { row: ExportRecordRow; removed: ExportFile[] } | { busy: number } 
  */
 export async function addExport(
   database: Knex,
-  add: { id: string; userId: string; request: ExportRequest },
+  add: { id: string; viewer: Viewer; request: ExportRequest },
   limits: { atOnceMax: number; keptMax: number; keptDays: number; bytesMax: number },
 ): Promise<Added> {
-  const { id, userId, request } = add
+  const { id, viewer, request } = add
+  const { userId, narrowedBy } = viewer
   return await database.transaction<Added>(async (trx) => {
     await trx.raw('SELECT id FROM users WHERE id = ? FOR NO KEY UPDATE', [userId])
     await settleExports(trx, userId)
@@ -77,6 +89,7 @@ export async function addExport(
       .insert({
         id,
         user_id: userId,
+        narrowed_by: narrowedBy,
         format: request.format,
         export_type: request.exportType,
         library_ids: [...request.libraryIds],
@@ -114,20 +127,20 @@ export async function settleExports(database: Knex, userId?: string): Promise<vo
   )
 }
 
-/** The exports of a user that have not expired, latest first. */
-export async function listExports(database: Knex, userId: string): Promise<ExportRecordRow[]> {
-  return await database(TABLE).where({ user_id: userId }).whereRaw(PRESENT).orderBy('created_at', 'desc').orderBy('id')
+/** The exports that a viewer may see and that have not expired, latest first. */
+export async function listExports(database: Knex, viewer: Viewer): Promise<ExportRecordRow[]> {
+  return await database(TABLE).modify(ofViewer(viewer)).orderBy('created_at', 'desc').orderBy('id')
 }
 
-/** Null when it does not exist, has expired or belongs to another user. */
-export async function findExport(database: Knex, which: { id: string; userId: string }): Promise<ExportRecordRow | null> {
-  const row = await database(TABLE).where({ id: which.id, user_id: which.userId }).whereRaw(PRESENT).first()
+/** Null when it does not exist, has expired or is not one that the viewer may see. */
+export async function findExport(database: Knex, viewer: Viewer, id: string): Promise<ExportRecordRow | null> {
+  const row = await database(TABLE).where({ id }).modify(ofViewer(viewer)).first()
   return row ?? null
 }
 
 /** Null when it did not exist, as above. */
-export async function deleteExport(database: Knex, which: { id: string; userId: string }): Promise<ExportRecordRow | null> {
-  const [row] = await database(TABLE).where({ id: which.id, user_id: which.userId }).whereRaw(PRESENT).delete().returning('*')
+export async function deleteExport(database: Knex, viewer: Viewer, id: string): Promise<ExportRecordRow | null> {
+  const [row] = await database(TABLE).where({ id }).modify(ofViewer(viewer)).delete().returning('*')
   return row ?? null
 }
 
@@ -162,11 +175,9 @@ export async function completeExport(
   })
 }
 
-/** Whether the user may still see every series that the file shows. One that was deleted may have been hidden before: nobody knows any more. */
-export async function isStillVisible(database: Knex, { id, user_id }: Pick<ExportRecordRow, 'id' | 'user_id'>): Promise<boolean> {
-  const visible = database('series')
-    .whereRaw('series.id = shown.id')
-    .modify(visibleTo({ userId: user_id }, 'series.id'))
+/** Whether a viewer may see every series that the file shows. One that was deleted may have been hidden before: nobody knows any more. */
+export async function isStillVisible(database: Knex, viewer: Viewer, id: string): Promise<boolean> {
+  const visible = database('series').whereRaw('series.id = shown.id').modify(visibleTo(viewer, 'series.id'))
   const hidden = await database(`${SHOWN_TABLE} AS of`)
     .joinRaw('CROSS JOIN unnest(of.series_ids) AS shown(id)')
     .where('of.export_id', id)

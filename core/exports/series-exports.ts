@@ -3,6 +3,8 @@ import { access } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { seesWholePaths } from '#core/account/path-view.ts'
+import type { Viewer } from '#core/account/visibility.ts'
+import { listVisibleLibraryIds } from '#core/catalog/library-name-query.ts'
 import { listKnownIds } from '#core/database/known-ids-query.ts'
 import {
   BOOK_ANCHOR,
@@ -133,23 +135,33 @@ export class Exports {
 
   async #find(caller: Caller, id: string): Promise<ExportRecordRow> {
     await settleExports(this.#options.database, caller.userId)
-    return (await findExport(this.#options.database, { id, userId: caller.userId })) ?? refuse('not_found', `There is no export ${id}.`)
+    return (await findExport(this.#options.database, caller, id)) ?? refuse('not_found', `There is no export ${id}.`)
+  }
+
+  /** The exports as their owner sees them now. Libraries that the caller may not see any more, or that were deleted, are left out. */
+  async #views(caller: Viewer, rows: readonly ExportRecordRow[]): Promise<SeriesExport[]> {
+    const seen = await listVisibleLibraryIds(
+      this.#options.database,
+      caller,
+      rows.flatMap(({ library_ids }) => library_ids),
+    )
+    return rows.map((row) => exportView({ ...row, library_ids: row.library_ids.filter((id) => seen.has(id)) }))
   }
 
   /**
    * Queues an export.
-   * @throws not_found for an unknown library; invalid_value for an unknown field or books without a field; conflict when too many are
+   * @throws not_found for an unknown library, or one that the caller may not see; invalid_value for an unknown field or books without a field; conflict when too many are
    *   running or the files exceed the storage limit; forbidden when the caller may not read the requested data
    */
   async create(caller: Caller, chosen: NewExport): Promise<SeriesExport> {
     const exportType = chosen.exportType ?? 'series'
     checkPermission(caller, exportType)
-    const libraryIds = await checkLibraries(this.#options.database, chosen.libraryIds)
+    const libraryIds = await checkLibraries(this.#options.database, caller, chosen.libraryIds)
     const columns = readFields(exportType, chosen)
     checkProgress(caller, columns)
     const request = { format: chosen.format, exportType, libraryIds, ...columns, wholePaths: seesWholePaths(caller) }
     const id = randomUUID()
-    const added = await addExport(this.#options.database, { id, userId: caller.userId, request }, this.#limits)
+    const added = await addExport(this.#options.database, { id, viewer: caller, request }, this.#limits)
     if ('busy' in added) {
       const many = `${added.busy} of your exports are running; the limit is ${this.#limits.atOnceMax}.`
       refuse('conflict', `${many} Wait for one, or delete it.`)
@@ -162,22 +174,24 @@ export class Exports {
     }
     await removeExportFiles(this.#options.dataFolder, added.removed)
     await this.#options.tasks.add({ id, type: 'export_series', userId: caller.userId, dedupeKey: id })
-    return exportView(added.row)
+    const [made] = await this.#views(caller, [added.row])
+    return made as SeriesExport
   }
 
   async list(caller: Caller): Promise<SeriesExport[]> {
     await settleExports(this.#options.database, caller.userId)
-    return (await listExports(this.#options.database, caller.userId)).map(exportView)
+    return await this.#views(caller, await listExports(this.#options.database, caller))
   }
 
-  /** @throws not_found also for another user's */
+  /** @throws not_found also for one that the caller may not see: of another user, or with a key that has a rule one that the key has not made */
   async get(caller: Caller, id: string): Promise<SeriesExport> {
-    return exportView(await this.#find(caller, id))
+    const [found] = await this.#views(caller, [await this.#find(caller, id)])
+    return found as SeriesExport
   }
 
   /** Deletes it, and cancels it if it is running. @throws not_found */
   async remove(caller: Caller, id: string): Promise<void> {
-    const row = await deleteExport(this.#options.database, { id, userId: caller.userId })
+    const row = await deleteExport(this.#options.database, caller, id)
     if (row === null) refuse('not_found', `There is no export ${id}.`)
     await this.#options.tasks.cancel(row.task_id)
     await removeExportFiles(this.#options.dataFolder, [row])
@@ -198,7 +212,7 @@ export class Exports {
             : `it is still ${row.status}.`
       refuse('conflict', `This export has no file: ${why}`)
     }
-    if (!(await isStillVisible(this.#options.database, row))) {
+    if (!(await isStillVisible(this.#options.database, caller, row.id))) {
       refuse('conflict', 'This export shows series that you may not see any more, or that were deleted. Create the export again.')
     }
     const file = exportPath(this.#options.dataFolder, row)
@@ -214,8 +228,8 @@ export class Exports {
 
   /** Whether {@link findFile} still finds it. */
   async mayDownload(caller: Caller, id: string): Promise<boolean> {
-    const row = await findExport(this.#options.database, { id, userId: caller.userId })
-    return row !== null && (await isStillVisible(this.#options.database, row))
+    const row = await findExport(this.#options.database, caller, id)
+    return row !== null && (await isStillVisible(this.#options.database, caller, row.id))
   }
 
   /** Stops the regular deletion of old exports. */
@@ -247,9 +261,9 @@ function checkProgress(caller: Caller, columns: Parameters<typeof progressFields
     })
 }
 
-async function checkLibraries(database: Knex, given: readonly string[]): Promise<string[]> {
+async function checkLibraries(database: Knex, caller: Viewer, given: readonly string[]): Promise<string[]> {
   const ids = [...new Set(given.map((id) => id.toLowerCase()))]
-  const known = await listKnownIds(database, 'libraries', ids)
+  const known = await listVisibleLibraryIds(database, caller, ids)
   const missing = ids.find((id) => !known.has(id))
   return missing === undefined ? ids : refuse('not_found', `There is no library ${missing}.`)
 }

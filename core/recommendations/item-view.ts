@@ -18,7 +18,7 @@ export interface RecommendationView {
   /** A series of this server that the user may see. */
   serviceSeriesId?: string
   inService: boolean
-  /** In the user's library, according to the plugin. */
+  /** In the user's library, according to the plugin; for callers from whom something is hidden only with a `serviceSeriesId`. */
   inLibrary: boolean
   status?: NonNullable<Recommendation['status']>
   format?: string
@@ -73,6 +73,7 @@ export function keptItems(items: readonly Recommendation[]): Recommendation[] {
  * The items of a list that a user sees, best first. What a plugin says about this library is looked up, not trusted.
  * @param about.visible series of this library that the user may see, among those that the items name
  * @param about.known series of this server that the user may see, by `externalKey`
+ * @param about.seesAll whether nothing is hidden from the caller; otherwise the plugin may know of a series that is
  */
 export function recommendationViews(
   items: readonly Recommendation[],
@@ -81,6 +82,7 @@ export function recommendationViews(
     dismissed: ReadonlySet<string>
     visible: ReadonlySet<string>
     known: ReadonlyMap<string, string>
+    seesAll: boolean
     count: number
   },
 ): RecommendationView[] {
@@ -96,7 +98,8 @@ export function recommendationViews(
     // The same series under two names.
     if (seriesId !== null && taken.has(seriesId)) continue
     if (seriesId !== null) taken.add(seriesId)
-    views.push(recommendationView(item, seriesId))
+    const inLibrary = item.inLibrary === true && (about.seesAll || seriesId !== null)
+    views.push(recommendationView(item, seriesId, inLibrary))
   }
   return views
 }
@@ -132,7 +135,7 @@ const PLAIN = [
   'totalChapterCount',
 ] as const satisfies readonly (keyof Recommendation & keyof RecommendationView)[]
 
-function recommendationView(item: Recommendation, seriesId: string | null): RecommendationView {
+function recommendationView(item: Recommendation, seriesId: string | null, inLibrary: boolean): RecommendationView {
   const rating = whole(item.rating, 100)
   const popularity = whole(item.popularity, INT_MAX)
   const addresses = { externalUrl: addressOf(item.externalUrl), coverUrl: addressOf(item.coverUrl) }
@@ -154,7 +157,7 @@ function recommendationView(item: Recommendation, seriesId: string | null): Reco
     basedOn: (item.basedOn ?? []).slice(0, LIST_SHOWN),
     ...(seriesId !== null && { serviceSeriesId: seriesId }),
     inService: seriesId !== null,
-    inLibrary: item.inLibrary ?? false,
+    inLibrary,
     ...(rating !== null && { rating }),
     ...(popularity !== null && { popularity }),
   }

@@ -1,4 +1,6 @@
 import type { Caller } from '#core/account/caller.ts'
+import { isRestricted } from '#core/account/user-store.ts'
+import type { Viewer } from '#core/account/visibility.ts'
 import { OWN_SOURCE } from '#core/fields/source-key.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
@@ -38,11 +40,11 @@ const GOOD_MS = 24 * 3600 * 1000
 /** How much of an unknown identifier a message repeats. */
 const QUOTED_LENGTH_MAX = 60
 
-/** @param isGone whether the plugin's message may name series that the user may no longer see */
-function errorOf({ name }: Provider, stored: StoredRecommendations, isGone: boolean): RecommendationList['lastError'] {
+/** @param isHidden whether the plugin's message may name series that the viewer may not see */
+function errorOf({ name }: Provider, stored: StoredRecommendations, isHidden: boolean): RecommendationList['lastError'] {
   const { lastError, lastErrorCode: code, lastErrorAt: at } = stored
   if (lastError === null || code === null || at === null) return null
-  return { code, message: isGone ? `${quotedText(name)} could not make a list.` : lastError, at }
+  return { code, message: isHidden ? `${quotedText(name)} could not make a list.` : lastError, at }
 }
 
 /**
@@ -90,19 +92,20 @@ export class Recommendations {
   }
 
   async #show(
-    user: PluginUser,
+    viewer: Viewer,
     { provider, config }: Recommender,
     items: readonly Recommendation[],
     count = visibleCount(config),
   ): Promise<RecommendationView[]> {
     const idSource = provider.idSources.recommendations
     const isOwn = idSource === OWN_SOURCE
-    const [dismissed, visible, known] = await Promise.all([
-      listDismissed(this.#dependencies.database, user),
+    const [restricted, dismissed, visible, known] = await Promise.all([
+      isRestricted(this.#dependencies.database, viewer),
+      listDismissed(this.#dependencies.database, { userId: viewer.userId, pluginId: provider.id }),
       isOwn
         ? findVisibleSeries(
             this.#dependencies.database,
-            user,
+            viewer,
             items.map(({ externalId }) => externalId),
           )
         : new Set<string>(),
@@ -110,23 +113,25 @@ export class Recommendations {
         ? new Map<string, string>()
         : findByExternalIds(
             this.#dependencies.database,
-            user,
+            viewer,
             items.flatMap((item) => externalSeriesOf(item, idSource)),
           ),
     ])
-    return recommendationViews(items, { idSource, dismissed: new Set(dismissed), visible, known, count })
+    return recommendationViews(items, { idSource, dismissed: new Set(dismissed), visible, known, seesAll: !restricted, count })
   }
 
-  /** Whether the user has seen such an item: dismissing anything else would be an error without a message. */
-  async #isKnown(user: PluginUser, chosen: Recommender, externalId: string) {
+  /** Whether the viewer has seen such an item: dismissing anything else would be an error without a message. */
+  async #isKnown(viewer: Viewer, chosen: Recommender, externalId: string) {
+    const user = { userId: viewer.userId, pluginId: chosen.provider.id }
     if ((await listDismissed(this.#dependencies.database, user)).includes(externalId)) return true
     const stored = await findRecommendations(this.#dependencies.database, user)
-    const items = await this.#show(user, chosen, (stored?.items ?? []) as Recommendation[], KEPT_MAX)
+    if (stored === null || (await hidesAny(this.#dependencies.database, viewer, stored.basedOn))) return false
+    const items = await this.#show(viewer, chosen, stored.items as Recommendation[], KEPT_MAX)
     return items.some((item) => item.externalId === externalId)
   }
 
   /** Returns the stored list immediately; if that is old or missing, a task makes the next one, unless the caller may only read. @throws not_found */
-  async get(caller: Pick<Caller, 'userId' | 'permissions'>, pluginId: string | null): Promise<RecommendationList> {
+  async get(caller: Viewer & Pick<Caller, 'permissions'>, pluginId: string | null): Promise<RecommendationList> {
     const { userId } = caller
     const chosen = await this.#choose({ userId }, pluginId)
     const { provider } = chosen
@@ -134,15 +139,17 @@ export class Recommendations {
     // Before the list: if the task ends in between, the list that is read next is already new, and no second task starts for an old list.
     const live = await findLiveRefresh(this.#dependencies.database, user)
     const stored = await findRecommendations(this.#dependencies.database, user)
-    // The reasons may name series that the user may no longer see.
-    const isGone = stored !== null && (await hidesAny(this.#dependencies.database, user, stored.basedOn))
+    // The reasons may name series that the caller may not see. Only for what the user may not see any more does a new list help.
+    const hides = async (viewer: Viewer) => stored !== null && (await hidesAny(this.#dependencies.database, viewer, stored.basedOn))
+    const isHidden = await hides(caller)
+    const isGone = isHidden && (await hides({ userId, narrowedBy: null }))
     const due = caller.permissions.has('progress-write') && isDue(stored, isGone)
     const [task, items] = await Promise.all([
       live ?? (due ? this.#start(user).then((started) => started ?? findLiveRefresh(this.#dependencies.database, user)) : null),
-      isGone ? [] : this.#show(user, chosen, (stored?.items ?? []) as Recommendation[]),
+      isHidden ? [] : this.#show(caller, chosen, (stored?.items ?? []) as Recommendation[]),
     ])
-    const lastError = task === null && stored !== null ? errorOf(provider, stored, isGone) : null
-    return { provider, items, generatedAt: isGone ? null : (stored?.generatedAt ?? null), task, lastError }
+    const lastError = task === null && stored !== null ? errorOf(provider, stored, isHidden) : null
+    return { provider, items, generatedAt: isHidden ? null : (stored?.generatedAt ?? null), task, lastError }
   }
 
   /** Returns the id of the task. @throws not_found; conflict while one waits or runs */
@@ -160,11 +167,11 @@ export class Recommendations {
    * Never shows the item to the user again, whatever the plugin recommends; the plugin is notified in the background. May be repeated.
    * @throws not_found if the item is not in the user's list
    */
-  async dismiss({ userId }: User, pluginId: string | null, dismissal: Dismissal): Promise<void> {
-    const chosen = await this.#choose({ userId }, pluginId)
+  async dismiss(caller: Viewer, pluginId: string | null, dismissal: Dismissal): Promise<void> {
+    const chosen = await this.#choose(caller, pluginId)
     const { provider } = chosen
-    const user = { userId, pluginId: provider.id }
-    if (!(await this.#isKnown(user, chosen, dismissal.externalId)))
+    const user = { userId: caller.userId, pluginId: provider.id }
+    if (!(await this.#isKnown(caller, chosen, dismissal.externalId)))
       refuse(
         'not_found',
         `${quotedText(provider.name)} does not recommend anything with the externalId ${cutText(dismissal.externalId, QUOTED_LENGTH_MAX)} to you now; GET /api/v1/user/recommendations?pluginId=${provider.id} returns its list.`,

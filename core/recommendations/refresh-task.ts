@@ -84,8 +84,8 @@ class RefreshTask {
     run.progress(0, 100)
     let answered: Answered<readonly Recommendation[]>
     try {
-      // Before the call: its result may be based on a series that is hidden while it runs.
-      const basedOn = await listKnownSeries(this.#dependencies.database, user)
+      // Before the call: its result may be based on a series that is hidden while it runs. For the user alone, whatever key has asked: the list is the user's.
+      const basedOn = await listKnownSeries(this.#dependencies.database, { userId: user.userId, narrowedBy: null })
       await this.#reportAll(user, run.signal)
       answered = await this.#request(user, run)
       run.signal.throwIfAborted()

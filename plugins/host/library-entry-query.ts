@@ -1,5 +1,4 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 
 /** A series, as a recommendation plugin sees it for one user. */
@@ -43,13 +42,14 @@ const SUMMARY_LENGTH_MAX = 1_000
 const GROUP = 5
 
 /** For whom and for what plugin a library is read. */
-interface LibraryReader extends Pick<Caller, 'userId'> {
+interface LibraryReader {
+  userId: string
   pluginId: string
 }
 
-/** Series that the user may see, by ascending id, after the id `after`. One statement. */
+/** Series that the user may see with any key, by ascending id, after the id `after`: what a plugin computes from them is stored for the user. One statement. */
 export async function listLibraryEntries(database: Knex, reader: LibraryReader, after: string | null): Promise<LibraryEntry[]> {
-  const chosen = database('series').modify(visibleTo(reader, 'series.id')).orderBy('series.id').limit(ENTRIES_PAGE).select('series.*')
+  const chosen = database('series').modify(visibleTo({ userId: reader.userId, narrowedBy: null }, 'series.id')).orderBy('series.id').limit(ENTRIES_PAGE).select('series.*')
   if (after !== null) chosen.where('series.id', '>', after)
   const { rows } = await database.raw(
     `SELECT s.id AS "seriesId", s.title, m.year,

@@ -59,6 +59,8 @@ export interface ContentReply {
   bytes: number
   /** Length of the gzip form; null if there is none. */
   gzipBytes: number | null
+  /** Whether the caller may still receive it, checked again and again while it is sent. */
+  isAllowed?: () => Promise<boolean>
   /** Not called when the client's copy is current. */
   open(options: { asGzip: boolean }): Promise<OpenedContent>
 }

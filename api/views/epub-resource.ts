@@ -56,6 +56,7 @@ export async function epubResource(
     mediaType: resource.mediaType,
     bytes: resource.bytes,
     gzipBytes: resource.gzipBytes,
+    isAllowed: resource.isAllowed,
     open: resource.open,
     etag: resource.etag,
     cacheControl: request.named !== undefined && request.named === resource.fileHash ? IMMUTABLE : CHECKED,

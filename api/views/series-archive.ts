@@ -19,6 +19,15 @@ function archiveOf(call: Call<Services>, { archiveName, files, done }: Awaited<R
   // Also after it was sent, or if it never began.
   if (call.signal.aborted) done()
   else call.signal.addEventListener('abort', done, { once: true })
-  const isAllowed = async () => (await files[0]?.isAllowed()) === true
-  return { kind: 'archive', attachmentName: archiveName, cacheControl: 'private, no-store', files, isAllowed }
+  // Each file is checked when it begins, and the one that is being sent again and again: the files may be of several series.
+  let sent = files[0]
+  const followed = files.map((file) => ({
+    ...file,
+    isAllowed: () => {
+      sent = file
+      return file.isAllowed()
+    },
+  }))
+  const isAllowed = async () => (await sent?.isAllowed()) === true
+  return { kind: 'archive', attachmentName: archiveName, cacheControl: 'private, no-store', files: followed, isAllowed }
 }

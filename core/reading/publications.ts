@@ -29,6 +29,8 @@ interface FoundResource {
   bytes: number
   /** Of a gzip, which costs less than the plain bytes if the archive stores the file deflated; otherwise null. */
   gzipBytes: number | null
+  /** Whether the caller may still see its book. */
+  isAllowed: () => Promise<boolean>
   /**
    * Verifies size and checksum. The caller must call `close`, once.
    * @throws page_unreadable, not_found (the file is missing), conflict (it has changed since its analysis), unavailable (also when too
@@ -152,6 +154,7 @@ export class Publications {
       fileHash: book.fileHash,
       bytes: file.bytes,
       gzipBytes: zip.method === 8 ? zip.compressedBytes + GZIP_EXTRA_BYTES : null,
+      isAllowed: async () => (await this.#lookup.find(request.caller, book.id)) !== null,
       open: ({ asGzip }) => this.#open(book, { ...file, zip }, { userId: request.caller.userId, asGzip }),
     }
   }

@@ -1,6 +1,9 @@
+import { hasRule, listNames, RULE_FLAGS, readRule } from '#api/cli/access-flags.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
+import { withDatabase } from '#api/cli/open-database.ts'
 import { typed } from '#api/cli/typed.ts'
-import { chooseUser, listAllUsers, withAccounts } from '#api/cli/user.ts'
+import { chooseUser, listAllUsers, openCommandAccounts, withAccounts } from '#api/cli/user.ts'
+import { NO_RULE } from '#core/account/access.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { ApiKey } from '#core/account/api-key.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -15,6 +18,7 @@ const callerOf = (user: User): Caller => ({
   userId: user.id,
   username: user.username,
   permissions: new Set(permissionsOf(user)),
+  narrowedBy: null,
   via: 'token',
 })
 
@@ -47,7 +51,8 @@ const create: Command = {
   name: 'api-key create',
   usage: '<user> <name>',
   summary: 'creates an API key for a user',
-  about: 'Creates an API key for a user, given by name or e-mail address, and shows it once. It has the permissions of the user, or fewer.',
+  about:
+    'Creates an API key for a user, given by name or e-mail address, and shows it once. It has the permissions of the user, or fewer, and may see less, such as only some libraries.',
   flags: [
     {
       name: 'permissions',
@@ -63,6 +68,7 @@ const create: Command = {
       repeatable: false,
       about: 'Last day on which it is valid, such as 2030-12-31. Default: none.',
     },
+    ...RULE_FLAGS,
   ],
   wordsMin: 2,
   wordsMax: 2,
@@ -76,14 +82,19 @@ const create: Command = {
       ?.split(',')
       .map((each) => each.trim())
       .filter((each) => each !== '')
-    await withAccounts(input, 'change', async (accounts) => {
-      const user = await chooseUser(accounts, login)
-      const request = { name, expiresAt, ...(permissions && { permissions }) }
-      const made = await accounts.createApiKey(request, callerOf(user))
-      input.out.line(`Created the API key "${escapedText(made.name)}" of ${user.username}. It is shown only once:`)
-      input.out.line(made.key)
+    return await withDatabase(input, 'change', async (opened) => {
+      const access = hasRule(input) ? readRule(input, await listNames(opened.database), NO_RULE) : null
+      const accounts = await openCommandAccounts(input, opened, 'change')
+      try {
+        const user = await chooseUser(accounts, login)
+        const made = await accounts.createApiKey({ name, expiresAt, access, ...(permissions && { permissions }) }, callerOf(user))
+        input.out.line(`Created the API key "${escapedText(made.name)}" of ${user.username}. It is shown only once:`)
+        input.out.line(made.key)
+      } finally {
+        await accounts.close()
+      }
+      return 0
     })
-    return 0
   },
 }
 

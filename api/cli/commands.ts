@@ -12,6 +12,7 @@ import { scan } from '#api/cli/scan.ts'
 import { serve } from '#api/cli/serve.ts'
 import { typed } from '#api/cli/typed.ts'
 import { userAdd, userList, userRemove, userResetPassword, userRole } from '#api/cli/user.ts'
+import { userAccess, userShow } from '#api/cli/user-access.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 
 /** All commands; the first one is the default. */
@@ -19,6 +20,8 @@ export const commands: readonly Command[] = [
   serve,
   userAdd,
   userList,
+  userShow,
+  userAccess,
   userRole,
   userResetPassword,
   userRemove,

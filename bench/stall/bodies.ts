@@ -204,6 +204,12 @@ export const BODIES: Record<string, (ids: Fixtures) => Record<string, unknown>> 
   'PUT /api/v1/users/:userId/sharing-tags': ({ sharingTagIds }) => ({
     'largest body': { sharingTagId: sharingTagIds[0], accessMode: 'deny' },
   }),
+  'PUT /api/v1/users/:userId/access': ({ libraryId, sharingTagIds }) => ({
+    'largest body': {
+      ...{ allLibraries: false, libraryIds: [libraryId], age: { mode: 'up_to', years: 99, unrated: 'show' } },
+      sharingTags: sharingTagIds.map((sharingTagId) => ({ sharingTagId, accessMode: 'deny' })),
+    },
+  }),
   'PUT /api/v1/series/:seriesId/sharing-tags': ({ sharingTagIds }) => ({ 'largest body': { sharingTagIds } }),
   'POST /api/v1/series/:seriesId/sharing-tags': ({ sharingTagIds }) => ({ 'largest body': { sharingTagId: sharingTagIds[0] } }),
   'POST /api/v1/user/exports/series': ({ libraryId }) => ({

@@ -1,16 +1,6 @@
 import type { Knex } from 'knex'
 import { HIDERS, type Hider, type VisibleLibrary, type VisibleToUser } from '#core/account/access.ts'
-import {
-  hiddenByAge,
-  readSight,
-  type Sight,
-  TAGGED,
-  type Viewer,
-  visibilityOf,
-  visibleLibrary,
-  visibleSql,
-  visibleTo,
-} from '#core/account/visibility.ts'
+import { hiddenByAge, readSight, type Sight, TAGGED, type Viewer, visibleLibrary, visibleTo } from '#core/account/visibility.ts'
 import { readListState } from '#core/catalog/list-state-query.ts'
 import { numbersOf } from '#core/catalog/series-numbers-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -18,10 +8,11 @@ import { refuse } from '#core/foundation/errors.ts'
 /**
  * How much a user sees of each library, and how much each kind of rule hides: existing books, and series that have some. What the caller does not see is
  * left out. Counts rows: for administrators, not for lists.
+ * @param caller null: the operator at the command line, who sees all
  * @param seriesId one series whose rules are wanted
  * @throws not_found for a series that the caller does not see
  */
-export async function readVisible(database: Knex, caller: Viewer, userId: string, seriesId?: string): Promise<VisibleToUser> {
+export async function readVisible(database: Knex, caller: Viewer | null, userId: string, seriesId?: string): Promise<VisibleToUser> {
   const sight = readSight((await readListState(database, { userId, narrowedBy: null })).sight)
   const [libraries, hiddenBy] = await Promise.all([
     countVisible(database, caller, sight),
@@ -32,12 +23,12 @@ export async function readVisible(database: Knex, caller: Viewer, userId: string
 
 type Numbers = Record<`${Hider | 'visible'}_${'series' | 'books'}`, number>
 
-async function countVisible(database: Knex, caller: Viewer, sight: Sight): Promise<VisibleLibrary[]> {
+async function countVisible(database: Knex, caller: Viewer | null, sight: Sight): Promise<VisibleLibrary[]> {
   const hiders = hidersOf(sight)
   const each = database
     .from(database.raw(`series JOIN LATERAL ${numbersOf('series.id')} AS n ON n.book_count > 0`))
     .whereRaw('series.library_id = l.id')
-    .whereRaw(visibleSql('series.id'), visibilityOf(caller))
+    .modify((query) => caller && query.modify(visibleTo(caller, 'series.id')))
     .select('n.book_count')
   for (const hider of HIDERS) each.select(database.raw(`${hiders[hider].sql} AS "${hider}"`, hiders[hider].bindings))
   const counted = [['visible', `NOT (${HIDERS.map((hider) => `one."${hider}"`).join(' OR ')})`], ...HIDERS.map((hider) => [hider, `one."${hider}"`])]
@@ -47,7 +38,7 @@ async function countVisible(database: Knex, caller: Viewer, sight: Sight): Promi
   )
   const rows: (Numbers & { id: string; name: string })[] = await database('libraries AS l')
     .joinRaw('LEFT JOIN LATERAL ? AS one ON true', [each])
-    .modify(visibleLibrary(caller, 'l.id'))
+    .modify((query) => caller && query.modify(visibleLibrary(caller, 'l.id')))
     .groupBy('l.id')
     .orderByRaw('lower(l.name), l.id')
     .select('l.id', 'l.name', database.raw(numbers.join(', ')))
@@ -63,9 +54,11 @@ async function countVisible(database: Knex, caller: Viewer, sight: Sight): Promi
   })
 }
 
-async function findHiders(database: Knex, caller: Viewer, sight: Sight, seriesId: string): Promise<Hider[]> {
+async function findHiders(database: Knex, caller: Viewer | null, sight: Sight, seriesId: string): Promise<Hider[]> {
   const hiders = hidersOf(sight)
-  const query = database('series').where('series.id', seriesId).modify(visibleTo(caller, 'series.id'))
+  const query = database('series')
+    .where('series.id', seriesId)
+    .modify((visible) => caller && visible.modify(visibleTo(caller, 'series.id')))
   for (const hider of HIDERS) query.select(database.raw(`${hiders[hider].sql} AS "${hider}"`, hiders[hider].bindings))
   const row: Record<Hider, boolean> | undefined = await query.first()
   if (row === undefined) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)

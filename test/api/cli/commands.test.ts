@@ -20,10 +20,10 @@ t.test('which command a line means', async (t) => {
     ['help', null, [], true],
     ['help scan', 'scan', [], true],
     ['user add -h', 'user add', [], true],
-    ['user --help', 'user add, user list, user role, user reset-password, user remove', [], true],
-    ['help user', 'user add, user list, user role, user reset-password, user remove', [], true],
+    ['user --help', 'user add, user list, user show, user access, user role, user reset-password, user remove', [], true],
+    ['help user', 'user add, user list, user show, user access, user role, user reset-password, user remove', [], true],
     ['library -h', 'library add, library list, library edit, library remove', [], true],
-    ['user ad --help', 'user add, user list, user role, user reset-password, user remove', ['ad'], true],
+    ['user ad --help', 'user add, user list, user show, user access, user role, user reset-password, user remove', ['ad'], true],
     ['user add -- --help', 'user add', ['--', '--help'], false],
   ]
   for (const [line, name, rest, asksHelp] of cases) {
@@ -40,7 +40,7 @@ t.test('which command a line means', async (t) => {
   }
   t.throws(() => findCommand(['serv']), /no command "serv".*Did you mean npm run carrel -- serve\?/)
   t.throws(() => findCommand(['usr', 'add']), /Did you mean npm run carrel -- user add\?/)
-  t.throws(() => findCommand(['user']), /Use npm run carrel -- user add or user list or user role/)
+  t.throws(() => findCommand(['user']), /Use npm run carrel -- user add or user list or user show or user access or user role/)
   t.throws(() => findCommand(['usr', '--help']), /no command "usr"/)
   t.throws(() => findCommand(['library', 'ad']), /Did you mean library add\?/)
 })

@@ -33,7 +33,7 @@ t.test('users are made, listed, shown, changed and deleted', async (t) => {
   const { id } = made.json
 
   const detail = await server.request<UserDetail>('GET', `/api/v1/users/${id}`, { token })
-  t.same(detail.json, { ...made.json, sharingTags: [] })
+  t.same(detail.json, { ...made.json, sharingTags: [], access: { allLibraries: true, libraryIds: [], age: null } })
   const [tag] = await server.database('sharing_tags').insert({ name: 'Kids' }, ['id'])
   await server.database('user_sharing_grants').insert({ user_id: id, sharing_tag_id: tag.id, access_mode: 'deny' })
   t.match((await server.request<UserDetail>('GET', `/api/v1/users/${id}`, { token })).json.sharingTags, [

@@ -71,7 +71,6 @@ const BODIES: Record<string, (names: KnownValues) => object> = {
   'PUT /api/v1/books/:bookId/tags': () => ({ tags: ['Space'] }),
   'PUT /api/v1/series/:seriesId/tags': () => ({ tags: ['Space'] }),
   'PUT /api/v1/series/:seriesId/sharing-tags': ({ sharingTagId }) => ({ sharingTagIds: [sharingTagId] }),
-  'PUT /api/v1/users/:userId/access': ({ libraryId }) => ({ allLibraries: false, libraryIds: [libraryId], age: null }),
   'PUT /api/v1/books/:bookId/progress': () => ({ currentPage: 1 }),
   'PATCH /:prefix/api/v1/books/:bookId/read-progress': () => ({ page: 1 }),
   'POST /api/v1/books/:bookId/external-links': ({ source }) => ({ source, url: 'https://example.org/1' }),

@@ -6,6 +6,7 @@ import { renderLimits } from '#api/docs/limits-page.ts'
 import { renderConditionTables } from '#core/catalog/filter-text.ts'
 import { renderSettingsTable } from '#core/settings/settings-text.ts'
 import { renderTemplatePage } from '#plugins/templates/template-page.ts'
+import { renderAgeRatings } from '#workers/metadata/age-rating.ts'
 
 const pathOf = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 
@@ -25,6 +26,7 @@ export function freshPages(): { path: string; present: string; fresh: string }[]
   return [
     withTable(pathOf('docs/settings.md'), 'settings', renderSettingsTable()),
     withTable(pathOf('docs/api.md'), 'conditions', renderConditionTables()),
+    withTable(pathOf('docs/sharing.md'), 'ratings', renderAgeRatings()),
     { path: limits, present: present(limits), fresh: renderLimits(present(limits), (path) => present(pathOf(path))) },
     { path: templates, present: present(templates), fresh: renderTemplatePage() },
   ]

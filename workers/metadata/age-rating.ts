@@ -2,9 +2,9 @@ import { normalizeText } from '#core/foundation/text.ts'
 
 /**
  * Ratings by the least age of readers, in years: the values of ComicInfo, then words of other programs and of publishers; where publishers differ, the
- * highest age. How they are written does not matter, see {@link plainOf}. docs/sharing.md has this table.
+ * highest age. How they are written does not matter, see {@link plainOf}.
  */
-export const AGE_RATINGS: readonly (readonly [years: number, comicInfo: readonly string[], others: readonly string[]])[] = [
+const AGE_RATINGS: readonly (readonly [years: number, comicInfo: readonly string[], others: readonly string[]])[] = [
   [0, ['Everyone', 'G'], ['All', 'All Ages']],
   [3, ['Early Childhood'], []],
   [6, ['Kids to Adults'], []],
@@ -44,4 +44,10 @@ export function ageRatingOf(text: string | undefined): number | undefined {
   if (known !== undefined) return known
   const age = (FROM_AGE.exec(plain) ?? AGE.exec(plain))?.[1]
   return age === undefined ? undefined : Number(age)
+}
+
+/** The table as Markdown, for docs/sharing.md; a test compares the two. */
+export function renderAgeRatings(): string {
+  const lines = AGE_RATINGS.map(([years, ...words]) => `| ${years} | ${words.map((some) => some.join(', ')).join(' | ')} |`)
+  return `${['| Age | In ComicInfo | Also |', '|---|---|---|', ...lines].join('\n')}\n`
 }

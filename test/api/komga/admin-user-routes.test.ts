@@ -32,8 +32,9 @@ t.test('administrators of the Komga API manage users, keys and settings', async 
     const wanted = { email: 'kim@example.org', password, roles, sharedLibraries: { all: true, libraryIds: [] }, labelsExclude: ['adults'] }
     for (const [more, fieldName] of [
       [{ roles: [] }, 'roles'],
-      [{ sharedLibraries: { all: false, libraryIds: [] } }, 'sharedLibraries'],
-      [{ ageRestriction: { age: 12, restriction: 'ALLOW_ONLY' } }, 'ageRestriction'],
+      [{ sharedLibraries: { all: false, libraryIds: [watch] } }, 'sharedLibraries.libraryIds'],
+      [{ ageRestriction: { age: 120, restriction: 'ALLOW_ONLY' } }, 'ageRestriction.age'],
+      [{ labelsAllow: ['Adults'] }, 'labelsAllow'],
       [{ labelsAllow: ['x'.repeat(150)] }, 'labelsAllow.0'],
       [{ password: 'short' }, 'password'],
     ] as const) {
@@ -95,6 +96,78 @@ t.test('administrators of the Komga API manage users, keys and settings', async 
     })
     t.equal((await ask('DELETE', `/komga/api/v2/users/${kim.id}`)).status, 204)
     t.equal((await ask('PATCH', `/komga/api/v2/users/${kim.id}`, { body: {} })).status, 404)
+  })
+
+  await t.test('an app restricts users to libraries and ages, as the one of Komga itself and Komelia do', async (t) => {
+    const { url, headers: bearer } = komga.server
+    const rest = async (method: string, path: string, body?: unknown) => {
+      const headers = { ...bearer, 'content-type': 'application/json' }
+      const answer = await fetch(`${url}/api/v1/${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+      t.ok(answer.ok, `${method} ${path}: ${answer.status}`)
+      return (await answer.json()) as { id: string; age: object }
+    }
+    const main = (await ask<{ id: string }[]>('GET', '/komga/api/v1/libraries')).json[0]?.id as string
+    const kids = (await rest('POST', 'libraries', { name: 'Kids', path: t.testdir() })).id
+    await ask('PATCH', `/komga/api/v1/series/${watch}/metadata`, { body: { ageRating: 16 } })
+    const roles = ['FILE_DOWNLOAD', 'PAGE_STREAMING']
+    const only = (...libraryIds: string[]) => ({ sharedLibraries: { all: false, libraryIds } })
+    const all = { sharedLibraries: { all: true, libraryIds: [] } }
+    const upTo = (age: number) => ({ ageRestriction: { age, restriction: 'ALLOW_ONLY' } })
+    // The whole form, as the page of Komga sends it.
+    const form = { roles, ...only(kids), ...upTo(12), labelsAllow: [], labelsExclude: [] }
+    const { status, json: ada } = await ask<User>('POST', '/komga/api/v2/users', { body: { email: 'ada@example.org', password, ...form } })
+    t.equal(status, 201)
+    t.same(decoderErrors(USER, ada), [])
+    const restricted = { sharedAllLibraries: false, sharedLibrariesIds: [kids], ...upTo(12) }
+    t.match(ada, restricted)
+    const headers = basicOf('ada', password)
+    const shown = async () => (await ask<User[]>('GET', '/komga/api/v2/users')).json.find(({ id }) => id === ada.id) as User
+    t.match(await shown(), { ...restricted, contentRestrictions: upTo(12) })
+    t.match((await ask('GET', '/komga/api/v2/users/me', { headers })).json, restricted)
+    const patch = async (body: object) => (await ask<Refused>('PATCH', `/komga/api/v2/users/${ada.id}`, { body })).status
+    const seen = async () => (await ask<{ totalElements: number }>('GET', '/komga/api/v1/series', { headers })).json.totalElements
+    const libraries = async () => (await ask<{ id: string }[]>('GET', '/komga/api/v1/libraries', { headers })).json.map(({ id }) => id)
+    t.same(await libraries(), [kids])
+    t.equal((await ask('GET', `/komga/api/v1/libraries/${main}`, { headers })).status, 404)
+    t.equal(await patch(form), 204, 'sent back as it is')
+    t.match(await shown(), restricted)
+
+    // One member at a time, as Komelia sends them.
+    t.equal(await patch(all), 204)
+    t.match(await shown(), { sharedAllLibraries: true, sharedLibrariesIds: [], ...upTo(12) }, 'what is absent stays')
+    t.equal(await seen(), 0, 'nothing has a rating of 12 or less')
+    t.equal(await patch(upTo(16)), 204)
+    t.equal(await seen(), 1, 'the age itself is allowed')
+    t.equal(await patch({ ageRestriction: { age: 16, restriction: 'EXCLUDE' } }), 204)
+    t.equal(await seen(), 2, 'only what is rated is excluded')
+    t.match((await rest('GET', `users/${ada.id}/access`)).age, { mode: 'not_from', years: 16, unrated: 'show' })
+    await rest('PUT', `users/${ada.id}/access`, { allLibraries: true, libraryIds: [], age: { mode: 'not_from', years: 16, unrated: 'hide' } })
+    t.equal(await patch({ ageRestriction: { age: 18, restriction: 'EXCLUDE' } }), 204)
+    t.match((await rest('GET', `users/${ada.id}/access`)).age, { mode: 'not_from', years: 18, unrated: 'hide' }, 'apps do not know of it')
+    t.equal(await patch({ ...only(main), ageRestriction: null }), 204)
+    t.match(await shown(), { sharedLibrariesIds: [main], ageRestriction: null })
+    t.same([await libraries(), await seen()], [[main], 3])
+    t.equal(await patch(only()), 204)
+    t.same([await libraries(), await seen()], [[], 0], 'a list without libraries shows nothing')
+
+    const admin = [...roles, 'ADMIN']
+    t.equal(await patch({ ...only(kids), ...upTo(12) }), 204)
+    for (const refused of [{ roles: admin }, { roles: admin, ...only(main) }, { ...all, ...upTo(100) }, only(main, watch)])
+      t.equal(await patch(refused), 400, JSON.stringify(refused))
+    t.match(await shown(), { ...restricted, roles: [...roles, 'USER'] }, 'and nothing of what was refused has changed')
+    t.equal(await patch({ roles: admin, ...all, ageRestriction: null }), 204, 'an administrator, without the rule')
+    t.equal(await seen(), 3)
+    t.equal(await patch(upTo(12)), 400, 'a rule for an administrator')
+    t.equal(await patch({ roles, ...only(kids), ...upTo(12) }), 204, 'none any more, with a rule')
+    t.match(await shown(), { ...restricted, roles: [...roles, 'USER'] })
+
+    await rest('PUT', 'admin/settings/auth.new_user_libraries', { value: 'Kids' })
+    const invited = await ask<User>('POST', '/komga/api/v2/users', { body: { email: 'eve@example.org', password, roles } })
+    t.match(invited.json, { sharedAllLibraries: false, sharedLibrariesIds: [kids] }, 'what the request leaves open is for the settings')
+    const free = await ask<User>('POST', '/komga/api/v2/users', { body: { email: 'bob@example.org', password, roles, ...all } })
+    t.match(free.json, { sharedAllLibraries: true, sharedLibrariesIds: [] })
+    const chief = await ask<User>('POST', '/komga/api/v2/users', { body: { email: 'sue@example.org', password, roles: admin, ...all } })
+    t.match([chief.status, chief.json], [201, { sharedAllLibraries: true }])
   })
 
   await t.test('what apps ask for from time to time', async (t) => {

@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import type { Analyze } from '#core/fields/analysis.ts'
+import { patchSeries } from '#core/metadata/edit-series-metadata.ts'
 import { comic, type LibraryFixture, openLibraryFixture } from '#test/support/library-fixture.ts'
-import { listOrphanedPeople } from '#test/support/library-rows.ts'
+import { addCaller, listOrphanedPeople } from '#test/support/library-rows.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 import { openPool } from '#workers/pool/pool.ts'
 
@@ -118,6 +119,78 @@ t.test('two analyses that end at the same time still aggregate their series', as
   await scanned
   t.equal(await publisherOf(fixture, 'Run'), 'House')
   t.equal((await database('series').first('aggregate_due')).aggregate_due, false, 'it does not wait for another scan')
+})
+
+const rated = (rating: string) =>
+  buildZip([
+    { name: '1.gif', data: PIXEL },
+    { name: 'ComicInfo.xml', data: Buffer.from(`<ComicInfo><Series>${rating}</Series><AgeRating>${rating}</AgeRating></ComicInfo>`) },
+  ])
+
+t.test('the age rating of a series rises as soon as one file says so, and falls when the others are done', async (t) => {
+  const gates = new Map<string, PromiseWithResolvers<void>>()
+  const fixture = await openLibraryFixture(t, { analyze: withMoment(t, async (path) => await gates.get(basename(path))?.promise) })
+  const { database } = fixture
+  const hold = (...names: string[]) => names.forEach((name) => gates.set(name, Promise.withResolvers<void>()))
+  const ageOf = async () => (await database('series_metadata').first('age_rating'))?.age_rating ?? null
+  const pending = async () => (await fixture.books()).get('Run/last.cbz')?.state === 'pending'
+  fixture.put('Run/1.cbz', rated('PG'))
+  fixture.put('Run/2.cbz', rated('Adults Only 18+'))
+  fixture.put('Run/last.cbz', comic('last'))
+  hold('2.cbz', 'last.cbz')
+  let scanned = fixture.scan()
+  await until(async () => (await ageOf()) === 8)
+  gates.get('2.cbz')?.resolve()
+  await until(async () => (await ageOf()) === 18)
+  t.equal(await pending(), true, 'while another book waits')
+  gates.get('last.cbz')?.resolve()
+  await scanned
+  t.equal(await ageOf(), 18, 'and so it is when all are done, although no two books name one series')
+
+  renameSync(join(fixture.root, 'Run/2.cbz'), join(fixture.root, '2.away'))
+  await fixture.scan()
+  t.equal(await ageOf(), 8, 'the book is gone')
+  renameSync(join(fixture.root, '2.away'), join(fixture.root, 'Run/2.cbz'))
+  fixture.put('Run/last.cbz', comic('another'))
+  hold('last.cbz')
+  scanned = fixture.scan()
+  await until(async () => (await ageOf()) === 18)
+  t.equal(await pending(), true, 'it is back, and counts before others are analyzed')
+  gates.get('last.cbz')?.resolve()
+  await scanned
+  t.equal(await ageOf(), 18)
+})
+
+t.test('no file raises an age rating that a person or the file of the series gave', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const fixture = await openLibraryFixture(t, { analyze: withMoment(t, async (path) => void (basename(path) === 'last.cbz' && (await gate.promise))) })
+  const { database } = fixture
+  const folders = ['Person', 'Locked', 'File', 'Free']
+  const put = (name: string, content: Buffer) => folders.forEach((folder) => fixture.put(`${folder}/${name}`, content))
+  put('1.cbz', rated('PG'))
+  fixture.put('File/series.json', JSON.stringify({ metadata: { name: 'File', age_rating: '9+' } }))
+  await fixture.scan()
+  const agesOf = async () => {
+    const rows = await database('series').leftJoin('series_metadata', 'series_id', 'series.id').select('series.path', 'age_rating')
+    return Object.fromEntries(rows.map(({ path, age_rating }) => [path, age_rating]))
+  }
+  t.same(await agesOf(), { Person: 8, Locked: 8, File: 9, Free: 8 })
+  const ofSeries = (path: string) => database('series_metadata').whereIn('series_id', database('series').where({ path }).select('id'))
+  const { id } = await database('series').where('path', 'Person').first('id')
+  await patchSeries(database, await addCaller(database, { role: 'admin' }), { seriesIds: [id], patch: { ageRating: 6 } })
+  await ofSeries('Person').update({ locks: [] })
+  await ofSeries('Locked').update({ locks: ['ageRating'] })
+
+  put('2.cbz', rated('Teen'))
+  put('last.cbz', comic('last'))
+  const scanned = fixture.scan()
+  await until(async () => (await database('books').where('state', 'analyzed')).length === 8)
+  await until(async () => (await agesOf()).Free === 13)
+  const expected = { Person: 6, Locked: 8, File: 9, Free: 13 }
+  t.same(await agesOf(), expected, 'while other books wait')
+  gate.resolve()
+  await scanned
+  t.same(await agesOf(), expected, 'and after')
 })
 
 t.test('the last pending book vanishes before its analysis', async (t) => {

@@ -2,7 +2,13 @@ import type { Client } from 'pg'
 
 /** Books in each generated series. */
 export const BOOKS_PER_SERIES = 20
-export const FILLED_LIBRARY = '00000000-0000-4000-8000-000000000001'
+const LIBRARIES = 20
+/** @param n counts from 1 */
+export const filledLibrary = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+/** Sharing tags, each of one series in a hundred. */
+export const FILLED_TAGS = [filledLibrary(101), filledLibrary(102)] as const
+/** A quarter of the series is for six years and older, and another quarter for eighteen. */
+const AGE = `CASE abs(hashtext('age ' || path)) % 4 WHEN 0 THEN 6 WHEN 1 THEN 18 END`
 
 const TITLE = `(ARRAY['Silent', 'Golden', 'Broken', 'Hidden', 'Last', 'Iron'])[1 + n % 6] || ' ' || (ARRAY['Garden', 'Empire', 'River', 'Mask'])[1 + n / 6 % 4] || ' ' || n`
 /** Of the i-th book of all. "dragon" is in every fifth, "quokka" in some twenty. */
@@ -16,14 +22,24 @@ const summaryOf = (books: number) => `'A story about people in a city, told in p
 function statementsOf(series: number): string[] {
   const books = series * BOOKS_PER_SERIES
   return [
-    `INSERT INTO libraries (id, name, path) VALUES ('${FILLED_LIBRARY}', 'Bench', '/bench')`,
-    `INSERT INTO series (library_id, path, title) SELECT '${FILLED_LIBRARY}', 'series ' || n, ${TITLE} FROM generate_series(1, ${series}) n`,
-    `CREATE TEMP TABLE filled AS SELECT gen_random_uuid() AS id, s.id AS series_id, s.path, i, 1 + i % ${BOOKS_PER_SERIES} AS number
-       FROM generate_series(0, ${books - 1}) i JOIN (SELECT id, path, row_number() OVER (ORDER BY substr(path, 8)::int) - 1 AS at FROM series) s
-         ON s.at = i / ${BOOKS_PER_SERIES}`,
+    ...Array.from(
+      { length: LIBRARIES },
+      (_, at) => `INSERT INTO libraries (id, name, path) VALUES ('${filledLibrary(at + 1)}', 'Bench ${at + 1}', '/bench/${at + 1}')`,
+    ),
+    `INSERT INTO series (library_id, path, title)
+       SELECT CAST('${filledLibrary(0).slice(0, 24)}' || lpad(to_char(1 + n % ${LIBRARIES}, 'FM99'), 12, '0') AS uuid), 'series ' || n, ${TITLE}
+       FROM generate_series(1, ${series}) n`,
+    `INSERT INTO series_metadata (series_id, age_rating) SELECT id, ${AGE} FROM series WHERE ${AGE} IS NOT NULL`,
+    ...FILLED_TAGS.flatMap((id, at) => [
+      `INSERT INTO sharing_tags (id, name) VALUES ('${id}', 'Kept away ${at}')`,
+      `INSERT INTO series_sharing_tags (series_id, sharing_tag_id) SELECT id, '${id}' FROM series WHERE abs(hashtext('tag ' || path)) % 100 = ${at}`,
+    ]),
+    `CREATE TEMP TABLE filled AS SELECT gen_random_uuid() AS id, s.library_id, s.id AS series_id, s.path, i, 1 + i % ${BOOKS_PER_SERIES} AS number
+       FROM generate_series(0, ${books - 1}) i
+         JOIN (SELECT id, library_id, path, row_number() OVER (ORDER BY substr(path, 8)::int) - 1 AS at FROM series) s ON s.at = i / ${BOOKS_PER_SERIES}`,
     `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, file_hash, reader_hash, state, page_count, title,
          number, released, created_at, updated_at)
-       SELECT id, '${FILLED_LIBRARY}', series_id, '/bench/' || path || '/' || number || '.cbz', number || '.cbz', 'cbz', 1000000 + i % 5000000, 1,
+       SELECT id, library_id, series_id, '/bench/' || path || '/' || number || '.cbz', number || '.cbz', 'cbz', 1000000 + i % 5000000, 1,
          md5(path || number) || md5(number || path), md5(path || number), 'analyzed', 20 + number, 'Chapter ' || number, number, make_date(1980 + i % 40, 1, 1),
          now() - make_interval(secs => i), now() - make_interval(secs => i) FROM filled`,
     `INSERT INTO book_metadata (book_id, year, publisher, authors, summary) SELECT id, 1980 + i % 40, 'House ' || i % 50,
@@ -38,7 +54,7 @@ function statementsOf(series: number): string[] {
          title AS MATERIALIZED (SELECT n, carrel_document('Chapter ' || n, 'A') AS document FROM generate_series(1, ${BOOKS_PER_SERIES}) n),
          maker AS MATERIALIZED (SELECT n, carrel_document('Writer ' || n || ' House ' || n % 50, 'C') AS document FROM generate_series(0, 499) n),
          summary AS MATERIALIZED (SELECT summary, carrel_document(summary, 'D') AS document FROM (SELECT DISTINCT ${summaryOf(books)} AS summary FROM filled) AS s)
-       SELECT f.id, '${FILLED_LIBRARY}', f.series_id, title.document || series_part.document || maker.document || summary.document
+       SELECT f.id, f.library_id, f.series_id, title.document || series_part.document || maker.document || summary.document
        FROM filled f JOIN series_part ON series_part.id = f.series_id JOIN title ON title.n = f.number JOIN maker ON maker.n = f.i % 500
          JOIN summary ON summary.summary = ${summaryOf(books)}`,
     `INSERT INTO series_search (series_id, document) SELECT id, carrel_document(title, 'A') FROM series`,
@@ -53,6 +69,7 @@ const FILLED = [
   'series',
   'books',
   'book_metadata',
+  'series_metadata',
   'series_genres',
   'book_people',
   'read_progress',
@@ -60,7 +77,7 @@ const FILLED = [
   'series_search',
 ]
 
-/** Fills an empty library with series of {@link BOOKS_PER_SERIES} books each. @returns the seconds that it took */
+/** Fills an empty database with series of {@link BOOKS_PER_SERIES} books each, in {@link LIBRARIES} libraries. @returns the seconds that it took */
 export async function fillBooks(client: Client, series: number, computeDue: () => Promise<void>): Promise<number> {
   const begun = performance.now()
   await client.query('SET statement_timeout = 0')

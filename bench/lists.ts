@@ -1,14 +1,15 @@
 /**
  * How fast the server returns lists, conditions and searches over a million books in 50,000 series, beside 10,000 books and beside plain statements for
- * the same rows, in the same run.
+ * the same rows, in the same run; and for a user with rules of what they may see beside one without.
  * `npm run bench:lists [-- --series 50000 --rounds 5 --keep DIR --only "first page"]`
  */
-import { Agent, request } from 'node:http'
 import { loadavg } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { type FilledServer, openFilledServer } from '#bench/lists/filled-server.ts'
 import { readPlans } from '#bench/lists/plans.ts'
+import { compareRestricted } from '#bench/lists/restricted.ts'
+import { closeRequests, timeRequest } from '#bench/lists/timed-request.ts'
 import { median } from '#bench/load.ts'
 import { findLoadClient } from '#bench/load-client.ts'
 import { ratioOf } from '#bench/side-by-side.ts'
@@ -107,8 +108,6 @@ const ALL_CASES: Case[] = [
   { name: 'series with counts', path: () => '/api/v1/series', how: 'anew' },
 ]
 const CASES = ALL_CASES.filter(({ name }) => values.only === undefined || name.includes(values.only))
-// One connection, and no decompression: an HTTP client that does more would take as long as the server.
-const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
 const big = await openFilledServer({ series: Number(values.series), keep: values.keep })
 const small = await openFilledServer({ series: SMALL_SERIES, keep: values.keep })
@@ -134,6 +133,7 @@ try {
   report(times)
   if (values.only === undefined) {
     verdicts(times, await loadMixed())
+    await compareRestricted(big, ROUNDS)
     const { rows, scanning } = await readPlans(big)
     console.table(rows)
     verdict(`fields of conditions that read all of ${big.books} books from the table (${scanning.join(', ')})`, scanning.length, {
@@ -143,7 +143,7 @@ try {
   console.log(`load of the machine at the end: ${loadavg()[0]?.toFixed(2)}; server RSS peak ${big.server.peakRssMb().toFixed(0)} MB`)
   if (big.fillSeconds !== null) console.log(`seconds to fill: ${Math.round(big.fillSeconds)}`)
 } finally {
-  agent.destroy()
+  closeRequests()
   client.close()
   await big.close()
   await small.close()
@@ -186,18 +186,7 @@ function keyOf({ name }: Pick<Case, 'name'>, { books }: FilledServer): string {
 async function timeOf(side: FilledServer, { path, body, how }: Case, n: number): Promise<number> {
   // Any change of the catalog: it need not concern the list.
   if (how === 'anew') await side.client.query('UPDATE libraries SET name = name')
-  const content = body && JSON.stringify(body(n))
-  const at = performance.now()
-  await new Promise<void>((resolve, reject) => {
-    const type = content === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) }
-    const options = { agent, method: content === undefined ? 'GET' : 'POST', headers: { ...side.server.headers, ...type } }
-    const sent = request(`${side.server.url}${path(n, side.books)}`, options, (answer) => {
-      if (answer.statusCode !== 200) reject(new Error(`${path(n, side.books)}: ${answer.statusCode}`))
-      answer.on('end', resolve).resume()
-    })
-    sent.on('error', reject).end(content)
-  })
-  return performance.now() - at
+  return (await timeRequest(`${side.server.url}${path(n, side.books)}`, side.server.headers, body?.(n))).ms
 }
 
 /** The plain statements of a case, and what any server does with their rows. */

@@ -23,6 +23,10 @@ const WALKERS: readonly Walker[] = someOf(
     { role: 'admin', mode: 'deny' },
     { role: 'reader', mode: 'allow' },
     { role: 'maintainer', mode: 'deny' },
+    { role: 'reader', mode: 'libraries' },
+    { role: 'maintainer', mode: 'libraries', byKey: true },
+    { role: 'maintainer', mode: 'up_to' },
+    { role: 'reader', mode: 'not_from', byKey: true },
   ],
   1,
 )
@@ -34,19 +38,20 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
   await start()
 
   const libraryId = await addLibrary(database, { path: join(folder, 'library') })
+  const elsewhereId = await addLibrary(database, { path: join(folder, 'elsewhere') })
   const [genre] = await database('genres').insert({ name: 'Space', name_key: 'space' }, 'id')
   const tags = await database('sharing_tags').insert([{ name: 'for all' }, { name: 'kept away' }], 'id')
-  const addWorld = async (word: string, tagId: string) => {
+  const addWorld = async (word: string, tagId: string, age_rating: number) => {
     const seriesId = await addSeries(database, { library_id: libraryId, title: `${word} Saga` })
     const bookId = await addBook(database, { library_id: libraryId, series_id: seriesId, title: `${word} One`, page_count: 9 })
     await database('series_genres').insert({ series_id: seriesId, genre_id: genre.id })
-    await database('series_metadata').insert({ series_id: seriesId, summary: `${word} rockets in orbit` })
+    await database('series_metadata').insert({ series_id: seriesId, summary: `${word} rockets in orbit`, age_rating })
     await database('series_sharing_tags').insert({ series_id: seriesId, sharing_tag_id: tagId })
     return { seriesId, bookId }
   }
-  const read = await addWorld('Open', tags[0].id)
-  const next = await addWorld('Unread', tags[0].id)
-  const hidden = await addWorld(SECRET, tags[1].id)
+  const read = await addWorld('Open', tags[0].id, 6)
+  const next = await addWorld('Unread', tags[0].id, 12)
+  const hidden = await addWorld(SECRET, tags[1].id, 18)
   // What one plugin recommends to everybody is what is hidden.
   await database('series_external_ids').insert({ series_id: hidden.seriesId, source: 'plugin:known', external_id: '1' })
 
@@ -124,20 +129,25 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
     return { ask, askForAll }
   }
 
+  const moveTo = async (library_id: string) => {
+    await database('series').where('id', hidden.seriesId).update({ library_id })
+    await database('books').where('id', hidden.bookId).update({ library_id })
+  }
   // How much there is tells too.
   const telling = [SECRET, hidden.seriesId, hidden.bookId, '"processed":3', '3 processed', '"totalEligible":3', '"rowCount":6']
-  for (const { role, mode } of WALKERS) {
-    const tagId = tags[mode === 'allow' ? 0 : 1].id
-    const { id: userId, accessToken } = await addWalker({ database, services }, { role, mode, tagId })
+  for (const walker of WALKERS) {
+    const tagId = tags[walker.mode === 'allow' ? 0 : 1].id
+    const { id: userId, accessToken, said: who } = await addWalker({ database, services }, { ...walker, tagId, libraries: [libraryId] })
+    await moveTo(walker.mode === 'libraries' ? elsewhereId : libraryId)
     const finished = { user_id: userId, current_page: 9, percentage: 1, completed: true, completed_at: new Date() }
     for (const { bookId } of [read, hidden]) await database('read_progress').insert({ ...finished, book_id: bookId })
     const told = await openReader(accessToken).askForAll()
     for (const said of told) {
       const shown = telling.filter((word) => said.includes(word))
-      t.same(shown, [], `${role} (${mode}) ${said.slice(0, 80)}`)
+      t.same(shown, [], `${who} ${said.slice(0, 80)}`)
     }
     const recommended = told.find((said) => said.startsWith(`GET user/recommendations?pluginId=${similar.id}`)) ?? ''
-    t.match(recommended, new RegExp(next.seriesId), `${role} (${mode}) is told of what is like what they have read`)
+    t.match(recommended, new RegExp(next.seriesId), `${who} is told of what is like what they have read`)
     t.match(recommended, /Open Saga/, 'with the reason')
     t.notMatch(recommended, new RegExp(`"serviceSeriesId":"${read.seriesId}"`), 'and of nothing that they have read')
     const watched = told.filter((said) => /^GET admin\/plugins\/[^/]+\/(calls|logs|failures) → 403/.test(said))
@@ -147,6 +157,7 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
   }
 
   t.test('it is seen by who may', async (t) => {
+    await moveTo(libraryId)
     const told = await openReader(adminToken).askForAll()
     for (const word of telling.filter((word) => word !== hidden.bookId))
       t.ok(

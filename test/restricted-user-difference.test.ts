@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Knex } from 'knex'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { routes } from '#api/routes.ts'
 import { withoutMoment } from '#test/support/answer-text.ts'
 import { addWalker, openComposedServer, type Walker } from '#test/support/composed-server.ts'
 import { textOf } from '#test/support/event-reading.ts'
 import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
-import { someOf } from '#test/support/lane-size.ts'
+import { sizeOf, someOf } from '#test/support/lane-size.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST } from '#test/support/metadata-plugin.ts'
 import { pluginOf } from '#test/support/plugins.ts'
@@ -20,11 +20,52 @@ import { unknownIds } from '#test/support/unknown-ids.ts'
  * the rest. The answers must be the same to the byte: so no count, sum, average, order, page, name or refusal tells of what is hidden.
  */
 
-const WALKERS: readonly Walker[] = [
-  { role: 'reader', mode: 'deny' },
-  { role: 'admin', mode: 'deny' },
-  { role: 'reader', mode: 'allow' },
-  { role: 'maintainer', mode: 'deny' },
+/** Why a series is hidden, and the people from whom it is. */
+interface Hiding {
+  by: string
+  walkers: readonly Walker[]
+  /** Of the hidden series, which is in a library of its own or in that of the other one, which is for six years and older. */
+  age: number | null
+  isElsewhere: boolean
+  /** How many of the requests are sent outside of the lane `full`: one of so many. */
+  every: number
+}
+
+const HIDINGS: readonly Hiding[] = [
+  {
+    ...{ by: 'a sharing tag', age: 6, isElsewhere: false, every: 1 },
+    walkers: [
+      { role: 'reader', mode: 'deny' },
+      { role: 'admin', mode: 'deny' },
+      { role: 'reader', mode: 'allow' },
+      { role: 'maintainer', mode: 'deny' },
+    ],
+  },
+  {
+    ...{ by: 'a list of libraries', age: 6, isElsewhere: true, every: 2 },
+    walkers: [
+      { role: 'maintainer', mode: 'libraries', byKey: true },
+      { role: 'reader', mode: 'libraries' },
+      { role: 'reader', mode: 'libraries', byKey: true },
+      { role: 'maintainer', mode: 'libraries' },
+    ],
+  },
+  {
+    ...{ by: 'its age', age: 18, isElsewhere: false, every: 4 },
+    walkers: [
+      { role: 'reader', mode: 'not_from' },
+      { role: 'maintainer', mode: 'up_to' },
+      { role: 'reader', mode: 'not_from', byKey: true },
+    ],
+  },
+  {
+    ...{ by: 'an age rule that hides what has no rating', age: null, isElsewhere: false, every: 4 },
+    walkers: [
+      { role: 'reader', mode: 'up_to', byKey: true },
+      { role: 'reader', mode: 'up_to' },
+      { role: 'maintainer', mode: 'up_to', byKey: true },
+    ],
+  },
 ]
 
 /** Thousands of requests. */
@@ -45,6 +86,7 @@ const OF_THE_HOUSE: Record<string, string> = {
 
 interface Ids {
   libraryId: string
+  jobId: string
   bookId: string
   seriesId: string
   collectionId: string
@@ -58,82 +100,50 @@ interface Ids {
   applicationId: string
 }
 
-/** Of the library that both stand in. */
-interface OfLibrary {
-  pluginId: string
-  jobId: string
-}
+for (const hiding of HIDINGS) t.test(`what is hidden by ${hiding.by} changes no answer`, { timeout: 240_000 }, (t) => walk(t, hiding))
 
-t.test('what is hidden changes no answer', { timeout: 240_000 }, async (t) => {
+async function walk(t: Test, { walkers: all, age, isElsewhere, every }: Hiding): Promise<void> {
   const { folder, database, services, url } = await openComposedServer(t)
   await enableKomga(database)
   const libraryId = await addLibrary(database, { path: join(folder, 'library') })
   const tagIds = await namesOf(database, 'sharing_tags', ['open', 'kept away'])
-  const users = await Promise.all(
-    WALKERS.map((walker) => addWalker({ database, services }, { ...walker, tagId: tagIds[walker.mode === 'allow' ? 0 : 1] as string })),
-  )
+  const users: Asker[] = []
+  for (const walker of all) {
+    const tagId = tagIds[walker.mode === 'allow' ? 0 : 1]
+    users.push(await addWalker({ database, services }, { ...walker, tagId, libraries: [libraryId] }))
+  }
   const userIds = users.map(({ id }) => id)
   const walkers = someOf('users, of every role', users, 1)
   const { plugin, sha256 } = await services.pluginLifecycle.install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST), { userId: null })
   await services.pluginLifecycle.consent(plugin.id, { sha256 })
-  const config = { type: 'metadata_refresh', provider: plugin.key, skipRecentlySyncedWithinS: 60 }
-  const lastRun = { last_run_status: 'completed', last_run_message: '1 looked at' }
-  const [job] = await database('library_jobs').insert(
-    { library_id: libraryId, type: config.type, name: 'Refresh', config, ...lastRun },
-    'id',
-  )
-  const ofLibrary = { pluginId: plugin.id, jobId: job.id }
   // Genres and tags by these names are there before, for administrators see those that nothing carries.
   const genreIds = await namesOf(database, 'genres', ['Both', 'Secret'])
   const tagNameIds = await namesOf(database, 'tags', ['Both', 'Secret'])
-  const shared = { libraryId, tagIds, genreIds, tagNameIds, userIds }
-  const open = { ...newIds(libraryId), tagId: tagIds[0] as string, genreId: genreIds[0] as string, userId: userIds[0] as string }
-  const hidden = { ...newIds(libraryId), tagId: tagIds[1] as string, genreId: genreIds[1] as string, userId: userIds[1] as string }
-  await addWorld(database, { ids: open, word: 'Open', shelves: null, carries: [0], sharingTag: 0, ...shared })
+  const shared = { tagIds, genreIds, tagNameIds, userIds }
+  const open = newIds({ libraryId, tagId: tagIds[0], genreId: genreIds[0], userId: userIds[0] as string })
+  const elsewhere = isElsewhere ? {} : { libraryId, jobId: open.jobId }
+  const hidden = newIds({ ...elsewhere, tagId: tagIds[1], genreId: genreIds[1], userId: userIds[1] as string })
+  await addJob(database, { ids: open, provider: plugin.key, message: '1 looked at' })
+  await addWorld(database, { ids: open, word: 'Open', age: 6, shelves: null, carries: [0], sharingTag: 0, ...shared })
+  const scanId = await addScan(database, libraryId)
 
-  const askAll = async (askers: typeof walkers, { every = 1 } = {}) => {
-    const answers = new Map<string, string>()
-    // A route that takes none of the ids is the same request for both worlds.
-    const asks = new Map([...requests({ open, hidden, ofLibrary })].map((asked) => [nameOf(asked), asked]))
-    const some = [...asks.values()].filter((_, at) => at % every === 0)
-    const all = askers.flatMap((user) => some.map((asked) => ({ ...user, ...asked })))
-    const answered = all.values()
-    // A few at a time, so that the server waits for its database less.
-    await Promise.all(Array.from({ length: 4 }, askSome))
-    return answers
-
-    async function askSome(): Promise<void> {
-      for (const { said, accessToken, method, path, body } of answered) {
-        const answer = await fetch(url + path, {
-          method,
-          // Not packed, so that the length is told too.
-          headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json', 'accept-encoding': 'identity' },
-          ...(body !== undefined && { body }),
-          redirect: 'manual',
-        })
-        const headers = ['etag', 'link', 'content-type', 'content-length', 'last-modified', 'location'].map((name) =>
-          answer.headers.get(name),
-        )
-        const text = withoutMoment(await textOf(answer))
-        // Who may ask for anything is understood, or nothing was asked.
-        if (method === 'POST' && said.startsWith('admin') && answer.status !== 200) t.fail(`${path} ${body} → ${answer.status} ${text}`)
-        if (answer.status >= 500) t.fail(`${method} ${path} → ${answer.status} ${text}`)
-        answers.set(`${said} ${nameOf({ method, path, body })}`, `${answer.status} ${text}\n${headers.join('\n')}`)
-      }
-    }
+  const asks = new Map([...requests({ open, hidden, pluginId: plugin.id })].map((asked) => [nameOf(asked), asked]))
+  const some = (one: number) => [...asks.values()].filter((_, at) => at % one === 0)
+  const asked = some(sizeOf('of how many requests one is sent', { main: every, full: 1 }))
+  const before = await askAll(t, url, { walkers, asked })
+  if (isElsewhere) {
+    await database('libraries').insert({ id: hidden.libraryId, name: `${SECRET} library`, path: join(folder, SECRET) })
+    await addJob(database, { ids: hidden, provider: plugin.key, message: SECRET })
+    await addScan(database, hidden.libraryId)
   }
-  // A scan found all there is before any of it had a row; the files of the hidden series count from then on.
-  const scan = { mode: 'deep', status: 'processing', files_total: 3, books_found: 3, series_found: 1, errors: '[]' }
-  const scanId = randomUUID()
-  await database('scans').insert({ ...scan, id: scanId, library_id: libraryId })
-  const progress = { progress_current: 1, progress_total: 3 }
-  await addRunningTask(database, { id: scanId, type: 'scan_library', library_id: libraryId, ...progress }, 'test')
-  const before = await askAll(walkers)
-  await addWorld(database, { ids: hidden, word: SECRET, shelves: open, carries: [0, 1], sharingTag: 1, ...shared })
-  await database('scans').update({ files_total: 6, books_found: 6, series_found: 2, errors: JSON.stringify([`${SECRET} is bad`]) })
-  await database('tasks').where({ id: scanId }).update({ progress_total: 6, progress_message: SECRET })
-  await database('library_jobs').update({ last_run_message: `2 processed, ${SECRET}` })
-  const after = await askAll(walkers)
+  const sharingTag = isElsewhere || age !== 6 ? 0 : 1
+  await addWorld(database, { ids: hidden, word: SECRET, age, shelves: open, carries: [0, 1], sharingTag, ...shared })
+  if (!isElsewhere) {
+    await database('scans').update({ files_total: 6, books_found: 6, series_found: 2, errors: JSON.stringify([`${SECRET} is bad`]) })
+    await database('tasks').where({ id: scanId }).update({ progress_total: 6, progress_message: SECRET })
+    await database('library_jobs').update({ last_run_message: `2 processed, ${SECRET}` })
+  }
+  const after = await askAll(t, url, { walkers, asked })
   t.ok([...before.values()].filter((answer) => answer.startsWith('200 ')).length > before.size / 3, 'much was answered')
   const changed = [...before].filter(([asked, answer]) => after.get(asked) !== answer)
   t.equal(after.size, before.size)
@@ -144,28 +154,83 @@ t.test('what is hidden changes no answer', { timeout: 240_000 }, async (t) => {
   )
 
   t.test('it is seen by who may', async (t) => {
-    await database('user_sharing_grants').delete()
+    for (const table of ['user_sharing_grants', 'access_rules']) await database(table).delete()
     // That the walk bites shows in a part of it.
-    const seen = await askAll(walkers.slice(0, 1), { every: 5 })
+    const seen = await askAll(t, url, { walkers: walkers.slice(0, 1), asked: asked.filter((_, at) => at % 5 === 0) })
     const changed = [...seen].filter(([asked, answer]) => answer !== before.get(asked))
     t.ok(changed.length > seen.size / 2, `${changed.length} of ${seen.size} answers differ then`)
   })
-})
+}
 
-const newIds = (libraryId: string) => ({
-  libraryId,
+type Asker = Awaited<ReturnType<typeof addWalker>>
+
+/** What everybody is answered, by who asks what. */
+async function askAll(
+  t: Test,
+  url: string,
+  { walkers, asked }: { walkers: readonly Asker[]; asked: readonly Asked[] },
+): Promise<Map<string, string>> {
+  const answers = new Map<string, string>()
+  const answered = walkers.flatMap((walker) => asked.map((each) => ({ ...walker, ...each }))).values()
+  // A few at a time, so that the server waits for its database less.
+  await Promise.all(Array.from({ length: 4 }, askSome))
+  return answers
+
+  async function askSome(): Promise<void> {
+    for (const { said, accessToken, method, path, body } of answered) {
+      const answer = await fetch(url + path, {
+        method,
+        // Not packed, so that the length is told too.
+        headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json', 'accept-encoding': 'identity' },
+        ...(body !== undefined && { body }),
+        redirect: 'manual',
+      })
+      const headers = ['etag', 'link', 'content-type', 'content-length', 'last-modified', 'location'].map((name) => answer.headers.get(name))
+      const text = withoutMoment(await textOf(answer))
+      // Who may ask for anything is understood, or nothing was asked.
+      if (method === 'POST' && said.startsWith('admin') && answer.status !== 200) t.fail(`${path} ${body} → ${answer.status} ${text}`)
+      if (answer.status >= 500) t.fail(`${method} ${path} → ${answer.status} ${text}`)
+      answers.set(`${said} ${nameOf({ method, path, body })}`, `${answer.status} ${text}\n${headers.join('\n')}`)
+    }
+  }
+}
+
+/** A job of the library of a world. */
+async function addJob(database: Knex, { ids, provider, message }: { ids: Ids; provider: string; message: string }): Promise<void> {
+  const config = { type: 'metadata_refresh', provider, skipRecentlySyncedWithinS: 60 }
+  const lastRun = { last_run_status: 'completed', last_run_message: message }
+  await database('library_jobs').insert({ id: ids.jobId, library_id: ids.libraryId, type: config.type, name: 'Refresh', config, ...lastRun })
+}
+
+/** A scan that found all there is before any of it had a row; the files of a hidden series in the same library count from then on. */
+async function addScan(database: Knex, libraryId: string): Promise<string> {
+  const id = randomUUID()
+  const found = { files_total: 3, books_found: 3, series_found: 1, errors: '[]' }
+  await database('scans').insert({ ...found, mode: 'deep', status: 'processing', id, library_id: libraryId })
+  await addRunningTask(database, { id, type: 'scan_library', library_id: libraryId, progress_current: 1, progress_total: 3 }, 'test')
+  return id
+}
+
+const newIds = (known: Partial<Ids>): Ids => ({
+  libraryId: randomUUID(),
+  jobId: randomUUID(),
   bookId: randomUUID(),
   seriesId: randomUUID(),
   collectionId: randomUUID(),
   readListId: randomUUID(),
   coverId: randomUUID(),
   taskId: randomUUID(),
+  tagId: randomUUID(),
+  genreId: randomUUID(),
+  userId: randomUUID(),
   applicationId: randomUUID(),
+  ...known,
 })
 
-async function namesOf(database: Knex, table: string, names: string[]): Promise<string[]> {
+async function namesOf(database: Knex, table: string, names: [string, string]): Promise<[string, string]> {
   const rows = names.map((name) => ({ name, ...(table !== 'sharing_tags' && { name_key: name.toLowerCase() }) }))
-  return (await database(table).insert(rows, 'id')).map(({ id }) => id)
+  const [first, second] = await database(table).insert(rows, ['id'])
+  return [first.id, second.id]
 }
 
 /** A series of two books with all that can belong to a series, which stands also on the shelves of another one. */
@@ -174,6 +239,7 @@ async function addWorld(
   world: {
     ids: Ids
     word: string
+    age: number | null
     shelves: Ids | null
     carries: number[]
     sharingTag: number
@@ -183,7 +249,7 @@ async function addWorld(
     userIds: string[]
   },
 ): Promise<void> {
-  const { ids, word, shelves, carries, userIds } = world
+  const { ids, word, age, shelves, carries, userIds } = world
   const { libraryId, seriesId, bookId } = ids
   await database.transaction(async (trx) => {
     await addSeries(trx, { id: seriesId, library_id: libraryId, title: `${word} Saga`, title_sort: `${word} Saga` } as never)
@@ -193,7 +259,7 @@ async function addWorld(
     const secondId = await addBook(trx, { ...book, title: `${word} Two`, number: 2, state: 'failed' })
     const goneId = await addBook(trx, { ...book, title: `${word} Gone`, number: 3, deleted_at: new Date() })
     await trx('book_metadata').insert({ book_id: bookId, summary: `${word} words`, year: 1999, publisher: word, isbns: '9780306406157' })
-    await trx('series_metadata').insert({ series_id: seriesId, summary: `${word} words`, year: 1999, publisher: word })
+    await trx('series_metadata').insert({ series_id: seriesId, summary: `${word} words`, year: 1999, publisher: word, age_rating: age })
     for (const place of carries) {
       await trx('series_genres').insert({ series_id: seriesId, genre_id: world.genreIds[place] })
       await trx('series_tags').insert({ series_id: seriesId, tag_id: world.tagNameIds[place] })
@@ -260,12 +326,12 @@ interface Asked {
 const nameOf = ({ method, path, body }: Asked) => `${method} ${path} ${body ?? ''}`
 
 /** Every route that reads, with the ids of what is open and of what is hidden; lists in every order and with every kind of condition. */
-function* requests(things: { open: Ids; hidden: Ids; ofLibrary: OfLibrary }): Generator<Asked> {
+function* requests(things: { open: Ids; hidden: Ids; pluginId: string }): Generator<Asked> {
   for (const ids of [things.open, things.hidden]) {
     for (const route of routes) {
       if (route.method !== 'GET' || route.path in OF_THE_HOUSE) continue
-      const pluginId = /\/(admin|user)\//.test(route.path) ? UNKNOWN.pluginId : things.ofLibrary.pluginId
-      const request = buildRequest(route, { ...UNKNOWN, ...KOMGA_NAMES, ...ids, ...things.ofLibrary, pluginId, sharingTagId: ids.tagId })
+      const pluginId = /\/(admin|user)\//.test(route.path) ? UNKNOWN.pluginId : things.pluginId
+      const request = buildRequest(route, { ...UNKNOWN, ...KOMGA_NAMES, ...ids, pluginId, sharingTagId: ids.tagId })
       if ('unknown' in request) throw new Error(`GET ${route.path}: nobody knows how to fill ${request.unknown}`)
       yield { method: 'GET', path: request.path }
       const query = Object.keys(((route.query as { properties?: object } | undefined)?.properties ?? {}) as object)
@@ -302,12 +368,12 @@ function* requests(things: { open: Ids; hidden: Ids; ofLibrary: OfLibrary }): Ge
     yield list('series/list/alphabetical-groups', { fullTextSearch: words })
     yield list('series/search', { query: words })
   }
-  const { hidden, ofLibrary } = things
+  const { hidden, pluginId } = things
   for (const asked of [
     {},
-    { sampleSize: 20, configOverride: { type: 'metadata_refresh', provider: ofLibrary.pluginId, existingSourceIdsOnly: true } },
+    { sampleSize: 20, configOverride: { type: 'metadata_refresh', provider: pluginId, existingSourceIdsOnly: true } },
   ])
-    yield list(`libraries/${hidden.libraryId}/jobs/${ofLibrary.jobId}/dry-run`, asked)
+    yield list(`libraries/${hidden.libraryId}/jobs/${hidden.jobId}/dry-run`, asked)
   const text = (value: string) => [
     { operator: 'is', value },
     { operator: 'isNot', value },
@@ -319,7 +385,7 @@ function* requests(things: { open: Ids; hidden: Ids; ofLibrary: OfLibrary }): Ge
     ...text('kept away').map((how) => ({ sharingTag: how })),
     { readStatus: { operator: 'is', value: 'read' } },
     { not: { readStatus: { operator: 'is', value: 'unread' } } },
-    { libraryId: { operator: 'is', value: hidden.libraryId } },
+    ...['is', 'isNot'].map((operator) => ({ libraryId: { operator, value: hidden.libraryId } })),
   ]
   const ofBooks = [
     ...['is', 'isNot'].map((operator) => ({ seriesId: { operator, value: hidden.seriesId } })),

@@ -10,6 +10,7 @@ import { ROLES } from '#core/account/permission.ts'
 import { chosenCoverPath, coverPath } from '#core/covers/cover.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { withoutMoment } from '#test/support/answer-text.ts'
+import { rateSeries } from '#test/support/access-rules.ts'
 import { addWalker, openComposedServer, type Walker } from '#test/support/composed-server.ts'
 import { textOf } from '#test/support/event-reading.ts'
 import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
@@ -22,19 +23,24 @@ import { type BuiltRequest, buildRequest, type KnownValues } from '#test/support
 import { unknownIds } from '#test/support/unknown-ids.ts'
 
 /**
- * Every route, asked by users of every role from whom one series is kept. Whatever names a thing by id is given the id of what is hidden, and
- * nothing that is hidden may come back: neither its id nor any of the words that only it holds, nor that there is such an id at all.
+ * Every route, asked by users of every role from whom one series is kept, by every kind of rule. Whatever names a thing by id is given the id of what is
+ * hidden, and nothing that is hidden may come back: neither its id nor any of the words that only it holds, nor that there is such an id at all.
  */
 
 const WALKERS: readonly Walker[] = someOf(
-  'users, of every role',
+  'users, of every role and with every kind of rule',
   [
     { role: 'reader', mode: 'deny' },
     { role: 'admin', mode: 'deny' },
+    { role: 'maintainer', mode: 'libraries' },
     ...ROLES.filter((role) => role !== 'reader' && role !== 'admin').map((role) => ({ role, mode: 'deny' as const })),
     { role: 'reader', mode: 'allow' },
+    { role: 'reader', mode: 'up_to' },
+    { role: 'maintainer', mode: 'not_from' },
+    { role: 'reader', mode: 'libraries', byKey: true },
+    { role: 'maintainer', mode: 'up_to', byKey: true },
   ],
-  2,
+  3,
 )
 
 /** Stands in every text of the hidden series, its book and all that belongs to them, and nowhere else. */
@@ -73,7 +79,10 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
 
   const libraryId = await addLibrary(database, { path: join(folder, 'library') })
   const seriesId = await addSeries(database, { library_id: libraryId, title: `${SECRET} Saga` })
-  const openSeriesId = await addSeries(database, { library_id: libraryId, title: 'Open Saga' })
+  const openLibraryId = await addLibrary(database, { name: 'Open', path: join(folder, 'open') })
+  const openSeriesId = await addSeries(database, { library_id: openLibraryId, title: 'Open Saga' })
+  await rateSeries(database, seriesId, 18)
+  await rateSeries(database, openSeriesId, 6)
   const path = join(folder, 'library', `${SECRET} 1.cbz`)
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, comic('hidden'))
@@ -81,7 +90,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   const readerHash = 'b'.repeat(32)
   const file = { path, file_name: `${SECRET} 1.cbz`, cover_hash: 'c0ffee', number: 1, reader_hash: readerHash }
   const bookId = await addBook(database, { ...book, ...file, series_id: seriesId, title: `${SECRET} One` })
-  const openBookId = await addBook(database, { ...book, series_id: openSeriesId, title: 'Open One' })
+  const openBookId = await addBook(database, { ...book, library_id: openLibraryId, series_id: openSeriesId, title: 'Open One' })
   await database('book_pages').insert({ book_id: bookId, pages: JSON.stringify([]) })
   await database('book_errors').insert({ book_id: bookId, error_type: 'other', message: `${SECRET} is bad`, fatal: false })
   const coverId = randomUUID()
@@ -105,7 +114,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   await database('collection_series').insert({ collection_id: collection.id, series_id: seriesId, position: 0 })
   const [readList] = await database('read_lists').insert({ name: `${SECRET} list` }, 'id')
   await database('read_list_books').insert({ read_list_id: readList.id, book_id: bookId, position: 0 })
-  const hidden = [bookId, seriesId, coverId, collection.id, readList.id, SECRET]
+  const ofSeries = [bookId, seriesId, coverId, collection.id, readList.id, SECRET]
 
   const { plugin, sha256 } = await services.pluginLifecycle.install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST), { userId: null })
   await services.pluginLifecycle.consent(plugin.id, { sha256 })
@@ -116,7 +125,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     series: (await services.matching.apply({ kind: 'series', id: seriesId }, taken)).applicationId as string,
     book: (await services.matching.apply({ kind: 'book', id: bookId }, taken)).applicationId as string,
   }
-  hidden.push(applications.series, applications.book)
+  ofSeries.push(applications.series, applications.book)
 
   await enableKomga(database)
   const names: KnownValues = {
@@ -127,6 +136,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     collectionId: collection.id,
     readListId: readList.id,
     libraryId,
+    library_id: libraryId,
     tagId: tag.id,
     sharingTagId: tag.id,
     key: 'application.name',
@@ -147,9 +157,13 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     seriesTitle: `${SECRET} Saga`,
   }
 
-  for (const { role, mode } of WALKERS) {
+  for (const walker of WALKERS) {
+    const { role, mode } = walker
     const tagId = mode === 'deny' ? tag.id : openTag.id
-    const { id: userId, accessToken } = await addWalker({ database, services }, { role, mode, tagId })
+    const { id: userId, accessToken, said: who } = await addWalker({ database, services }, { ...walker, tagId, libraries: [openLibraryId] })
+    const hidesLibrary = mode === 'libraries'
+    names['hidesLibrary'] = hidesLibrary
+    const hidden = [...ofSeries, ...(hidesLibrary ? [libraryId] : [])]
     await database('read_progress').insert({ user_id: userId, book_id: bookId, current_page: 1, percentage: 0.5 })
     await database('want_to_read').insert({ user_id: userId, series_id: seriesId })
     await services.userPlugins.list(userId)
@@ -166,7 +180,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
         ...(request.body !== undefined && { body: request.body }),
         redirect: 'manual',
       })
-    for (const [list, conditions] of Object.entries(CONDITIONS({ seriesId, collectionId: collection.id, readListId: readList.id }))) {
+    for (const [list, conditions] of Object.entries(CONDITIONS({ seriesId, collectionId: collection.id, readListId: readList.id, libraryId }))) {
       for (const asked of conditions) {
         const answer = await send('POST', {
           path: `/api/v1/${list}/list`,
@@ -174,7 +188,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
           body: JSON.stringify(asked),
           echoes: true,
         })
-        const said = `${role} (${mode}) ${list} ${JSON.stringify(asked)}`
+        const said = `${who} ${list} ${JSON.stringify(asked)}`
         // What only administrators may ask for is refused to others by name.
         if (answer.status === 403 && role !== 'admin') continue
         t.equal(answer.status, 200, said)
@@ -195,7 +209,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
       const text = await textOf(answer)
       const json = (answer.headers.get('content-type') ?? '').startsWith('application/json') ? JSON.parse(text) : undefined
       t.same(complaintsOf({ method: route.method, path: request.path, status: answer.status, json }), [], `${label} keeps its promise`)
-      const said = `${role} (${mode}) ${label} → ${answer.status} ${text.slice(0, 300)}`
+      const said = `${who} ${label} → ${answer.status} ${text.slice(0, 300)}`
       // Whoever may do everything must get past the checks of form, or nothing was tried.
       if (role === 'admin' && [400, 415, 422].includes(answer.status) && !(label in REFUSED_BY_FORM)) {
         t.fail(`${said}: the walk does not know how to fill this so that it is taken`)
@@ -206,12 +220,13 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
       // Links of lists repeat the query of the request, which told what was hidden before.
       const whole = (text + [...answer.headers.values()].join()).replaceAll(/(bookId|seriesId)=[0-9a-f-]{36}/g, '')
       const shown = telling.filter((word) => whole.includes(word))
-      if (answer.status < 400 && request.echoes && !(label in TELLS_NOTHING)) {
+      if (answer.status < 400 && request.echoes && !hidesLibrary && !(label in TELLS_NOTHING)) {
         t.fail(`${said}: took the id of a hidden thing for a thing`)
       } else t.same(shown, [], said)
       if (!request.echoes) continue
-      // What is hidden is refused in the very words that are used for what has never been.
-      const unknown = await send(route.method, buildRequest(route, { ...known, ...NEVER_WERE }) as BuiltRequest)
+      // What is hidden is refused in the very words that are used for what has never been; a list of what is in a hidden library may be empty for both.
+      const neverWere = { ...NEVER_WERE, ...(hidesLibrary && NO_LIBRARY) }
+      const unknown = await send(route.method, buildRequest(route, { ...known, ...neverWere }) as BuiltRequest)
       t.same(normal(answer.status, text), normal(unknown.status, await textOf(unknown)), `${label}: hidden or unknown is all the same`)
       // Beside one that may be seen, neither is anything done to that one.
       const beside = { besideBookId: openBookId, besideSeriesId: openSeriesId }
@@ -220,7 +235,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
       const before = await stateOf(database, openSeriesId)
       const both = await send(route.method, mixed)
       t.ok(both.status >= 400, `${label}: all or nothing`)
-      const other = await send(route.method, buildRequest(route, { ...known, ...NEVER_WERE, ...beside }) as BuiltRequest)
+      const other = await send(route.method, buildRequest(route, { ...known, ...neverWere, ...beside }) as BuiltRequest)
       t.same(normal(both.status, await both.text()), normal(other.status, await other.text()), `${label}: nor beside another`)
       t.same(await stateOf(database, openSeriesId), before, `${label}: nothing was done`)
     }
@@ -272,6 +287,10 @@ const NEVER_WERE = {
   document: 'c'.repeat(32),
 }
 
+const NO_LIBRARY_ID = randomUUID()
+/** The same for a hidden library and its job. */
+const NO_LIBRARY = { libraryId: NO_LIBRARY_ID, library_id: NO_LIBRARY_ID, jobId: randomUUID() }
+
 /** All that bulk requests could change of a series with one book. */
 async function stateOf(database: Knex, seriesId: string): Promise<unknown[]> {
   const books = database('books').where('series_id', seriesId).select('id')
@@ -290,9 +309,10 @@ async function stateOf(database: Knex, seriesId: string): Promise<unknown[]> {
 const normal = (status: number, text: string) => [status, withoutMoment(text).replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/gi, '<id>')]
 
 /** Filters that match nothing but what is hidden. */
-const CONDITIONS = (ids: { seriesId: string; collectionId: string; readListId: string }) => ({
+const CONDITIONS = (ids: { seriesId: string; collectionId: string; readListId: string; libraryId: string }) => ({
   books: [
     { condition: { seriesId: { operator: 'is', value: ids.seriesId } } },
+    { condition: { libraryId: { operator: 'is', value: ids.libraryId } } },
     { condition: { title: { operator: 'contains', value: SECRET } } },
     { condition: { not: { not: { title: { operator: 'beginsWith', value: SECRET } } } } },
     { condition: { genre: { operator: 'is', value: 'Kept away' } } },
@@ -304,6 +324,7 @@ const CONDITIONS = (ids: { seriesId: string; collectionId: string; readListId: s
   ],
   series: [
     { condition: { name: { operator: 'contains', value: SECRET } } },
+    { condition: { libraryId: { operator: 'is', value: ids.libraryId } } },
     { condition: { genre: { operator: 'is', value: 'Kept away' } } },
     { condition: { inCollection: { operator: 'isTrue' } } },
     { condition: { sharingTag: { operator: 'is', value: 'kept away' } } },

@@ -6,19 +6,27 @@ import type { Test } from 'tap'
 import { openComposition } from '#api/compose.ts'
 import type { Services } from '#api/http/services.ts'
 import { Server } from '#api/server.ts'
+import type { Caller } from '#core/account/caller.ts'
 import type { Role } from '#core/account/permission.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { changeSettings } from '#core/settings/chosen-setting-store.ts'
+import { setTestRule } from '#test/support/access-rules.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { findServerPool } from '#test/support/pool.ts'
 import { ADMIN, TEST_PASSWORD_COST, testSettings } from '#test/support/server.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
-/** How a series is kept from somebody: its tag is denied to them, or they may see nothing but what carries another. */
+/** Somebody from whom a series is kept. */
 export interface Walker {
   role: Role
-  mode: 'deny' | 'allow'
+  /**
+   * How: its tag is denied to them, or they may see nothing but what carries another; their list of libraries leaves its library out; or it is for older
+   * readers: `up_to` shows what is for 12 and younger, and nothing without a rating, `not_from` hides what is for 18 and older.
+   */
+  mode: 'deny' | 'allow' | 'libraries' | 'up_to' | 'not_from'
+  /** Whether it is an API key that has the rule, and not its user. */
+  byKey?: boolean
 }
 
 /** The whole server on a free port, with all its services, a fresh database, a folder of its own and the first administrator. */
@@ -59,14 +67,33 @@ export async function openProtocols(database: Knex): Promise<void> {
   await changeSettings(database, changes, { userId, reason: null, address: '127.0.0.1' })
 }
 
-/** Makes a user who is denied, or allowed nothing but, what carries the tag, and signs them in. */
+/**
+ * Makes a user with a rule, and signs them in; or a key with the rule, whose user sees everything.
+ * @param walker.tagId that is denied, or the only one allowed
+ * @param walker.libraries the only ones that a list shows
+ * @returns the access token, or the key
+ */
 export async function addWalker(
   { database, services }: { database: Knex; services: Services },
-  { role, mode, tagId }: Walker & { tagId: string },
+  { role, mode, byKey = false, tagId, libraries = [] }: Walker & { tagId: string; libraries?: readonly string[] },
 ): Promise<{ said: string; id: string; accessToken: string }> {
-  const user = { username: `walker-${role}-${mode}`, email: `${role}-${mode}@example.org`, password: 'a long enough password', role }
+  const name = `${role}-${mode}${byKey ? '-key' : ''}`
+  const user = { username: `walker-${name}`, email: `${name}@example.org`, password: 'a long enough password', role }
   const { id } = await services.accounts.createUser(user, null)
-  await database('user_sharing_grants').insert({ user_id: id, sharing_tag_id: tagId, access_mode: mode })
+  const said = `${role} (${mode}${byKey ? ' of a key' : ''})`
+  if (mode === 'deny' || mode === 'allow') {
+    await database('user_sharing_grants').insert({ user_id: id, sharing_tag_id: tagId, access_mode: mode })
+  }
   const { accessToken } = await services.accounts.login({ username: user.username, password: user.password, address: '127.0.0.1' })
-  return { said: `${role} (${mode})`, id, accessToken }
+  if (mode === 'deny' || mode === 'allow') return { said, id, accessToken }
+  const made = byKey ? await addKey(services, accessToken) : null
+  const rule =
+    mode === 'libraries' ? { libraries } : { age: mode === 'up_to' ? ({ mode, years: 12, unrated: 'hide' } as const) : ({ mode, years: 18, unrated: 'show' } as const) }
+  await setTestRule(database, made ? { api_key_id: made.id } : { user_id: id }, rule)
+  return { said, id, accessToken: made?.key ?? accessToken }
+}
+
+async function addKey({ accounts }: Services, accessToken: string): Promise<{ id: string; key: string }> {
+  const caller = (await accounts.callers.ofToken(accessToken, 'token')) as Caller
+  return await accounts.createApiKey({ name: 'tablet' }, caller)
 }

@@ -15,12 +15,14 @@ export interface BuiltRequest {
   echoes: boolean
 }
 
-/** Names of parameters that refer to a book, a series or a list of them. */
+/** Names of parameters that refer to a book, a series or a list of them; and to a library, if that is hidden too. */
 const HIDDEN_NAMES = /^(bookIds?|seriesIds?|coverId|collectionId|readListId|document)$/
+const WITH_LIBRARIES = /^(bookIds?|seriesIds?|coverId|collectionId|readListId|document|libraryIds?|library_id|jobId)$/
+const namesHidden = (name: string, known: KnownValues) => (known['hidesLibrary'] ? WITH_LIBRARIES : HIDDEN_NAMES).test(name)
 
 /**
  * Builds a request for a route, with a value for every required parameter, from its schemas; or returns the parameter without a known value.
- * @param known values by name; lists of ids begin with `besideBookId` or `besideSeriesId`
+ * @param known values by name; lists of ids begin with `besideBookId` or `besideSeriesId`; with `hidesLibrary` the library is a hidden entity too
  */
 export function buildRequest(route: Route<Services>, known: KnownValues): BuiltRequest | { unknown: string } {
   let echoes = false
@@ -28,12 +30,15 @@ export function buildRequest(route: Route<Services>, known: KnownValues): BuiltR
   for (const [, name = ''] of route.path.matchAll(/:(\w+)/g)) {
     const value = known[name]
     if (value === undefined) return { unknown: `the path parameter ${name}` }
-    echoes ||= HIDDEN_NAMES.test(name)
+    echoes ||= namesHidden(name, known)
     path = path.replace(new RegExp(`:${name}\\b\\*?`), encodeURIComponent(String(value)))
   }
   const query = new URLSearchParams()
   for (const [name, schema] of Object.entries(propertiesOf(route.query))) {
-    if (HIDDEN_NAMES.test(name)) query.set(name, String(known[name]))
+    if (namesHidden(name, known) && known[name] !== undefined) {
+      query.set(name, String(known[name]))
+      echoes ||= name.startsWith('library')
+    }
     else if (requiredOf(route.query).includes(name)) {
       const value = known[name] ?? sampleOf(schema, name, known)
       if (value === undefined) return { unknown: `the query parameter ${name}` }
@@ -64,7 +69,8 @@ export function buildRequest(route: Route<Services>, known: KnownValues): BuiltR
   // One entity at a time.
   if (/\/(templates\/render|conditions\/evaluate)$/.test(path)) delete (body as Shape)['seriesId']
   const text = JSON.stringify(body)
-  echoes ||= ['bookId', 'seriesId', 'document'].some((name) => text.includes(String(known[name])))
+  const named = ['bookId', 'seriesId', 'document', ...(known['hidesLibrary'] ? ['libraryId'] : [])]
+  echoes ||= named.some((name) => text.includes(String(known[name])))
   return { path, headers: { 'content-type': 'application/json' }, body: text, echoes }
 }
 

@@ -4,10 +4,13 @@ import t, { type Test } from 'tap'
 import type { Services } from '#api/http/services.ts'
 import { routes } from '#api/routes.ts'
 import { Server } from '#api/server.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { readListState } from '#core/catalog/list-state-query.ts'
 import { computeSeriesNumbers } from '#core/catalog/series-numbers-store.ts'
 import { CATALOG_TABLES, USER_TABLES } from '#migrations/baseline/numbers.ts'
+import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
 import { withoutMoment } from '#test/support/answer-text.ts'
-import { addWalker, openComposedServer } from '#test/support/composed-server.ts'
+import { addWalker, openComposedServer, openNode } from '#test/support/composed-server.ts'
 import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
 import { sizeOf, someOf } from '#test/support/lane-size.ts'
 import { until } from '#test/support/library-fixture.ts'
@@ -118,12 +121,12 @@ async function openFresh(services: Services) {
 }
 
 /**
- * Tables that change together with those that have a version, or that tell who asks and whether the Komga API is enabled, which each request checks. Of
- * the settings only the name of the library is in answers, and it has a version.
+ * Tables that change together with those that have a version, or that tell who asks, what they may see and whether the Komga API is enabled, which each
+ * request checks. Of the settings only the name of the library is in answers, and it has a version.
  */
 const OTHER_TABLES = [
   ...['kept_numbers', 'kept_number_changes', 'series_numbers', 'series_numbers_due', 'series_reading', 'series_reading_due', 'book_pages'],
-  ...['users', 'sessions', 'chosen_settings'],
+  ...['users', 'sessions', 'chosen_settings', 'api_keys', 'access_rules', 'access_libraries', 'user_sharing_grants'],
 ]
 
 t.test('remembered answers depend on nothing without a version', async (t) => {
@@ -163,6 +166,8 @@ const changes = (
     ['a title', () => database('books').where('id', bookId).update({ title: 'Zwei' })],
     ['progress', () => database('read_progress').insert({ user_id: userId, book_id: bookId, current_page: 1, completed: true })],
     ['a series is hidden', () => database('series_sharing_tags').insert({ series_id: seriesId, sharing_tag_id: tagId })],
+    ['an age rule', () => setTestRule(database, { user_id: userId }, { age: { mode: 'not_from', years: 16, unrated: 'show' } })],
+    ['a rating that hides', () => rateSeries(database, known.besideSeriesId as string, 18)],
     ['a rating', () => database('series_user_ratings').insert({ user_id: userId, series_id: known.besideSeriesId, rating: 80 })],
     ['numbers are computed', () => computeSeriesNumbers(database)],
     ['a new book', () => addBook(database, { library_id: libraryId as string, series_id: seriesId as string, title: 'Three' })],
@@ -173,6 +178,8 @@ const changes = (
     ['a shelf', () => database('collection_series').insert({ collection_id: collectionId, series_id: known.besideSeriesId, position: 1 })],
     ['progress is removed', () => database('read_progress').delete()],
     ['a book is gone', () => database('books').where('id', besideBookId).update({ deleted_at: new Date() })],
+    ['a list without the library', () => setTestRule(database, { user_id: userId }, { libraries: [] })],
+    ['no rule', () => setTestRule(database, { user_id: userId }, null)],
     ['a grant is removed', () => database('user_sharing_grants').where('user_id', userId).delete()],
     ['nothing again: all are remembered', async () => {}],
   ]
@@ -182,7 +189,7 @@ t.test('a remembered answer is the one that a fresh server gives, after any chan
   const world = await openWorld(t)
   const { database, services, url, known, users } = world
   const requests = requestsOf(known)
-  for (const [name, change] of someOf('changes', changes(database, world), 5)) {
+  for (const [name, change] of someOf('changes', changes(database, world), 6)) {
     await change()
     const fresh = await openFresh(services)
     const different: string[] = []
@@ -216,6 +223,53 @@ t.test('ratings of one user let the answers of others be, except those that depe
     await ask(url, asked, other.accessToken)
     t.equal(reads > 0, isOfAverages(asked), asked.name)
   }
+})
+
+t.test('a rule changes the answers of its user at once, on every node, and lets those of others be', async (t) => {
+  const { database, folder, services, url, known, users } = await openWorld(t)
+  const node = await openNode(t, { database, folder })
+  const [admin, reader] = users as [(typeof users)[0], (typeof users)[0]]
+  await rateSeries(database, known.besideSeriesId as string, 6)
+  await computeSeriesNumbers(database)
+  const caller = (await services.accounts.callers.ofToken(reader.accessToken, 'token')) as Caller
+  const key = await services.accounts.createApiKey({ name: 'tablet' }, caller)
+  const urls = [url, node.url]
+  const all = requestsOf(known)
+  const askAll = async (token: string) => {
+    for (const asked of all) for (const each of urls) await ask(each, asked, token)
+  }
+  for (const token of [admin.accessToken, reader.accessToken, key.key]) await askAll(token)
+  const stateOfAdmin = async () => await readListState(database, { userId: admin.id, narrowedBy: null })
+  const before = await stateOfAdmin()
+  const put = async (rule: object) => {
+    const asked = { name: '', method: 'PUT', path: `/api/v1/users/${reader.id}/access`, body: JSON.stringify(rule) }
+    t.match(await ask(url, asked, admin.accessToken), { status: 200 })
+  }
+  const age = { mode: 'up_to', years: 12 }
+  const changes: [name: string, change: () => Promise<unknown>][] = [
+    ['no library', () => put({ allLibraries: false, libraryIds: [], age: null })],
+    ['only what is rated', () => put({ allLibraries: true, libraryIds: [], age })],
+    ['no rule', () => put({ allLibraries: true, libraryIds: [], age: null })],
+    ['a rule of the key', () => setTestRule(database, { api_key_id: key.id }, { libraries: [] })],
+  ]
+  for (const [name, change] of changes) {
+    await change()
+    const fresh = await openFresh(services)
+    for (const token of [reader.accessToken, key.key]) {
+      for (const asked of all) {
+        const wanted = await ask(fresh.url, asked, token)
+        for (const each of urls) t.same(await ask(each, asked, token), wanted, `${name}: ${asked.name}`)
+      }
+    }
+    await fresh.close()
+  }
+  t.same(await stateOfAdmin(), before, 'neither the catalog nor what is of others has changed')
+  let reads = 0
+  database.on('query', ({ sql }: { sql: string }) => {
+    if (/\b(series|books)\./.test(sql)) reads++
+  })
+  await askAll(admin.accessToken)
+  t.equal(reads, 0, 'all answers of others are remembered')
 })
 
 t.test('what changes with time is not remembered', async (t) => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readListState } from '#core/catalog/list-state-query.ts'
 import { CATALOG_TABLES, USER_TABLES } from '#migrations/baseline/numbers.ts'
+import { addTestKey, setTestRule } from '#test/support/access-rules.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
@@ -58,5 +59,34 @@ t.test('a version changes with every table, once in a transaction, and with noth
     const before = await versions()
     await database.raw('UPDATE ?? SET ctid = ctid WHERE false', [table]).catch(() => database.raw('DELETE FROM ?? WHERE false', [table]))
     t.equal((await versions()).catalog, before.catalog + 1, table)
+  }
+})
+
+t.test('a rule changes what is of its user, and neither the catalog nor what is of others', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const [ruled, other] = [await addCaller(database), await addCaller(database)]
+  const libraryId = await addLibrary(database)
+  const keyId = await addTestKey(database, ruled.userId)
+  const [tag] = await database('sharing_tags').insert({ name: 'kept away' }, 'id')
+  const grant = { user_id: ruled.userId, sharing_tag_id: tag.id }
+  const changes: [name: string, change: () => Promise<unknown>][] = [
+    ['a list of libraries', () => setTestRule(database, { user_id: ruled.userId }, { libraries: [libraryId] })],
+    ['an age rule', () => setTestRule(database, { user_id: ruled.userId }, { age: { mode: 'up_to', years: 12, unrated: 'hide' } })],
+    ['another age', () => database('access_rules').update({ age_years: 13 })],
+    ['no rule', () => setTestRule(database, { user_id: ruled.userId }, null)],
+    ['a rule of a key', () => setTestRule(database, { api_key_id: keyId }, { libraries: [] })],
+    ['a grant', () => database('user_sharing_grants').insert({ ...grant, access_mode: 'deny' })],
+    ['another grant', () => database('user_sharing_grants').where(grant).update({ access_mode: 'allow' })],
+    ['no grant', () => database('user_sharing_grants').where(grant).delete()],
+  ]
+  const first = await readListState(database, other)
+  for (const [name, change] of changes) {
+    const before = await readListState(database, ruled)
+    await change()
+    const after = await readListState(database, ruled)
+    t.ok(Number(after.own) > Number(before.own), name)
+    t.equal(after.catalog, before.catalog, name)
+    t.equal(after.sight === before.sight, name === 'a rule of a key', `${name}: what the user sees without the key`)
+    t.same(await readListState(database, other), first, `${name}: others stay as they are`)
   }
 })

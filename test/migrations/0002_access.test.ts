@@ -1,0 +1,78 @@
+import t from 'tap'
+import { keptBooks, keptSeries } from '#core/catalog/kept-total-query.ts'
+import { readListState } from '#core/catalog/list-state-query.ts'
+import { computeSeriesNumbers } from '#core/catalog/series-numbers-store.ts'
+import { migrate } from '#core/database/database.ts'
+import { down, up } from '#migrations/0002_access.ts'
+import { rateSeries } from '#test/support/access-rules.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+
+t.test('users see what they saw before, and what age rules count is there for the catalog as it is', async (t) => {
+  const { database } = await openTestDatabase(t, { empty: true })
+  await migrate(database)
+  const [caller, denied] = [await addCaller(database), await addCaller(database)]
+  const library_id = await addLibrary(database)
+  const ids: string[] = []
+  for (const age of [null, 6, 18]) {
+    const series_id = await addSeries(database, { library_id, title: `Of ${age}` })
+    ids.push(series_id)
+    for (const title of ['One', 'Two']) await addBook(database, { library_id, series_id, title })
+    if (age !== null) await rateSeries(database, series_id, age)
+  }
+  await shareSeries(database, { seriesId: ids[0] as string, caller: denied, mode: 'deny' })
+  await database('books').where({ series_id: ids[2], title: 'Two' }).update({ deleted_at: new Date() })
+  await computeSeriesNumbers(database)
+  await database.transaction(down)
+  // Due when the migration runs, and counted by it as it was.
+  const late = await addBook(database, { library_id, series_id: ids[1] as string, title: 'Three' })
+  await database.transaction(up)
+
+  t.equal((await readListState(database, caller)).sight, '')
+  t.same(await database('access_rules').select(), [])
+  t.match((await readListState(database, denied)).sight, /deny/)
+  const sees = { tags: { allow: [], deny: [] }, libraries: null }
+  const totals = async () => {
+    const rows: number[][] = []
+    for (const [hiddenFrom, showsUnrated] of [[null, true], [18, true], [18, false], [7, true], [0, false]] as const) {
+      const sight = { ...sees, hiddenFrom, showsUnrated }
+      const asked = [keptBooks(database, { sight, includeDeleted: false }), keptBooks(database, { sight, includeDeleted: true }), keptSeries(database, { sight })]
+      const [row] = await database.select(database.raw('ARRAY[CAST(? AS int), CAST(? AS int), CAST(? AS int)] AS totals', asked))
+      rows.push(row.totals)
+    }
+    return rows
+  }
+  const wanted = [[6, 7, 3], [5, 5, 2], [3, 3, 1], [5, 5, 2], [0, 0, 0]]
+  t.same(await totals(), wanted)
+  await computeSeriesNumbers(database)
+  t.same(await totals(), wanted, 'the same when they are computed')
+  await database('books').where('id', late).delete()
+  t.same((await totals())[2], [2, 2, 1])
+})
+
+t.test('the migration can be taken back: grants change all lists again, and nothing of it is left', async (t) => {
+  const { database } = await openTestDatabase(t, { empty: true })
+  await migrate(database)
+  const schema = async () =>
+    (
+      await database.raw(`SELECT tgname AS name FROM pg_trigger WHERE NOT tgisinternal UNION ALL SELECT proname FROM pg_proc WHERE proname LIKE 'carrel%'
+        UNION ALL SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY name`)
+    ).rows.map(({ name }: { name: string }) => name)
+  const whole = await schema()
+  const caller = await addCaller(database)
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'Saga' })
+  await addBook(database, { library_id, series_id, title: 'One' })
+  await rateSeries(database, series_id, 6)
+  await computeSeriesNumbers(database)
+  await database.transaction(down)
+  t.same((await schema()).filter((name: string) => /access|_aged|age_due|moved/.test(name)), [])
+  const kinds = async (table: string) => await database(table).where('kind', 'like', '%of_age%').pluck('kind')
+  t.same([await kinds('kept_numbers'), await kinds('kept_number_changes')], [[], []])
+  const catalog = async () => Number((await database('kept_number_changes').where('kind', 'catalog').sum('delta AS sum'))[0]?.['sum'] ?? 0)
+  const before = await catalog()
+  await shareSeries(database, { seriesId: series_id, caller, mode: 'deny' })
+  t.equal(await catalog(), before + 3, 'a tag, that of a series, and a grant')
+  await database.transaction(up)
+  t.same(await schema(), whole)
+})

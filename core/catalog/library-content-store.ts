@@ -31,9 +31,10 @@ export async function deleteLibraryRows(database: Knex, libraryId: string): Prom
     database.transaction(async (trx) => {
       // Locked first: concurrent inserts wait, and then find no library.
       if (!(await trx('libraries').where('id', libraryId).forUpdate().first('id'))) return false
-      await announceListed(trx, libraryId)
       for await (const ids of eachBook(trx, libraryId)) await trx('books').whereRaw('id = ANY(CAST(? AS uuid[]))', [ids]).delete()
       await eachSeries(trx, libraryId, 'true', (ids) => trx('series').whereRaw('id = ANY(CAST(? AS uuid[]))', [ids]).delete())
+      // Last, because it locks the users, who cannot sign in meanwhile.
+      await announceListed(trx, libraryId)
       await announce(trx, [{ event: { type: 'library_deleted', libraryId } }])
       return (await trx('libraries').where('id', libraryId).delete()) > 0
     }),

@@ -13,7 +13,8 @@ export function readAge(text: string): ListedAge | null {
   const [, kind, preposition, years, unrated] = AGE.exec(text.trim()) ?? []
   const mode = `${kind}_${preposition}`.toLowerCase()
   if (mode !== 'up_to' && mode !== 'not_from') return null
-  return { mode, years: Number(years), ...(unrated && { unrated: unrated.toLowerCase() === 'show' ? 'show' : 'hide' }) }
+  const age = { mode, years: Number(years) } as const
+  return unrated === undefined ? age : { ...age, unrated: unrated.toLowerCase() === 'show' ? 'show' : 'hide' }
 }
 
 export const checkAge = (text: string): string | null =>

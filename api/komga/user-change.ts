@@ -70,10 +70,11 @@ export function readUserEdit(edit: KomgaUserEdit, shown: Pick<KomgaUser, 'roles'
   })
   const isSameList =
     libraries?.allLibraries === shown.sharedAllLibraries && sorted(libraries.libraryIds) === sorted(shown.sharedLibrariesIds)
+  const isSameAge = isDeepStrictEqual(age?.shown ?? null, shown.ageRestriction)
   return {
     ...readRoles(edit.roles, shown.roles),
     ...(libraries && !isSameList && { libraries }),
-    ...(age !== undefined && !isDeepStrictEqual(age?.shown ?? null, shown.ageRestriction) && { age: age && age.rule }),
+    ...(age !== undefined && !isSameAge && { age: age === null ? null : age.rule }),
     ...(labelsAllow && { labelsAllow }),
     ...(labelsExclude && { labelsExclude }),
   }
@@ -92,7 +93,10 @@ function readLibraries(given: KomgaUserEdit['sharedLibraries']): UserChange['lib
 
 /** @throws invalid_value: there is no library with this id */
 export function refuseLibrary(id: string): never {
-  refuseMember('/sharedLibraries/libraryIds', `has "${id.slice(0, 40)}", which is no library of this server; read the list of libraries again`)
+  refuseMember(
+    '/sharedLibraries/libraryIds',
+    `has "${id.slice(0, 40)}", which is no library of this server; read the list of libraries again`,
+  )
 }
 
 const MODES = { ALLOW_ONLY: 'up_to', EXCLUDE: 'not_from' } as const

@@ -109,7 +109,9 @@ export async function writeKeyRule(trx: Knex, apiKeyId: string, rule: AccessRule
 function refuseOthers(caller: Caller | null): void {
   if (caller === null || isAdministrator(caller)) return
   const permission = 'system-admin'
-  refuse('forbidden', `Only administrators decide what a user may see: this requires the permission ${permission}.`, { details: { permission } })
+  refuse('forbidden', `Only administrators decide what a user may see: this requires the permission ${permission}.`, {
+    details: { permission },
+  })
 }
 
 async function writeAccess(trx: Knex, user: User, edit: AccessEdit): Promise<void> {
@@ -121,7 +123,10 @@ async function writeAccess(trx: Knex, user: User, edit: AccessEdit): Promise<voi
 /** A rule for an administrator would only seem to hide anything: they can remove it. @throws conflict */
 function refuseAdministrator(user: User): void {
   if (!permissionsOf(user).has('system-admin')) return
-  refuse('conflict', `${user.username} is an administrator, and administrators see everything. Take the permission system-admin away first.`)
+  refuse(
+    'conflict',
+    `${user.username} is an administrator, and administrators see everything. Take the permission system-admin away first.`,
+  )
 }
 
 async function writeRule(trx: Knex, owner: { user_id: string } | { api_key_id: string }, rule: AccessRuleEdit | null): Promise<void> {
@@ -133,7 +138,11 @@ async function writeRule(trx: Knex, owner: { user_id: string } | { api_key_id: s
     {
       ...owner,
       all_libraries: rule.allLibraries,
-      ...(age && { age_mode: age.mode, age_years: age.years, shows_unrated: (age.unrated ?? (age.mode === 'up_to' ? 'hide' : 'show')) === 'show' }),
+      ...(age && {
+        age_mode: age.mode,
+        age_years: age.years,
+        shows_unrated: (age.unrated ?? (age.mode === 'up_to' ? 'hide' : 'show')) === 'show',
+      }),
     },
     ['viewer_id'],
   )
@@ -167,7 +176,10 @@ export async function lockNamed(trx: Knex, viewer: Viewer | null, edit: AccessEd
 export async function lockLibraries(trx: Knex, viewer: Viewer | null, rule: AccessRuleEdit, path: string): Promise<void> {
   const { allLibraries, libraryIds } = rule
   if (allLibraries && libraryIds.length > 0)
-    refuseValue(`${path}/libraryIds`, 'With allLibraries the list of libraries must be empty. Set allLibraries to false to show only these.')
+    refuseValue(
+      `${path}/libraryIds`,
+      'With allLibraries the list of libraries must be empty. Set allLibraries to false to show only these.',
+    )
   const known = trx('libraries').whereRaw('libraries.id = ANY(CAST(? AS uuid[]))', [libraryIds])
   if (viewer !== null) known.modify(visibleLibrary(viewer, 'libraries.id'))
   const found: string[] = await known.orderBy('libraries.id').forKeyShare().pluck('libraries.id')

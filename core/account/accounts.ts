@@ -7,7 +7,15 @@ import { Authenticator } from '#core/account/authenticator.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { changePassword, type PasswordChange } from '#core/account/change-password.ts'
 import { createApiKey, editApiKey, getApiKey, listOwnApiKeys, removeApiKey } from '#core/account/edit-api-key.ts'
-import { type AccountEdit, createFirstAdmin, createUser, editUser, registerUser, removeUser, type UserDependencies } from '#core/account/edit-user.ts'
+import {
+  type AccountEdit,
+  createFirstAdmin,
+  createUser,
+  editUser,
+  registerUser,
+  removeUser,
+  type UserDependencies,
+} from '#core/account/edit-user.ts'
 import { type ClientDevice, KnownDevices } from '#core/account/known-devices.ts'
 import { LoginThrottle } from '#core/account/login-throttle.ts'
 import { PASSWORD_COST, type PasswordCost, Passwords } from '#core/account/password.ts'

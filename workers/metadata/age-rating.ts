@@ -14,7 +14,11 @@ const AGE_RATINGS: readonly (readonly [years: number, comicInfo: readonly string
   [15, ['MA15+'], ['Parental Advisory']],
   [16, [], ['T+', 'Teen Plus', 'Older Teen']],
   [17, ['M', 'Mature 17+'], ['Mature', 'MA', 'R']],
-  [18, ['Adults Only 18+', 'R18+', 'X18+'], ['Adult', 'Adults', 'Adults Only', 'Explicit', 'NC-17', 'X', 'XXX', 'Erotica', 'Pornographic', 'Hentai']],
+  [
+    18,
+    ['Adults Only 18+', 'R18+', 'X18+'],
+    ['Adult', 'Adults', 'Adults Only', 'Explicit', 'NC-17', 'X', 'XXX', 'Erotica', 'Pornographic', 'Hentai'],
+  ],
 ]
 
 /** Longer than any rating. */

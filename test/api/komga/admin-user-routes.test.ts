@@ -115,16 +115,16 @@ t.test('administrators of the Komga API manage users, keys and settings', async 
     const upTo = (age: number) => ({ ageRestriction: { age, restriction: 'ALLOW_ONLY' } })
     // The whole form, as the page of Komga sends it.
     const form = { roles, ...only(kids), ...upTo(12), labelsAllow: [], labelsExclude: [] }
-    const { status, json: ada } = await ask<User>('POST', '/komga/api/v2/users', { body: { email: 'ada@example.org', password, ...form } })
+    const { status, json: kit } = await ask<User>('POST', '/komga/api/v2/users', { body: { email: 'kit@example.org', password, ...form } })
     t.equal(status, 201)
-    t.same(decoderErrors(USER, ada), [])
+    t.same(decoderErrors(USER, kit), [])
     const restricted = { sharedAllLibraries: false, sharedLibrariesIds: [kids], ...upTo(12) }
-    t.match(ada, restricted)
-    const headers = basicOf('ada', password)
-    const shown = async () => (await ask<User[]>('GET', '/komga/api/v2/users')).json.find(({ id }) => id === ada.id) as User
+    t.match(kit, restricted)
+    const headers = basicOf('kit', password)
+    const shown = async () => (await ask<User[]>('GET', '/komga/api/v2/users')).json.find(({ id }) => id === kit.id) as User
     t.match(await shown(), { ...restricted, contentRestrictions: upTo(12) })
     t.match((await ask('GET', '/komga/api/v2/users/me', { headers })).json, restricted)
-    const patch = async (body: object) => (await ask<Refused>('PATCH', `/komga/api/v2/users/${ada.id}`, { body })).status
+    const patch = async (body: object) => (await ask<Refused>('PATCH', `/komga/api/v2/users/${kit.id}`, { body })).status
     const seen = async () => (await ask<{ totalElements: number }>('GET', '/komga/api/v1/series', { headers })).json.totalElements
     const libraries = async () => (await ask<{ id: string }[]>('GET', '/komga/api/v1/libraries', { headers })).json.map(({ id }) => id)
     t.same(await libraries(), [kids])
@@ -140,10 +140,14 @@ t.test('administrators of the Komga API manage users, keys and settings', async 
     t.equal(await seen(), 1, 'the age itself is allowed')
     t.equal(await patch({ ageRestriction: { age: 16, restriction: 'EXCLUDE' } }), 204)
     t.equal(await seen(), 2, 'only what is rated is excluded')
-    t.match((await rest('GET', `users/${ada.id}/access`)).age, { mode: 'not_from', years: 16, unrated: 'show' })
-    await rest('PUT', `users/${ada.id}/access`, { allLibraries: true, libraryIds: [], age: { mode: 'not_from', years: 16, unrated: 'hide' } })
+    t.match((await rest('GET', `users/${kit.id}/access`)).age, { mode: 'not_from', years: 16, unrated: 'show' })
+    await rest('PUT', `users/${kit.id}/access`, {
+      allLibraries: true,
+      libraryIds: [],
+      age: { mode: 'not_from', years: 16, unrated: 'hide' },
+    })
     t.equal(await patch({ ageRestriction: { age: 18, restriction: 'EXCLUDE' } }), 204)
-    t.match((await rest('GET', `users/${ada.id}/access`)).age, { mode: 'not_from', years: 18, unrated: 'hide' }, 'apps do not know of it')
+    t.match((await rest('GET', `users/${kit.id}/access`)).age, { mode: 'not_from', years: 18, unrated: 'hide' }, 'apps do not know of it')
     t.equal(await patch({ ...only(main), ageRestriction: null }), 204)
     t.match(await shown(), { sharedLibrariesIds: [main], ageRestriction: null })
     t.same([await libraries(), await seen()], [[main], 3])

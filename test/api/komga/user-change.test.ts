@@ -10,7 +10,10 @@ t.test('edits of a new user', async (t) => {
   t.same(readUserEdit({ roles: ALL, sharedLibraries: { all: true, libraryIds: [] }, ageRestriction: null }, NEW_USER), {})
   t.same(readUserEdit({ roles: [...ALL, 'admin', 'USER', 'KOREADER_SYNC'] }, NEW_USER), { role: 'admin' })
   t.same(readUserEdit({ ageRestriction: { age: 0, restriction: 'NONE' }, labelsAllow: [] }, NEW_USER), {})
-  t.same(readUserEdit({ labelsAllow: ['kids '], labelsExclude: ['adults', 'Adults'] }, NEW_USER), { labelsAllow: ['kids'], labelsExclude: ['adults'] })
+  t.same(readUserEdit({ labelsAllow: ['kids '], labelsExclude: ['adults', 'Adults'] }, NEW_USER), {
+    labelsAllow: ['kids'],
+    labelsExclude: ['adults'],
+  })
 })
 
 t.test('libraries and ages are read as rules', async (t) => {

@@ -6,7 +6,8 @@ import type { BookHints } from '#core/metadata/series-aggregate-store.ts'
 const NOTHING = { seriesId: 's', sources: {}, publisher: null, imprint: null, languageIso: null, summary: null, year: null, authors: null }
 const book = (fields: SeriesHints['fields'] = {}): BookHints => ({ ...NOTHING, embedded: { series: { fields } } })
 const bookOf = (name: string): BookHints => ({ ...book({ ageRating: 18 }), sources: {}, authors: [{ name, role: 'writer' }] })
-const aggregate = (books: BookHints[], sidecar: SeriesHints | null = null, total = books.length) => aggregateBooks(books, { total, sidecar })
+const aggregate = (books: BookHints[], sidecar: SeriesHints | null = null, total = books.length) =>
+  aggregateBooks(books, { total, sidecar })
 
 t.test('the age rating is the highest of all books, whatever else they agree on', async (t) => {
   const ageOf = (...given: Parameters<typeof aggregate>) => aggregate(...given).hints.fields?.ageRating
@@ -16,7 +17,11 @@ t.test('the age rating is the highest of all books, whatever else they agree on'
   t.equal(ageOf([...Array.from({ length: 99 }, () => book()), book({ ageRating: 16 })]), 16, 'one of a hundred')
   t.equal(ageOf([...Array.from({ length: 99 }, () => book({ ageRating: 3 })), book({ ageRating: 16 })]), 16, 'against ninety-nine')
   t.equal(ageOf([book({ ageRating: 9 }), book({ ageRating: 13 })], null, 50), 13, 'most books have not been analyzed yet')
-  t.equal(ageOf(Array.from({ length: 200_000 }, (_, index) => book({ ageRating: index % 18 }))), 17, 'of more books than a call takes arguments')
+  t.equal(
+    ageOf(Array.from({ length: 200_000 }, (_, index) => book({ ageRating: index % 18 }))),
+    17,
+    'of more books than a call takes arguments',
+  )
 })
 
 t.test('a folder of unrelated titles has nothing but the age rating of its books', async (t) => {
@@ -30,7 +35,11 @@ t.test('a folder of unrelated titles has nothing but the age rating of its books
 t.test('the file of a series says its age rating itself', async (t) => {
   const adult = [book({ ageRating: 18 }), book({ title: 'A' }), book({ title: 'B' })]
   t.same(aggregate(adult, { fields: { ageRating: 12 } }).hints.fields, { ageRating: 12 }, 'of unrelated titles')
-  t.same(aggregate(adult, { fields: { title: 'Mine' } }).hints.fields, { title: 'Mine', ageRating: 18 }, 'without one it is that of the books')
+  t.same(
+    aggregate(adult, { fields: { title: 'Mine' } }).hints.fields,
+    { title: 'Mine', ageRating: 18 },
+    'without one it is that of the books',
+  )
   t.equal(aggregate([book({ ageRating: 18 })], { fields: { ageRating: 12 } }).hints.fields?.ageRating, 12)
   t.equal(aggregate([book({ ageRating: 18 })], { genres: ['x'] }).hints.fields?.ageRating, 18)
 })

@@ -131,7 +131,9 @@ t.test('the age rating of a series rises as soon as one file says so, and falls 
   const gates = new Map<string, PromiseWithResolvers<void>>()
   const fixture = await openLibraryFixture(t, { analyze: withMoment(t, async (path) => await gates.get(basename(path))?.promise) })
   const { database } = fixture
-  const hold = (...names: string[]) => names.forEach((name) => gates.set(name, Promise.withResolvers<void>()))
+  const hold = (...names: string[]) => {
+    for (const name of names) gates.set(name, Promise.withResolvers<void>())
+  }
   const ageOf = async () => (await database('series_metadata').first('age_rating'))?.age_rating ?? null
   const pending = async () => (await fixture.books()).get('Run/last.cbz')?.state === 'pending'
   fixture.put('Run/1.cbz', rated('PG'))
@@ -163,10 +165,14 @@ t.test('the age rating of a series rises as soon as one file says so, and falls 
 
 t.test('no file raises an age rating that a person or the file of the series gave', async (t) => {
   const gate = Promise.withResolvers<void>()
-  const fixture = await openLibraryFixture(t, { analyze: withMoment(t, async (path) => void (basename(path) === 'last.cbz' && (await gate.promise))) })
+  const fixture = await openLibraryFixture(t, {
+    analyze: withMoment(t, async (path) => void (basename(path) === 'last.cbz' && (await gate.promise))),
+  })
   const { database } = fixture
   const folders = ['Person', 'Locked', 'File', 'Free']
-  const put = (name: string, content: Buffer) => folders.forEach((folder) => fixture.put(`${folder}/${name}`, content))
+  const put = (name: string, content: Buffer) => {
+    for (const folder of folders) fixture.put(`${folder}/${name}`, content)
+  }
   put('1.cbz', rated('PG'))
   fixture.put('File/series.json', JSON.stringify({ metadata: { name: 'File', age_rating: '9+' } }))
   await fixture.scan()

@@ -4,9 +4,9 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { renderLimits } from '#api/docs/limits-page.ts'
 import { renderConditionTables } from '#core/catalog/filter-text.ts'
+import { renderAgeRatings } from '#core/fields/age-rating.ts'
 import { renderSettingsTable } from '#core/settings/settings-text.ts'
 import { renderTemplatePage } from '#plugins/templates/template-page.ts'
-import { renderAgeRatings } from '#workers/metadata/age-rating.ts'
 
 const pathOf = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 

@@ -1,3 +1,4 @@
+import { ageRatingOf } from '#core/fields/age-rating.ts'
 import type { Problem } from '#core/fields/analysis.ts'
 import type { Embedded, SeriesHints } from '#core/fields/embedded.ts'
 import type { AuthorRole } from '#core/fields/field.ts'
@@ -5,7 +6,6 @@ import { NAME_LENGTH_MAX } from '#core/fields/limits.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
 import { COMIC_INFO_KEY } from '#core/fields/source-key.ts'
 import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
-import { ageRatingOf } from './age-rating.ts'
 import {
   authorsOf,
   isbnsOf,

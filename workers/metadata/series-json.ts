@@ -1,8 +1,8 @@
+import { ageRatingOf } from '#core/fields/age-rating.ts'
 import type { Problem } from '#core/fields/analysis.ts'
 import type { SeriesHints } from '#core/fields/embedded.ts'
 import { NAME_LENGTH_MAX } from '#core/fields/limits.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
-import { ageRatingOf } from './age-rating.ts'
 import { lineOf, positionOf, present, Remarks, summaryOf, textOfHtml, wholeOf, yearOf } from './metadata-values.ts'
 
 const STATUSES = new Map<string, ValuesOf['series']['status']>([

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { ageRatingOf, renderAgeRatings } from '#workers/metadata/age-rating.ts'
+import { ageRatingOf, renderAgeRatings } from '#core/fields/age-rating.ts'
 import { readComicInfo } from '#workers/metadata/comic-info.ts'
 import { readSeriesJson } from '#workers/metadata/series-json.ts'
 

@@ -14,17 +14,13 @@ const countByAge = (name: string, from: string) => `
 const rowsOf = (table: string, sign: 1 | -1) => `SELECT library_id, age_rating, book_count, deleted_count, ${sign} AS sign FROM ${table}`
 
 /** Each event has a transition table of its own. */
-const ofUser = (table: string, call: string) =>
-  [
-    ['INSERT', 'NEW'],
-    ['UPDATE', 'NEW'],
-    ['DELETE', 'OLD'],
-  ]
-    .map(
-      ([event, rows]) => `CREATE TRIGGER ${table}_user_${event.toLowerCase()} AFTER ${event} ON ${table} REFERENCING ${rows} TABLE AS rows
-      FOR EACH STATEMENT EXECUTE FUNCTION ${call}();`,
-    )
-    .join('\n    ')
+const ofUser = (table: string, call: string) => `
+    CREATE TRIGGER ${table}_user_added AFTER INSERT ON ${table} REFERENCING NEW TABLE AS rows
+      FOR EACH STATEMENT EXECUTE FUNCTION ${call}();
+    CREATE TRIGGER ${table}_user_changed AFTER UPDATE ON ${table} REFERENCING NEW TABLE AS rows
+      FOR EACH STATEMENT EXECUTE FUNCTION ${call}();
+    CREATE TRIGGER ${table}_user_removed AFTER DELETE ON ${table} REFERENCING OLD TABLE AS rows
+      FOR EACH STATEMENT EXECUTE FUNCTION ${call}();`
 
 /** Lists of libraries and age rules, of users and of API keys. Whoever has no row sees what they saw before. */
 export async function up(knex: Knex): Promise<void> {
@@ -111,9 +107,9 @@ export async function up(knex: Knex): Promise<void> {
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP TABLE access_libraries, access_rules;
-    DROP TRIGGER user_sharing_grants_user_insert ON user_sharing_grants;
-    DROP TRIGGER user_sharing_grants_user_update ON user_sharing_grants;
-    DROP TRIGGER user_sharing_grants_user_delete ON user_sharing_grants;
+    DROP TRIGGER user_sharing_grants_user_added ON user_sharing_grants;
+    DROP TRIGGER user_sharing_grants_user_changed ON user_sharing_grants;
+    DROP TRIGGER user_sharing_grants_user_removed ON user_sharing_grants;
     DROP TRIGGER series_moved ON series;
     DROP TRIGGER series_metadata_age_added ON series_metadata;
     DROP TRIGGER series_metadata_age_changed ON series_metadata;

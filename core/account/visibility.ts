@@ -23,15 +23,6 @@ interface ViewerSql {
   key: string
 }
 
-/** What the predicate asks about a series, as SQL. */
-interface SeriesSql {
-  id: string
-  library: string
-  age: string
-  /** The table or expression (`series_id`, `sharing_tag_id`) that contains the tags of series. */
-  tags: string
-}
-
 /** SQL of the rules with a list of libraries. */
 const lists = (viewer: ViewerSql) => `access_rules r WHERE ${isOf(viewer)} AND NOT r.all_libraries`
 
@@ -51,18 +42,6 @@ const ofAge = (viewer: ViewerSql, age: string) => {
     OR coalesce(${age} < (SELECT min(r.hidden_from) ${rules}), (SELECT bool_and(r.shows_unrated) ${rules})))`
 }
 
-/** SQL of the whole predicate. Deny wins over allow; a user with any allow grant sees only series that have an allowed tag. */
-const seenBy = (viewer: ViewerSql, series: SeriesSql) => {
-  const granted = (mode: 'allow' | 'deny') => `FROM user_sharing_grants g JOIN ${series.tags} t USING (sharing_tag_id)
-      WHERE g.user_id = ${viewer.user} AND g.access_mode = '${mode}' AND t.series_id = ${series.id}`
-  return `${isThere(viewer)}
-   AND ${inLibraries(viewer, series.library)}
-   AND ${ofAge(viewer, series.age)}
-   AND NOT EXISTS (SELECT 1 ${granted('deny')})
-   AND (NOT EXISTS (SELECT 1 FROM user_sharing_grants g WHERE g.user_id = ${viewer.user} AND g.access_mode = 'allow')
-     OR EXISTS (SELECT 1 ${granted('allow')}))`
-}
-
 const MARKED = { user: '@user', key: '@key' }
 const MARKS = /@user|@key/g
 
@@ -75,15 +54,22 @@ const bindingsOf = (sql: string, { userId, narrowedBy }: Viewer): string[] =>
 
 /** Tables that contain both ids of a series' library; for other columns the library is looked up. */
 const LIBRARY = /^(books|series)\.(series_)?id$/
-const markedSql = (seriesId: string): string =>
-  seenBy(MARKED, {
-    id: seriesId,
-    library: LIBRARY.test(seriesId)
-      ? `${seriesId.split('.')[0]}.library_id`
-      : `(SELECT of_library.library_id FROM series of_library WHERE of_library.id = ${seriesId})`,
-    age: `(SELECT of_age.age_rating FROM series_metadata of_age WHERE of_age.series_id = ${seriesId})`,
-    tags: 'series_sharing_tags',
-  })
+
+/** SQL of the whole predicate with marks. Deny wins over allow; a user with any allow grant sees only series that have an allowed tag. */
+function markedSql(seriesId: string): string {
+  const library = LIBRARY.test(seriesId)
+    ? `${seriesId.split('.')[0]}.library_id`
+    : `(SELECT of_library.library_id FROM series of_library WHERE of_library.id = ${seriesId})`
+  const age = `(SELECT of_age.age_rating FROM series_metadata of_age WHERE of_age.series_id = ${seriesId})`
+  const granted = (mode: 'allow' | 'deny') => `FROM user_sharing_grants g JOIN series_sharing_tags t USING (sharing_tag_id)
+      WHERE g.user_id = ${MARKED.user} AND g.access_mode = '${mode}' AND t.series_id = ${seriesId}`
+  return `${isThere(MARKED)}
+   AND ${inLibraries(MARKED, library)}
+   AND ${ofAge(MARKED, age)}
+   AND NOT EXISTS (SELECT 1 ${granted('deny')})
+   AND (NOT EXISTS (SELECT 1 FROM user_sharing_grants g WHERE g.user_id = ${MARKED.user} AND g.access_mode = 'allow')
+     OR EXISTS (SELECT 1 ${granted('allow')}))`
+}
 
 /** The predicate as text, for statements that are written by hand. Its bindings are {@link visibilityOf} the caller. */
 export const visibleSql = (seriesId: string): string => unmarked(markedSql(seriesId))
@@ -100,12 +86,6 @@ export const visibleTo =
   (viewer: Viewer, seriesId: string): ((query: Knex.QueryBuilder) => void) =>
   (query) =>
     query.whereRaw(visibleSql(seriesId), visibilityOf(viewer))
-
-/** The same for viewers and series that the query names: columns. */
-export const visibleToViewer =
-  (viewer: ViewerSql, series: SeriesSql): ((query: Knex.QueryBuilder) => void) =>
-  (query) =>
-    query.whereRaw(seenBy(viewer, series))
 
 /** Adds to a query that names libraries that the caller sees this one, whatever is in it. @param libraryId the column that holds its id */
 export const visibleLibrary = (viewer: Viewer, libraryId: string): ((query: Knex.QueryBuilder) => void) => {

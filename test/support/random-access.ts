@@ -29,17 +29,18 @@ async function withRow(database: Knex, table: string, choice: number, run: (id: 
   if (id !== undefined) await run(id)
 }
 
-const librariesOf = (all: readonly string[], choice: number) => all.filter((_, at) => (choice >> at) & 1)
-
 function ageOf(choice: number): AgeRule | undefined {
   if (choice % 3 === 0) return undefined
   const unrated = choice % 2 === 0 ? 'show' : 'hide'
   return { mode: choice % 3 === 1 ? 'up_to' : 'not_from', years: pick(YEARS, choice >> 2) as number, unrated }
 }
 
-async function moveBook(database: Knex, bookId: string, seriesId: string): Promise<void> {
-  const series = await database('series').where('id', seriesId).first('library_id')
-  await database('books').where('id', bookId).update({ series_id: seriesId, library_id: series.library_id })
+/** Of a series that stays where it is until the end of the transaction; empty if it was removed meanwhile. */
+const librariesOfSeries = (database: Knex, seriesId: string): Promise<string[]> =>
+  database('series').where('id', seriesId).forShare().pluck('library_id')
+
+async function moveBook(database: Knex, bookId: string, series_id: string): Promise<void> {
+  for (const library_id of await librariesOfSeries(database, series_id)) await database('books').where('id', bookId).update({ series_id, library_id })
 }
 
 async function toggle(database: Knex, table: string, row: Record<string, string>): Promise<void> {
@@ -61,8 +62,7 @@ export const CATALOG_CHANGES: Readonly<Record<string, Change>> = {
   addSeries: (database, [at]) => withRow(database, 'libraries', at, (library_id) => addSeries(database, { library_id, title: titleOf(added++) })),
   addBook: (database, [at]) =>
     withRow(database, 'series', at, async (series_id) => {
-      const { library_id } = await database('series').where('id', series_id).first('library_id')
-      await addBook(database, { library_id, series_id, title: titleOf(added++) })
+      for (const library_id of await librariesOfSeries(database, series_id)) await addBook(database, { library_id, series_id, title: titleOf(added++) })
     }),
   removeBook: (database, [at]) => withRow(database, 'books', at, (id) => database('books').where({ id }).delete()),
   loseBook: (database, [at]) => withRow(database, 'books', at, (id) => database('books').where({ id }).update({ deleted_at: new Date() })),
@@ -104,7 +104,7 @@ export const ACCESS_CHANGES: Readonly<Record<string, Change>> = {
 }
 
 async function ruleOf(database: Knex, owner: RuleOwner, libraries: number, age: number): Promise<void> {
-  const listed = librariesOf(await idsOf(database, 'libraries'), libraries >> 1)
+  const listed = (await idsOf(database, 'libraries')).filter((_, at) => (libraries >> (at + 1)) & 1)
   const aged = ageOf(age)
   const rule = { ...(libraries % 2 === 0 && { libraries: listed }), ...(aged && { age: aged }) }
   await setTestRule(database, owner, Object.keys(rule).length === 0 ? null : rule)

@@ -234,9 +234,10 @@ t.test('a rule changes the answers of its user at once, on every node, and lets 
   const caller = (await services.accounts.callers.ofToken(reader.accessToken, 'token')) as Caller
   const key = await services.accounts.createApiKey({ name: 'tablet' }, caller)
   const urls = [url, node.url]
-  const all = requestsOf(known)
+  const each = sizeOf('of how many requests one is sent', { main: 3, full: 1 })
+  const all = requestsOf(known).filter((_, at) => at % each === 0)
   const askAll = async (token: string) => {
-    for (const asked of all) for (const each of urls) await ask(each, asked, token)
+    for (const asked of all) for (const of of urls) await ask(of, asked, token)
   }
   for (const token of [admin.accessToken, reader.accessToken, key.key]) await askAll(token)
   const stateOfAdmin = async () => await readListState(database, { userId: admin.id, narrowedBy: null })
@@ -258,7 +259,7 @@ t.test('a rule changes the answers of its user at once, on every node, and lets 
     for (const token of [reader.accessToken, key.key]) {
       for (const asked of all) {
         const wanted = await ask(fresh.url, asked, token)
-        for (const each of urls) t.same(await ask(each, asked, token), wanted, `${name}: ${asked.name}`)
+        for (const of of urls) t.same(await ask(of, asked, token), wanted, `${name}: ${asked.name}`)
       }
     }
     await fresh.close()

@@ -101,7 +101,7 @@ t.test('lists, their totals and the questions about grants know whether the user
     const window = { offset: 0, limit: 10 }
     const books = await listBooks(database, caller, { filter: {}, sort: { field: 'title', direction: 'asc' }, ...window } as never)
     const series = await listSeries(database, caller, { filter: {}, sort: { field: 'name', direction: 'asc' }, ...window } as never)
-    return [books.total, series.total, await isRestricted(database, caller.userId), await hidesAny(database, caller, [seriesId])]
+    return [books.total, series.total, await isRestricted(database, caller), await hidesAny(database, caller, [seriesId])]
   }
   t.same(await totals(), [1, 1, false, false])
   t.equal((await readListState(database, caller)).sight, '')

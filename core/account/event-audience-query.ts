@@ -98,9 +98,10 @@ async function listGroups(database: Knex, followers: readonly Viewer[]): Promise
   const viewers = [...new Map(followers.map((follower) => [viewerKey(follower), follower])).values()]
   const rows = await select<{ sight: string }>(
     database.raw(
-      `SELECT ${SIGHT} AS sight FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[])) WITH ORDINALITY AS asked (id, key_id, at)
+      `SELECT ${SIGHT} AS sight
+       FROM unnest(CAST(? AS uuid[]), CAST(array_replace(CAST(? AS text[]), '', NULL) AS uuid[])) WITH ORDINALITY AS asked (id, key_id, at)
          LEFT JOIN users ON users.id = asked.id AND users.is_active ORDER BY asked.at`,
-      [viewers.map(({ userId }) => userId), viewers.map(({ narrowedBy }) => narrowedBy)],
+      [viewers.map(({ userId }) => userId), viewers.map(({ narrowedBy }) => narrowedBy ?? '')],
     ),
   )
   const bySight = new Map<string, Group>()

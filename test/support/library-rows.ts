@@ -10,7 +10,7 @@ export async function addCaller(database: Knex, options: { role?: Role; username
   const role = options.role ?? 'reader'
   const username = options.username ?? `user-${randomUUID().slice(0, 8)}`
   const [user] = await database('users').insert({ username, email: `${username}@example.org`, password_hash: 'x', role }, 'id')
-  return { userId: user.id, username, permissions: new Set(ROLE_PERMISSIONS[role]), via: 'token' }
+  return { userId: user.id, username, permissions: new Set(ROLE_PERMISSIONS[role]), narrowedBy: null, via: 'token' }
 }
 
 /** Inserts a plugin with granted permissions and this name of its service; it cannot run. */

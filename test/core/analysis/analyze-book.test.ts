@@ -196,7 +196,7 @@ t.test('an analyzed, unchanged file is not opened again', async (t) => {
 
 t.test('time spent waiting for a thread is not an error of a book, and a stop writes nothing', async (t) => {
   const fixture = await openLibraryFixture(t, { files: ['slow.cbz'], manual: true })
-  const library = await getLibraryRow(fixture.database, fixture.libraryId)
+  const library = await getLibraryRow(fixture.database, null, fixture.libraryId)
   const [bookId] = await recordFiles(fixture.database, { library, deep: false, rules: findRules() }, [
     { path: 'slow.cbz', bytes: 1, mtimeNs: 1n, sidecars: null },
   ])

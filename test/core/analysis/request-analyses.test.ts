@@ -5,6 +5,7 @@ import { countAwaited } from '#core/scan/scan-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
+import { addCaller } from '#test/support/library-rows.ts'
 
 t.setTimeout(240_000)
 
@@ -26,7 +27,7 @@ async function openLibrary(t: Test) {
   )
   await database.raw(`CREATE TRIGGER hold BEFORE INSERT ON tasks FOR EACH ROW WHEN (NEW.type = 'analyze_book') EXECUTE FUNCTION hold()`)
   await tasks.start()
-  const { taskId } = await requestLibraryAnalysis(fixture, libraryId, 'unanalyzed')
+  const { taskId } = await requestLibraryAnalysis(fixture, await addCaller(database), { libraryId, scope: 'unanalyzed' })
   const queued = () => countAwaited(database, libraryId, 'deep')
   await until(async () => (await queued()) > 0)
   return { ...fixture, taskId, queued }

@@ -253,7 +253,7 @@ t.test('a closed node has no streams', async (t) => {
   const follower = await take(events, database)
   await events.close()
   t.equal(follower.isOver(), true)
-  t.throws(() => events.follow({ userId: 'x', permissions: new Set() }, { after: null }), { code: 'unavailable' })
+  t.throws(() => events.follow({ userId: 'x', narrowedBy: null, permissions: new Set() }, { after: null }), { code: 'unavailable' })
 })
 
 t.test('frequent events are announced together, after the last of them', async (t) => {

@@ -17,6 +17,7 @@ const nothing = {
   dismissed: new Set<string>(),
   visible: new Set<string>(),
   known: new Map<string, string>(),
+  seesAll: true,
   count: SHOWN_MAX,
 }
 const idsOf = (items: readonly { externalId: string }[]) => items.map(({ externalId }) => externalId)
@@ -95,4 +96,12 @@ t.test('how many items a user wants', async (t) => {
     ),
     [...[SHOWN_MAX, 7, SHOWN_MAX, SHOWN_MAX, SHOWN_MAX]],
   )
+})
+
+t.test('what a plugin says about the library counts only for callers who see all of it, and for series that they see', async (t) => {
+  const items = [item('a', 0.9, { inLibrary: true }), item('b', 0.8, { inLibrary: true }), item('c', 0.7)]
+  const known = new Map([[externalKey({ source: 'taste', externalId: 'a' }), 'series']])
+  const told = (seesAll: boolean) => recommendationViews(items, { ...nothing, known, seesAll }).map(({ inLibrary }) => inLibrary)
+  t.same(told(true), [true, true, false])
+  t.same(told(false), [true, false, false])
 })

@@ -4,10 +4,12 @@ import path from 'node:path'
 import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { addLibrary } from '#core/scan/add-library.ts'
-import { removeLibrary } from '#core/scan/edit-library.ts'
+import { createLibrary, editLibrary, removeLibrary } from '#core/scan/edit-library.ts'
 import { Scans } from '#core/scan/scans.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
+import { setTestRule } from '#test/support/access-rules.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { addCaller } from '#test/support/library-rows.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
 t.setTimeout(60_000)
@@ -40,4 +42,54 @@ t.test('a library whose scan has not stopped is not deleted, and the response sa
   await database('tasks').where('id', taskId).update({ status: 'cancelled' })
   await removed
   t.same(await database('libraries'), [], 'it waits for the end of the scan')
+})
+
+t.test('whoever sees some libraries changes only these, creates none, and learns no name of others', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const room = await realpath(await mkdtemp(path.join(os.tmpdir(), 'carrel-edit-library-test-')))
+  t.teardown(() => rm(room, { recursive: true, force: true }))
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
+  t.teardown(() => tasks.stop())
+  const at = (name: string) => path.join(room, name)
+  for (const name of ['data', 'kids', 'adults', 'new']) await mkdir(at(name))
+  const [rules, settings] = [findRules(), { dataFolder: at('data') }]
+  const scans = new Scans({ database, tasks, rules, log: silentLog, dataFolder: at('data'), purgeAfterSeconds: 86_400 })
+  const dependencies = { database, scans, rules, settings, dataFolder: at('data') }
+  const [kids, adults] = [
+    await createLibrary(dependencies, { name: 'Kids', path: at('kids') }),
+    await createLibrary(dependencies, { name: 'Adults', path: at('adults') }),
+  ]
+  const caller = await addCaller(database, { role: 'maintainer' })
+  await setTestRule(database, { user_id: caller.userId }, { libraries: [kids] })
+
+  await t.rejects(createLibrary(dependencies, { name: 'New', path: at('new') }, caller), { code: 'forbidden', message: /only some of the libraries/ })
+  t.equal((await database('libraries')).length, 2, 'nothing stays of it')
+  const overlap = async (folder: string) =>
+    await createLibrary(dependencies, { name: 'New', path: folder }, caller).then(String, ({ code, message }) => `${code}: ${message}`)
+  t.match(await overlap(at('kids')), /^conflict: The library "Kids" has this folder already/)
+  t.equal(await overlap(at('adults')), `conflict: "${at('adults')}" cannot be a library, because another library uses it. Choose another folder.`)
+  await t.rejects(editLibrary(dependencies, kids, { path: at('adults') }, caller), { code: 'conflict', message: /because another library uses it/ })
+
+  const unknown = '00000000-0000-4000-8000-000000000000'
+  const asks: Record<string, (id: string) => Promise<unknown>> = {
+    edit: (id) => editLibrary(dependencies, id, { name: 'Mine' }, caller),
+    remove: (id) => removeLibrary(dependencies, id, caller),
+    scan: (id) => scans.start(id, 'normal', caller),
+    status: (id) => scans.getStatus(id, caller),
+    cancel: (id) => scans.cancel(id, caller),
+  }
+  for (const [what, ask] of Object.entries(asks)) {
+    const refused = async (id: string) => await ask(id).then(String, ({ code, message }) => `${code}: ${message.replace(id, '<id>')}`)
+    t.equal(await refused(adults), await refused(unknown), what)
+    t.match(await refused(adults), /^not_found/, what)
+  }
+  t.equal((await database('libraries').where({ name: 'Adults' })).length, 1)
+  await scans.start(adults)
+  await scans.start(kids)
+  t.same((await scans.listActive(caller)).map(({ libraryId }) => libraryId), [kids])
+  t.equal((await scans.listActive()).length, 2)
+  await scans.cancel(kids, caller)
+  await editLibrary(dependencies, kids, { name: 'Children' }, caller)
+  await removeLibrary(dependencies, kids, caller)
+  t.same(await database('libraries').pluck('name'), ['Adults'])
 })

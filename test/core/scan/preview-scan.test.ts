@@ -6,6 +6,7 @@ import { previewScan } from '#core/scan/preview-scan.ts'
 import { countHangingThreads, walk } from '#core/scan/walk.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/library-fixture.ts'
+import { addCaller } from '#test/support/library-rows.ts'
 
 t.setTimeout(60_000)
 
@@ -16,10 +17,12 @@ t.test('few previews run at the same time, and none starts while disks do not an
   mkdirSync(join(folder, 'Saga'))
   writeFileSync(join(folder, 'Saga', 'Saga 1.cbz'), '')
   const parts = { database, settings: { dataFolder: '/nonexistent' } }
-  const preview = (userId: string, path = folder) => previewScan(parts, { caller: { userId, narrowedBy: null }, folder: path }, new AbortController().signal)
+  const callers = { ada: await addCaller(database), bo: await addCaller(database), cleo: await addCaller(database) }
+  const preview = (user: keyof typeof callers, path = folder) =>
+    previewScan(parts, { caller: callers[user], folder: path }, new AbortController().signal)
 
   const codesOf = (all: PromiseSettledResult<unknown>[]) => all.map((one) => (one.status === 'rejected' ? one.reason.code : 'done'))
-  const began = ['ada', 'ada', 'ada', 'bo', 'bo', 'cleo'].map((user) => preview(user))
+  const began = (['ada', 'ada', 'ada', 'bo', 'bo', 'cleo'] as const).map((user) => preview(user))
   t.same(codesOf(await Promise.allSettled(began)), ['done', 'done', 'rate_limit_exceeded', 'done', 'done', 'unavailable'])
   await t.rejects(preview('ada', join(folder, 'nowhere')), { code: 'invalid_value' }, 'what fails gives its place back')
   t.same(codesOf(await Promise.allSettled([preview('ada'), preview('ada'), preview('cleo')])), ['done', 'done', 'done'])

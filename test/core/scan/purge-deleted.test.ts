@@ -110,7 +110,7 @@ t.test('most of a library is never purged automatically', async (t) => {
   })
   t.equal((await fixture.books()).size, 45)
   t.equal(
-    await purgeDeletedOf({ database: fixture.database, dataFolder: fixture.dataFolder }, fixture.libraryId),
+    await purgeDeletedOf({ database: fixture.database, dataFolder: fixture.dataFolder }, null, fixture.libraryId),
     44,
     'a person is obeyed at once',
   )

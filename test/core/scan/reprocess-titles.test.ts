@@ -6,6 +6,7 @@ import { readRecords, storeRecords } from '#core/metadata/metadata-record-store.
 import { handleReprocessing, reprocessLibraryTitles } from '#core/scan/reprocess-titles.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
+import { addCaller } from '#test/support/library-rows.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
 t.setTimeout(60_000)
@@ -43,8 +44,9 @@ t.test('titles follow the current rules, unless they are locked or given by a us
       title,
       title_sort,
     ])
+  const caller = await addCaller(database)
   const run = async (dryRun: boolean) => {
-    const { taskIds, tasksEnqueued, success } = await reprocessLibraryTitles({ database, tasks }, { libraryId, dryRun })
+    const { taskIds, tasksEnqueued, success } = await reprocessLibraryTitles({ database, tasks }, caller, { libraryId, dryRun })
     t.match([taskIds.length, tasksEnqueued, success], [1, 1, true])
     return await until(async () => {
       const task = await getTask(database, taskIds[0] as string)

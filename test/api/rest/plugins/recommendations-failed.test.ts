@@ -135,15 +135,16 @@ t.test('administrators see that a task of a user failed, and nothing that the pl
   await rita('POST', `plugins/${query.slice('?pluginId='.length)}/enable`)
   const { json } = await rita<{ taskId: string }>('POST', `recommendations/refresh${query}`)
   const audience = eventAudience(database)
-  const follower = (id: string) => ({ userId: id, permissions: new Set(PERMISSIONS) })
+  const follower = (id: string) => ({ userId: id, narrowedBy: null, permissions: new Set(PERMISSIONS) })
   const [admin] = await database('users').where({ role: 'admin' }).pluck('id')
   /** What both receive as an event, by its time. */
   const told = async () => {
     const [listed] = await listTaskEvents(database, [json.taskId])
     const { event, ...reach } = listed as NewAnnouncement
     const announcement = { ...reach, id: '1', event: { ...event, timestamp: new Date().toISOString() } as CarrelEvent }
-    const decision = await audience.decide([announcement], [admin, userId])
-    return [admin, userId].map((id) => JSON.stringify(decision.show(follower(id) as Follower, announcement)))
+    const followers: Follower[] = [admin, userId].map(follower)
+    const decision = await audience.decide([announcement], followers)
+    return followers.map((one) => JSON.stringify(decision.show(one, announcement)))
   }
   const shown: string[] = []
   const own: string[] = []

@@ -1,5 +1,7 @@
 import t from 'tap'
+import { PERMISSIONS } from '#core/account/permission.ts'
 import { bundledPlugins } from '#plugins/packages/bundled-plugins.ts'
+import { addTestKey, setTestRule } from '#test/support/access-rules.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { item, openRecommendationServer, type RecommendationList, until } from '#test/support/user-plugin-server.ts'
 
@@ -103,7 +105,7 @@ t.test('what plugins say is checked, bounded, and looked up', async (t) => {
     { category: 'Theme', name: 'b', rank: 100 },
     { category: 'tag', name: 'c', rank: 0 },
   ])
-  t.match(shown[3], { rating: 78, popularity: 0, startYear: 1999, inLibrary: true })
+  t.match(shown[3], { rating: 78, popularity: 0, startYear: 1999, inLibrary: false }, 'a plugin may know of a series that is hidden')
   t.notOk('mystery' in (shown[3] ?? {}))
 
   await database('user_sharing_grants').delete()
@@ -288,4 +290,45 @@ t.test('who may not see a series any more sees no trace of it', async (t) => {
   t.notMatch(JSON.stringify(await get(query)), /Night (Walk|Train)/)
   await database('users').where('id', userId).delete()
   t.same(await database('recommendations').where('user_id', userId), [])
+})
+
+t.test('a key with a rule sees no result and no reason that it may not see, and makes no new list because of that', async (t) => {
+  const { renew, database, userId, services, asked } = await openRecommendationServer(t)
+  const [kids, adults] = [await addLibrary(database), await addLibrary(database)]
+  const [mine, hidden] = [
+    await addSeries(database, { library_id: kids, title: 'Mine' }),
+    await addSeries(database, { library_id: adults, title: 'Hidden' }),
+  ]
+  const idOf = (series_id: string, external_id: string) => ({ series_id, source: 'plugin:taste', external_id })
+  await database('series_external_ids').insert([idOf(mine, 'mine'), idOf(hidden, 'hidden')])
+  const user = { userId, narrowedBy: null, permissions: new Set(PERMISSIONS) }
+  const key = { ...user, narrowedBy: await addTestKey(database, userId) }
+  await setTestRule(database, { api_key_id: key.narrowedBy }, { libraries: [kids] })
+  await renew([item('mine', 0.9, { inLibrary: true }), item('hidden', 0.8, { inLibrary: true })])
+  const shownTo = async (viewer: typeof user | typeof key) => {
+    const { items, generatedAt } = await services.recommendations.get(viewer, null)
+    return [generatedAt !== null, items.map(({ externalId, serviceSeriesId, inLibrary }) => [externalId, serviceSeriesId, inLibrary])]
+  }
+  t.same(await shownTo(user), [
+    true,
+    [
+      ['mine', mine, true],
+      ['hidden', hidden, true],
+    ],
+  ])
+  t.same(await shownTo(key), [
+    true,
+    [
+      ['mine', mine, true],
+      ['hidden', undefined, false],
+    ],
+  ])
+
+  await database('want_to_read').insert({ user_id: userId, series_id: hidden })
+  await renew([item('other', 0.9, { reason: 'Because of Hidden.' })])
+  const before = asked.length
+  t.same(await shownTo(user), [true, [['other', undefined, false]]])
+  t.same(await shownTo(key), [false, []], 'the reasons are of series that the key may not see')
+  await t.rejects(services.recommendations.dismiss(key, null, { externalId: 'other', reason: null }), { code: 'not_found' })
+  t.same([(await services.recommendations.get(key, null)).task, asked.length], [null, before], 'the list of the user stays')
 })

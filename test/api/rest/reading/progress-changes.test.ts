@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { bookRoutes } from '#api/rest/catalog/books.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { completeBooks, forgetProgress, saveProgress } from '#core/reading/progress-store.ts'
+import { setTestRule } from '#test/support/access-rules.ts'
 import { sizeOf } from '#test/support/lane-size.ts'
 import { until } from '#test/support/library-fixture.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
@@ -217,4 +218,21 @@ t.test('an app that lists books from the asOf before its last list misses none o
   t.ok((await changedSince(asOf)).includes(one))
   const later = (await list()).json.asOf
   t.same(await changedSince(later), [])
+})
+
+t.test('removed progress in a book that the caller may not see is not named', async (t) => {
+  const { database, series_id, library_id, books, userId, list, changesAfter, read } = await openShelf(t, 2)
+  const [shown, hidden] = books as [string, string]
+  const adult = await addSeries(database, { library_id, title: 'Adult' })
+  await database('books').where('id', hidden).update({ series_id: adult })
+  for (const id of books) await read(id, 2)
+  const { asOf } = (await list()).json
+  await forgetProgress(database, userId, books)
+  const removed = async () => (await changesAfter(asOf)).removed?.map(({ bookId }) => bookId).sort()
+  t.same(await removed(), [...books].sort())
+  await database('series_metadata').insert({ series_id: adult, age_rating: 18 })
+  await setTestRule(database, { user_id: userId }, { age: { mode: 'not_from', years: 18, unrated: 'show' } })
+  t.same(await removed(), [shown])
+  await database('books').where('series_id', series_id).delete()
+  t.same(await removed(), [shown], 'that of a deleted book is')
 })

@@ -48,14 +48,18 @@ function readAgeFlags(flag: CommandInput['flag'], before: AccessRule): AgeRuleEd
   if ([upTo, notFrom, age].filter((each) => each !== undefined).length > 1)
     throw new CommandProblem('Give one of --age-up-to, --age-not-from and --no-age.')
   if (age === 'true') throw new CommandProblem('Give the age with --age-up-to or --age-not-from; --no-age removes it.')
-  if (unrated !== undefined && unrated !== 'show' && unrated !== 'hide')
-    throw new CommandProblem(`--unrated must be show or hide, not "${escapedText(unrated)}".`)
-  const others = unrated === undefined ? {} : { unrated }
+  const others = readUnrated(unrated)
   if (upTo !== undefined) return { mode: 'up_to', years: readYears('age-up-to', upTo), ...others }
   if (notFrom !== undefined) return { mode: 'not_from', years: readYears('age-not-from', notFrom), ...others }
   const kept = age === undefined ? before.age : null
   if (kept === null && unrated !== undefined) throw new CommandProblem('--unrated needs an age: give --age-up-to or --age-not-from too.')
-  return kept && { ...kept, ...others }
+  return kept === null ? null : { ...kept, ...others }
+}
+
+function readUnrated(text: string | undefined): Pick<AgeRuleEdit, 'unrated'> {
+  if (text === undefined) return {}
+  if (text === 'show' || text === 'hide') return { unrated: text }
+  throw new CommandProblem(`--unrated must be show or hide, not "${escapedText(text)}".`)
 }
 
 function readYears(name: string, text: string): number {
@@ -76,7 +80,9 @@ function findLibrary(word: string, libraries: readonly NamedLibrary[]): string {
   const found = libraries.filter(({ id, name }) => id === word.toLowerCase() || name.toLowerCase() === word.toLowerCase())
   if (found.length === 1) return found[0]!.id
   if (found.length > 1)
-    throw new CommandProblem(`More than one library has the name "${escapedText(word)}": ${found.map(({ id }) => id).join(', ')}. Give the id.`)
+    throw new CommandProblem(
+      `More than one library has the name "${escapedText(word)}": ${found.map(({ id }) => id).join(', ')}. Give the id.`,
+    )
   const names = libraries.map(({ name }) => name)
   throw new CommandProblem(`There is no library "${escapedText(word)}".${didYouMean(word, names)} ${describeAll(libraries)}`)
 }

@@ -43,7 +43,10 @@ export const userAccess: Command = {
   wordsMax: 1,
   run: (input) =>
     withUser(input, 'change', async (database, user) => {
-      if (!hasRule(input)) throw new CommandProblem(`Give at least one of ${RULE_FLAGS.map(({ name }) => `--${name === 'age' ? 'no-age' : name}`).join(', ')}.`)
+      if (!hasRule(input))
+        throw new CommandProblem(
+          `Give at least one of ${RULE_FLAGS.map(({ name }) => `--${name === 'age' ? 'no-age' : name}`).join(', ')}.`,
+        )
       const { getAccess, setAccess } = await import('#core/account/access-store.ts')
       const before = await getAccess(database, user.id)
       await setAccess(database, null, user.id, readRule(input, await listNames(database), before))
@@ -52,7 +55,10 @@ export const userAccess: Command = {
 }
 
 async function show({ out }: CommandInput, database: Knex, user: User): Promise<void> {
-  const [{ getAccess }, { readVisible }] = await Promise.all([import('#core/account/access-store.ts'), import('#core/catalog/visible-query.ts')])
+  const [{ getAccess }, { readVisible }] = await Promise.all([
+    import('#core/account/access-store.ts'),
+    import('#core/catalog/visible-query.ts'),
+  ])
   const [access, { libraries }] = await Promise.all([getAccess(database, user.id), readVisible(database, null, user.id)])
   const { username, email, role, isActive, lastLoginAt } = user
   out.line(`${username}  ${email}  ${role}${isActive ? '' : ', disabled'}  last signed in ${lastLoginAt?.slice(0, 10) ?? 'never'}`)
@@ -84,7 +90,12 @@ function describeTags({ sharingTags }: Access): string {
 function describeLibrary({ libraryName, isVisible, visible, hidden }: VisibleLibrary): string {
   const name = escapedText(libraryName)
   if (!isVisible) return `${name}: hidden`
-  const causes = ([['age', hidden.age], ['sharing tags', hidden.tag]] as const).filter(([, { series }]) => series > 0)
+  const causes = (
+    [
+      ['age', hidden.age],
+      ['sharing tags', hidden.tag],
+    ] as const
+  ).filter(([, { series }]) => series > 0)
   const hides = causes.map(([cause, { series }]) => `${count(series, 'series')} hidden by ${cause}`)
   return [`${name}: ${count(visible.series, 'series')}, ${count(visible.books, 'book')}`, ...hides].join('; ')
 }

@@ -144,7 +144,10 @@ async function withRule(database: Knex, viewer: Viewer, key: ApiKeyRecord): Prom
 function refuseUnruled(permissions: readonly Permission[]): void {
   const beyond = permissions.filter((permission) => UNRULED.includes(permission))
   if (beyond.length > 0)
-    refuseValue('/permissions', `An API key with a rule cannot have ${beyond.join(', ')}: it could see more than the rule allows. Leave them out.`)
+    refuseValue(
+      '/permissions',
+      `An API key with a rule cannot have ${beyond.join(', ')}: it could see more than the rule allows. Leave them out.`,
+    )
 }
 
 const CHANGE_KEYS = 'create, change or delete API keys'

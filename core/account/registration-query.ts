@@ -23,7 +23,10 @@ export async function readRegistration(database: Knex): Promise<Registration> {
   const listed = await readSetting(database, REGISTRATION_TAGS)
   const names = namesOf(listed)
   const unnamed = (await listUnknownTags(database, listed)).length > 0
-  if (unnamed) return closed(`Registration is closed: the setting ${REGISTRATION_TAGS} names a sharing tag that does not exist. Tell an administrator.`)
+  if (unnamed)
+    return closed(
+      `Registration is closed: the setting ${REGISTRATION_TAGS} names a sharing tag that does not exist. Tell an administrator.`,
+    )
   const { rule, problem } = await readDefault(database)
   if (problem !== null) return closed(`Registration is closed: ${problem} Tell an administrator.`)
   const tagIds: string[] = names.length === 0 ? [] : await namedTags(database, names).orderBy('t.id').forShare().pluck('t.id')

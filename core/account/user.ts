@@ -78,7 +78,9 @@ export const NewUser = Noun('NewUser')({
   password: Password,
   role: Type.Optional(Nullable(OneOf(ROLES))),
   permissions: Type.Optional(Nullable(PermissionNames)),
-  access: Type.Optional(Nullable(AccessEdit, { description: 'Default: that of the settings for new accounts. Only administrators set it.' })),
+  access: Type.Optional(
+    Nullable(AccessEdit, { description: 'Default: that of the settings for new accounts. Only administrators set it.' }),
+  ),
 })
 export type NewUser = Static<typeof NewUser>
 

@@ -18,7 +18,10 @@ export async function readVisible(database: Knex, caller: Viewer | null, userId:
     countVisible(database, caller, sight),
     seriesId === undefined ? null : findHiders(database, caller, sight, seriesId),
   ])
-  return { libraries, series: seriesId === undefined || hiddenBy === null ? null : { seriesId, isVisible: hiddenBy.length === 0, hiddenBy } }
+  return {
+    libraries,
+    series: seriesId === undefined || hiddenBy === null ? null : { seriesId, isVisible: hiddenBy.length === 0, hiddenBy },
+  }
 }
 
 type Numbers = Record<`${Hider | 'visible'}_${'series' | 'books'}`, number>
@@ -28,17 +31,20 @@ async function countVisible(database: Knex, caller: Viewer | null, sight: Sight)
   const each = database
     .from(database.raw(`series JOIN LATERAL ${numbersOf('series.id')} AS n ON n.book_count > 0`))
     .whereRaw('series.library_id = l.id')
-    .modify((query) => caller && query.modify(visibleTo(caller, 'series.id')))
     .select('n.book_count')
+  if (caller) each.modify(visibleTo(caller, 'series.id'))
   for (const hider of HIDERS) each.select(database.raw(`${hiders[hider].sql} AS "${hider}"`, hiders[hider].bindings))
-  const counted = [['visible', `NOT (${HIDERS.map((hider) => `one."${hider}"`).join(' OR ')})`], ...HIDERS.map((hider) => [hider, `one."${hider}"`])]
+  const counted = [
+    ['visible', `NOT (${HIDERS.map((hider) => `one."${hider}"`).join(' OR ')})`],
+    ...HIDERS.map((hider) => [hider, `one."${hider}"`]),
+  ]
   const numbers = counted.map(
     ([name, which]) =>
       `(count(*) FILTER (WHERE ${which}))::int AS "${name}_series", (coalesce(sum(one.book_count) FILTER (WHERE ${which}), 0))::int AS "${name}_books"`,
   )
-  const rows: (Numbers & { id: string; name: string })[] = await database('libraries AS l')
-    .joinRaw('LEFT JOIN LATERAL ? AS one ON true', [each])
-    .modify((query) => caller && query.modify(visibleLibrary(caller, 'l.id')))
+  const libraries = database.from(database.raw('libraries AS l LEFT JOIN LATERAL ? AS one ON true', [each]))
+  if (caller) libraries.modify(visibleLibrary(caller, 'l.id'))
+  const rows: (Numbers & { id: string; name: string })[] = await libraries
     .groupBy('l.id')
     .orderByRaw('lower(l.name), l.id')
     .select('l.id', 'l.name', database.raw(numbers.join(', ')))
@@ -56,9 +62,8 @@ async function countVisible(database: Knex, caller: Viewer | null, sight: Sight)
 
 async function findHiders(database: Knex, caller: Viewer | null, sight: Sight, seriesId: string): Promise<Hider[]> {
   const hiders = hidersOf(sight)
-  const query = database('series')
-    .where('series.id', seriesId)
-    .modify((visible) => caller && visible.modify(visibleTo(caller, 'series.id')))
+  const query = database('series').where('series.id', seriesId)
+  if (caller) query.modify(visibleTo(caller, 'series.id'))
   for (const hider of HIDERS) query.select(database.raw(`${hiders[hider].sql} AS "${hider}"`, hiders[hider].bindings))
   const row: Record<Hider, boolean> | undefined = await query.first()
   if (row === undefined) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
@@ -78,6 +83,7 @@ function hidersOf(sight: Sight): Record<Hider, { sql: string; bindings: (number 
     account: tags === null ? { sql: 'true', bindings: [] } : never,
     library: libraries === null ? never : { sql: 'series.library_id <> ALL(CAST(? AS uuid[]))', bindings: [[...libraries]] },
     age: byAge === null || hiddenFrom === null ? never : { sql: byAge, bindings: [hiddenFrom] },
-    tag: byTag.length === 0 ? never : { sql: byTag.map(({ sql }) => sql).join(' OR '), bindings: byTag.flatMap(({ bindings }) => bindings) },
+    tag:
+      byTag.length === 0 ? never : { sql: byTag.map(({ sql }) => sql).join(' OR '), bindings: byTag.flatMap(({ bindings }) => bindings) },
   }
 }

@@ -3,14 +3,7 @@ import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf, madeAt } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import { NewGrant, SharingGrant } from '#core/account/access.ts'
-import {
-  NewSharingTag,
-  SeriesSharingTags,
-  SharingGrants,
-  SharingTag,
-  SharingTagEdit,
-  SharingTagSummary,
-} from '#core/account/sharing.ts'
+import { NewSharingTag, SeriesSharingTags, SharingGrants, SharingTag, SharingTagEdit, SharingTagSummary } from '#core/account/sharing.ts'
 import {
   addSeriesTag,
   addSharingTag,

@@ -34,16 +34,21 @@ t.test('parents set and read from the command line what a child may see', async 
   }
   t.match(await run('user', 'show', 'ada'), {
     code: 0,
-    output: /^ada .*reader {2}last signed in never\nLibraries: +all\nAges: +all\nSharing tags: no rules\n {2}Adults, really: 1 series, 1 book\n {2}Comics: .*\n {2}Kids: 2 series, 2 books\n$/,
+    output:
+      /^ada .*reader {2}last signed in never\nLibraries: +all\nAges: +all\nSharing tags: no rules\n {2}Adults, really: 1 series, 1 book\n {2}Comics: .*\n {2}Kids: 2 series, 2 books\n$/,
   })
   t.match(await access('--libraries', 'kids, Comics', '--age-up-to', '12'), {
     code: 0,
     output:
-      /Libraries: +Comics, Kids\nAges: +up to 12; series without a rating are hidden\n[^]* {2}Adults, really: hidden\n {2}Comics: 0 series, 0 books; 1 series hidden by age\n {2}Kids: 1 series, 1 book; 1 series hidden by age\n$/,
+      /Libraries: +Comics, Kids\nAges: +up to 12; series without a rating are hidden\n.*\n {2}Adults, really: hidden\n {2}Comics: 0 series, 0 books; 1 series hidden by age\n {2}Kids: 1 series, 1 book; 1 series hidden by age\n$/,
   })
   t.match(await access('--unrated', 'show'), { output: /Comics, Kids\nAges: +up to 12; series without a rating are shown\n/ })
   t.match(await access('--age-not-from', '18'), { output: /Comics, Kids\nAges: +not from 18; series without a rating are shown\n/ })
-  t.match(await access('--libraries', adults), { output: /Libraries: +Adults, really\nAges: +not from 18/ }, 'a name with a comma has an id too')
+  t.match(
+    await access('--libraries', adults),
+    { output: /Libraries: +Adults, really\nAges: +not from 18/ },
+    'a name with a comma has an id too',
+  )
   t.match(await access('--all-libraries'), { output: /Libraries: +all\nAges: +not from 18/ })
   t.match(await access('--no-age'), { output: /Libraries: +all\nAges: +all/ })
   t.equal((await database('access_rules')).length, 0)

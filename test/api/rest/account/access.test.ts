@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { ACCESS_LIBRARIES_MAX, type Access, type VisibleToUser } from '#core/account/access.ts'
 import { setAccess } from '#core/account/access-store.ts'
-import type { NewApiKeyAnswer, ApiKey } from '#core/account/api-key.ts'
+import type { ApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
 import type { UserDetail } from '#core/account/user.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
@@ -19,7 +19,7 @@ const ALL = { allLibraries: true, libraryIds: [], age: null }
 
 /** Two libraries: Kids with series for 6 and without an age, Adults with one for 18. Rita is a reader. */
 async function openFamily(t: Test) {
-  const server = await openTestServer(t)
+  const server = await openTestServer(t, { services: () => ({ templates: {} as never }) })
   const { database, adminToken: token } = server
   const [kids, adults] = [await addLibrary(database, { name: 'Kids' }), await addLibrary(database, { name: 'Adults' })]
   const add = async (library_id: string, title: string, age: number | null) => {
@@ -32,9 +32,15 @@ async function openFamily(t: Test) {
   const rita = await server.signUp({ username: 'rita' })
   const path = `/api/v1/users/${rita.id}/access`
   const put = (body: object, headers?: Record<string, string>) =>
-    server.request<Access & Failure>('PUT', path, { token, body, ...(headers && { headers: { authorization: `Bearer ${token}`, ...headers } }) })
+    server.request<Access & Failure>('PUT', path, {
+      token,
+      body,
+      ...(headers && { headers: { authorization: `Bearer ${token}`, ...headers } }),
+    })
   const titles = async (asked = rita.token) =>
-    (await server.request<{ data: { title: string }[] }>('GET', '/api/v1/series', { token: asked })).json.data.map(({ title }) => title).sort()
+    (await server.request<{ data: { title: string }[] }>('GET', '/api/v1/series', { token: asked })).json.data
+      .map(({ title }) => title)
+      .sort()
   return { server, database, token, kids, adults, series, rita, path, put, titles }
 }
 
@@ -104,7 +110,11 @@ t.test('what is wrong with a rule is told with its place, and nothing changes', 
     [{ allLibraries: false, libraryIds: [kids, adults, kids.toUpperCase()], age: null }, 422, '/libraryIds/2'],
     [{ allLibraries: false, libraryIds: ['Kids'], age: null }, 422, '/libraryIds/0'],
     [{ allLibraries: true, libraryIds: [kids], age: null }, 422, '/libraryIds'],
-    [{ allLibraries: false, libraryIds: Array.from({ length: ACCESS_LIBRARIES_MAX + 1 }, () => randomUUID()), age: null }, 422, '/libraryIds'],
+    [
+      { allLibraries: false, libraryIds: Array.from({ length: ACCESS_LIBRARIES_MAX + 1 }, () => randomUUID()), age: null },
+      422,
+      '/libraryIds',
+    ],
     [{ allLibraries: true, libraryIds: [] }, 400, '/age'],
     [{}, 400, '/allLibraries'],
     [{ ...ALL, ages: null }, 400, '/ages'],
@@ -112,7 +122,11 @@ t.test('what is wrong with a rule is told with its place, and nothing changes', 
   for (const [body, status, place] of table) {
     const answer = await put(body)
     t.equal(answer.status, status, `${JSON.stringify(body).slice(0, 100)}: ${answer.text.slice(0, 200)}`)
-    if (place) t.ok(answer.json.details?.some((fault) => fault.path === place), `${place} in ${answer.text.slice(0, 200)}`)
+    if (place)
+      t.ok(
+        answer.json.details?.some((fault) => fault.path === place),
+        `${place} in ${answer.text.slice(0, 200)}`,
+      )
   }
   t.match((await put({ allLibraries: false, libraryIds: [unknown], age: null })).json.message, new RegExp(`no library ${unknown}`))
   t.equal((await database('access_rules')).length, 0)
@@ -120,7 +134,10 @@ t.test('what is wrong with a rule is told with its place, and nothing changes', 
   t.equal((await server.request('GET', `/api/v1/users/${randomUUID()}/access`, { token })).status, 404)
   const many = Array.from({ length: ACCESS_LIBRARIES_MAX }, (_, index) => ({ name: `L${index}`, path: `/l/${index}` }))
   const ids = (await database('libraries').insert(many, 'id')).map(({ id }) => id)
-  t.match(await put({ allLibraries: false, libraryIds: ids, age: null }), { status: 200, json: { libraryIds: { length: ACCESS_LIBRARIES_MAX } } })
+  t.match(await put({ allLibraries: false, libraryIds: ids, age: null }), {
+    status: 200,
+    json: { libraryIds: { length: ACCESS_LIBRARIES_MAX } },
+  })
   t.match(await server.request('PUT', path, { token, body: ALL }), { status: 200 })
 })
 
@@ -139,7 +156,8 @@ t.test('two administrators do not undo what the other has set', async (t) => {
 t.test('administrators are never restricted, and nobody sets a rule for themselves', async (t) => {
   const { server, token, rita, put } = await openFamily(t)
   const rule = { ...ALL, age: { mode: 'up_to', years: 12 } }
-  const set = (id: string, body: object, asked = token) => server.request<Failure>('PUT', `/api/v1/users/${id}/access`, { token: asked, body })
+  const set = (id: string, body: object, asked = token) =>
+    server.request<Failure>('PUT', `/api/v1/users/${id}/access`, { token: asked, body })
   const otto = await server.signUp({ username: 'otto', role: 'admin' })
   const paula = await server.signUp({ username: 'paula', permissions: ['system-admin'] })
   for (const { id } of [otto, paula])
@@ -170,11 +188,18 @@ t.test('who does not see everything makes no account that does', async (t) => {
     ['POST', '/api/v1/users', body],
     ['PATCH', `/api/v1/users/${mia.id}`, { password: 'known to dora' }],
   ] as const)
-    t.match(await server.request(method, path, { token: dora.token, body: sent }), { status: 403, json: { message: /hidden from you/ } }, path)
+    t.match(
+      await server.request(method, path, { token: dora.token, body: sent }),
+      { status: 403, json: { message: /hidden from you/ } },
+      path,
+    )
   t.equal((await server.request('PUT', `/api/v1/users/${dora.id}/access`, { token, body: ALL })).status, 200)
   t.equal((await server.request('POST', '/api/v1/users', { token: dora.token, body })).status, 201)
   t.match(
-    await server.request('POST', '/api/v1/users', { token: dora.token, body: { ...body, username: 'x', email: 'x@example.org', access: rule } }),
+    await server.request('POST', '/api/v1/users', {
+      token: dora.token,
+      body: { ...body, username: 'x', email: 'x@example.org', access: rule },
+    }),
     { status: 403, json: { message: /Only administrators decide/ } },
   )
 })
@@ -209,7 +234,13 @@ t.test('an administrator sees how much a user sees, and what hides the rest', as
   const sharingTags = [{ sharingTagId: dark.id, accessMode: 'deny' }]
   await put({ allLibraries: false, libraryIds: [kids], age: { mode: 'up_to', years: 12 }, sharingTags })
   t.same((await ask()).libraries, [
-    { libraryId: adults, libraryName: 'Adults', isVisible: false, visible: none, hidden: { account: none, library: one, age: one, tag: one } },
+    {
+      libraryId: adults,
+      libraryName: 'Adults',
+      isVisible: false,
+      visible: none,
+      hidden: { account: none, library: one, age: one, tag: one },
+    },
     { libraryId: kids, libraryName: 'Kids', isVisible: true, visible: one, hidden: { ...hidden, age: { series: 1, books: 2 } } },
   ])
   t.same((await ask(`?seriesId=${series.noir}`)).series, { seriesId: series.noir, isVisible: false, hiddenBy: ['library', 'age', 'tag'] })
@@ -218,12 +249,15 @@ t.test('an administrator sees how much a user sees, and what hides the rest', as
   await put({ ...ALL, sharingTags: [{ sharingTagId: dark.id, accessMode: 'allow' }] })
   t.same((await ask(`?seriesId=${series.bear}`)).series?.hiddenBy, ['tag'], 'no allowed tag')
   t.same((await ask(`?seriesId=${series.noir}`)).series?.hiddenBy, [])
+  t.equal((await server.request('GET', `/api/v1/users/${rita.id}/visible`, { token: rita.token })).status, 403)
   await database('users').where('id', rita.id).update({ is_active: false })
   t.match((await ask(`?seriesId=${series.bear}`)).series?.hiddenBy, ['account'])
-  t.match((await ask()).libraries, [{ isVisible: false, visible: none, hidden: { account: one } }, { hidden: { account: { series: 2, books: 3 } } }])
+  t.match((await ask()).libraries, [
+    { isVisible: false, visible: none, hidden: { account: one } },
+    { hidden: { account: { series: 2, books: 3 } } },
+  ])
   for (const path of [`/api/v1/users/${rita.id}/visible?seriesId=${randomUUID()}`, `/api/v1/users/${randomUUID()}/visible`])
     t.equal((await server.request('GET', path, { token })).status, 404, path)
-  t.equal((await server.request('GET', `/api/v1/users/${rita.id}/visible`, { token: rita.token })).status, 403)
 })
 
 t.test('new accounts have the rule of the settings, unless their administrator says otherwise', async (t) => {
@@ -250,10 +284,16 @@ t.test('new accounts have the rule of the settings, unless their administrator s
   const rule = { allLibraries: false, libraryIds: [kids], age: { mode: 'not_from', years: 18, unrated: 'hide' } }
   t.same(await make(), rule)
   t.same(await make({ access: ALL }), ALL)
-  t.same(await make({ access: { ...ALL, age: { mode: 'up_to', years: 6 } } }), { ...ALL, age: { mode: 'up_to', years: 6, unrated: 'hide' } })
+  t.same(await make({ access: { ...ALL, age: { mode: 'up_to', years: 6 } } }), {
+    ...ALL,
+    age: { mode: 'up_to', years: 6, unrated: 'hide' },
+  })
   t.same(await make({ role: 'admin' }), ALL, 'administrators see everything')
   t.match(await make({ role: 'admin', access: rule }), { status: 409, json: { message: /is an administrator/ } })
-  t.match(await make({ access: { ...rule, libraryIds: [randomUUID()] } }), { status: 422, json: { details: [{ path: '/access/libraryIds/0' }] } })
+  t.match(await make({ access: { ...rule, libraryIds: [randomUUID()] } }), {
+    status: 422,
+    json: { details: [{ path: '/access/libraryIds/0' }] },
+  })
   t.equal(await server.accounts.findUser(`new-${count}`), null, 'refused as a whole')
   await addLibrary(database, { name: 'KIDS' })
   t.match(await make(), { status: 409, json: { message: /new_user_libraries names "kIDS", the name of 2 libraries/ } })
@@ -308,8 +348,15 @@ t.test('an API key may see less than its user, and never more', async (t) => {
   t.same(await titles(key), ['Bear'], 'both rules count')
   await put({ allLibraries: false, libraryIds: [adults], age: null })
   t.same(await titles(key), [], 'a user who sees less than the key')
-  t.same((await server.request<ApiKey>('GET', `/api/v1/api-keys/${id}`, { token: rita.token })).json.access?.libraryIds, [], 'hidden is not named')
-  t.match(await make({ access: rule }), { status: 422, json: { message: new RegExp(`no library ${kids}`), details: [{ path: '/access/libraryIds/0' }] } })
+  t.same(
+    (await server.request<ApiKey>('GET', `/api/v1/api-keys/${id}`, { token: rita.token })).json.access?.libraryIds,
+    [],
+    'hidden is not named',
+  )
+  t.match(await make({ access: rule }), {
+    status: 422,
+    json: { message: new RegExp(`no library ${kids}`), details: [{ path: '/access/libraryIds/0' }] },
+  })
   await put(ALL)
   const patch = (body: object, by = rita.token) => server.request<ApiKey & Failure>('PATCH', `/api/v1/api-keys/${id}`, { token: by, body })
   t.same((await patch({ name: 'still' })).json.access, rule)
@@ -322,7 +369,10 @@ t.test('an API key may see less than its user, and never more', async (t) => {
   t.equal((await patch({ access: null })).json.access, null)
   t.same(await titles(key), ['Bear', 'Cat', 'Noir'])
   t.same((await make({})).json.access, null)
-  t.match((await server.request<{ data: ApiKey[] }>('GET', '/api/v1/api-keys', { token: rita.token })).json.data, [{ access: null }, { access: null }])
+  t.match((await server.request<{ data: ApiKey[] }>('GET', '/api/v1/api-keys', { token: rita.token })).json.data, [
+    { access: null },
+    { access: null },
+  ])
   t.equal((await make({ access: { ...rule, libraryIds: [kids, kids] } }, token)).status, 422)
 })
 
@@ -333,12 +383,17 @@ t.test('an API key with a rule does nothing by which it would see more', async (
   const access = { allLibraries: false, libraryIds: [kids], age: null }
   const made = (await make({ access })).json
   t.same(
-    ['system-admin', 'users-write', 'plugins-manage', 'books-read'].map((permission) => made.permissions.some((each) => each === permission)),
+    ['system-admin', 'users-write', 'plugins-manage', 'books-read'].map((permission) =>
+      made.permissions.some((each) => each === permission),
+    ),
     [false, false, false, true],
     'by default it may do what a key with a rule can',
   )
   for (const permission of ['system-admin', 'users-write', 'plugins-manage'])
-    t.match(await make({ access, permissions: ['books-read', permission] }), { status: 422, json: { message: new RegExp(permission), details: [{ path: '/permissions' }] } })
+    t.match(await make({ access, permissions: ['books-read', permission] }), {
+      status: 422,
+      json: { message: new RegExp(permission), details: [{ path: '/permissions' }] },
+    })
   const wide = (await make({})).json
   const patch = (id: string, body: object, by = token) => server.request<Failure>('PATCH', `/api/v1/api-keys/${id}`, { token: by, body })
   t.equal((await patch(wide.id, { access })).status, 422, 'it has system-admin')

@@ -1,9 +1,9 @@
-import type { Knex } from 'knex'
 import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { typed } from '#api/cli/typed.ts'
 import type { AccessRule, AccessRuleEdit, AgeRuleEdit } from '#core/account/access.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
+import type { ListedLibrary } from '#core/scan/library-progress-query.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
 
 /** A message names this many libraries. */
@@ -24,16 +24,8 @@ export const RULE_FLAGS: readonly DescribedFlag[] = [
 /** Whether one of the flags of a rule is given. */
 export const hasRule = ({ flag }: Pick<CommandInput, 'flag'>): boolean => RULE_FLAGS.some(({ name }) => flag(name) !== undefined)
 
-type NamedLibrary = { id: string; name: string }
-
-/** All libraries, by name. */
-export async function listNames(database: Knex): Promise<NamedLibrary[]> {
-  const { listLibrariesByName } = await import('#core/scan/library-progress-query.ts')
-  return await listLibrariesByName(database)
-}
-
 /** The rule of the flags. What none of them names stays as it was before. @throws CommandProblem */
-export function readRule({ flag }: Pick<CommandInput, 'flag'>, libraries: readonly NamedLibrary[], before: AccessRule): AccessRuleEdit {
+export function readRule({ flag }: Pick<CommandInput, 'flag'>, libraries: readonly ListedLibrary[], before: AccessRule): AccessRuleEdit {
   const listed = flag('libraries')
   const all = flag('all-libraries')
   if (listed !== undefined && all === 'true') throw new CommandProblem('Give --libraries or --all-libraries, not both.')
@@ -67,7 +59,7 @@ function readYears(name: string, text: string): number {
   throw new CommandProblem(`--${name} must be a whole number from 0 to 99, not "${escapedText(text)}".`)
 }
 
-function findLibraries(listed: string, libraries: readonly NamedLibrary[]): string[] {
+function findLibraries(listed: string, libraries: readonly ListedLibrary[]): string[] {
   const words = listed
     .split(',')
     .map((word) => word.trim())
@@ -76,7 +68,7 @@ function findLibraries(listed: string, libraries: readonly NamedLibrary[]): stri
   return [...new Set(words.map((word) => findLibrary(word, libraries)))]
 }
 
-function findLibrary(word: string, libraries: readonly NamedLibrary[]): string {
+function findLibrary(word: string, libraries: readonly ListedLibrary[]): string {
   const found = libraries.filter(({ id, name }) => id === word.toLowerCase() || name.toLowerCase() === word.toLowerCase())
   if (found.length === 1) return found[0]!.id
   if (found.length > 1)
@@ -87,7 +79,7 @@ function findLibrary(word: string, libraries: readonly NamedLibrary[]): string {
   throw new CommandProblem(`There is no library "${escapedText(word)}".${didYouMean(word, names)} ${describeAll(libraries)}`)
 }
 
-function describeAll(libraries: readonly NamedLibrary[]): string {
+function describeAll(libraries: readonly ListedLibrary[]): string {
   if (libraries.length === 0) return `There is no library yet. Add one: ${typed('library add DIR')}`
   const more = libraries.length > NAMED_MAX ? `, and ${libraries.length - NAMED_MAX} more` : ''
   const names = libraries.slice(0, NAMED_MAX).map(({ name }) => escapedText(name))

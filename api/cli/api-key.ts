@@ -1,4 +1,4 @@
-import { hasRule, listNames, RULE_FLAGS, readRule } from '#api/cli/access-flags.ts'
+import { hasRule, RULE_FLAGS, readRule } from '#api/cli/access-flags.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
 import { typed } from '#api/cli/typed.ts'
@@ -9,6 +9,7 @@ import type { ApiKey } from '#core/account/api-key.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
+import { listLibrariesByName } from '#core/scan/library-progress-query.ts'
 
 /** More than any user may have. */
 const KEYS_MAX = 500
@@ -83,7 +84,7 @@ const create: Command = {
       .map((each) => each.trim())
       .filter((each) => each !== '')
     return await withDatabase(input, 'change', async (opened) => {
-      const access = hasRule(input) ? readRule(input, await listNames(opened.database), NO_RULE) : null
+      const access = hasRule(input) ? readRule(input, await listLibrariesByName(opened.database), NO_RULE) : null
       const accounts = await openCommandAccounts(input, opened, 'change')
       try {
         const user = await chooseUser(accounts, login)

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { hasRule, listNames, RULE_FLAGS, readRule } from '#api/cli/access-flags.ts'
+import { hasRule, RULE_FLAGS, readRule } from '#api/cli/access-flags.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
@@ -7,6 +7,7 @@ import { chooseUser, openCommandAccounts } from '#api/cli/user.ts'
 import type { Access, AccessRule, VisibleLibrary } from '#core/account/access.ts'
 import type { User } from '#core/account/user.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
+import { listLibrariesByName } from '#core/scan/library-progress-query.ts'
 
 /** Finds the user of the first word, and runs the work of a command. */
 async function withUser(input: CommandInput, use: DatabaseUse, work: (database: Knex, user: User) => Promise<void>): Promise<number> {
@@ -49,7 +50,7 @@ export const userAccess: Command = {
         )
       const { getAccess, setAccess } = await import('#core/account/access-store.ts')
       const before = await getAccess(database, user.id)
-      await setAccess(database, null, user.id, readRule(input, await listNames(database), before))
+      await setAccess(database, null, user.id, readRule(input, await listLibrariesByName(database), before))
       await show(input, database, user)
     }),
 }
@@ -57,7 +58,7 @@ export const userAccess: Command = {
 async function show({ out }: CommandInput, database: Knex, user: User): Promise<void> {
   const [{ getAccess }, { readVisible }] = await Promise.all([
     import('#core/account/access-store.ts'),
-    import('#core/catalog/visible-query.ts'),
+    import('#core/maintenance/visible-query.ts'),
   ])
   const [access, { libraries }] = await Promise.all([getAccess(database, user.id), readVisible(database, null, user.id)])
   const { username, email, role, isActive, lastLoginAt } = user

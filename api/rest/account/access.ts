@@ -4,8 +4,8 @@ import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { Access, AccessEdit, VisibleToUser } from '#core/account/access.ts'
 import { getAccess, setAccess } from '#core/account/access-store.ts'
-import { readVisible } from '#core/catalog/visible-query.ts'
 import { Uuid } from '#core/foundation/schema.ts'
+import { readVisible } from '#core/maintenance/visible-query.ts'
 
 type Services = AccountServices & Pick<DataServices, 'database'>
 const endpoint = endpointOf<Services>()

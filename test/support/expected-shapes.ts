@@ -54,6 +54,7 @@ const OWN: RegExp[] = [
   / \/api\/v1\/(collections|read-lists)(\/|$)/,
   /\/(series\/\{\}\/collections|books\/\{\}\/read-lists)$/,
   /\/sharing-tags(\/|$)/,
+  / \/api\/v1\/users\/\{\}\/(access|visible)$/,
   / \/api\/v1\/(templates|conditions)\//,
   / \/api\/v1\/admin\/(plugin-repositories|bundled-plugins)(\/|$)/,
   /\/admin\/plugins\/\{\}\/rollback$/,

@@ -17,7 +17,7 @@ export const registrationRoutes = [
     changes: 'users',
     setsCookie: true,
     summary:
-      'Register an account with the role reader and sign in. Requires auth.registration_enabled and, while sharing tags restrict what users see, auth.registration_tags',
+      'Register an account with the role reader and sign in. Requires auth.registration_enabled and, while libraries, ages or sharing tags restrict what users see, the settings that say what new accounts see',
     tag: 'auth',
     allow: { who: 'public' },
     status: 201,

@@ -1,25 +1,26 @@
 import type { Knex } from 'knex'
 
-/** Writes the differences of what an age rule must know: series with books, books and missing books by library and age. Unrated series are the rest. */
-const countByAge = (name: string, from: string) => `
-  CREATE OR REPLACE FUNCTION carrel_series_aged_${name}() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-      INSERT INTO kept_number_changes (kind, key, delta)
-        SELECT k.kind || to_char(age_rating, 'FM000'), library_id, sum(k.delta) FROM (${from}) AS counted
-          CROSS JOIN LATERAL (VALUES ('series_of_age_', sign * (book_count > 0)::int), ('books_of_age_', sign * book_count),
-            ('deleted_of_age_', sign * deleted_count)) AS k (kind, delta)
-        WHERE age_rating IS NOT NULL GROUP BY 1, 2 HAVING sum(k.delta) <> 0;
-      RETURN NULL;
-    END $$;`
-const rowsOf = (table: string, sign: 1 | -1) => `SELECT library_id, age_rating, book_count, deleted_count, ${sign} AS sign FROM ${table}`
+const SUMS = 'sum(sign * (book_count > 0)::int), sum(sign * book_count), sum(sign * deleted_count)'
+/** Adds up series by what rules ask of them. @param from has the numbers of series with the `sign` of the difference that they make */
+const totals = (from: string) => `
+      INSERT INTO series_totals SELECT library_id, age_rating, tag_ids, ${SUMS} FROM (${from}) AS counted
+        GROUP BY library_id, age_rating, tag_ids HAVING (${SUMS}) <> (0, 0, 0)`
+const rowsOf = (table: string, sign: 1 | -1) =>
+  `SELECT library_id, age_rating, tag_ids, book_count, deleted_count, ${sign} AS sign FROM ${table}`
+
+/** Each event has transition tables of its own. */
+const countTotals = (name: string, { event, tables, from }: { event: string; tables: string; from: string }) => `
+    CREATE FUNCTION carrel_series_totals_${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${totals(from)}; RETURN NULL; END $$;
+    CREATE TRIGGER series_totals_counted_${name} AFTER ${event} ON series_numbers REFERENCING ${tables}
+      FOR EACH STATEMENT EXECUTE FUNCTION carrel_series_totals_${name}();`
 
 /** Each event has a transition table of its own. */
-const ofUser = (table: string, call: string) => `
-    CREATE TRIGGER ${table}_user_added AFTER INSERT ON ${table} REFERENCING NEW TABLE AS rows
+const onChange = (table: string, about: string, call: string) => `
+    CREATE TRIGGER ${table}_${about}_added AFTER INSERT ON ${table} REFERENCING NEW TABLE AS rows
       FOR EACH STATEMENT EXECUTE FUNCTION ${call}();
-    CREATE TRIGGER ${table}_user_changed AFTER UPDATE ON ${table} REFERENCING NEW TABLE AS rows
+    CREATE TRIGGER ${table}_${about}_changed AFTER UPDATE ON ${table} REFERENCING NEW TABLE AS rows
       FOR EACH STATEMENT EXECUTE FUNCTION ${call}();
-    CREATE TRIGGER ${table}_user_removed AFTER DELETE ON ${table} REFERENCING OLD TABLE AS rows
+    CREATE TRIGGER ${table}_${about}_removed AFTER DELETE ON ${table} REFERENCING OLD TABLE AS rows
       FOR EACH STATEMENT EXECUTE FUNCTION ${call}();`
 
 /** Lists of libraries and age rules, of users and of API keys. Whoever has no row sees what they saw before. */
@@ -55,8 +56,8 @@ export async function up(knex: Knex): Promise<void> {
           WHERE coalesce(r.user_id, k.user_id) IS NOT NULL;
         RETURN NULL;
       END $$;
-    ${ofUser('user_sharing_grants', 'carrel_user_changed')}
-    ${ofUser('access_rules', 'carrel_access_changed')}
+    ${onChange('user_sharing_grants', 'user', 'carrel_user_changed')}
+    ${onChange('access_rules', 'user', 'carrel_access_changed')}
 
     -- An age rule asks for the rating of each series of a list.
     CREATE INDEX series_metadata_age ON series_metadata (series_id) INCLUDE (age_rating) WHERE age_rating IS NOT NULL;
@@ -65,24 +66,31 @@ export async function up(knex: Knex): Promise<void> {
     ALTER TABLE series_exports ADD COLUMN narrowed_by uuid REFERENCES api_keys ON DELETE CASCADE;
     CREATE INDEX series_exports_narrowed ON series_exports (narrowed_by) WHERE narrowed_by IS NOT NULL;
 
-    ALTER TABLE series_numbers ADD COLUMN age_rating smallint;
+    -- What is seen by users from whom ages or tags are hidden is counted by library, age and tags. Rows with the same three are added up now and then
+    -- (core/paging/kept-number-store.ts); writers only insert differences, as in kept_number_changes.
+    CREATE TABLE series_totals (
+      library_id uuid NOT NULL,
+      age_rating smallint,
+      tag_ids uuid[] NOT NULL,
+      series_count bigint NOT NULL,
+      book_count bigint NOT NULL,
+      deleted_count bigint NOT NULL
+    );
+    ALTER TABLE series_numbers ADD COLUMN age_rating smallint, ADD COLUMN tag_ids uuid[] NOT NULL DEFAULT '{}';
     UPDATE series_numbers n SET age_rating = m.age_rating FROM series_metadata m WHERE m.series_id = n.series_id AND m.age_rating IS NOT NULL;
-    INSERT INTO kept_numbers (kind, key, value)
-      SELECT k.kind || to_char(n.age_rating, 'FM000'), n.library_id, sum(k.value) FROM series_numbers n
-        CROSS JOIN LATERAL (VALUES ('series_of_age_', (n.book_count > 0)::int), ('books_of_age_', n.book_count), ('deleted_of_age_', n.deleted_count))
-          AS k (kind, value)
-      WHERE n.age_rating IS NOT NULL GROUP BY 1, 2 HAVING sum(k.value) <> 0;
-    ${countByAge('added', rowsOf('added', 1))}
-    ${countByAge('changed', `${rowsOf('after', 1)} UNION ALL ${rowsOf('before', -1)}`)}
-    ${countByAge('removed', rowsOf('removed', -1))}
-    CREATE TRIGGER series_aged_added AFTER INSERT ON series_numbers REFERENCING NEW TABLE AS added
-      FOR EACH STATEMENT EXECUTE FUNCTION carrel_series_aged_added();
-    CREATE TRIGGER series_aged_changed AFTER UPDATE ON series_numbers REFERENCING OLD TABLE AS before NEW TABLE AS after
-      FOR EACH STATEMENT EXECUTE FUNCTION carrel_series_aged_changed();
-    CREATE TRIGGER series_aged_removed AFTER DELETE ON series_numbers REFERENCING OLD TABLE AS removed
-      FOR EACH STATEMENT EXECUTE FUNCTION carrel_series_aged_removed();
+    UPDATE series_numbers n SET tag_ids = t.ids FROM (SELECT series_id, array_agg(sharing_tag_id ORDER BY sharing_tag_id) AS ids
+      FROM series_sharing_tags GROUP BY series_id) AS t WHERE t.series_id = n.series_id;
+    ${totals(rowsOf('series_numbers', 1))};
+    ${countTotals('added', { event: 'INSERT', tables: 'NEW TABLE AS added', from: rowsOf('added', 1) })}
+    ${countTotals('changed', {
+      event: 'UPDATE',
+      tables: 'OLD TABLE AS before NEW TABLE AS after',
+      from: `${rowsOf('after', 1)} UNION ALL ${rowsOf('before', -1)}`,
+    })}
+    ${countTotals('removed', { event: 'DELETE', tables: 'OLD TABLE AS removed', from: rowsOf('removed', -1) })}
 
-    -- The numbers by age and library are due when these change, as they are when books do.
+    -- These numbers are due when the library, the age or the tags change, as they are when books do.
+    ${onChange('series_sharing_tags', 'due', 'carrel_series_due')}
     CREATE FUNCTION carrel_series_moved() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
         INSERT INTO series_numbers_due VALUES (NEW.id);
@@ -114,15 +122,18 @@ export async function down(knex: Knex): Promise<void> {
     DROP TRIGGER series_metadata_age_added ON series_metadata;
     DROP TRIGGER series_metadata_age_changed ON series_metadata;
     DROP TRIGGER series_metadata_age_removed ON series_metadata;
-    DROP TRIGGER series_aged_added ON series_numbers;
-    DROP TRIGGER series_aged_changed ON series_numbers;
-    DROP TRIGGER series_aged_removed ON series_numbers;
-    DROP FUNCTION carrel_access_changed, carrel_series_moved, carrel_age_due, carrel_series_aged_added, carrel_series_aged_changed, carrel_series_aged_removed;
+    DROP TRIGGER series_sharing_tags_due_added ON series_sharing_tags;
+    DROP TRIGGER series_sharing_tags_due_changed ON series_sharing_tags;
+    DROP TRIGGER series_sharing_tags_due_removed ON series_sharing_tags;
+    DROP TRIGGER series_totals_counted_added ON series_numbers;
+    DROP TRIGGER series_totals_counted_changed ON series_numbers;
+    DROP TRIGGER series_totals_counted_removed ON series_numbers;
+    DROP FUNCTION carrel_access_changed, carrel_series_moved, carrel_age_due;
+    DROP FUNCTION carrel_series_totals_added, carrel_series_totals_changed, carrel_series_totals_removed;
     DROP INDEX series_metadata_age;
     ALTER TABLE series_exports DROP COLUMN narrowed_by;
-    ALTER TABLE series_numbers DROP COLUMN age_rating;
-    DELETE FROM kept_numbers WHERE kind LIKE '%\\_of\\_age\\_%';
-    DELETE FROM kept_number_changes WHERE kind LIKE '%\\_of\\_age\\_%';
+    ALTER TABLE series_numbers DROP COLUMN age_rating, DROP COLUMN tag_ids;
+    DROP TABLE series_totals;
     CREATE TRIGGER user_sharing_grants_versioned AFTER INSERT OR UPDATE OR DELETE ON user_sharing_grants
       FOR EACH STATEMENT EXECUTE FUNCTION carrel_catalog_changed();
   `)

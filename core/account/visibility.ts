@@ -154,18 +154,35 @@ export const hiddenByAge = ({ hiddenFrom, showsUnrated }: Sight, seriesId: strin
 /**
  * The same for lists, as sets of libraries and series instead of a search for each row. It depends on the sight alone, so that what is remembered for a
  * sight is true for it even if rules change meanwhile.
- * @param table of the list
+ * @param table that has the columns: of the list, or the documents of books in which is searched
  */
-export const visibleInList = (sight: Sight, table: 'books' | 'series'): ((query: Knex.QueryBuilder) => void) => {
-  const { tags, libraries, hiddenFrom } = sight
-  const seriesId = table === 'books' ? 'books.series_id' : 'series.id'
-  const hidden = hiddenByAge(sight, seriesId)
-  return (query) => {
-    if (tags === null) query.whereRaw('false')
-    // Written out, so that the planner knows how many rows are of these libraries.
-    if (libraries) query.whereRaw(`${table}.library_id = ANY(CAST(? AS uuid[]))`, [[...libraries]])
-    if (hidden !== null) query.whereRaw(`NOT ${hidden}`, [hiddenFrom])
-    if (tags?.deny.length) query.whereRaw(`${seriesId} NOT IN (${TAGGED})`, [[...tags.deny]])
-    if (tags?.allow.length) query.whereRaw(`${seriesId} IN (${TAGGED})`, [[...tags.allow]])
+export const visibleInList =
+  (sight: Sight, table: 'books' | 'book_search' | 'series'): ((query: Knex.QueryBuilder) => void) =>
+  (query) => {
+    for (const { sql, bindings } of conditionsOf(sight, table)) query.whereRaw(sql, bindings)
   }
+
+/** Whether somebody with this sight sees everything. */
+export const seesAll = (sight: Sight): boolean => conditionsOf(sight, 'series').length === 0
+
+/** The same for passing many books in their order: each is looked up in one set of series. */
+export const visibleInWalk = (sight: Sight): ((query: Knex.QueryBuilder) => void) => {
+  const conditions = conditionsOf(sight, 'series')
+  const series = `SELECT series.id FROM series WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}`
+  // "IS TRUE" keeps it a set: the planner would join it, and sort all rows after that.
+  return (query) => query.whereRaw(`(books.series_id IN (${series})) IS TRUE`, conditions.flatMap(({ bindings }) => bindings))
+}
+
+function conditionsOf(sight: Sight, table: 'books' | 'book_search' | 'series'): { sql: string; bindings: (number | string[])[] }[] {
+  const { tags, libraries, hiddenFrom } = sight
+  if (tags === null) return [{ sql: 'false', bindings: [] }]
+  const seriesId = table === 'series' ? 'series.id' : `${table}.series_id`
+  const hidden = hiddenByAge(sight, seriesId)
+  return [
+    // Written out, so that the planner knows how many rows are of these libraries.
+    ...(libraries ? [{ sql: `${table}.library_id = ANY(CAST(? AS uuid[]))`, bindings: [[...libraries]] }] : []),
+    ...(hidden !== null && hiddenFrom !== null ? [{ sql: `NOT ${hidden}`, bindings: [hiddenFrom] }] : []),
+    ...(tags.deny.length > 0 ? [{ sql: `${seriesId} NOT IN (${TAGGED})`, bindings: [[...tags.deny]] }] : []),
+    ...(tags.allow.length > 0 ? [{ sql: `${seriesId} IN (${TAGGED})`, bindings: [[...tags.allow]] }] : []),
+  ]
 }

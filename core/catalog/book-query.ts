@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { visibleFilePath } from '#core/account/path-view.ts'
-import { readSight, viewerKey, visibilityOf, visibleInList, visibleSql, visibleTo } from '#core/account/visibility.ts'
+import { readSight, seesAll, viewerKey, visibilityOf, visibleInList, visibleInWalk, visibleSql, visibleTo } from '#core/account/visibility.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/catalog/book.ts'
 import { type BookSort, DEFAULT_BOOK_SORT, joinForSort, orderOfBooks, termsOf } from '#core/catalog/book-sort-query.ts'
 import type { CompiledCondition } from '#core/catalog/filter-query.ts'
@@ -117,14 +117,22 @@ async function findPage(database: Knex, caller: Caller, list: BookList): Promise
     return { matches: { table: 'books', matching, whole, total, ...parts, offset, limit, key } }
   }
   const ranked = list.sort === null && search ? rankedOrder('book', search, termsOf(sort)) : order
-  return { page: { matching, total: total.known ?? total.count, order: ranked, offset, limit, key } }
+  const walking = search ? undefined : walkingOf(database, caller, state, filter)
+  return { page: { matching, walking, total: total.known ?? total.count, order: ranked, offset, limit, key } }
 }
 
 const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, filter: BookFilter): Knex.QueryBuilder =>
   database('books')
-    .modify(visibleInList(readSight(sight), 'books'))
+    // A search begins with the documents, however few books are visible.
+    .modify(visibleInList(readSight(sight), filter.search ? 'book_search' : 'books'))
     .modify(matches(filter, caller))
     .select('books.id')
+
+function walkingOf(database: Knex, caller: Caller, state: ListState, filter: BookFilter): Knex.QueryBuilder | undefined {
+  const sight = readSight(state.sight)
+  if (seesAll(sight)) return undefined
+  return database('books').modify(visibleInWalk(sight)).modify(matches(filter, caller)).select('books.id')
+}
 
 function totalOfBooks(database: Knex, caller: Caller, state: ListState, filter: BookFilter): ListTotal {
   const { condition, libraryId, seriesId, includeDeleted = false, reading, search } = filter

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex'
-import { hiddenByAge, readSight, type Sight, TAGGED, type Viewer } from '#core/account/visibility.ts'
+import { readSight, type Sight, type Viewer } from '#core/account/visibility.ts'
 import { keptSum, readListState } from '#core/catalog/list-state-query.ts'
-import { numbersOf } from '#core/catalog/series-numbers-query.ts'
+import { COMPUTED, numbersOf } from '#core/catalog/series-numbers-query.ts'
 
 /**
- * Totals of lists without a condition, as expressions for a statement: from numbers that are kept, by library and by age, less those of the series that
- * are hidden from the caller by a tag. They cost the same for a library of any size, and are exact in every snapshot.
+ * Totals of lists without a condition, as expressions for a statement: from numbers that are kept by library, and for callers from whom ages or tags are
+ * hidden by library, age and tags. They cost the same for a library of any size, and are exact in every snapshot.
  */
 
 interface KeptList {
@@ -17,41 +17,39 @@ interface KeptList {
 interface Kept {
   /** The kinds of the numbers of all, by library; see migrations/baseline/numbers.ts. */
   kinds: readonly string[]
-  /** What the kinds by age begin with; see migrations/0002_access.ts. */
-  kindsOfAge: readonly string[]
-  /** What one series adds. @param n has its numbers */
-  numberOf: (n: string) => string
   /** Whether the kinds are of the last time that the numbers of series were computed. */
   isLate: boolean
+  /** What one series adds. @param n has its numbers */
+  numberOf: (n: string) => string
+  /** The same of a row `t` of series_totals; see migrations/0002_access.ts. */
+  total: string
 }
 
 const STATES = ['pending', 'analyzed', 'failed', 'deleted'] as const
 
 const BOOKS: Kept = {
   kinds: STATES.filter((state) => state !== 'deleted').map((state) => `books_${state}`),
-  kindsOfAge: ['books_of_age_'],
-  numberOf: (n) => `${n}.book_count`,
   isLate: false,
+  numberOf: (n) => `${n}.book_count`,
+  total: 't.book_count',
 }
 const ALL_BOOKS: Kept = {
   kinds: STATES.map((state) => `books_${state}`),
-  kindsOfAge: ['books_of_age_', 'deleted_of_age_'],
-  numberOf: (n) => `(${n}.book_count + ${n}.deleted_count)`,
   isLate: false,
+  numberOf: (n) => `(${n}.book_count + ${n}.deleted_count)`,
+  total: '(t.book_count + t.deleted_count)',
 }
 const SERIES: Kept = {
   kinds: ['series_present'],
-  kindsOfAge: ['series_of_age_'],
-  numberOf: (n) => `(${n}.book_count > 0)::int`,
   isLate: true,
+  numberOf: (n) => `(${n}.book_count > 0)::int`,
+  total: 't.series_count',
 }
 
 /** How many books the caller sees. @param list.includeDeleted counts those with a missing file too */
 export function keptBooks(database: Knex, list: KeptList & { includeDeleted: boolean; seriesId?: string | undefined }): Knex.Raw {
   const kept = list.includeDeleted ? ALL_BOOKS : BOOKS
-  if (list.seriesId === undefined) return keptTotal(database, list, kept)
-  const { sql, bindings } = sumOver(list, kept, { sql: 's.id = ?', bindings: [list.seriesId] })
-  return database.raw(sql, bindings)
+  return list.seriesId === undefined ? keptTotal(database, list, kept) : numberOfSeries(database, { ...list, seriesId: list.seriesId }, kept)
 }
 
 /** How many series with books the caller sees. */
@@ -75,79 +73,80 @@ interface Part {
   bindings: (string | number | string[])[]
 }
 
-/** All that the caller sees: the series that are allowed, or all of its libraries and ages less those that are denied. */
+/** Where a statement has what is asked of a series. */
+interface SeriesColumns {
+  library: string
+  age: string
+  /** An array of ids. */
+  tags: string
+}
+
+const TOTALS = { library: 't.library_id', age: 't.age_rating', tags: 't.tag_ids' }
+const KNOWN = { library: 'known.library_id', age: 'known.age_rating', tags: 'known.tag_ids' }
+const NOW = {
+  library: 's.library_id',
+  age: 'm.age_rating',
+  tags: 'ARRAY(SELECT x.sharing_tag_id FROM series_sharing_tags x WHERE x.series_id = s.id)',
+}
+
 function keptTotal(database: Knex, list: KeptList, kept: Kept): Knex.Raw {
-  const { sight } = list
-  const { tags } = sight
+  const { tags, hiddenFrom } = list.sight
   if (tags === null) return database.raw('0')
-  const parts = tags.allow.length > 0 ? [sumOver(list, kept, null)] : ofLibrariesAndAges(list, kept)
-  if (tags.allow.length === 0 && tags.deny.length > 0) {
-    const untagged = { ...list, sight: { ...sight, tags: { allow: [], deny: [] } } }
-    const denied = sumOver(untagged, kept, { sql: `s.id IN (${TAGGED})`, bindings: [[...tags.deny]] })
-    parts.push({ ...denied, sql: `-${denied.sql}` })
-  }
+  const isOfLibraries = hiddenFrom === null && tags.allow.length === 0 && tags.deny.length === 0
+  const since = sinceComputed(list, kept)
+  const parts = isOfLibraries ? [ofKinds(list, kept), ...(kept.isLate ? [since] : [])] : [ofTotals(list, kept), since]
   return database.raw(`(${parts.map(({ sql }) => sql).join(' + ')})`, parts.flatMap(({ bindings }) => bindings))
 }
 
-function ofLibrariesAndAges({ sight, libraryId }: KeptList, kept: Kept): Part[] {
-  const { hiddenFrom, showsUnrated } = sight
-  const libraries = librariesOf(sight, libraryId)
-  const ofKinds = ({ sql, bindings }: Part): Part => {
-    const where = libraries === null ? sql : `${sql} AND key = ANY(CAST(? AS uuid[]))`
-    const once = libraries === null ? bindings : [...bindings, libraries]
-    return { sql: keptSum(where), bindings: [...once, ...once] }
+function ofKinds(list: KeptList, { kinds }: Kept): Part {
+  const where = [{ sql: 'kind = ANY(CAST(? AS text[]))', bindings: [[...kinds]] }, ...inLibraries(list, 'key')]
+  const bindings = bindingsOf(where)
+  return { sql: keptSum(all(where)), bindings: [...bindings, ...bindings] }
+}
+
+function ofTotals(list: KeptList, { total }: Kept): Part {
+  const where = visible(list, TOTALS)
+  return { sql: `coalesce((SELECT sum(${total}) FROM series_totals t WHERE ${all(where)}), 0)`, bindings: bindingsOf(where) }
+}
+
+/** How the numbers of series that are due differ from those that were kept when they were computed. */
+function sinceComputed(list: KeptList, { numberOf }: Kept): Part {
+  const sumOf = (numbers: string, where: Part[]) => `coalesce(sum(${numberOf(numbers)}) FILTER (WHERE ${all(where)}), 0)`
+  const [now, before] = [visible(list, NOW), visible(list, KNOWN)]
+  return {
+    sql: `(SELECT ${sumOf('n', now)} - ${sumOf('known', before)}
+      FROM (SELECT DISTINCT series_id FROM series_numbers_due) AS due JOIN series s ON s.id = due.series_id
+      LEFT JOIN series_numbers known ON known.series_id = s.id LEFT JOIN series_metadata m ON m.series_id = s.id
+      CROSS JOIN LATERAL (${COMPUTED} WHERE b.series_id = s.id) AS n)`,
+    bindings: [...bindingsOf(now), ...bindingsOf(before)],
   }
-  const all = [ofKinds({ sql: 'kind = ANY(CAST(? AS text[]))', bindings: [[...kept.kinds]] })]
-  if (kept.isLate) all.push(sinceComputed(libraries, kept, null))
-  if (hiddenFrom === null) return all
-  // Ages have three digits, so that their texts are in their order.
-  const [from, to] = showsUnrated ? [hiddenFrom, 1_000] : [0, hiddenFrom]
-  const digits = (age: number) => (age > 999 ? ':' : String(age).padStart(3, '0'))
-  const aged = kept.kindsOfAge.map((kind) =>
-    ofKinds({ sql: 'kind >= ? AND kind < ?', bindings: [`${kind}${digits(from)}`, `${kind}${digits(to)}`] }),
+}
+
+function numberOfSeries(database: Knex, list: KeptList & { seriesId: string }, { numberOf }: Kept): Knex.Raw {
+  const where = [{ sql: 's.id = ?', bindings: [list.seriesId] }, ...visible(list, NOW)]
+  return database.raw(
+    `(SELECT coalesce(sum(${numberOf('n')}), 0) FROM series s LEFT JOIN series_metadata m ON m.series_id = s.id
+      LEFT JOIN LATERAL ${numbersOf('s.id')} AS n ON true WHERE ${all(where)})`,
+    bindingsOf(where),
   )
-  aged.push(sinceComputed(libraries, kept, [from, to]))
-  return showsUnrated ? [...all, ...aged.map((part) => ({ ...part, sql: `-${part.sql}` }))] : aged
 }
 
-/** How the numbers of series that are due differ from those that were kept when they were computed. @param ages from the first to before the second */
-function sinceComputed(libraries: string[] | null, { numberOf }: Kept, ages: readonly [number, number] | null): Part {
-  const sumOf = (numbers: string, age: string, library: string): Part => {
-    const wanted: Part[] = []
-    if (ages !== null) wanted.push({ sql: `${age} >= ? AND ${age} < ?`, bindings: [...ages] })
-    if (libraries !== null) wanted.push({ sql: `${library} = ANY(CAST(? AS uuid[]))`, bindings: [libraries] })
-    const filter = wanted.length === 0 ? '' : ` FILTER (WHERE ${wanted.map(({ sql }) => sql).join(' AND ')})`
-    return { sql: `coalesce(sum(${numberOf(numbers)})${filter}, 0)`, bindings: wanted.flatMap(({ bindings }) => bindings) }
-  }
-  const now = sumOf('n', 'm.age_rating', 's.library_id')
-  const before = sumOf('known', 'known.age_rating', 'known.library_id')
-  return {
-    sql: `(SELECT ${now.sql} - ${before.sql} FROM (SELECT DISTINCT series_id FROM series_numbers_due) AS due JOIN series s ON s.id = due.series_id
-      LEFT JOIN series_numbers known ON known.series_id = s.id LEFT JOIN series_metadata m ON m.series_id = s.id CROSS JOIN LATERAL ${numbersOf('s.id')} AS n)`,
-    bindings: [...now.bindings, ...before.bindings],
-  }
+const all = (conditions: readonly Part[]): string => conditions.map(({ sql }) => sql).join(' AND ') || 'true'
+const bindingsOf = (conditions: readonly Part[]): Part['bindings'] => conditions.flatMap(({ bindings }) => bindings)
+
+/** What is true of the series of the list that the caller sees. */
+function visible(list: KeptList, { library, age, tags: ofSeries }: SeriesColumns): Part[] {
+  const { tags, hiddenFrom, showsUnrated } = list.sight
+  const conditions = inLibraries(list, library)
+  if (tags === null) conditions.push({ sql: 'false', bindings: [] })
+  if (hiddenFrom !== null) conditions.push({ sql: `coalesce(${age} < ?, ${showsUnrated})`, bindings: [hiddenFrom] })
+  if (tags?.deny.length) conditions.push({ sql: `NOT ${ofSeries} && CAST(? AS uuid[])`, bindings: [[...tags.deny]] })
+  if (tags?.allow.length) conditions.push({ sql: `${ofSeries} && CAST(? AS uuid[])`, bindings: [[...tags.allow]] })
+  return conditions
 }
 
-/** The sum over the series `s` that the caller sees. @param which selects some of them, if no tag that the caller is allowed does */
-function sumOver({ sight, libraryId }: KeptList, { numberOf }: Kept, which: Part | null): Part {
-  const { tags, hiddenFrom } = sight
-  if (tags === null) return { sql: '0', bindings: [] }
-  const conditions = which === null ? [] : [which]
-  const libraries = librariesOf(sight, libraryId)
-  if (libraries !== null) conditions.push({ sql: 's.library_id = ANY(CAST(? AS uuid[]))', bindings: [libraries] })
-  const hidden = hiddenByAge(sight, 's.id')
-  if (hidden !== null && hiddenFrom !== null) conditions.push({ sql: `NOT ${hidden}`, bindings: [hiddenFrom] })
-  if (tags.deny.length > 0) conditions.push({ sql: `s.id NOT IN (${TAGGED})`, bindings: [[...tags.deny]] })
-  if (tags.allow.length > 0) conditions.push({ sql: `s.id IN (${TAGGED})`, bindings: [[...tags.allow]] })
-  return {
-    sql: `(SELECT coalesce(sum(${numberOf('n')}), 0) FROM series s LEFT JOIN LATERAL ${numbersOf('s.id')} AS n ON true
-      WHERE ${conditions.map(({ sql }) => sql).join(' AND ')})`,
-    bindings: conditions.flatMap(({ bindings }) => bindings),
-  }
-}
-
-/** The libraries of a list; null: all. */
-function librariesOf({ libraries }: Sight, libraryId: string | undefined): string[] | null {
-  if (libraryId === undefined) return libraries === null ? null : [...libraries]
-  return libraries === null || libraries.includes(libraryId) ? [libraryId] : []
+/** The libraries of a list, if it does not have all. */
+function inLibraries({ sight: { libraries }, libraryId }: KeptList, library: string): Part[] {
+  const listed = libraryId === undefined ? libraries : libraries === null || libraries.includes(libraryId) ? [libraryId] : []
+  return listed === null ? [] : [{ sql: `${library} = ANY(CAST(? AS uuid[]))`, bindings: [[...listed]] }]
 }

@@ -21,15 +21,16 @@ const COMPUTE = `
     chosen AS (SELECT s.id, s.library_id FROM series s WHERE s.id IN (SELECT series_id FROM marked)),
     numbers AS (
       INSERT INTO series_numbers AS n (series_id, library_id, book_count, deleted_count, max_volume, max_chapter, volumes_owned, community_rating,
-          external_rating, age_rating)
+          external_rating, age_rating, tag_ids)
         SELECT c.id, c.library_id, live.book_count, live.deleted_count, live.max_volume, live.max_chapter, live.volumes_owned,
           (SELECT avg(r.rating) FROM series_user_ratings r WHERE r.series_id = c.id),
           (SELECT avg(r.rating) FROM series_external_ratings r WHERE r.series_id = c.id),
-          (SELECT m.age_rating FROM series_metadata m WHERE m.series_id = c.id)
+          (SELECT m.age_rating FROM series_metadata m WHERE m.series_id = c.id),
+          ARRAY(SELECT t.sharing_tag_id FROM series_sharing_tags t WHERE t.series_id = c.id ORDER BY t.sharing_tag_id)
         FROM chosen c CROSS JOIN LATERAL (${COMPUTED} WHERE b.series_id = c.id) AS live ORDER BY c.id
       ON CONFLICT (series_id) DO UPDATE SET library_id = excluded.library_id, book_count = excluded.book_count, deleted_count = excluded.deleted_count,
         max_volume = excluded.max_volume, max_chapter = excluded.max_chapter, volumes_owned = excluded.volumes_owned, community_rating = excluded.community_rating,
-        external_rating = excluded.external_rating, age_rating = excluded.age_rating
+        external_rating = excluded.external_rating, age_rating = excluded.age_rating, tag_ids = excluded.tag_ids
     ),
     readers AS (
       SELECT p.user_id, p.series_id FROM pairs p JOIN users u ON u.id = p.user_id JOIN series s ON s.id = p.series_id

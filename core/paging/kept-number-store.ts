@@ -3,6 +3,14 @@ import type { Knex } from 'knex'
 /** Any constant of our own: who holds this lock adds the differences up; others leave it to them. */
 const ADDING_LOCK = 7_201_884_315
 
+/** Rows of series_totals for the same series become one, or none when they cancel each other out. */
+const ADD_UP_TOTALS = `
+  WITH many AS (SELECT library_id, age_rating, tag_ids FROM series_totals GROUP BY library_id, age_rating, tag_ids HAVING count(*) > 1),
+    taken AS (DELETE FROM series_totals t USING many m
+      WHERE t.library_id = m.library_id AND t.age_rating IS NOT DISTINCT FROM m.age_rating AND t.tag_ids = m.tag_ids RETURNING t.*)
+  INSERT INTO series_totals SELECT library_id, age_rating, tag_ids, sum(series_count), sum(book_count), sum(deleted_count) FROM taken
+    GROUP BY library_id, age_rating, tag_ids HAVING (sum(series_count), sum(book_count), sum(deleted_count)) <> (0, 0, 0)`
+
 /**
  * Adds the differences of the kept numbers to their rows; the numbers stay the same in every snapshot. In a short transaction of its own, so that it
  * waits for no writer and no writer for it.
@@ -18,5 +26,6 @@ export async function addUpKeptNumbers(database: Knex): Promise<void> {
     )
     // Those of deleted libraries.
     await trx.raw('DELETE FROM kept_numbers WHERE value = 0')
+    await trx.raw(ADD_UP_TOTALS)
   })
 }

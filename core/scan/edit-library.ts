@@ -195,7 +195,8 @@ export async function refuseOverlap(trx: Knex, path: string, { by, except }: { b
       [real, await realpath(other.path).catch(() => other.path)],
     ] as [string, string][]) {
       const isShared = `${one}/`.startsWith(`${two}/`) || `${two}/`.startsWith(`${one}/`)
-      if (isShared && !seen.has(other.id)) refuse('conflict', `"${path}" cannot be a library, because another library uses it. Choose another folder.`)
+      if (isShared && !seen.has(other.id))
+        refuse('conflict', `"${path}" cannot be a library, because another library uses it. Choose another folder.`)
       if (one === two) refuse('conflict', `The library "${other.name}" has this folder already.`)
       if (`${one}/`.startsWith(`${two}/`)) refuse('conflict', `"${path}" is inside the library "${other.name}" (${other.path}).`)
       if (`${two}/`.startsWith(`${one}/`)) refuse('conflict', `"${path}" contains the library "${other.name}" (${other.path}).`)

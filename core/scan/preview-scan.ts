@@ -55,11 +55,7 @@ interface DetectedSeries {
  * What a scan of a folder would find, without storing anything.
  * @throws invalid_value when the folder cannot be a library; conflict when it overlaps one; rate_limit_exceeded and unavailable when too many run
  */
-export async function previewScan(
-  dependencies: PreviewDependencies,
-  request: PreviewRequest,
-  signal: AbortSignal,
-): Promise<Preview> {
+export async function previewScan(dependencies: PreviewDependencies, request: PreviewRequest, signal: AbortSignal): Promise<Preview> {
   const { userId } = request.caller
   const mine = running.get(userId) ?? 0
   const all = [...running.values()].reduce((sum, count) => sum + count, 0)
@@ -79,7 +75,11 @@ export async function previewScan(
   }
 }
 
-async function preview({ database, settings }: PreviewDependencies, { caller, folder }: PreviewRequest, signal: AbortSignal): Promise<Preview> {
+async function preview(
+  { database, settings }: PreviewDependencies,
+  { caller, folder }: PreviewRequest,
+  signal: AbortSignal,
+): Promise<Preview> {
   const root = await checkFolder(folder, settings)
   await refuseOverlap(database, root, { by: caller })
   const found = new Map<string, DetectedSeries>()

@@ -49,7 +49,11 @@ interface LibraryReader {
 
 /** Series that the user may see with any key, by ascending id, after the id `after`: what a plugin computes from them is stored for the user. One statement. */
 export async function listLibraryEntries(database: Knex, reader: LibraryReader, after: string | null): Promise<LibraryEntry[]> {
-  const chosen = database('series').modify(visibleTo({ userId: reader.userId, narrowedBy: null }, 'series.id')).orderBy('series.id').limit(ENTRIES_PAGE).select('series.*')
+  const chosen = database('series')
+    .modify(visibleTo({ userId: reader.userId, narrowedBy: null }, 'series.id'))
+    .orderBy('series.id')
+    .limit(ENTRIES_PAGE)
+    .select('series.*')
   if (after !== null) chosen.where('series.id', '>', after)
   const { rows } = await database.raw(
     `SELECT s.id AS "seriesId", s.title, m.year,

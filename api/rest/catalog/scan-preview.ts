@@ -43,11 +43,7 @@ export const scanPreviewRoutes = [
       }),
     }),
     run: async (call, { body }) => {
-      const { series, totalFiles, isTruncated } = await previewScan(
-        call.services,
-        { caller: call.caller, folder: body.path },
-        call.signal,
-      )
+      const { series, totalFiles, isTruncated } = await previewScan(call.services, { caller: call.caller, folder: body.path }, call.signal)
       return { detectedSeries: series, totalFiles, truncated: isTruncated }
     },
   }),

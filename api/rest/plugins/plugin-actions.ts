@@ -43,7 +43,9 @@ export const pluginActionRoutes = [
           label: Type.String(),
           capabilities: PluginCapabilities,
           description: Nullable(Type.String()),
-          libraryIds: Type.Array(Uuid, { description: 'Libraries that use the plugin, of those that the caller may see; empty means all.' }),
+          libraryIds: Type.Array(Uuid, {
+            description: 'Libraries that use the plugin, of those that the caller may see; empty means all.',
+          }),
           searchUriTemplate: Nullable(
             Type.String({ description: 'Address of a page for manual search: {title} is replaced by the search text.' }),
           ),
@@ -58,7 +60,8 @@ export const pluginActionRoutes = [
       const offered = (plugin: InstalledPlugin) => {
         const isOfAll = (plugin.matching.libraryIds ?? []).length === 0
         const libraryIds = seenOf(plugin)
-        const isHere = isOfAll || (query.libraryId === undefined ? libraryIds.length > 0 : libraryIds.includes(query.libraryId.toLowerCase()))
+        const isHere =
+          isOfAll || (query.libraryId === undefined ? libraryIds.length > 0 : libraryIds.includes(query.libraryId.toLowerCase()))
         return plugin.state === 'enabled' && plugin.granted !== null && isHere && scopesOf(plugin.manifest).includes(query.scope)
       }
       const actions = plugins.filter(offered).map((plugin) => ({

@@ -50,7 +50,8 @@ t.test('events reach those who see their library and their series, whatever hide
   }
   for (let round = 0; round < 40; round++) {
     const changes = { ...ACCESS_CHANGES, ...CATALOG_CHANGES }
-    for (const name of ['ruleUser', 'ruleKey', 'grant', 'tag', 'rate', 'moveSeries']) await changes[name]?.(database, [number(), number(), number()])
+    for (const name of ['ruleUser', 'ruleKey', 'grant', 'tag', 'rate', 'moveSeries'])
+      await changes[name]?.(database, [number(), number(), number()])
     const rows: { id: string; library_id: string }[] = await database('series').select('id', 'library_id')
     const libraryIds: string[] = await database('libraries').pluck('id')
     const facts = await readSeriesFacts(
@@ -65,7 +66,10 @@ t.test('events reach those who see their library and their series, whatever hide
         announcementOf({ type: 'book_updated', bookId, seriesId, libraryId }),
         announcementOf({ type: 'series_deleted', seriesId: gone(at), libraryId }, { gone: known }),
         announcementOf({ type: 'collection_updated', collectionId: seriesId }, { members: [known] }),
-        announcementOf({ type: 'task_updated', taskId: bookId, libraryId, bookId, taskType: 'analyze_book', status: 'failed' }, { seriesId }),
+        announcementOf(
+          { type: 'task_updated', taskId: bookId, libraryId, bookId, taskType: 'analyze_book', status: 'failed' },
+          { seriesId },
+        ),
       ].map((one) => ({ one, seriesId, libraryId }))
     })
     const ofLibraries = libraryIds.flatMap((libraryId) =>
@@ -94,7 +98,8 @@ t.test('events reach those who see their library and their series, whatever hide
       hidden += rows.length - seen.series.length
     }
     const sights = followers.map((follower) => [groupOf(follower), JSON.stringify(seenBy(rules, follower))])
-    for (const mine of Map.groupBy(sights, ([group]) => group).values()) t.equal(new Set(mine.map(([, sight]) => sight)).size, 1, 'one group sees the same')
+    for (const mine of Map.groupBy(sights, ([group]) => group).values())
+      t.equal(new Set(mine.map(([, sight]) => sight)).size, 1, 'one group sees the same')
   }
   t.ok(hidden > 100, `${hidden} series were hidden`)
 })

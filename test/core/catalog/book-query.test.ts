@@ -2,14 +2,7 @@ import type { Knex } from 'knex'
 import t from 'tap'
 import type { Caller } from '#core/account/caller.ts'
 import type { Book } from '#core/catalog/book.ts'
-import {
-  type BookFilter,
-  findAdjacentBooks,
-  getBook,
-  listBooks,
-  listBooksByIds,
-  listSeriesBooks,
-} from '#core/catalog/book-query.ts'
+import { type BookFilter, findAdjacentBooks, getBook, listBooks, listBooksByIds, listSeriesBooks } from '#core/catalog/book-query.ts'
 import { readBookSort } from '#core/catalog/book-sort-query.ts'
 import { findContract } from '#test/support/contract.ts'
 import { openTestDatabase } from '#test/support/database.ts'

@@ -25,7 +25,11 @@ const news = fc.array(
     if (kind === 0) return announced({ type: 'series_updated', seriesId, libraryId, fields: ['title'], timestamp })
     if (kind === 1) return announced({ type: 'cover_updated', entityType: 'book', entityId: bookId, libraryId, seriesId, timestamp })
     if (kind === 2) return announced({ type: 'progress_updated', ...place }, { userId: idOf('user', book % 3) })
-    if (kind === 3) return announced({ type: 'series_deleted', seriesId, libraryId, timestamp }, { gone: { libraryId, age: 18, tagIds: [idOf('tag', book)] } })
+    if (kind === 3)
+      return announced(
+        { type: 'series_deleted', seriesId, libraryId, timestamp },
+        { gone: { libraryId, age: 18, tagIds: [idOf('tag', book)] } },
+      )
     if (kind === 4)
       return announced({
         type: 'task_updated',

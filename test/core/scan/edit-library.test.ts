@@ -62,13 +62,22 @@ t.test('whoever sees some libraries changes only these, creates none, and learns
   const caller = await addCaller(database, { role: 'maintainer' })
   await setTestRule(database, { user_id: caller.userId }, { libraries: [kids] })
 
-  await t.rejects(createLibrary(dependencies, { name: 'New', path: at('new') }, caller), { code: 'forbidden', message: /only some of the libraries/ })
+  await t.rejects(createLibrary(dependencies, { name: 'New', path: at('new') }, caller), {
+    code: 'forbidden',
+    message: /only some of the libraries/,
+  })
   t.equal((await database('libraries')).length, 2, 'nothing stays of it')
   const overlap = async (folder: string) =>
     await createLibrary(dependencies, { name: 'New', path: folder }, caller).then(String, ({ code, message }) => `${code}: ${message}`)
   t.match(await overlap(at('kids')), /^conflict: The library "Kids" has this folder already/)
-  t.equal(await overlap(at('adults')), `conflict: "${at('adults')}" cannot be a library, because another library uses it. Choose another folder.`)
-  await t.rejects(editLibrary(dependencies, kids, { path: at('adults') }, caller), { code: 'conflict', message: /because another library uses it/ })
+  t.equal(
+    await overlap(at('adults')),
+    `conflict: "${at('adults')}" cannot be a library, because another library uses it. Choose another folder.`,
+  )
+  await t.rejects(editLibrary(dependencies, kids, { path: at('adults') }, caller), {
+    code: 'conflict',
+    message: /because another library uses it/,
+  })
 
   const unknown = '00000000-0000-4000-8000-000000000000'
   const asks: Record<string, (id: string) => Promise<unknown>> = {
@@ -86,7 +95,10 @@ t.test('whoever sees some libraries changes only these, creates none, and learns
   t.equal((await database('libraries').where({ name: 'Adults' })).length, 1)
   await scans.start(adults)
   await scans.start(kids)
-  t.same((await scans.listActive(caller)).map(({ libraryId }) => libraryId), [kids])
+  t.same(
+    (await scans.listActive(caller)).map(({ libraryId }) => libraryId),
+    [kids],
+  )
   t.equal((await scans.listActive()).length, 2)
   await scans.cancel(kids, caller)
   await editLibrary(dependencies, kids, { name: 'Children' }, caller)

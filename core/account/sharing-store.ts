@@ -9,7 +9,7 @@ import {
   TAGS_PER_SERIES_MAX,
 } from '#core/account/sharing.ts'
 import { permissionsOf } from '#core/account/user.ts'
-import { announceGrants, findUser, listSharingGrants } from '#core/account/user-store.ts'
+import { announceGrants, listSharingGrants, lockUser } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { countRows } from '#core/database/select.ts'
 import { isUniqueViolation } from '#core/database/unique-violation.ts'
@@ -175,8 +175,9 @@ export async function listGrants(database: Knex, userId: string): Promise<Sharin
 /** Allows or denies a user the series with the tag; replaces a grant for the same tag. @throws not_found, forbidden (may do more than the caller) */
 export async function setGrant(database: Knex, caller: Caller, userId: string, grant: NewGrant): Promise<SharingGrant> {
   await database.transaction(async (trx) => {
-    await checkRule(trx, caller, userId)
+    // Lock order: the tag, its user, and then the grant, as where tags are deleted and rules are set.
     await checkTags(trx, [grant.sharingTagId])
+    await checkRule(trx, caller, userId)
     await trx('user_sharing_grants')
       .insert({ user_id: userId, sharing_tag_id: grant.sharingTagId, access_mode: grant.accessMode })
       .onConflict(['user_id', 'sharing_tag_id'])
@@ -235,9 +236,9 @@ async function checkUser(database: Knex, userId: string): Promise<void> {
   if (!(await database('users').where('id', userId).first('id'))) refuse('not_found', `There is no user ${userId}.`)
 }
 
-/** A caller may not change what a user with more permissions sees. @throws not_found, forbidden */
-async function checkRule(database: Knex, caller: Caller, userId: string): Promise<void> {
-  const user = (await findUser(database, userId)) ?? refuse('not_found', `There is no user ${userId}.`)
+/** A caller may not change what a user with more permissions sees. Locks the user. @throws not_found, forbidden */
+async function checkRule(trx: Knex, caller: Caller, userId: string): Promise<void> {
+  const user = (await lockUser(trx, userId)) ?? refuse('not_found', `There is no user ${userId}.`)
   refuseBeyond(caller, permissionsOf(user))
 }
 

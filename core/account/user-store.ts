@@ -154,7 +154,7 @@ export async function lockUser(trx: Knex, id: string): Promise<User | null> {
   const row = await trx<UserRow>('users')
     .first(...COLUMNS)
     .where({ id })
-    .forUpdate()
+    .forNoKeyUpdate()
   return row ? readUser(row) : null
 }
 

@@ -14,13 +14,20 @@ async function openHome(t: Test) {
   const add = async (name: string, age: number | null) => {
     const libraryId = await addLibrary(database, { name })
     const seriesId = await addSeries(database, { library_id: libraryId, title: `${name} Saga` })
-    const bookId = await addBook(database, { library_id: libraryId, series_id: seriesId, title: `${name} One`, page_count: 1, page_source: 'zip' })
+    const bookId = await addBook(database, {
+      library_id: libraryId,
+      series_id: seriesId,
+      title: `${name} One`,
+      page_count: 1,
+      page_source: 'zip',
+    })
     if (age !== null) await rateSeries(database, seriesId, age)
     return { libraryId, seriesId, bookId }
   }
   const worlds = { kids: await add('Kids', 6), comics: await add('Comics', null), grown: await add('Grown', 18) }
   const reader = await server.signUp({ username: 'mia' })
-  const setAccess = (body: unknown, userId = reader.id) => server.request('PUT', `/api/v1/users/${userId}/access`, { token: server.adminToken, body })
+  const setAccess = (body: unknown, userId = reader.id) =>
+    server.request('PUT', `/api/v1/users/${userId}/access`, { token: server.adminToken, body })
   const titles = async (token: string) => {
     const { json } = await server.request<{ data: { title: string }[]; total: number }>('GET', '/api/v1/series', { token })
     t.equal(json.total, json.data.length, 'the total says what is listed')
@@ -55,7 +62,10 @@ t.test('a rule that makes no sense is refused with a sentence, and changes nothi
     t.match(`${status} ${text}`, wanted, name)
     t.match(text, /"message":"[^"]{20,}/, `${name} is said in a sentence`)
   }
-  for (const [name, userId] of [['oneself', server.adminId], ['nobody', randomUUID()]] as const) {
+  for (const [name, userId] of [
+    ['oneself', server.adminId],
+    ['nobody', randomUUID()],
+  ] as const) {
     const { status, text } = await setAccess(only(kids.libraryId), userId)
     t.match([status, text], [name === 'nobody' ? 404 : 409, /"message":"[^"]{20,}/], name)
   }

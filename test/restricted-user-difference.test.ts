@@ -185,7 +185,9 @@ async function askAll(
         ...(body !== undefined && { body }),
         redirect: 'manual',
       })
-      const headers = ['etag', 'link', 'content-type', 'content-length', 'last-modified', 'location'].map((name) => answer.headers.get(name))
+      const headers = ['etag', 'link', 'content-type', 'content-length', 'last-modified', 'location'].map((name) =>
+        answer.headers.get(name),
+      )
       const text = withoutMoment(await textOf(answer))
       // Who may ask for anything is understood, or nothing was asked.
       if (method === 'POST' && said.startsWith('admin') && answer.status !== 200) t.fail(`${path} ${body} → ${answer.status} ${text}`)
@@ -199,7 +201,14 @@ async function askAll(
 async function addJob(database: Knex, { ids, provider, message }: { ids: Ids; provider: string; message: string }): Promise<void> {
   const config = { type: 'metadata_refresh', provider, skipRecentlySyncedWithinS: 60 }
   const lastRun = { last_run_status: 'completed', last_run_message: message }
-  await database('library_jobs').insert({ id: ids.jobId, library_id: ids.libraryId, type: config.type, name: 'Refresh', config, ...lastRun })
+  await database('library_jobs').insert({
+    id: ids.jobId,
+    library_id: ids.libraryId,
+    type: config.type,
+    name: 'Refresh',
+    config,
+    ...lastRun,
+  })
 }
 
 /** A scan that found all there is before any of it had a row; the files of a hidden series in the same library count from then on. */

@@ -8,9 +8,9 @@ import type { Services } from '#api/http/services.ts'
 import { routes } from '#api/routes.ts'
 import { ROLES } from '#core/account/permission.ts'
 import { chosenCoverPath, coverPath } from '#core/covers/cover.ts'
+import { rateSeries } from '#test/support/access-rules.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { withoutMoment } from '#test/support/answer-text.ts'
-import { rateSeries } from '#test/support/access-rules.ts'
 import { addWalker, openComposedServer, type Walker } from '#test/support/composed-server.ts'
 import { textOf } from '#test/support/event-reading.ts'
 import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
@@ -180,7 +180,9 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
         ...(request.body !== undefined && { body: request.body }),
         redirect: 'manual',
       })
-    for (const [list, conditions] of Object.entries(CONDITIONS({ seriesId, collectionId: collection.id, readListId: readList.id, libraryId }))) {
+    for (const [list, conditions] of Object.entries(
+      CONDITIONS({ seriesId, collectionId: collection.id, readListId: readList.id, libraryId }),
+    )) {
       for (const asked of conditions) {
         const answer = await send('POST', {
           path: `/api/v1/${list}/list`,

@@ -20,7 +20,13 @@ const OPERANDS: Record<Family, object> = {
 /** Counts by each field of conditions, with their plans. @returns the fields whose plan reads the table of books from begin to end */
 export async function readPlans({ url, client }: FilledServer): Promise<{ rows: Record<string, object>; scanning: string[] }> {
   const { rows: users } = await client.query('SELECT id FROM users LIMIT 1')
-  const caller: Caller = { userId: users[0].id, username: 'ada', permissions: new Set(ROLE_PERMISSIONS.admin), via: 'token', narrowedBy: null }
+  const caller: Caller = {
+    userId: users[0].id,
+    username: 'ada',
+    permissions: new Set(ROLE_PERMISSIONS.admin),
+    via: 'token',
+    narrowedBy: null,
+  }
   const database = openDatabase({ url, poolMax: 2, log: silentLog })
   const rows: Record<string, object> = {}
   const scanning: string[] = []

@@ -64,10 +64,15 @@ export async function compareRestricted(side: FilledServer, rounds: number): Pro
   const table: Record<string, Record<string, number>> = {}
   for (const [name, each] of Object.entries(CASES)) {
     const times = await timesOf(side, readers, each, rounds)
-    table[name] = { 'without ms': median(times.free), 'with rules ms': median(times.ruled), ratio: median(times.ruled) / median(times.free) }
+    table[name] = {
+      'without ms': median(times.free),
+      'with rules ms': median(times.ruled),
+      ratio: median(times.ruled) / median(times.free),
+    }
   }
   console.table(table)
-  for (const [name, row] of Object.entries(table)) verdict(`${name} with rules, ratio to without`, row['ratio'] as number, { atMost: RATIO_MAX })
+  for (const [name, row] of Object.entries(table))
+    verdict(`${name} with rules, ratio to without`, row['ratio'] as number, { atMost: RATIO_MAX })
   await measureChanges(side, readers, ruled.id)
 }
 
@@ -105,7 +110,12 @@ async function measureChanges(side: FilledServer, readers: Record<'free' | 'rule
 async function addReader({ server }: FilledServer): Promise<{ id: string; headers: Record<string, string> }> {
   const username = `bench-${process.hrtime.bigint()}`
   const password = 'Correct-horse-1'
-  const { id } = await server.post<{ id: string }>('/api/v1/users', { username, password, email: `${username}@example.org`, role: 'reader' })
+  const { id } = await server.post<{ id: string }>('/api/v1/users', {
+    username,
+    password,
+    email: `${username}@example.org`,
+    role: 'reader',
+  })
   const { accessToken } = await server.post<{ accessToken: string }>('/api/v1/auth/login', { username, password })
   return { id, headers: { authorization: `Bearer ${accessToken}` } }
 }

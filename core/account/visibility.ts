@@ -170,7 +170,11 @@ export const visibleInWalk = (sight: Sight): ((query: Knex.QueryBuilder) => void
   const conditions = conditionsOf(sight, 'series')
   const series = `SELECT series.id FROM series WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}`
   // "IS TRUE" keeps it a set: the planner would join it, and sort all rows after that.
-  return (query) => query.whereRaw(`(books.series_id IN (${series})) IS TRUE`, conditions.flatMap(({ bindings }) => bindings))
+  return (query) =>
+    query.whereRaw(
+      `(books.series_id IN (${series})) IS TRUE`,
+      conditions.flatMap(({ bindings }) => bindings),
+    )
 }
 
 function conditionsOf(sight: Sight, table: 'books' | 'book_search' | 'series'): { sql: string; bindings: (number | string[])[] }[] {

@@ -1,7 +1,16 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { visibleFilePath } from '#core/account/path-view.ts'
-import { readSight, seesAll, viewerKey, visibilityOf, visibleInList, visibleInWalk, visibleSql, visibleTo } from '#core/account/visibility.ts'
+import {
+  readSight,
+  seesAll,
+  viewerKey,
+  visibilityOf,
+  visibleInList,
+  visibleInWalk,
+  visibleSql,
+  visibleTo,
+} from '#core/account/visibility.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/catalog/book.ts'
 import { type BookSort, DEFAULT_BOOK_SORT, joinForSort, orderOfBooks, termsOf } from '#core/catalog/book-sort-query.ts'
 import type { CompiledCondition } from '#core/catalog/filter-query.ts'

@@ -49,7 +49,9 @@ const SERIES: Kept = {
 /** How many books the caller sees. @param list.includeDeleted counts those with a missing file too */
 export function keptBooks(database: Knex, list: KeptList & { includeDeleted: boolean; seriesId?: string | undefined }): Knex.Raw {
   const kept = list.includeDeleted ? ALL_BOOKS : BOOKS
-  return list.seriesId === undefined ? keptTotal(database, list, kept) : numberOfSeries(database, { ...list, seriesId: list.seriesId }, kept)
+  return list.seriesId === undefined
+    ? keptTotal(database, list, kept)
+    : numberOfSeries(database, { ...list, seriesId: list.seriesId }, kept)
 }
 
 /** How many series with books the caller sees. */
@@ -95,7 +97,10 @@ function keptTotal(database: Knex, list: KeptList, kept: Kept): Knex.Raw {
   const isOfLibraries = hiddenFrom === null && tags.allow.length === 0 && tags.deny.length === 0
   const since = sinceComputed(list, kept)
   const parts = isOfLibraries ? [ofKinds(list, kept), ...(kept.isLate ? [since] : [])] : [ofTotals(list, kept), since]
-  return database.raw(`(${parts.map(({ sql }) => sql).join(' + ')})`, parts.flatMap(({ bindings }) => bindings))
+  return database.raw(
+    `(${parts.map(({ sql }) => sql).join(' + ')})`,
+    parts.flatMap(({ bindings }) => bindings),
+  )
 }
 
 function ofKinds(list: KeptList, { kinds }: Kept): Part {

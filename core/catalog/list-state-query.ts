@@ -42,7 +42,9 @@ interface StateRow {
 const addUpSoon = besideRequests(addUpKeptNumbers)
 
 export async function readListState(database: Knex, viewer: Viewer): Promise<ListState> {
-  const row = await readTogether(database, 'list state', viewerKey(viewer), (ids) => select<StateRow>(prepared(database.raw(STATES, [ids]))))
+  const row = await readTogether(database, 'list state', viewerKey(viewer), (ids) =>
+    select<StateRow>(prepared(database.raw(STATES, [ids]))),
+  )
   const { catalog, own, averages, differences, sight } = row as StateRow
   if (differences > DIFFERENCES_MAX) addUpSoon(database)
   return { catalog, own, averages, sight }

@@ -49,13 +49,25 @@ t.test('users see what they saw before, and what age rules count is there for th
     for (const [hiddenFrom, showsUnrated, mode] of CASES) {
       const tags = mode === null ? sees.tags : { ...sees.tags, [mode]: tagIds }
       const sight = { ...sees, tags, hiddenFrom, showsUnrated }
-      const asked = [keptBooks(database, { sight, includeDeleted: false }), keptBooks(database, { sight, includeDeleted: true }), keptSeries(database, { sight })]
+      const asked = [
+        keptBooks(database, { sight, includeDeleted: false }),
+        keptBooks(database, { sight, includeDeleted: true }),
+        keptSeries(database, { sight }),
+      ]
       const [row] = await database.select(database.raw('ARRAY[CAST(? AS int), CAST(? AS int), CAST(? AS int)] AS totals', asked))
       rows.push(row.totals)
     }
     return rows
   }
-  const wanted = [[6, 7, 3], [5, 5, 2], [3, 3, 1], [5, 5, 2], [0, 0, 0], [4, 5, 2], [2, 2, 1]]
+  const wanted = [
+    [6, 7, 3],
+    [5, 5, 2],
+    [3, 3, 1],
+    [5, 5, 2],
+    [0, 0, 0],
+    [4, 5, 2],
+    [2, 2, 1],
+  ]
   t.same(await totals(), wanted)
   await computeSeriesNumbers(database)
   t.same(await totals(), wanted, 'the same when they are computed')
@@ -79,7 +91,10 @@ t.test('the migration can be taken back: grants change all lists again, and noth
   await rateSeries(database, series_id, 6)
   await computeSeriesNumbers(database)
   await database.transaction(down)
-  t.same((await schema()).filter((name: string) => /access_|series_totals|age_due|series_moved|tags_due/.test(name)), [])
+  t.same(
+    (await schema()).filter((name: string) => /access_|series_totals|age_due|series_moved|tags_due/.test(name)),
+    [],
+  )
   const catalog = async () => Number((await database('kept_number_changes').where('kind', 'catalog').sum('delta AS sum'))[0]?.['sum'] ?? 0)
   const before = await catalog()
   await shareSeries(database, { seriesId: series_id, caller, mode: 'deny' })

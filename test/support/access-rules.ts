@@ -17,7 +17,9 @@ export async function setTestRule(database: Knex, owner: RuleOwner, rule: TestRu
   if (rule === null) return
   const { libraries, age } = rule
   const aged = age && { age_mode: age.mode, age_years: age.years, shows_unrated: age.unrated === 'show' }
-  const [{ viewer_id }] = await database('access_rules').insert({ ...owner, all_libraries: libraries === undefined, ...aged }, ['viewer_id'])
+  const [{ viewer_id }] = await database('access_rules').insert({ ...owner, all_libraries: libraries === undefined, ...aged }, [
+    'viewer_id',
+  ])
   if (libraries?.length) await database('access_libraries').insert(libraries.map((library_id) => ({ viewer_id, library_id })))
 }
 

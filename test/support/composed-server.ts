@@ -88,7 +88,9 @@ export async function addWalker(
   if (mode === 'deny' || mode === 'allow') return { said, id, accessToken }
   const made = byKey ? await addKey(services, accessToken) : null
   const rule =
-    mode === 'libraries' ? { libraries } : { age: mode === 'up_to' ? ({ mode, years: 12, unrated: 'hide' } as const) : ({ mode, years: 18, unrated: 'show' } as const) }
+    mode === 'libraries'
+      ? { libraries }
+      : { age: mode === 'up_to' ? ({ mode, years: 12, unrated: 'hide' } as const) : ({ mode, years: 18, unrated: 'show' } as const) }
   await setTestRule(database, made ? { api_key_id: made.id } : { user_id: id }, rule)
   return { said, id, accessToken: made?.key ?? accessToken }
 }

@@ -21,7 +21,10 @@ const titleOf = (at: number) => String(at).padStart(6, '0')
 let added = 0
 
 const ORDERS: Record<string, string> = { libraries: 'name', users: 'username', api_keys: 'created_at', sharing_tags: 'name' }
-const idsOf = (database: Knex, table: string): Promise<string[]> => database(table).orderBy(ORDERS[table] ?? 'title').pluck('id')
+const idsOf = (database: Knex, table: string): Promise<string[]> =>
+  database(table)
+    .orderBy(ORDERS[table] ?? 'title')
+    .pluck('id')
 
 /** Runs for the chosen row, unless the table is empty. */
 async function withRow(database: Knex, table: string, choice: number, run: (id: string) => Promise<unknown>): Promise<void> {
@@ -40,7 +43,8 @@ const librariesOfSeries = (database: Knex, seriesId: string): Promise<string[]> 
   database('series').where('id', seriesId).forShare().pluck('library_id')
 
 async function moveBook(database: Knex, bookId: string, series_id: string): Promise<void> {
-  for (const library_id of await librariesOfSeries(database, series_id)) await database('books').where('id', bookId).update({ series_id, library_id })
+  for (const library_id of await librariesOfSeries(database, series_id))
+    await database('books').where('id', bookId).update({ series_id, library_id })
 }
 
 async function toggle(database: Knex, table: string, row: Record<string, string>): Promise<void> {
@@ -59,10 +63,12 @@ async function grant(database: Knex, row: { user_id: string; sharing_tag_id: str
 
 /** Changes of what there is, which may happen at the same time. */
 export const CATALOG_CHANGES: Readonly<Record<string, Change>> = {
-  addSeries: (database, [at]) => withRow(database, 'libraries', at, (library_id) => addSeries(database, { library_id, title: titleOf(added++) })),
+  addSeries: (database, [at]) =>
+    withRow(database, 'libraries', at, (library_id) => addSeries(database, { library_id, title: titleOf(added++) })),
   addBook: (database, [at]) =>
     withRow(database, 'series', at, async (series_id) => {
-      for (const library_id of await librariesOfSeries(database, series_id)) await addBook(database, { library_id, series_id, title: titleOf(added++) })
+      for (const library_id of await librariesOfSeries(database, series_id))
+        await addBook(database, { library_id, series_id, title: titleOf(added++) })
     }),
   removeBook: (database, [at]) => withRow(database, 'books', at, (id) => database('books').where({ id }).delete()),
   loseBook: (database, [at]) => withRow(database, 'books', at, (id) => database('books').where({ id }).update({ deleted_at: new Date() })),
@@ -85,7 +91,8 @@ export const CATALOG_CHANGES: Readonly<Record<string, Change>> = {
 /** Changes of who may see what. */
 export const ACCESS_CHANGES: Readonly<Record<string, Change>> = {
   ruleUser: (database, [at, libraries, age]) => withRow(database, 'users', at, (id) => ruleOf(database, { user_id: id }, libraries, age)),
-  ruleKey: (database, [at, libraries, age]) => withRow(database, 'api_keys', at, (id) => ruleOf(database, { api_key_id: id }, libraries, age)),
+  ruleKey: (database, [at, libraries, age]) =>
+    withRow(database, 'api_keys', at, (id) => ruleOf(database, { api_key_id: id }, libraries, age)),
   grant: (database, [at, to, mode]) =>
     withRow(database, 'users', at, (user_id) =>
       withRow(database, 'sharing_tags', to, (sharing_tag_id) =>
@@ -93,9 +100,13 @@ export const ACCESS_CHANGES: Readonly<Record<string, Change>> = {
       ),
     ),
   disableUser: (database, [at, to]) =>
-    withRow(database, 'users', at, (id) => database('users').where({ id }).update({ is_active: to % 3 > 0 })),
+    withRow(database, 'users', at, (id) =>
+      database('users')
+        .where({ id })
+        .update({ is_active: to % 3 > 0 }),
+    ),
   // Rarely, because nothing adds one.
-  removeKey: async (database, [at]) => at > 90 && withRow(database, 'api_keys', at, (id) => database('api_keys').where({ id }).delete()),
+  removeKey: async (database, [at]) => at > 80 && withRow(database, 'api_keys', at, (id) => database('api_keys').where({ id }).delete()),
   replaceLibrary: (database, [at]) =>
     withRow(database, 'libraries', at, async (id) => {
       await database('libraries').where({ id }).delete()
@@ -110,7 +121,7 @@ async function ruleOf(database: Knex, owner: RuleOwner, libraries: number, age: 
   await setTestRule(database, owner, Object.keys(rule).length === 0 ? null : rule)
 }
 
-/** Empties the catalog and the accounts, and fills them: three libraries with series and books, three users, and keys of two of them. */
+/** Empties the catalog and the accounts, and fills them: three libraries with series and books, three users with rules, and keys of two of them. */
 export async function openRandomWorld(database: Knex): Promise<Viewer[]> {
   for (const table of ['libraries', 'users', 'sharing_tags']) await database(table).delete()
   for (let at = 0; at < 3; at++) {
@@ -121,10 +132,15 @@ export async function openRandomWorld(database: Knex): Promise<Viewer[]> {
       await rateSeries(database, series_id, AGES[(at * 2 + of) % AGES.length] as number | null)
     }
   }
-  await database('sharing_tags').insert([{ name: 'one' }, { name: 'two' }])
+  const tags = await database('sharing_tags').insert([{ name: 'one' }, { name: 'two' }], ['id'])
   const viewers: Viewer[] = []
-  for (let at = 0; at < 3; at++) viewers.push({ userId: (await addCaller(database, { username: titleOf(added++) })).userId, narrowedBy: null })
+  for (let at = 0; at < 3; at++)
+    viewers.push({ userId: (await addCaller(database, { username: titleOf(added++) })).userId, narrowedBy: null })
   for (const { userId } of viewers.slice(0, 2)) viewers.push({ userId, narrowedBy: await addTestKey(database, userId) })
+  await setTestRule(database, { user_id: viewers[0]?.userId as string }, { age: { mode: 'up_to', years: 12, unrated: 'hide' } })
+  for (const [at, access_mode] of ['deny', 'allow'].entries())
+    await grant(database, { user_id: viewers[at + 1]?.userId as string, sharing_tag_id: tags[at].id }, access_mode)
+  await computeSeriesNumbers(database)
   return viewers
 }
 
@@ -132,9 +148,20 @@ type Row = Record<string, unknown>
 
 /** All rows on which it depends who sees what. */
 export async function readFacts(database: Knex): Promise<Record<string, Row[]>> {
-  const tables = ['libraries', 'books', 'users', 'api_keys', 'access_rules', 'access_libraries', 'user_sharing_grants', 'series_sharing_tags']
+  const tables = [
+    'libraries',
+    'books',
+    'users',
+    'api_keys',
+    'access_rules',
+    'access_libraries',
+    'user_sharing_grants',
+    'series_sharing_tags',
+  ]
   const rows = await Promise.all(tables.map(async (table) => [table, await database(table).select('*')] as const))
-  const series = await database('series AS s').leftJoin('series_metadata AS m', 'm.series_id', 's.id').select('s.id', 's.library_id', 'm.age_rating')
+  const series = await database('series AS s')
+    .leftJoin('series_metadata AS m', 'm.series_id', 's.id')
+    .select('s.id', 's.library_id', 'm.age_rating')
   return { ...Object.fromEntries(rows), series }
 }
 
@@ -158,7 +185,8 @@ export function seenBy(facts: Facts, { userId, narrowedBy }: Viewer): { librarie
     rule['all_libraries'] === true ||
     rowsOf('access_libraries').some((listed) => listed['viewer_id'] === rule['viewer_id'] && listed['library_id'] === library)
   const libraries = rowsOf('libraries').filter(({ id }) => rules.every((rule) => isListed(rule, id)))
-  const grants = (mode: string) => rowsOf('user_sharing_grants').filter((grant) => grant['user_id'] === userId && grant['access_mode'] === mode)
+  const grants = (mode: string) =>
+    rowsOf('user_sharing_grants').filter((grant) => grant['user_id'] === userId && grant['access_mode'] === mode)
   const tagsOf = (id: unknown) => rowsOf('series_sharing_tags').filter((tag) => tag['series_id'] === id)
   const hasOne = (id: unknown, of: Row[]) => tagsOf(id).some((tag) => of.some((grant) => grant['sharing_tag_id'] === tag['sharing_tag_id']))
   const [allowed, denied] = [grants('allow'), grants('deny')]

@@ -38,8 +38,7 @@ export function buildRequest(route: Route<Services>, known: KnownValues): BuiltR
     if (namesHidden(name, known) && known[name] !== undefined) {
       query.set(name, String(known[name]))
       echoes ||= name.startsWith('library')
-    }
-    else if (requiredOf(route.query).includes(name)) {
+    } else if (requiredOf(route.query).includes(name)) {
       const value = known[name] ?? sampleOf(schema, name, known)
       if (value === undefined) return { unknown: `the query parameter ${name}` }
       query.set(name, String(value))

@@ -125,7 +125,16 @@ async function openFresh(services: Services) {
  * request checks. Of the settings only the name of the library is in answers, and it has a version.
  */
 const OTHER_TABLES = [
-  ...['kept_numbers', 'kept_number_changes', 'series_numbers', 'series_numbers_due', 'series_totals', 'series_reading', 'series_reading_due', 'book_pages'],
+  ...[
+    'kept_numbers',
+    'kept_number_changes',
+    'series_numbers',
+    'series_numbers_due',
+    'series_totals',
+    'series_reading',
+    'series_reading_due',
+    'book_pages',
+  ],
   ...['users', 'sessions', 'chosen_settings', 'api_keys', 'access_rules', 'access_libraries', 'user_sharing_grants'],
 ]
 

@@ -123,8 +123,17 @@ t.test('of the rules of a user and of a key the stricter one wins', async (t) =>
     const id = await addSeries(database, { library_id, title })
     if (age !== null) await rateSeries(database, id, age)
   }
-  for (const [title, age] of [['kids 0', 0], ['kids 6', 6], ['kids ?', null]] as const) await add(kids, title, age)
-  for (const [title, age] of [['comics 18', 18], ['comics ?', null]] as const) await add(comics, title, age)
+  for (const [title, age] of [
+    ['kids 0', 0],
+    ['kids 6', 6],
+    ['kids ?', null],
+  ] as const)
+    await add(kids, title, age)
+  for (const [title, age] of [
+    ['comics 18', 18],
+    ['comics ?', null],
+  ] as const)
+    await add(comics, title, age)
   const { userId } = await addCaller(database)
   const narrowedBy = await addTestKey(database, userId)
   const all = ['comics 18', 'comics ?', 'kids 0', 'kids 6', 'kids ?']
@@ -171,7 +180,14 @@ t.test('the sight of viewers is the same text if they see the same', async (t) =
   const { database } = await openTestDatabase(t)
   const libraries = [await addLibrary(database), await addLibrary(database)]
   const sights: string[] = []
-  for (const rule of [null, {}, aged('up_to', 17, 'hide'), aged('not_from', 18, 'hide'), { libraries }, { libraries: libraries.toReversed() }]) {
+  for (const rule of [
+    null,
+    {},
+    aged('up_to', 17, 'hide'),
+    aged('not_from', 18, 'hide'),
+    { libraries },
+    { libraries: libraries.toReversed() },
+  ]) {
     const caller = await addCaller(database)
     await setTestRule(database, { user_id: caller.userId }, rule)
     sights.push((await readListState(database, caller)).sight)

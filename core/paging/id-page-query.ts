@@ -112,8 +112,12 @@ class ListReader<Row extends { id: string }> {
       if (length === null || skipped < length) {
         const step = Math.max(stepMin, Math.ceil((length ?? 0) / STEPS_MAX))
         const reader = new PartReader({
-          ...{ part, matching: narrowed, anchors, step, read: this.#read },
+          part,
+          matching: narrowed,
           walking: walking ? narrow(walking, part) : narrowed,
+          anchors,
+          step,
+          read: this.#read,
         })
         const own = length === null ? size - rows.length : Math.min(size - rows.length, length - skipped)
         rows.push(...(await reader.read({ at: skipped, size: own, total: length })))

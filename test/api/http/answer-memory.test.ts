@@ -1,124 +1,17 @@
-import { join } from 'node:path'
 import type { Knex } from 'knex'
-import t, { type Test } from 'tap'
-import type { Services } from '#api/http/services.ts'
-import { routes } from '#api/routes.ts'
-import { Server } from '#api/server.ts'
-import type { Caller } from '#core/account/caller.ts'
-import { readListState } from '#core/catalog/list-state-query.ts'
+import t from 'tap'
 import { computeSeriesNumbers } from '#core/catalog/series-numbers-store.ts'
 import { CATALOG_TABLES, USER_TABLES } from '#migrations/baseline/numbers.ts'
 import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
-import { withoutMoment } from '#test/support/answer-text.ts'
-import { addWalker, openComposedServer, openNode } from '#test/support/composed-server.ts'
-import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
+import { KOMGA_NAMES } from '#test/support/komga-switch.ts'
 import { sizeOf, someOf } from '#test/support/lane-size.ts'
 import { until } from '#test/support/library-fixture.ts'
-import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
-import { buildRequest, type KnownValues } from '#test/support/request-builder.ts'
+import { addBook } from '#test/support/library-rows.ts'
+import { type Asked, ask, openFresh, openWorld, REMEMBERED, requestsOf } from '#test/support/remembered-answers.ts'
 import { onRequestStatement } from '#test/support/request-statements.ts'
-
-const REMEMBERED = routes.filter(({ dependsOn }) => dependsOn !== undefined)
-
-/** A condition for the lists that take one, which asks about the caller too. */
-const UNREAD = { condition: { readStatus: { operator: 'is', value: 'unread' } } }
-
-/** A condition on averages of all users. */
-const WELL_RATED = { condition: { not: { communityRating: { operator: 'lt', value: 50 } } } }
-
-interface Asked {
-  name: string
-  method: string
-  path: string
-  body?: string
-}
-
-/** One request for each remembered route, and further ones with other orders and conditions. */
-function requestsOf(known: KnownValues): Asked[] {
-  const requests = REMEMBERED.map((route): Asked => {
-    const built = buildRequest(route, known)
-    if ('unknown' in built) throw new Error(`${route.path}: ${built.unknown}`)
-    return {
-      name: `${route.method} ${route.path}`,
-      method: route.method,
-      path: built.path,
-      ...(built.body !== undefined && { body: String(built.body) }),
-    }
-  })
-  const more: Asked[] = [
-    ...[
-      '/api/v1/books?sort=last_read,desc',
-      '/api/v1/series?sort=book_count,desc',
-      '/api/v1/series?sort=rating,desc',
-      '/api/v1/series?sort=community_rating,desc',
-      '/api/v1/series?full=true',
-      '/api/v1/books?full=true',
-    ].map((path) => ({
-      ...{ name: path, method: 'GET', path },
-    })),
-    ...['/api/v1/books/list', '/api/v1/series/list'].map((path) => ({
-      name: `${path} unread`,
-      method: 'POST',
-      path,
-      body: JSON.stringify(UNREAD),
-    })),
-    ...['/api/v1/series/list', '/api/v1/series/list/alphabetical-groups'].map((path) => ({
-      name: `${path} well rated`,
-      method: 'POST',
-      path,
-      body: JSON.stringify(WELL_RATED),
-    })),
-  ]
-  return [...requests, ...more]
-}
-
-async function openWorld(t: Test) {
-  const composed = await openComposedServer(t)
-  const { database, services, folder } = composed
-  await enableKomga(database)
-  const libraryId = await addLibrary(database, { path: join(folder, 'library') })
-  const seriesId = await addSeries(database, { library_id: libraryId, title: 'Beta' })
-  const besideSeriesId = await addSeries(database, { library_id: libraryId, title: 'Alpha' })
-  const bookId = await addBook(database, { library_id: libraryId, series_id: seriesId, title: 'Two', number: 2 })
-  const besideBookId = await addBook(database, { library_id: libraryId, series_id: besideSeriesId, title: 'One', number: 1 })
-  const one = async (table: string, row: object) => (await database(table).insert(row, 'id'))[0].id as string
-  const collectionId = await one('collections', { name: 'C', ordered: true })
-  const readListId = await one('read_lists', { name: 'R' })
-  const genreId = await one('genres', { name: 'Space', name_key: 'space' })
-  const tagId = await one('sharing_tags', { name: 'kept away' })
-  await database('collection_series').insert({ collection_id: collectionId, series_id: seriesId, position: 0 })
-  await database('read_list_books').insert({ read_list_id: readListId, book_id: bookId, position: 0 })
-  const users = [
-    await addWalker({ database, services }, { role: 'admin', mode: 'deny', tagId }),
-    await addWalker({ database, services }, { role: 'reader', mode: 'deny', tagId }),
-  ]
-  const known = { ...KOMGA_NAMES, libraryId, seriesId, bookId, besideSeriesId, besideBookId, collectionId, readListId, seriesTitle: 'Beta' }
-  return { ...composed, known, genreId, tagId, users }
-}
-
-const ask = async (url: string, { method, path, body }: Asked, token: string, headers: Record<string, string> = {}) => {
-  const answer = await fetch(url + path, {
-    method,
-    headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-    ...(body !== undefined && { body }),
-  })
-  return {
-    status: answer.status,
-    etag: answer.headers.get('etag'),
-    link: answer.headers.get('link'),
-    text: withoutMoment(await answer.text()),
-  }
-}
 
 /** As many requests as a user has connections. */
 const AT_ONCE = 4
-
-/** A server that remembers nothing yet. */
-async function openFresh(services: Services) {
-  const server = new Server(services)
-  const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
-  return { url, close: () => server.close({ deadlineMs: 100 }) }
-}
 
 /**
  * Tables that change together with those that have a version, or that tell who asks, what they may see and whether the Komga API is enabled, which each
@@ -232,54 +125,6 @@ t.test('ratings of one user let the answers of others be, except those that depe
     await ask(url, asked, other.accessToken)
     t.equal(reads > 0, isOfAverages(asked), asked.name)
   }
-})
-
-t.test('a rule changes the answers of its user at once, on every node, and lets those of others be', async (t) => {
-  const { database, folder, services, url, known, users } = await openWorld(t)
-  const node = await openNode(t, { database, folder })
-  const [admin, reader] = users as [(typeof users)[0], (typeof users)[0]]
-  await rateSeries(database, known.besideSeriesId as string, 6)
-  await computeSeriesNumbers(database)
-  const caller = (await services.accounts.callers.ofToken(reader.accessToken, 'token')) as Caller
-  const key = await services.accounts.createApiKey({ name: 'tablet' }, caller)
-  const urls = [url, node.url]
-  const each = sizeOf('of how many requests one is sent', { main: 3, full: 1 })
-  const all = requestsOf(known).filter((_, at) => at % each === 0)
-  const askAll = async (token: string) => {
-    for (const asked of all) for (const of of urls) await ask(of, asked, token)
-  }
-  for (const token of [admin.accessToken, reader.accessToken, key.key]) await askAll(token)
-  const stateOfAdmin = async () => await readListState(database, { userId: admin.id, narrowedBy: null })
-  const before = await stateOfAdmin()
-  const put = async (rule: object) => {
-    const asked = { name: '', method: 'PUT', path: `/api/v1/users/${reader.id}/access`, body: JSON.stringify(rule) }
-    t.match(await ask(url, asked, admin.accessToken), { status: 200 })
-  }
-  const age = { mode: 'up_to', years: 12 }
-  const changes: [name: string, change: () => Promise<unknown>][] = [
-    ['no library', () => put({ allLibraries: false, libraryIds: [], age: null })],
-    ['only what is rated', () => put({ allLibraries: true, libraryIds: [], age })],
-    ['no rule', () => put({ allLibraries: true, libraryIds: [], age: null })],
-    ['a rule of the key', () => setTestRule(database, { api_key_id: key.id }, { libraries: [] })],
-  ]
-  for (const [name, change] of changes) {
-    await change()
-    const fresh = await openFresh(services)
-    for (const token of [reader.accessToken, key.key]) {
-      for (const asked of all) {
-        const wanted = await ask(fresh.url, asked, token)
-        for (const of of urls) t.same(await ask(of, asked, token), wanted, `${name}: ${asked.name}`)
-      }
-    }
-    await fresh.close()
-  }
-  t.same(await stateOfAdmin(), before, 'neither the catalog nor what is of others has changed')
-  let reads = 0
-  database.on('query', ({ sql }: { sql: string }) => {
-    if (/\b(series|books)\./.test(sql)) reads++
-  })
-  await askAll(admin.accessToken)
-  t.equal(reads, 0, 'all answers of others are remembered')
 })
 
 t.test('what changes with time is not remembered', async (t) => {

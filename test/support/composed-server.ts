@@ -71,12 +71,12 @@ export async function openProtocols(database: Knex): Promise<void> {
  * Makes a user with a rule, and signs them in; or a key with the rule, whose user sees everything.
  * @param walker.tagId that is denied, or the only one allowed
  * @param walker.libraries the only ones that a list shows
- * @returns the access token, or the key
+ * @returns the access token, or the key, and `ownToken` of the user
  */
 export async function addWalker(
   { database, services }: { database: Knex; services: Services },
   { role, mode, byKey = false, tagId, libraries = [] }: Walker & { tagId: string; libraries?: readonly string[] },
-): Promise<{ said: string; id: string; accessToken: string }> {
+): Promise<{ said: string; id: string; accessToken: string; ownToken: string }> {
   const name = `${role}-${mode}${byKey ? '-key' : ''}`
   const user = { username: `walker-${name}`, email: `${name}@example.org`, password: 'a long enough password', role }
   const { id } = await services.accounts.createUser(user, null)
@@ -84,15 +84,19 @@ export async function addWalker(
   if (mode === 'deny' || mode === 'allow') {
     await database('user_sharing_grants').insert({ user_id: id, sharing_tag_id: tagId, access_mode: mode })
   }
-  const { accessToken } = await services.accounts.login({ username: user.username, password: user.password, address: '127.0.0.1' })
-  if (mode === 'deny' || mode === 'allow') return { said, id, accessToken }
-  const made = byKey ? await addKey(services, accessToken) : null
+  const { accessToken: ownToken } = await services.accounts.login({
+    username: user.username,
+    password: user.password,
+    address: '127.0.0.1',
+  })
+  if (mode === 'deny' || mode === 'allow') return { said, id, accessToken: ownToken, ownToken }
+  const made = byKey ? await addKey(services, ownToken) : null
   const rule =
     mode === 'libraries'
       ? { libraries }
       : { age: mode === 'up_to' ? ({ mode, years: 12, unrated: 'hide' } as const) : ({ mode, years: 18, unrated: 'show' } as const) }
   await setTestRule(database, made ? { api_key_id: made.id } : { user_id: id }, rule)
-  return { said, id, accessToken: made?.key ?? accessToken }
+  return { said, id, accessToken: made?.key ?? ownToken, ownToken }
 }
 
 async function addKey({ accounts }: Services, accessToken: string): Promise<{ id: string; key: string }> {

@@ -2,6 +2,7 @@ import { mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
+import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
 import { followEvents } from '#test/support/event-reading.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
@@ -63,7 +64,8 @@ t.test('a download ends with its credential, the rights of its user and what it 
     const file = { path, file_name: `${title}.cbz`, file_size: FILE_BYTES, file_mtime_ns: String(mtimeNs) }
     return { seriesId, bookId: await addBook(database, { library_id: libraryId, series_id: seriesId, title, ...file }) }
   }
-  const [open, shut] = [await addLarge('Open'), await addLarge('Shut')]
+  const [open, shut, rated, moved] = [await addLarge('Open'), await addLarge('Shut'), await addLarge('Rated'), await addLarge('Moved')]
+  const elsewhere = await addLibrary(database, { path: join(folder, 'elsewhere') })
   const book = `${url}/api/v1/books/${open.bookId}/file`
   const archive = `${url}/api/v1/series/${open.seriesId}/download`
   const [tag] = await database('sharing_tags').insert({ name: 'for adults' }, 'id')
@@ -80,9 +82,13 @@ t.test('a download ends with its credential, the rights of its user and what it 
     const user = await addUser()
     return { ...user, ...(await accounts.createApiKey({ name: 'a key' }, user.caller)), userId: user.id }
   }
-  const [disabled, deleted, demoted, granted, signedOut, watching, staying] = await Promise.all(Array.from({ length: 7 }, addUser))
+  const [disabled, deleted, demoted, granted, signedOut, watching, staying, young, listed] = await Promise.all(
+    Array.from({ length: 9 }, addUser),
+  )
   const [withdrawn, narrowed, ended] = await Promise.all(Array.from({ length: 3 }, addKey))
   await database('user_sharing_grants').insert({ user_id: watching!.id, sharing_tag_id: tag.id, access_mode: 'deny' })
+  await setTestRule(database, { user_id: young!.id }, { age: { mode: 'not_from', years: 18, unrated: 'show' } })
+  await setTestRule(database, { user_id: listed!.id }, { libraries: [libraryId] })
   accounts.callers.forget()
 
   const cases: { said: string; token: string; of: string; change: () => Promise<unknown> }[] = [
@@ -141,6 +147,27 @@ t.test('a download ends with its credential, the rights of its user and what it 
       said: 'the series of the book is hidden',
       token: watching!.token,
       of: `${url}/api/v1/books/${shut.bookId}/file`,
+      change: async () => {},
+    },
+    {
+      said: 'the series gets a rating',
+      token: young!.token,
+      of: `${url}/api/v1/books/${rated.bookId}/file`,
+      change: () => rateSeries(database, rated.seriesId, 18),
+    },
+    {
+      said: 'the series moves to a library that is not listed',
+      token: listed!.token,
+      of: `${url}/api/v1/series/${moved.seriesId}/download`,
+      change: async () => {
+        await database('series').where({ id: moved.seriesId }).update({ library_id: elsewhere })
+        await database('books').where({ id: moved.bookId }).update({ library_id: elsewhere })
+      },
+    },
+    {
+      said: 'its book moves along',
+      token: listed!.token,
+      of: `${url}/api/v1/books/${moved.bookId}/file`,
       change: async () => {},
     },
   ]

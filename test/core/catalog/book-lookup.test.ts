@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { BookLookup } from '#core/catalog/book-lookup.ts'
+import { coverLookupOf } from '#core/catalog/cover-lookup.ts'
+import { addTestKey, setTestRule } from '#test/support/access-rules.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
@@ -44,4 +46,20 @@ t.test('one statement serves many requests for a book, for each user their own',
   t.equal(statements - before, 3, 'unless answers shall not be believed at all')
 
   await t.rejects(lookup.find(caller, 'no uuid'))
+})
+
+t.test('what a user may see says nothing about a key of theirs, for books and for covers', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const user = await addCaller(database)
+  const key = { ...user, narrowedBy: await addTestKey(database, user.userId) }
+  const [kids, adults] = [await addLibrary(database), await addLibrary(database)]
+  const series_id = await addSeries(database, { library_id: adults, title: 'Adult' })
+  const book = await addBook(database, { library_id: adults, series_id, title: 'Adult', cover_hash: 'x' })
+  await setTestRule(database, { api_key_id: key.narrowedBy }, { libraries: [kids] })
+  const [lookup, covers] = [new BookLookup(database), coverLookupOf(database)]
+  for (const viewer of [user, key, user]) {
+    const id = viewer === user ? book : undefined
+    t.same([(await lookup.find(viewer, book))?.id, (await covers.book(viewer, book))?.id], [id, id])
+    t.equal((await covers.series(viewer, series_id))?.id, viewer === user ? series_id : undefined)
+  }
 })

@@ -4,6 +4,7 @@ import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
 import type { Caller } from '#core/account/caller.ts'
 import { eventAudience } from '#core/account/event-audience-query.ts'
+import { deleteLibraryRows } from '#core/catalog/library-content-store.ts'
 import { openAnnouncer } from '#core/events/announcer.ts'
 import type { NewAnnouncement } from '#core/events/event.ts'
 import { announce, announceAccess } from '#core/events/event-store.ts'
@@ -11,6 +12,7 @@ import { Events } from '#core/events/follow.ts'
 import type { Delivery, Followed } from '#core/events/stream.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { deleteName } from '#core/metadata/taxonomy-store.ts'
+import { addTestKey, setTestRule } from '#test/support/access-rules.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/library-fixture.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
@@ -323,4 +325,50 @@ t.test('series and books that lose a genre or tag which is removed everywhere ar
     { type: 'book_updated', bookId, fields: ['tags'] },
   ])
   follower.leave()
+})
+
+t.test('a library is deleted: whoever sees all libraries is told, and whose list contains it reloads', async (t) => {
+  const { database, events } = await openFollowed(t)
+  const [gone, stays] = [await addLibrary(database), await addLibrary(database)]
+  const [free, listed, other, user] = [
+    await addCaller(database),
+    await addCaller(database),
+    await addCaller(database),
+    await addCaller(database),
+  ]
+  const key = { ...user, narrowedBy: await addTestKey(database, user.userId) }
+  await setTestRule(database, { user_id: listed.userId }, { libraries: [gone] })
+  await setTestRule(database, { user_id: other.userId }, { libraries: [stays] })
+  await setTestRule(database, { api_key_id: key.narrowedBy }, { libraries: [gone, stays] })
+  const streams = await Promise.all([free, listed, other, key].map((follower) => take(events, database, { follower })))
+  t.equal(await deleteLibraryRows(database, gone), true)
+  await tell(database, [{ event: { type: 'library_updated', libraryId: stays } }])
+  await until(() => streams[2]?.typesOf().length === 1 && streams[0]?.typesOf().length === 2)
+  t.same(
+    streams.map(({ typesOf, isOver }) => [typesOf(), isOver()]),
+    [
+      [['library_deleted', 'library_updated'], false],
+      [['reload'], true],
+      [['library_updated'], false],
+      [['reload'], true],
+    ],
+  )
+  for (const stream of streams) stream.leave()
+})
+
+t.test('a key and its user share no delivery of what the key may not see', async (t) => {
+  const { database, events } = await openFollowed(t)
+  const [kids, adults] = [await addLibrary(database), await addLibrary(database)]
+  const user = await addCaller(database)
+  const key = { ...user, narrowedBy: await addTestKey(database, user.userId) }
+  await setTestRule(database, { api_key_id: key.narrowedBy }, { libraries: [kids] })
+  const [all, some] = [await take(events, database, { follower: user }), await take(events, database, { follower: key })]
+  const newIn = async (libraryId: string) => ({
+    event: { type: 'series_created', seriesId: await addSeries(database, { library_id: libraryId, title: 'New' }), libraryId } as const,
+  })
+  await tell(database, [await newIn(adults), await newIn(kids)])
+  await until(() => all.typesOf().length === 2 && some.typesOf().length === 1)
+  t.match(some.taken.at(-1), { event: { libraryId: kids } })
+  t.notOk(JSON.stringify(some.taken).includes(adults))
+  for (const one of [all, some]) one.leave()
 })

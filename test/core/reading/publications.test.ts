@@ -6,11 +6,12 @@ import t from 'tap'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { WebPublication } from '#core/reading/web-publication.ts'
+import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
 import { findCorpus } from '#test/support/corpus.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { until } from '#test/support/library-fixture.ts'
-import { shareSeries } from '#test/support/library-rows.ts'
+import { addCaller, shareSeries } from '#test/support/library-rows.ts'
 import { buildNovel, openReadingServer } from '#test/support/readable-books.ts'
 import { get } from '#test/support/server.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
@@ -227,4 +228,18 @@ t.test('every file in the manifests of the corpus is sent as declared', async (t
     t.same(wrong, [], path)
   }
   t.ok(count > (corpus.isOurs ? 2 : 100), `${count} files`)
+})
+
+t.test('a file of a book may not be received any more when the book is hidden', async (t) => {
+  const { server, addFile } = await openReadingServer(t, readingRoutes)
+  const { database, services } = server
+  const { id } = await addFile('Novel.epub', buildEpub({ files: { 'film.mp4': 'film' } }))
+  const caller = await addCaller(database)
+  await setTestRule(database, { user_id: caller.userId }, { age: { mode: 'not_from', years: 18, unrated: 'show' } })
+  const resource = await services.publications.getResource({ caller, bookId: id, path: 'OPS/film.mp4' })
+  t.equal(await resource.isAllowed(), true)
+  const { series_id } = await database('books').where({ id }).first('series_id')
+  await rateSeries(database, series_id, 18)
+  await until(async () => !(await resource.isAllowed()))
+  t.pass('within a moment')
 })

@@ -33,8 +33,6 @@ export interface RunnerEnding {
 
 export interface RunnerOwner {
   onReady(): void
-  /** A program has started. */
-  onLoaded(): void
   /** A call was answered. @returns whether to replace its session */
   onAnswer(program: Program): boolean
   /** Called once, when it is being killed or has exited: the owner notifies its sessions. */
@@ -223,11 +221,7 @@ export class Runner {
       return false
     }
     const { handler } = session
-    if (kind === 'loaded') {
-      const isExpected = handler.onLoaded(defined)
-      if (isExpected) this.#owner.onLoaded()
-      return isExpected
-    }
+    if (kind === 'loaded') return handler.onLoaded(defined)
     if (kind === 'done' || kind === 'fail') {
       const isExpected = handler.onAnswer(header as AnswerHeader, body)
       if (isExpected && this.#owner.onAnswer(session.program)) handler.onReplace()

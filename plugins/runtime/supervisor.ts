@@ -73,12 +73,12 @@ export class Supervisor {
       onReady: () => {
         this.#failedStarts = 0
       },
-      // Not at once: starting a process takes this thread some milliseconds, for which the first call would wait.
-      onLoaded: () => {
+      onAnswer: (program) => {
+        // Not before: starting a process takes this thread some milliseconds, for which the first call would wait.
         this.#isSpareDue = true
+        // It ran alone and answered, so another program ended the shared runner.
+        return this.#placement.clear(program)
       },
-      // It ran alone and answered, so another program ended the shared runner.
-      onAnswer: (program) => this.#placement.clear(program),
       onEnding: (runner, ending) => this.#onEnding(runner, ending),
       onExit: (runner) => void this.#runners.delete(runner),
     }
@@ -206,6 +206,7 @@ export class Supervisor {
   #onEnding(runner: Runner, { reason, isFailedStart, culprit: known, sessions }: RunnerEnding): void {
     const now = performance.now()
     if (this.#spare === runner) this.#spare = null
+    else if (reason !== 'closed') this.#isSpareDue = true
     if (isFailedStart) {
       this.#failedStarts += 1
       this.#startsFrom = now + pauseMs(this.#failedStarts + 1)

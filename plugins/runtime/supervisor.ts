@@ -206,7 +206,6 @@ export class Supervisor {
   #onEnding(runner: Runner, { reason, isFailedStart, culprit: known, sessions }: RunnerEnding): void {
     const now = performance.now()
     if (this.#spare === runner) this.#spare = null
-    else if (reason !== 'closed') this.#isSpareDue = true
     if (isFailedStart) {
       this.#failedStarts += 1
       this.#startsFrom = now + pauseMs(this.#failedStarts + 1)

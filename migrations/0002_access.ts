@@ -109,6 +109,10 @@ export async function up(knex: Knex): Promise<void> {
       WHEN (NEW.age_rating IS DISTINCT FROM OLD.age_rating) EXECUTE FUNCTION carrel_age_due();
     CREATE TRIGGER series_metadata_age_removed AFTER DELETE ON series_metadata FOR EACH ROW
       WHEN (OLD.age_rating IS NOT NULL) EXECUTE FUNCTION carrel_age_due();
+
+    -- The rating of a series was that of most of its files, and becomes the highest.
+    UPDATE series SET aggregate_due = true WHERE id IN (SELECT b.series_id FROM books b JOIN book_metadata m ON m.book_id = b.id
+      WHERE m.embedded #> '{series,fields,ageRating}' IS NOT NULL);
   `)
 }
 

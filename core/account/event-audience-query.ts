@@ -129,7 +129,7 @@ function isShown(announcement: Announcement, sight: Sight, known: ReadonlyMap<st
 const seesLibrary = ({ libraries }: Sight, libraryId: string): boolean => libraries === null || libraries.includes(libraryId)
 
 /** The predicate of core/account/visibility.ts for a series that need not exist any more. */
-function sees(sight: Sight, { libraryId, age, tagIds }: SeriesFacts): boolean {
+export function sees(sight: Sight, { libraryId, age, tagIds }: SeriesFacts): boolean {
   const { tags, hiddenFrom, showsUnrated } = sight
   if (tags === null || !seesLibrary(sight, libraryId)) return false
   if (hiddenFrom !== null && (age === null ? !showsUnrated : age >= hiddenFrom)) return false

@@ -29,8 +29,8 @@ const plainOf = (text: string): string =>
   normalizeText(text, LENGTH_MAX, 'NFKC')
     .toLowerCase()
     .replaceAll('plus', '+')
-    .replace(/(?<=\d)[^\p{L}\p{N}+]+(?=\d)/gu, '_')
-    .replace(/[^\p{L}\p{N}+_]/gu, '')
+    .replace(/[^\p{L}\p{N}+]+/gu, '_')
+    .replace(/(?<!\d)_|_(?!\d)/g, '')
 
 const YEARS = new Map(AGE_RATINGS.flatMap(([years, ...words]) => words.flat().map((word) => [plainOf(word), years] as const)))
 

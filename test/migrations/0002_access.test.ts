@@ -36,12 +36,21 @@ t.test('users see what they saw before, and what age rules count is there for th
   await database('books').where({ series_id: ids[2], title: 'Two' }).update({ deleted_at: new Date() })
   await computeSeriesNumbers(database)
   await database.transaction(down)
+  const embedded = { series: { fields: { ageRating: 13 } } }
+  await database('book_metadata').insert({
+    book_id: await database('books')
+      .where({ series_id: ids[0] })
+      .first('id')
+      .then(({ id }) => id),
+    embedded,
+  })
   // Due when the migration runs, and counted by it as it was.
   const late = await addBook(database, { library_id, series_id: ids[1] as string, title: 'Three' })
   await database.transaction(up)
 
   t.equal((await readListState(database, caller)).sight, '')
   t.same(await database('access_rules').select(), [])
+  t.same(await database('series').where('aggregate_due', true).pluck('id'), [ids[0]], 'its rating becomes the highest of its files')
   t.match((await readListState(database, denied)).sight, /deny/)
   const sees = { tags: { allow: [] as string[], deny: [] as string[] }, libraries: null }
   const totals = async () => {

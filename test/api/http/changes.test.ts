@@ -18,7 +18,7 @@ t.setTimeout(240_000)
 
 /** What the server writes on its own, or to remember what it has computed or who was there. */
 const UNRELATED =
-  /^(health_probe|kept_numbers|kept_number_changes|series_numbers|series_numbers_due|series_reading|series_reading_due|task_workers|task_metrics|known_devices|sessions|app_sessions|refresh_tokens)$/
+  /^(health_probe|kept_numbers|kept_number_changes|series_totals|series_numbers|series_numbers_due|series_reading|series_reading_due|task_workers|task_metrics|known_devices|sessions|app_sessions|refresh_tokens)$/
 /** Reading every table takes longer than some requests together. */
 const COMPARED = 20
 /** Settings that are read for the first time get their rows. */

@@ -110,9 +110,13 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER series_metadata_age_removed AFTER DELETE ON series_metadata FOR EACH ROW
       WHEN (OLD.age_rating IS NOT NULL) EXECUTE FUNCTION carrel_age_due();
 
-    -- The rating of a series was that of most of its files, and becomes the highest.
-    UPDATE series SET aggregate_due = true WHERE id IN (SELECT b.series_id FROM books b JOIN book_metadata m ON m.book_id = b.id
-      WHERE m.embedded #> '{series,fields,ageRating}' IS NOT NULL);
+    -- The rating of a series was that of most of its files, and becomes the highest. An update changes all lists, so not of an empty catalog.
+    DO $$ BEGIN
+      IF EXISTS (SELECT 1 FROM book_metadata) THEN
+        UPDATE series SET aggregate_due = true WHERE id IN (SELECT b.series_id FROM books b JOIN book_metadata m ON m.book_id = b.id
+          WHERE m.embedded #> '{series,fields,ageRating}' IS NOT NULL);
+      END IF;
+    END $$;
   `)
 }
 

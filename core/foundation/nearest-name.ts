@@ -25,16 +25,21 @@ export function editDistance(from: string, to: string, most: number): number {
   return row[to.length]! <= most ? row[to.length]! : Number.POSITIVE_INFINITY
 }
 
-/** The name most similar to `given`, or null when none is similar enough. */
+/** A third of the letters, and at most two: `match` is no guess for `fetch`, nor one host for another of the same domain. */
+const editsMax = (length: number): number => Math.min(2, Math.max(1, Math.floor(length / 3)))
+
+/** The name most similar to `given`, or null when none is similar enough: a wrong guess costs more than none. */
 export function nearestName(given: string, names: readonly string[]): string | null {
   if (given.length > COMPARED_LENGTH_MAX) return null
   const wanted = given.toLowerCase()
+  // Of several names that begin with it, none is the likely one.
+  const isBeginning = wanted.length >= 3 && names.filter((name) => name.toLowerCase().startsWith(wanted)).length === 1
   let best: string | null = null
-  // With half of the letters wrong, it is no typing error.
-  let bestDistance = Math.floor(given.length / 2) + 1
+  let bestDistance = editsMax(given.length) + 1
   for (const name of names) {
-    const begins = given.length >= 3 && name.toLowerCase().startsWith(wanted)
-    const distance = begins ? 1 : editDistance(wanted, name.toLowerCase(), bestDistance - 1)
+    const known = name.toLowerCase()
+    const distance =
+      isPartOrMixed(wanted, known) || (isBeginning && known.startsWith(wanted)) ? 1 : editDistance(wanted, known, bestDistance - 1)
     if (distance < bestDistance) {
       best = name
       bestDistance = distance
@@ -42,6 +47,14 @@ export function nearestName(given: string, names: readonly string[]): string | n
   }
   return best
 }
+
+/** A name with more around it, or its letters in another order. */
+function isPartOrMixed(given: string, name: string): boolean {
+  if (given.length < 3 || name.length < 3 || given === name) return false
+  return given.includes(name) || (given.length === name.length && lettersOf(given) === lettersOf(name))
+}
+
+const lettersOf = (text: string): string => [...text].sort().join('')
 
 /** " Did you mean X?", or an empty text. */
 export function didYouMean(given: string, names: readonly string[], prefix = ''): string {

@@ -1,4 +1,5 @@
 import { partsOf } from '#core/foundation/json-pointer.ts'
+import { NUMBER_MAX } from '#core/foundation/schema.ts'
 
 /** The subset of JSON Schema that describes manifests. */
 export interface Shape {
@@ -23,13 +24,14 @@ export interface Shape {
 }
 
 /** The schema at a JSON pointer; undefined when there is none. */
-export function shapeAt(schema: Shape, pointer: string): Shape | undefined {
-  let shape: Shape | undefined = schema
-  for (const part of partsOf(pointer)) {
-    const ways: readonly Shape[] = shape?.anyOf ?? (shape === undefined ? [] : [shape])
-    shape = ways.map((way) => memberOf(way, part)).find((member) => member !== undefined)
-  }
-  return shape
+export const shapeAt = (schema: Shape, pointer: string): Shape | undefined => shapesAt(schema, pointer)[0]
+
+/** The same, with one schema for each alternative that has such a member. */
+export function shapesAt(schema: Shape, pointer: string): Shape[] {
+  let shapes: Shape[] = [schema]
+  for (const part of partsOf(pointer))
+    shapes = shapes.flatMap((shape): readonly Shape[] => shape.anyOf ?? [shape]).flatMap((way) => memberOf(way, part) ?? [])
+  return shapes
 }
 
 function memberOf({ items, properties = {}, patternProperties = {} }: Shape, name: string): Shape | undefined {
@@ -44,7 +46,7 @@ function memberOf({ items, properties = {}, patternProperties = {} }: Shape, nam
 export function formOf(shape: Shape, patterns: Readonly<Record<string, string>>): string {
   if (shape.const !== undefined) return JSON.stringify(shape.const)
   if (shape.anyOf) return shape.anyOf.map((way) => formOf(way, patterns)).join(', or ')
-  if (shape.enum) return `one of ${shape.enum.join(', ')}`
+  if (shape.enum) return shape.enum.length === 1 ? String(shape.enum[0]) : `one of ${shape.enum.join(', ')}`
   if (shape.type === 'boolean') return 'true or false'
   if (shape.type === 'integer' || shape.type === 'number')
     return `a ${shape.type === 'integer' ? 'whole ' : ''}number${range(shape.minimum, shape.maximum)}`
@@ -57,6 +59,7 @@ export function formOf(shape: Shape, patterns: Readonly<Record<string, string>>)
 /** " from 1 to 3", or only the limit that exists. */
 function range(least: number | undefined, most: number | undefined, unit = ''): string {
   const of = unit === '' ? '' : ` ${unit}`
+  if (most === NUMBER_MAX) return ''
   if (least !== undefined && most !== undefined) return ` from ${least} to ${most}${of}`
   return most === undefined ? '' : ` of at most ${most}${of}`
 }
@@ -66,6 +69,9 @@ function listForm({ minItems, maxItems, uniqueItems }: Shape, items: Shape, patt
     minItems !== undefined && maxItems !== undefined ? `${minItems} to ${maxItems}` : maxItems === undefined ? '' : `at most ${maxItems}`
   return `a list${count === '' ? '' : ` of ${count}`}${uniqueItems ? ', none twice' : ''}, each of them ${formOf(items, patterns)}`
 }
+
+/** Longer forms within forms say nothing that anybody reads. */
+const FORM_LENGTH_MAX = 150
 
 function objectForm(
   { properties, patternProperties, required = [], description }: Shape,
@@ -81,5 +87,6 @@ function objectForm(
   const name = pattern === undefined ? undefined : patterns[pattern]
   if (name === undefined || value === undefined)
     return `an object${description === undefined ? '' : ` (${description.replace(/\.$/, '')})`}`
-  return `an object; each name in it ${name}, and has ${formOf(value, patterns)}`
+  const form = formOf(value, patterns)
+  return `an object; each name in it ${name}${form.length > FORM_LENGTH_MAX ? '' : `, and has ${form}`}`
 }

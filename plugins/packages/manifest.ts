@@ -1,7 +1,8 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { OneOf } from '#core/foundation/schema.ts'
-import { readableLinePattern, UNREADABLE } from '#core/foundation/stranger-text.ts'
+import { readableLinePattern } from '#core/foundation/stranger-text.ts'
+import { type Advice, hostAdvice, unreadableAdvice } from '#plugins/packages/manifest-advice.ts'
 import type { Shape } from '#plugins/packages/manifest-form.ts'
 
 /** The version of the plugin interface that this server offers. */
@@ -49,27 +50,32 @@ export const CAPABILITY_METHODS = {
 /** Names of planned capabilities, which plugins must not use for something else until then. */
 export const RESERVED_CAPABILITIES = ['sync', 'releases', 'notifications']
 
+/** For texts that their patterns refuse, by pattern. */
+export const ADVICE: Record<string, Advice> = { [HOST]: hostAdvice }
+
 /** Descriptions of the patterns for people. */
 export const PATTERNS: Record<string, string> = {
-  [PLUGIN_ID]: 'must be lower-case ASCII words separated by dots or hyphens, such as org.example.anilist',
+  [PLUGIN_ID]:
+    'must be at least two words of lower-case ASCII letters and digits, with a dot or hyphen between them, such as org.example.anilist',
   [VERSION]: 'must be a semantic version such as 1.4.0 or 1.4.0-beta.1',
-  [HOST]: 'must be a lower-case host name with a dot, without scheme, port or path; it may start with *.',
+  [HOST]:
+    'must be a lower-case host name with a dot, without scheme, port or path, such as api.example.org, or *.example.org for all names below it',
   [URL_TEXT]: 'must be an https URL without credentials, percent-encoded where needed',
   [LINK_TEMPLATE]: 'must be an https URL that contains {title} or {id} once, after its host',
   [CONFIG_KEY]: 'must be the name of a member of config: letters, digits and underscores',
   [LANGUAGE]: 'must be a language such as en or pt-BR',
   [SOURCE]: 'must be a lower-case ASCII word such as anilist',
-  [HEADER]: 'must be a header name',
+  [HEADER]: 'must be the name of a header, such as Authorization',
   [FIELD]: 'must be a name of letters, digits, underscores, dots and hyphens',
   [PRINTABLE]: 'must be printable ASCII',
   [OAUTH_SCOPE]: 'must be an OAuth 2 scope: printable ASCII without spaces and quotes',
-  [PLUGIN_API_RANGE]: `must be a caret range such as ^${PLUGIN_API}`,
+  [PLUGIN_API_RANGE]: `must be ^${PLUGIN_API}: this version of Carrel has plugin API ${PLUGIN_API}`,
 }
 
 function Text(length: number) {
   const pattern = readableLinePattern(length)
-  PATTERNS[pattern] =
-    `must be one line of 1 to ${length} readable characters, without ${UNREADABLE}, and without spaces at its ends or in a row`
+  PATTERNS[pattern] = `must be one line of 1 to ${length} readable characters`
+  ADVICE[pattern] = unreadableAdvice(length)
   return Type.String({ pattern, maxLength: length })
 }
 const Url = Type.String({ maxLength: 2_000, pattern: URL_TEXT })

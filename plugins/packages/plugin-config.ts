@@ -4,7 +4,8 @@ import { Compile } from 'typebox/compile'
 import { Check, Errors } from 'typebox/schema'
 import { refuse } from '#core/foundation/errors.ts'
 import { AnyNumber, NUMBER_MAX, OneOf } from '#core/foundation/schema.ts'
-import { briefText, readablePattern, UNREADABLE } from '#core/foundation/stranger-text.ts'
+import { briefText, readablePattern } from '#core/foundation/stranger-text.ts'
+import { type Advice, unreadableAdvice } from '#plugins/packages/manifest-advice.ts'
 import { formOf, type Shape } from '#plugins/packages/manifest-form.ts'
 import { describeManifestProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
 
@@ -23,10 +24,12 @@ export const CONFIG_LENGTH_MAX = 32 * 1024
 const NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
 /** Descriptions of the patterns for people. */
 const PATTERNS: Record<string, string> = { [NAME]: 'must be letters, digits and underscores, a letter first' }
+const ADVICE: Record<string, Advice> = {}
 /** People see these texts in the form, and its defaults before they consent. */
 function Words(maxLength: number, form: { lines?: boolean } = {}) {
   const pattern = readablePattern(maxLength, form)
-  PATTERNS[pattern] = `must be a text of at most ${maxLength} readable characters, without ${UNREADABLE}`
+  PATTERNS[pattern] = `must be a text of at most ${maxLength} readable characters`
+  ADVICE[pattern] = unreadableAdvice(maxLength, form)
   return Type.String({ pattern, maxLength })
 }
 const Plain = Type.Union([Words(TEXT_LENGTH_MAX, { lines: true }), AnyNumber(), Type.Boolean()])
@@ -87,7 +90,7 @@ export function configSchemaProblem(schema: unknown): { path: string; message: s
     const [first] = isSchema.Errors(schema)
     return {
       path: first?.instancePath ?? '',
-      message: `${first === undefined ? 'is invalid' : problemOf(schema, first)}; configurations support only a subset of JSON Schema`,
+      message: first === undefined ? 'it is no schema of settings' : problemOf(schema, first),
     }
   }
   const unknownName = (schema.required ?? []).find((name) => !Object.hasOwn(schema.properties, name))
@@ -104,7 +107,7 @@ export function configSchemaProblem(schema: unknown): { path: string; message: s
     if (one.default !== undefined && !Check(checked(one), one.default))
       return {
         path: `/properties/${name}/default`,
-        message: `it is not a valid value of the member; it must be ${formOf(one as Shape, {})}`,
+        message: `${briefText(JSON.stringify(one.default), 60)} is not a valid value of the member; it must be ${formOf(one as Shape, {})}`,
       }
   return null
 }
@@ -169,13 +172,26 @@ export function splitSecrets(
   return { config, secrets: secrets as Record<string, string | null> }
 }
 
+const SUBSET = 'settings support only a subset of JSON Schema'
+const TYPES = ['string', 'number', 'integer', 'boolean', 'array']
+
 /** An unknown keyword has its own error location, but the message says only that it is not allowed. */
 function problemOf(schema: unknown, problem: Parameters<typeof describeManifestProblem>[1]): string {
+  const { type } = memberAt(schema, problem.instancePath)
+  if (/^\/properties\/[^/]+\/type$/.test(problem.instancePath) && !TYPES.includes(String(type)))
+    return `${briefText(JSON.stringify(type), 60)} is not allowed; ${oneOf(type, TYPES)}; ${SUBSET}`
   if (problem.message !== 'schema is false')
-    return describeManifestProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: PATTERNS })
+    return describeManifestProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: PATTERNS, advice: ADVICE })
   const [, word = ''] = /\/([^/]*)$/.exec(problem.instancePath) ?? []
+  if (/^\/properties\/[^/]+$/.test(problem.instancePath)) return `${briefText(word)} is no name of a setting; it ${PATTERNS[NAME]}`
   const isOfMember = /^\/properties\/[^/]+\/[^/]+$/.test(problem.instancePath)
-  return `${briefText(word)} is not allowed here; ${oneOf(word, isOfMember ? Object.keys(member) : Object.keys(ConfigSchema.properties))}`
+  return `${briefText(word)} is not allowed here; ${oneOf(word, isOfMember ? Object.keys(member) : Object.keys(ConfigSchema.properties))}; ${SUBSET}`
+}
+
+/** The member of the schema to which a place belongs. */
+function memberAt(schema: unknown, place: string): Partial<Record<string, unknown>> {
+  const { properties } = (schema ?? {}) as { properties?: Record<string, Record<string, unknown> | undefined> }
+  return properties?.[place.split('/')[2] ?? ''] ?? {}
 }
 
 /** The schema that checks the value of a member, with default limits where it sets none. */

@@ -2,8 +2,10 @@ import { Compile } from 'typebox/compile'
 import { Clean } from 'typebox/value'
 import { COMIC_INFO_KEY, OWN_SOURCE } from '#core/fields/source-key.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { nearestName } from '#core/foundation/nearest-name.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
 import {
+  ADVICE,
   CAPABILITY_METHODS,
   FORBIDDEN_HEADER,
   HOST,
@@ -64,13 +66,11 @@ function refuseManifest(problems: readonly ManifestProblem[]): never {
 function formProblems(value: unknown): ManifestProblem[] {
   const problems = new Map<string, ManifestProblem>()
   for (const error of check.Errors(value)) {
-    const { instancePath, schemaPath, params } = error
+    const { instancePath, schemaPath } = error
     const [form, ...branches] = schemaPath.split('/anyOf')
     const place = branches.length > 0 || error.keyword === 'anyOf' ? `form ${form}` : instancePath
     if (problems.has(place)) continue
-    const { pattern } = (params ?? {}) as { pattern?: unknown }
-    const description = typeof pattern === 'string' ? PATTERNS[pattern] : undefined
-    const message = description ?? describeManifestProblem(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS })
+    const message = describeManifestProblem(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS, advice: ADVICE })
     problems.set(place, { path: instancePath, message })
   }
   return problems.size > 0 ? [...problems.values()] : [{ path: '', message: 'it is not a manifest' }]
@@ -80,7 +80,7 @@ function checkRules(value: Manifest, wrong: Report): void {
   const { engine, capabilities, permissions = {} } = value
   // A server cannot ask consent for what it does not know, nor limit it; so newer plugins need a newer server.
   if (Number(engine.pluginApi.split('.')[1]) > Number(PLUGIN_API.split('.')[1]))
-    wrong('/engine/pluginApi', `this server offers ${PLUGIN_API}; the plugin needs a newer one`)
+    wrong('/engine/pluginApi', `this version of Carrel has plugin API ${PLUGIN_API}; the plugin needs a newer one`)
   const isReserved = (name: string) => (RESERVED_CAPABILITIES as readonly string[]).includes(name)
   for (const reserved of Object.keys(capabilities).filter(isReserved))
     wrong(`/capabilities/${reserved}`, `this name is reserved for a later version of the interface; ${oneOf(reserved, CAPABILITIES)}`)
@@ -88,7 +88,7 @@ function checkRules(value: Manifest, wrong: Report): void {
   for (const capability of Object.keys(capabilities).filter((name) => !isKnown(name)))
     wrong(
       `/capabilities/${briefText(capability)}`,
-      `this server does not know that capability (a newer one may); ${oneOf(capability, CAPABILITIES)}${elsewhere(capability, '/capabilities')}`,
+      `this version of Carrel does not know that capability (a newer one may); ${oneOf(capability, CAPABILITIES)}${elsewhere(capability, '/capabilities')}`,
     )
   if (Object.keys(capabilities).length === 0) wrong('/capabilities', `a plugin has at least one of ${CAPABILITIES.join(', ')}`)
   for (const [name, given] of Object.entries(capabilities as Record<string, { idSource?: string } | null>)) {
@@ -104,7 +104,7 @@ function checkRules(value: Manifest, wrong: Report): void {
   for (const permission of Object.keys(permissions).filter((name) => !KNOWN_PERMISSIONS.includes(name)))
     wrong(
       `/permissions/${briefText(permission)}`,
-      `this server does not know that permission (a newer one may); ${oneOf(permission, KNOWN_PERMISSIONS)}${elsewhere(permission, '/permissions')}`,
+      `this version of Carrel does not know that permission (a newer one may); ${oneOf(permission, KNOWN_PERMISSIONS)}${elsewhere(permission, '/permissions')}`,
     )
   const hosts = (permissions.network ?? []).map(({ host }) => host)
   for (const [index, host] of hosts.entries()) {
@@ -121,7 +121,7 @@ function checkRules(value: Manifest, wrong: Report): void {
     if (problem !== null) wrong(`/${name}${problem.path}`, problem.message)
   }
   for (const limited of Object.keys(value.http?.rateLimit ?? {}).filter((host) => !hosts.includes(host)))
-    wrong(`/http/rateLimit/${briefText(limited)}`, `it is not a host of /permissions/network; ${nameOf(limited, hosts, 'host there')}`)
+    wrong(`/http/rateLimit/${briefText(limited)}`, `it is not a host of /permissions/network; ${addOrUse(limited, hosts)}`)
   checkConfiguredHosts(value, wrong)
 }
 
@@ -132,7 +132,8 @@ function checkConfiguredHosts({ permissions = {}, config }: Manifest, wrong: Rep
   const known = Object.keys(members)
   for (const [index, key] of (permissions.networkFromConfig ?? []).entries()) {
     if (!known.includes(key)) {
-      const advice = nameOf(key, known, 'member there, in which administrators enter the URL')
+      const similar = nearestName(key, known)
+      const advice = `add it there as a text, in which administrators enter the URL${similar === null ? '' : `, or use ${similar}`}`
       wrong(`/permissions/networkFromConfig/${index}`, `${key} is not a member of /config/properties; ${advice}`)
       continue
     }
@@ -170,17 +171,26 @@ function checkCredentials({ auth, capabilities, permissions = {} }: Manifest, wr
   if (bind !== undefined) {
     const { host, hostFrom, header, query, body, usernameField, format = '{token}' } = bind
     if ((host === undefined) === (hostFrom === undefined))
-      wrong('/auth/bind', 'either host or hostFrom must name the host for the credentials, but not both')
+      wrong(
+        '/auth/bind',
+        `either host or hostFrom must name the host for the credentials; it has ${host === undefined ? 'neither' : 'both'}`,
+      )
     const hosts = (permissions.network ?? []).map((one) => one.host)
     if (host !== undefined && !hosts.includes(host))
-      wrong('/auth/bind/host', `credentials go only to a host of /permissions/network; ${nameOf(host, hosts, 'host there')}`)
+      wrong(
+        '/auth/bind/host',
+        `credentials go only to a host of /permissions/network, and ${briefText(host)} is none; ${addOrUse(host, hosts)}`,
+      )
     if (host?.startsWith('*.')) wrong('/auth/bind/host', 'credentials can go to only one host; write its full name')
     if (hostFrom !== undefined && !(permissions.networkFromConfig ?? []).includes(hostFrom))
       wrong('/auth/bind/hostFrom', 'credentials can go only to the URL of a member of /permissions/networkFromConfig')
     // The manifest names the host that issues the tokens, so it must name their destination too.
     if (hostFrom !== undefined && type === 'oauth2') wrong('/auth/bind/hostFrom', 'oauth2 tokens must go to a host that the manifest names')
-    if ([header, query, body].filter((name) => name !== undefined).length !== 1)
-      wrong('/auth/bind', 'exactly one of header, query and body must name the place of the credentials in requests')
+    const places = Object.entries({ header, query, body }).flatMap(([name, place]) => (place === undefined ? [] : [name]))
+    if (places.length !== 1) {
+      const has = places.length === 0 ? 'none' : places.join(' and ')
+      wrong('/auth/bind', `exactly one of header, query and body must name the place of the credentials in requests; it has ${has}`)
+    }
     // The standard uses a header; services with their own scheme take two fields.
     if (header === undefined && usernameField === undefined && type === 'basic')
       wrong('/auth/bind', 'credentials of type basic go into a header, or with usernameField into two fields')
@@ -194,7 +204,8 @@ function checkCredentials({ auth, capabilities, permissions = {} }: Manifest, wr
   }
   if (type !== 'none' && bind === undefined)
     wrong('/auth', 'bind must say where the credentials go: host or hostFrom, and header, query or body')
-  if ((type === 'oauth2') !== (oauth2 !== undefined)) wrong('/auth/oauth2', 'it is required for type oauth2, and not allowed otherwise')
+  if (type === 'oauth2' && oauth2 === undefined) wrong('/auth/oauth2', 'type oauth2 needs it, with authorizeUrl and tokenUrl')
+  if (type !== 'oauth2' && oauth2 !== undefined) wrong('/auth/oauth2', `it is only for type oauth2; the type is ${type}`)
   if (scope === 'user' && !Object.hasOwn(capabilities, 'recommendations'))
     wrong('/auth/scope', 'only recommendations run for a user; metadata requests use credentials of the server')
   const given = oauth2 === undefined ? [] : [oauth2.authorizeUrl, oauth2.tokenUrl]
@@ -203,9 +214,12 @@ function checkCredentials({ auth, capabilities, permissions = {} }: Manifest, wr
     if (URL.canParse(url) && !isHostName(new URL(url).hostname)) wrong('/auth/oauth2', `${briefText(url)} has no host name`)
 }
 
-/** The allowed names, or that there are none yet. */
-const nameOf = (value: string, names: readonly string[], what: string): string =>
-  names.length === 0 ? `there is none yet; add a ${what} first` : oneOf(value, names)
+/** What to do about a name that is not among these. */
+function addOrUse(value: string, names: readonly string[]): string {
+  if (names.length === 0) return 'add it there'
+  const similar = nearestName(value, names)
+  return `add it there, or use ${similar ?? names.join(' or ')}`
+}
 
 /** Where a member of this name belongs, as the end of a sentence. */
 const elsewhere = (name: string, place: string): string => placeHint(MANIFEST_SHAPE, name, place).replace(/^ T/, '; t').replace(/\.$/, '')

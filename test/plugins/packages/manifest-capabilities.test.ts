@@ -95,9 +95,12 @@ t.test('links, limits, sign-ins and configured hosts refer to existing members',
   t.ok(read({ auth: { type: 'oauth2', scope: 'user', bind, oauth2 }, capabilities: recommendations }))
   t.throws(
     () => read({ auth: { type: 'oauth2', scope: 'user', bind }, capabilities: recommendations }),
-    refused('/auth/oauth2', /not allowed otherwise/),
+    refused('/auth/oauth2', /type oauth2 needs it/),
   )
-  t.throws(() => read({ auth: { type: 'apiKey', scope: 'server', bind, oauth2 } }), refused('/auth/oauth2', /not allowed otherwise/))
+  t.throws(
+    () => read({ auth: { type: 'apiKey', scope: 'server', bind, oauth2 } }),
+    refused('/auth/oauth2', /only for type oauth2; the type is apiKey/),
+  )
   t.throws(() => read({ auth: { type: 'apiKey', scope: 'user', bind } }), refused('/auth/scope', /only recommendations/))
   t.throws(() => read({ auth: { type: 'apiKey', scope: 'server' } }), refused('/auth', /bind must say/))
   for (const authorizeUrl of [

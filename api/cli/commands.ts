@@ -7,6 +7,7 @@ import { pluginInstall } from '#api/cli/plugin.ts'
 import { pluginLogs } from '#api/cli/plugin-logs.ts'
 import { pluginRepositoryCommands } from '#api/cli/plugin-repository.ts'
 import { pluginReview } from '#api/cli/plugin-review.ts'
+import { pluginSetupCommands } from '#api/cli/plugin-setup.ts'
 import { pluginStateCommands } from '#api/cli/plugin-state.ts'
 import { scan } from '#api/cli/scan.ts'
 import { serve } from '#api/cli/serve.ts'
@@ -33,6 +34,7 @@ export const commands: readonly Command[] = [
   pluginReview,
   pluginInstall,
   ...pluginStateCommands,
+  ...pluginSetupCommands,
   pluginLogs,
   ...pluginRepositoryCommands(),
   scan,

@@ -7,6 +7,8 @@ import { absolutePath } from '#core/settings/setting-table.ts'
 
 /** A longer first line is not a password, but a wrong file. */
 const PASSWORD_BYTES_MAX = 4096
+/** More than any field of credentials may have. */
+const SECRET_LENGTH_MAX = 20_000
 
 /**
  * Reads a password from the given file, from a pipe, or from a hidden prompt with confirmation. There is no flag for it: all users of the
@@ -24,6 +26,27 @@ export async function readPasswordInput(options: { file: string | undefined; cwd
   const first = await promptHidden('Password: ', options.stop)
   if ((await promptHidden('Once more: ', options.stop)) !== first) throw new CommandProblem('The passwords differ. Try again.')
   return first
+}
+
+/**
+ * Reads one secret for each name: from hidden prompts, or from the lines of a pipe. A secret may be empty.
+ * @throws CommandProblem when the input ends before
+ */
+export async function readSecretLines(names: readonly string[], stop: AbortSignal): Promise<Record<string, string>> {
+  const given: Record<string, string> = {}
+  if (process.stdin.isTTY) {
+    for (const name of names) given[name] = await promptHidden(`${name}: `, stop)
+    return given
+  }
+  let text = ''
+  for await (const chunk of process.stdin) {
+    text += chunk.toString()
+    if (text.length > names.length * SECRET_LENGTH_MAX) throw new CommandProblem('The input is too long for credentials.')
+  }
+  const lines = text.split(/\r?\n/)
+  if (text === '') throw new CommandProblem(`Nothing was entered. Type ${names.join(', ')} at a terminal, or pipe in one line for each.`)
+  for (const [at, name] of names.entries()) given[name] = lines[at] ?? ''
+  return given
 }
 
 async function readFirstLine(stream: AsyncIterable<Buffer>): Promise<string> {
@@ -49,7 +72,7 @@ async function promptHidden(question: string, stop: AbortSignal): Promise<string
   try {
     return await lines.question('', { signal: AbortSignal.any([stop, interrupted.signal]) })
   } catch (cause) {
-    throw new CommandProblem('No password was given.', { cause })
+    throw new CommandProblem('Nothing was entered.', { cause })
   } finally {
     lines.close()
     process.stderr.write('\n')

@@ -1,11 +1,13 @@
 import { createInterface } from 'node:readline/promises'
+import type { PluginHostServices } from '#api/areas/plugins.ts'
 import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
+import { printRunning } from '#api/cli/plugin-needs.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
 import { typedOn } from '#api/cli/typed.ts'
 import { briefText, escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 import type { Review } from '#plugins/host/consent-review.ts'
-import { describeRunning, type InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginLifecycle, SwitchedPlugin } from '#plugins/host/plugin-lifecycle.ts'
 
 /** Exit code when a person has to consent first; 1 is an error, and 2 is what shells use. */
@@ -31,9 +33,13 @@ export function printPauses(out: Terminal, { pausedUsers }: Pick<SwitchedPlugin,
   if (pausedUsers > 0) out.line(`It pauses for ${count(pausedUsers, 'user')} until they agree again.`)
 }
 
-export function printConsented(out: Terminal, after: Pick<SwitchedPlugin, 'state' | 'pausedUsers'>): void {
-  out.line(`You have consented; it ${describeRunning(after)}.`)
-  printPauses(out, after)
+export async function printConsented(
+  input: Pick<CommandInput, 'out' | 'settings'>,
+  host: Pick<PluginHostServices, 'plugins'>,
+  after: SwitchedPlugin,
+): Promise<void> {
+  await printRunning(input, host, after, 'You have consented; it')
+  printPauses(input.out, after)
 }
 
 /**

@@ -18,7 +18,7 @@ export async function printPlugins(
   const [plugins, newer] = await Promise.all([listPlugins(database), listNewerVersions(database)])
   for (const plugin of plugins) {
     const { id, key, version, state, stateReason, manifest } = plugin
-    out.message(`${key} ${version}  ${state}`)
+    out.message(`${key} ${version}  ${state}  ${id}`)
     if (stateReason) for (const line of strangerLines('the reason', stateReason)) out.line(line)
     for (const line of strangerLines('the author says', manifest.summary)) out.line(line)
     for (const line of describePrivateOrigins(plugin)) out.line(`  ${line}`)
@@ -37,7 +37,7 @@ export const pluginList: Command = {
   usage: '',
   summary: 'lists the plugins, and versions that wait for consent',
   about:
-    'Lists the plugins: name, version, whether they run, hosts in your own network that they may reach, and versions that wait for consent.',
+    'Lists the plugins: name, version, whether they run, their UUID on this server, hosts in your own network that they may reach, and versions that wait for consent.',
   flags: [],
   wordsMin: 0,
   wordsMax: 0,

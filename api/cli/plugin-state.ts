@@ -67,7 +67,7 @@ const consent: Command = {
       await printReview(input.out, review, describePrivateOrigins(plugin))
       const after = await consentToShown(input, host, plugin, review)
       if (after === null) return WOULD_ASK
-      printConsented(input.out, after)
+      await printConsented(input, host, after)
       return 0
     }),
 }

@@ -13,6 +13,7 @@ import {
   printPauses,
   printReview,
 } from '#api/cli/plugin-consent.ts'
+import { printRunning } from '#api/cli/plugin-needs.ts'
 import { typedOn } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
@@ -51,7 +52,7 @@ export async function withPlugins(
       return await work(host, { database, egress })
     } catch (error) {
       // Errors have the same text as over HTTP.
-      if (error instanceof AppError) throw new CommandProblem(messageLines(error.message).join('\n'), { cause: error })
+      if (error instanceof AppError) throw new CommandProblem(messageLines(withFlags(error.message)).join('\n'), { cause: error })
       throw error
     } finally {
       await host.pluginCalls.close()
@@ -59,6 +60,9 @@ export async function withPlugins(
     }
   })
 }
+
+/** Errors name the parameters of a request that confirm something: here these are flags. */
+const withFlags = (message: string) => message.replace(/\btrustKey=/, '--trust-key ').replace(/\bmoveFrom=/, '--move-from ')
 
 /** The plugin with this name, this short name of a bundled one, or this id. */
 export const findNamed = (plugins: readonly InstalledPlugin[], word: string): InstalledPlugin | undefined =>
@@ -173,13 +177,13 @@ export async function consentToInstalled(
   if (review.waitsFor.length === 0 && plugin.runningVersionId === version.id) {
     if (installed === null) out.message(`${plugin.key} ${plugin.version} is already installed, and ${describeRunning(plugin)}.`)
     else {
-      out.line(`It needs no new permissions, and ${describeRunning(plugin)}.`)
+      await printRunning(input, host, plugin, 'It needs no new permissions, and')
       printPauses(out, installed)
     }
     return 0
   }
   out.message(`It waits for consent, because it ${review.waitsFor.join(', ') || 'does not run now'}.`)
   const after = await consentToShown(input, host, plugin, review)
-  if (after !== null) printConsented(out, after)
+  if (after !== null) await printConsented(input, host, after)
   return 0
 }

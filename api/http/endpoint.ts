@@ -70,6 +70,13 @@ export interface Upload extends FormFile {
   fields: ReadonlyMap<string, string>
 }
 
+/** The validated input of a request; its parts can name records. */
+export interface Named {
+  params: unknown
+  query: unknown
+  body: unknown
+}
+
 type Read<S> = S extends TSchema ? Static<S> : undefined
 /** What `run` returns: nothing if the route declares no reply. */
 type Reply<S> = S extends TSchema ? Promise<Static<S> | undefined> : Promise<void>
@@ -126,6 +133,8 @@ export interface Endpoint<
   versionOf?: (reply: Read<R>) => string
   /** The answer states the time of its request: it has no ETag, which no other answer would have. */
   statesTime?: true
+  /** Replaces other names of records in the input by their ids, before anything else sees it. @throws not_found */
+  resolve?: (services: Services, input: Named) => Promise<void>
   /** Runs before every answer, also before a remembered one. */
   before?: (call: Call<Services, C>) => Promise<void>
   /** JSON media types of the success body; default `application/json`. */
@@ -164,6 +173,8 @@ export interface StreamRoute<
   takesAnyQuery?: true
   /** As in Endpoint; for replies of the kind `bytes` with an ETag. */
   dependsOn?: 'catalog'
+  /** As in Endpoint. */
+  resolve?: (services: Services, input: Named) => Promise<void>
   before?: (call: Call<Services, C>) => Promise<void>
   /** Media types of the response, for OpenAPI; empty for a redirect. */
   mediaTypes: string[]

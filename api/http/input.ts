@@ -51,6 +51,7 @@ const FORMAT_PROBLEMS: Readonly<Record<string, string>> = {
 /** Patterns that a sentence can say. */
 const PATTERN_PROBLEMS: Readonly<Record<string, string>> = {
   '^[0-9a-f]{64}$': 'must be a SHA-256 as answers give it: 64 hexadecimal digits, in lower case',
+  '^[A-Za-z0-9.-]+$': 'must be the id of a plugin, such as org.example.my-plugin, or its UUID on this server',
 }
 
 interface InputProblem {

@@ -4,6 +4,8 @@ import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { escapedText, quotedText } from '#core/foundation/stranger-text.ts'
+import type { Credentials } from '#plugins/credentials/credentials.ts'
+import { destinationOf, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { JsonReader } from '#plugins/host/json-reader.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
@@ -44,6 +46,8 @@ interface CallFailuresOptions {
   log: Log
   health: PluginHealth
   reader: JsonReader
+  credentials: Pick<Credentials, 'status'>
+  authOf: (plugin: InstalledPlugin) => PluginAuth
   /** Called when a breaker has opened, or the plugin is in quarantine. */
   onTripped: (plugin: InstalledPlugin, reason: string) => Promise<void>
 }
@@ -66,8 +70,9 @@ export class CallFailures {
       message: clean(isUnknown ? `${error.message} Before that: ${uncaughtMessage(uncaught.message)}` : error.message),
       source: await this.#sourceOf(call.plugin.versionId, isUnknown ? uncaught.places : error.places),
     }
-    // Failures of services or users are not logged as errors of the plugin.
-    if (countsAgainstPlugin(reported.code)) this.#log(call, reported)
+    if (reported.code === 'auth') reported.message = await this.#withMissing(call, reported.message)
+    // That a service does not know something is an answer.
+    if (reported.code !== 'not_found') this.#log(call, reported)
     return reported
   }
 
@@ -105,6 +110,18 @@ export class CallFailures {
     return new GuestError(code, withSource(message, found && escapedText(found)), own, retryAfterSeconds, places)
   }
 
+  /** A service cannot say that the server sent it no credentials. */
+  async #withMissing({ plugin, userId }: NamedCall, message: string): Promise<string> {
+    const auth = this.#options.authOf(plugin)
+    const isOfUser = auth?.scope === 'user'
+    const status = await this.#options.credentials.status({ pluginId: plugin.id, userId: isOfUser ? userId : null }, auth)
+    if (status !== 'missing') return message
+    const how = isOfUser
+      ? `Each user enters their own: POST /api/v1/user/plugins/${plugin.key}/credentials.`
+      : `An administrator enters them: carrel plugin credentials ${plugin.key}, or PATCH /api/v1/admin/plugins/${plugin.key}.`
+    return `No credentials are entered for ${destinationOf(auth) ?? 'this plugin'}. ${how} It said: ${message}`
+  }
+
   async #sourceOf(versionId: string, places: readonly CodePosition[]): Promise<string | null> {
     if (places.length === 0) return null
     const key = JSON.stringify([versionId, places])
@@ -119,10 +136,13 @@ export class CallFailures {
 
   #log({ plugin, callId, method, userId, record }: NamedCall, { code, message, source }: ReportedFailure): void {
     const text = withSource(code === UNCAUGHT ? message : `${method} failed (${code}): ${message}`, source)
-    record.log('error', text)
+    // Failures of services or users are not errors of the plugin.
+    const isOfPlugin = code === UNCAUGHT || countsAgainstPlugin(code)
+    record.log(isOfPlugin ? 'error' : 'warn', text)
     // A plugin chooses the place where it fails, which says as much as its words.
     const place = mayRead(userId, null) ? source : null
-    this.#options.log.warn({ plugin: plugin.key, callId, method, code, source: place }, `${plugin.key}: ${wordsFor(text, userId, null)}`)
+    const words = `${plugin.key}: ${wordsFor(text, userId, null)}`
+    this.#options.log[isOfPlugin ? 'warn' : 'info']({ plugin: plugin.key, callId, method, code, source: place }, words)
   }
 }
 

@@ -6,6 +6,7 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { escapedText, quotedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
+import { authOf } from '#plugins/credentials/plugin-auth.ts'
 import { withinGrants } from '#plugins/host/answer-addresses.ts'
 import { CallFailures, type NamedCall, type ReportedFailure } from '#plugins/host/call-failures.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -92,10 +93,10 @@ export class PluginCalls {
   readonly #checks: IsolateChecks
 
   constructor(options: PluginCallOptions) {
-    const { database, supervisor, log, health, onTripped } = options
+    const { database, supervisor, egress } = options
     this.#options = options
     this.#functions = new PluginFunctions({ ...options, reader: this.#reader })
-    this.#failures = new CallFailures({ database, log, health, reader: this.#reader, onTripped })
+    this.#failures = new CallFailures({ ...options, reader: this.#reader, authOf: (plugin) => authOf(plugin, egress.local) })
     this.#isolates = new LiveIsolates({
       readCode: (plugin) => getVerifiedCode(database, plugin),
       start: ({ plugin }, code) => supervisor.open(programOfPlugin(plugin, code, plugin.granted)),

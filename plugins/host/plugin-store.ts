@@ -46,6 +46,12 @@ export async function getPlugin(database: Knex, id: string): Promise<InstalledPl
   return (await findPlugin(database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
 }
 
+/** The id of the plugin with this key, which its manifest states. @throws not_found */
+export async function getPluginId(database: Knex, key: string): Promise<string> {
+  const found = await database('plugins').where({ key }).first('id')
+  return found?.id ?? refuse('not_found', `There is no plugin ${key}.`)
+}
+
 /** Locks the row of a plugin by its key, so that concurrent installations wait for each other, including the first; null when there is none. */
 export async function lockPlugin(trx: Knex, key: string): Promise<{ id: string; state: PluginState; version_id: string | null } | null> {
   // Before the first installation there is no row to lock.

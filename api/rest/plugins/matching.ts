@@ -3,6 +3,7 @@ import type { DataServices } from '#api/areas/data.ts'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { idIn, KINDS } from '#api/rest/catalog/metadata-kind.ts'
+import { PluginReference, takingPluginIds } from '#api/rest/plugins/plugin-reference.ts'
 import {
   ApplicationRecord,
   ApplyReply,
@@ -75,11 +76,11 @@ async function providers(
   return used.map(({ id }) => id)
 }
 
-const Provider = Type.Optional(Uuid)
+const Provider = Type.Optional(PluginReference)
 const ManyIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_MAX })
 const PROVIDERS = 'One plugin. Default: all enabled plugins by priority, where each fills in what is still missing.'
 
-const From = Type.Object({ pluginId: Uuid, externalId: ExternalId })
+const From = Type.Object({ pluginId: PluginReference, externalId: ExternalId })
 
 /** What all routes of a kind share. */
 const sharedBy = (kind: Target['kind']) => {
@@ -100,7 +101,7 @@ const previewRoutes = (kind: Target['kind']) => {
       tag,
       allow,
       params,
-      query: Type.Object({ pluginId: Uuid }),
+      query: Type.Object({ pluginId: PluginReference }),
       reply: Type.Object({ originalTitle: Type.String(), searchTitle: Type.String(), rulesApplied: Type.Integer({ minimum: 0 }) }),
       run: async (call, { params, query }) =>
         await call.services.matching.searchTitle(await checkTarget(call, kind, idIn(kind, params)), query.pluginId),
@@ -160,7 +161,7 @@ const applyRoutes = (kind: Target['kind']) => {
       allow,
       params,
       body: Type.Object({
-        pluginId: Uuid,
+        pluginId: PluginReference,
         query: Type.Optional(Nullable(Type.String({ maxLength: 1_000, description: 'What to search for; skips the conditions.' }))),
       }),
       reply: AutoMatchReply,
@@ -258,7 +259,7 @@ const applicationRoutes = (kind: Target['kind']) => {
 
 const routesOf = (kind: Target['kind']) => [...previewRoutes(kind), ...applyRoutes(kind), ...taskRoutes(kind), ...applicationRoutes(kind)]
 
-export const matchingRoutes = [
+export const matchingRoutes = takingPluginIds([
   ...routesOf('series'),
   ...routesOf('book'),
   endpoint({
@@ -278,4 +279,4 @@ export const matchingRoutes = [
       return enqueued([await call.services.matchTasks.enqueueLibrary(id, { pluginIds })], `The series of ${name}`)
     },
   }),
-]
+])

@@ -2,6 +2,7 @@ import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
+import { PluginId, takingPluginIds } from '#api/rest/plugins/plugin-reference.ts'
 import { withPictureAddresses } from '#api/views/plugin-pictures.ts'
 import { capabilitiesView, failureMembers, PluginCapabilities, scopesOf } from '#api/views/plugin-view.ts'
 import { searchAnswerView } from '#api/views/search-results.ts'
@@ -16,14 +17,13 @@ type Services = Pick<DataServices, 'database'> & Pick<PluginServices, 'plugins' 
 const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
-const PluginId = Type.Object({ pluginId: Uuid })
 const Count = Type.Integer({ minimum: 0 })
 /** Pages that may offer actions of plugins; no plugin offers any yet for many books at once, nor for a scan. */
 const SCOPES = ['series:detail', 'series:bulk', 'book:detail', 'book:bulk', 'library:detail', 'library:scan'] as const
 /** Default number of search results. */
 const SEARCH_LIMIT = 20
 
-export const pluginActionRoutes = [
+export const pluginActionRoutes = takingPluginIds([
   endpoint({
     name: 'listPluginActions',
     method: 'GET',
@@ -136,4 +136,4 @@ export const pluginActionRoutes = [
       }
     },
   }),
-]
+])

@@ -3,6 +3,7 @@ import type { DataServices } from '#api/areas/data.ts'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { eventsOf, type ServerEvent } from '#api/http/event-stream.ts'
+import { PluginId, PluginReference, takingPluginIds } from '#api/rest/plugins/plugin-reference.ts'
 import { AllMetrics, HealthStatus, pluginMetricsView, pluginsSummary } from '#api/views/plugin-metrics-view.ts'
 import { ManifestView, manifestView } from '#api/views/plugin-view.ts'
 import { mayRead, PRIVATE, wordsFor } from '#core/account/private-words.ts'
@@ -23,8 +24,7 @@ const stream = streamOf<Services>()
 
 const tag = 'plugins'
 const allow = { who: 'system-admin' } as const
-const PluginId = Type.Object({ pluginId: Uuid })
-const CallId = Type.Object({ pluginId: Uuid, callId: Uuid })
+const CallId = Type.Object({ pluginId: PluginReference, callId: Uuid })
 const Count = Type.Integer({ minimum: 0 })
 const Milliseconds = Type.Number({ minimum: 0 })
 
@@ -145,7 +145,7 @@ async function* whileInstalled(
 const readLineId = (text: string | null): number | null => (text !== null && /^\d{1,16}$/.test(text) ? Number(text) : null)
 
 /** Health, failures, logs and calls of plugins, for administrators. */
-export const pluginDiagnosticsRoutes = [
+export const pluginDiagnosticsRoutes = takingPluginIds([
   endpoint({
     name: 'getPluginHealth',
     method: 'GET',
@@ -386,4 +386,4 @@ export const pluginDiagnosticsRoutes = [
       return { plugins, summary: pluginsSummary(plugins), updatedAt: new Date().toISOString() }
     },
   }),
-]
+])

@@ -1,15 +1,16 @@
 import Type from 'typebox'
+import type { DataServices } from '#api/areas/data.ts'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import { streamOf } from '#api/http/endpoint.ts'
-import { Uuid } from '#core/foundation/schema.ts'
+import { PluginReference, takingPluginIds } from '#api/rest/plugins/plugin-reference.ts'
 import { TOKEN_LENGTH_MAX } from '#plugins/host/picture-token.ts'
 
-const stream = streamOf<Pick<PluginServices, 'pluginPictures'>>()
+const stream = streamOf<Pick<DataServices, 'database'> & Pick<PluginServices, 'pluginPictures'>>()
 
 /** The picture of an address does not change; the address is valid for a day. */
 const CACHE_CONTROL = 'private, max-age=86400'
 
-export const pluginPictureRoutes = [
+export const pluginPictureRoutes = takingPluginIds([
   stream({
     name: 'getPluginPicture',
     path: '/api/v1/plugins/:pluginId/pictures/:token',
@@ -18,7 +19,7 @@ export const pluginPictureRoutes = [
     // The token is only for the user who received it.
     allow: { who: 'series-read', cookie: true },
     params: Type.Object({
-      pluginId: Uuid,
+      pluginId: PluginReference,
       token: Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength: TOKEN_LENGTH_MAX, description: 'From the address in an answer.' }),
     }),
     mediaTypes: ['image/webp'],
@@ -27,4 +28,4 @@ export const pluginPictureRoutes = [
       return { kind: 'bytes', bytes: webp, mediaType: 'image/webp', etag, cacheControl: CACHE_CONTROL }
     },
   }),
-]
+])

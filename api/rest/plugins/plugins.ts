@@ -4,17 +4,19 @@ import type { DataServices } from '#api/areas/data.ts'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import type { TemplateServices } from '#api/areas/templates.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
+import { PluginId, takingPluginIds } from '#api/rest/plugins/plugin-reference.ts'
 import { installationMessage, newReviewView, PluginReview, pluginReviewView } from '#api/views/plugin-review-view.ts'
 import { CONFIRMED_ORIGIN, PluginSignatureView } from '#api/views/plugin-signature-view.ts'
 import { GrantedView, INTERNAL_CONFIG, MATCHING, Plugin, pluginView, pluginViews } from '#api/views/plugin-view.ts'
 import { BOOK_LOCKS } from '#core/fields/book-metadata.ts'
 import { SERIES_LOCKS } from '#core/fields/series-metadata.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { AnyInteger, FreeJson, FreeObject, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { AnyInteger, FreeJson, FreeObject, Noun, Nullable, Timestamp } from '#core/foundation/schema.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import { SETS } from '#core/metadata/metadata-set.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { describeNeeds, needsOf } from '#plugins/host/plugin-needs.ts'
 import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
 
@@ -29,7 +31,6 @@ const CREDENTIALS_MAX = 50
 const CREDENTIAL_LENGTH_MAX = 10_000
 
 const allow = { who: 'system-admin' } as const
-const PluginId = Type.Object({ pluginId: Uuid })
 const Count = Type.Integer({ minimum: 0 })
 
 /** Size of a form around its file: boundary and part headers. */
@@ -116,7 +117,7 @@ const isPresent = (name: string, value: unknown) =>
   value !== undefined && !(value === null && (name === 'libraryIds' || name === 'useExistingExternalId'))
 const MATCHING_NAMES = Object.keys(MATCHING) as (keyof typeof MATCHING & keyof MatchingSettings)[]
 
-export const pluginRoutes = [
+export const pluginRoutes = takingPluginIds([
   endpoint({
     name: 'listPlugins',
     method: 'GET',
@@ -292,12 +293,9 @@ export const pluginRoutes = [
     reply: Status,
     run: async ({ services, caller }, { params, body }) => {
       const plugin = await services.pluginLifecycle.consent(params.pluginId, { ...body, userId: caller.userId })
-      return await status(
-        services,
-        plugin,
-        `${quotedText(plugin.manifest.name)} ${plugin.version} runs.`,
-        await services.plugins.test(plugin.id),
-      )
+      const needs = describeNeeds(plugin, await needsOf(services.plugins, plugin))
+      const message = `${quotedText(plugin.manifest.name)} ${plugin.version} ${needs === '' ? 'runs' : 'is enabled'}.${needs}`
+      return await status(services, plugin, message, await services.plugins.test(plugin.id))
     },
   }),
   ...(['enable', 'disable'] as const).map((verb) =>
@@ -389,4 +387,4 @@ export const pluginRoutes = [
       }))
     },
   }),
-]
+])

@@ -2,6 +2,7 @@ import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import { endpointOf, streamOf } from '#api/http/endpoint.ts'
+import { PluginId, takingPluginIds } from '#api/rest/plugins/plugin-reference.ts'
 import { signInPage } from '#api/views/sign-in-page.ts'
 import { AvailablePluginView, offeredPluginView, UserPluginView, userPluginView } from '#api/views/user-plugin-view.ts'
 import { refuseNarrowed } from '#core/account/access-store.ts'
@@ -21,7 +22,6 @@ const tag = 'plugins'
 // Plugins of a user read the user's progress and act on it, and their settings and results are data of the same kind.
 const read = { who: 'progress-read' } as const
 const write = { who: 'progress-write', also: ['progress-read'] } as const
-const PluginId = Type.Object({ pluginId: Uuid })
 const Text = Nullable(Type.String())
 const Count = Type.Integer({ minimum: 0 })
 const path = '/api/v1/user/plugins'
@@ -63,7 +63,7 @@ const SyncStatus = Noun('SyncStatus')({
   liveError: Text,
 })
 
-export const userPluginRoutes = [
+export const userPluginRoutes = takingPluginIds([
   endpoint({
     name: 'listMyPlugins',
     method: 'GET',
@@ -292,4 +292,4 @@ export const userPluginRoutes = [
       return { taskId: id, taskType, status, createdAt, startedAt, completedAt, error: lastError, result }
     },
   }),
-]
+])

@@ -86,13 +86,17 @@ t.test('failures, calls and logs name the line of the author', async (t) => {
   t.equal(server.services.plugins.healthOf(await server.services.plugins.get(plugin.id)), 'healthy', 'and it does not count as a failure')
 
   const before = said.length
+  const quiet = (await shown()).line
   t.match(await call('kit'), { failed: { code: 'not_found' } })
   t.match((await shown()).failure, { errorCode: 'not_found', source: lineOf('kit') }, 'the line that threw it, not a line of the SDK')
+  t.equal(said.length, before, 'what a service does not know is no failure of anybody')
+  t.equal((await shown()).line, quiet)
   t.match(await call('fetch'), { failed: {} })
   t.match((await shown()).failure, { errorCode: 'permission', source: lineOf('fetch') }, 'also for a rejection by the server')
+  for (const text of [(await shown()).line, said.at(-1)]) t.match(text, /metadata\.series\.search failed \(permission\)/)
   t.match(await call('missing'), { failed: {} })
   t.match((await shown()).failure, { errorCode: 'not_found', source: lineOf('missing') }, 'also for an error from a response')
-  t.equal(said.length, before, 'failures that do not count are not logged')
+  t.equal(said.length, before + 1)
 })
 
 t.test('a timeout mentions an earlier unhandled rejection', async (t) => {

@@ -1,0 +1,44 @@
+import { CREDENTIAL_FIELDS, destinationOf, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { Plugins } from '#plugins/host/plugins.ts'
+import { configuredAddress } from '#plugins/packages/permissions.ts'
+
+/** What an administrator must enter before the functions of a plugin can work. */
+export interface PluginNeeds {
+  /** Members of the configuration that have no value. */
+  config: string[]
+  /** Where the missing credentials go, such as `https://api.example.org`; undefined when none are missing. */
+  credentialsFor?: string | null
+}
+
+/** The fields of credentials that an administrator enters: all, or those of the app at which users sign in. */
+export function administratorFields(auth: PluginAuth): readonly string[] {
+  if (auth === undefined) return []
+  if (auth.scope === 'user') return auth.type === 'oauth2' ? ['clientId', 'clientSecret'] : []
+  return CREDENTIAL_FIELDS[auth.type]
+}
+
+export async function needsOf(plugins: Pick<Plugins, 'authOf' | 'authStatus'>, plugin: InstalledPlugin): Promise<PluginNeeds> {
+  const { manifest, config } = plugin
+  const { required = [], properties = {} } = (manifest.config ?? {}) as {
+    required?: string[]
+    properties?: Record<string, { default?: unknown }>
+  }
+  const unset = required.filter((name) => !Object.hasOwn(config, name) && properties[name]?.default === undefined)
+  const hosts = (manifest.permissions?.networkFromConfig ?? []).filter((key) => configuredAddress(key, plugin) === undefined)
+  const auth = plugins.authOf(plugin)
+  // Of users, each enters their own.
+  const isMissing = auth !== undefined && auth.scope !== 'user' && (await plugins.authStatus(plugin, null)) === 'missing'
+  return { config: [...new Set([...hosts, ...unset])], ...(isMissing && { credentialsFor: destinationOf(auth) }) }
+}
+
+/** What is missing, for clients of the API: sentences after another, or nothing. */
+export function describeNeeds({ key }: Pick<InstalledPlugin, 'key'>, { config, credentialsFor }: PluginNeeds): string {
+  const at = `PATCH /api/v1/admin/plugins/${key}`
+  return [
+    ...(config.length > 0 ? [` It still needs ${config.join(', ')}: ${at} with config.`] : []),
+    ...(credentialsFor !== undefined
+      ? [` It still needs credentials for ${credentialsFor ?? 'its service'}: ${at} with credentials.`]
+      : []),
+  ].join('')
+}

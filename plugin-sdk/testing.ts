@@ -1,7 +1,6 @@
 import type { CallTrace } from './call-trace.ts'
 import type { Fixtures } from './fixtures.ts'
 import type {
-  AnyConfig,
   AuthStatus,
   BookMetadata,
   Json,
@@ -53,16 +52,16 @@ export type Method = keyof Methods
 
 export interface OpenOptions {
   /** Settings of the administrator. */
-  config?: AnyConfig
+  config?: object
   /** Settings of the user. */
-  userConfig?: AnyConfig
+  userConfig?: object
   /**
    * Responses to requests: the name of a file, such as `dune` for `fixtures/dune.json` beside the manifest, or its content. Without it
    * no request has a match.
    */
   fixtures?: string | Fixtures
   /** Initial content of the storage. Every opened plugin has a separate storage. */
-  storage?: Record<string, Json>
+  storage?: Readonly<Record<string, unknown>>
   /** The complete library of the user; the plugin sees the scopes of its manifest. */
   library?: LibraryEntry[]
   /** The value of `ctx.auth.status()`; by default `none`, or `missing` if the manifest has `auth`. */

@@ -3,6 +3,15 @@
 /** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
+/** A value that JSON keeps: an interface of yours as well as {@link Json}. Members that are undefined are left out; functions are not accepted. */
+export type Storable<Value> = Value extends Json | undefined
+  ? Value
+  : Value extends ((...given: never[]) => unknown) | bigint | symbol
+    ? never
+    : Value extends object
+      ? { [Name in keyof Value]: Storable<Value[Name]> }
+      : never
+
 /** The configuration that the manifest's `config` or `userConfig` describes. `definePlugin<Config, UserConfig>({ … })` sets more exact types. */
 export type AnyConfig = Record<string, Json>
 
@@ -91,8 +100,8 @@ interface Described {
   /** From 0 to 100. */
   rating?: { score: number; voteCount?: number | null } | null
   externalLinks?: { label: string; url: string }[]
-  /** Identifiers at other services, by the name of the service (`myanimelist`), which plugins have as `idSource`. */
-  externalIds?: Record<string, string>
+  /** Identifiers at other services, by the name of the service (`myanimelist`), which plugins have as `idSource`. An undefined one is left out. */
+  externalIds?: Record<string, string | undefined>
 }
 
 export interface SeriesMetadata extends Described {
@@ -153,8 +162,8 @@ export interface Recommendation {
   popularity?: number | null
   totalVolumeCount?: number | null
   totalChapterCount?: number | null
-  /** Identifiers at other services, by the name of the service (`myanimelist`); the server also uses them to find it in the library. */
-  externalIds?: Record<string, string>
+  /** Identifiers at other services, by the name of the service (`myanimelist`); the server also uses them to find it in the library. An undefined one is left out. */
+  externalIds?: Record<string, string | undefined>
 }
 
 export interface Recommendations {
@@ -220,6 +229,13 @@ export interface LibraryEntry {
   readers?: number
 }
 
+/** A page of the library. */
+export interface LibraryPage {
+  entries: LibraryEntry[]
+  /** For the next page; null on the last one. */
+  nextCursor: string | null
+}
+
 export type AuthStatus = 'none' | 'missing' | 'connected' | 'expired'
 
 /** What a handler can use. Everything has a limit; exceeding one rejects with an error that names it. */
@@ -227,9 +243,9 @@ export interface Context<Config = AnyConfig, UserConfig = AnyConfig> {
   /** Id of this call, also in the logs of the server. */
   readonly callId: string
   readonly plugin: { readonly id: string; readonly version: string }
-  /** Settings of the administrator: members may be missing or wrong. Frozen. */
-  readonly config: Readonly<Partial<Config>>
-  /** Settings of the user, if the call runs for one: members may be missing or wrong. Frozen. */
+  /** Settings of the administrator, as the manifest describes them, with its defaults: no call runs with others. Frozen. */
+  readonly config: Readonly<string extends keyof Config ? Partial<Config> : Config>
+  /** Settings of the user, with the defaults of the manifest; none if the call does not run for a user. Frozen. */
   readonly userConfig: Readonly<Partial<UserConfig>>
   /** Only to hosts of the manifest, with their methods, over https. Resolves for any status; check `ok`. */
   fetch(input: string | URL | Request, init?: FetchInit): Promise<FetchResponse>
@@ -243,16 +259,16 @@ export interface Context<Config = AnyConfig, UserConfig = AnyConfig> {
   /** Persists between calls: for the plugin, or for the plugin and the user if the call runs for one. */
   readonly storage: {
     get<Value = Json>(key: string): Promise<Value | null>
-    set(key: string, value: Json, options?: { ttlSeconds?: number }): Promise<void>
+    set<Value>(key: string, value: Value & Storable<Value> & (Json | object), options?: { ttlSeconds?: number }): Promise<void>
     delete(key: string): Promise<void>
     list(prefix?: string): Promise<string[]>
   }
-  readonly log: Record<'debug' | 'info' | 'warn' | 'error', (message: string, data?: Json) => void>
+  readonly log: Record<'debug' | 'info' | 'warn' | 'error', <Value>(message: string, data?: Value & Storable<Value>) => void>
   /** Reports the progress of this call, from 0 to 1, with a text of at most 200 characters. */
   progress(fraction: number, text?: string): void
   readonly library: {
     /** Series that the user may see, 200 at a time, with the members that the manifest's permissions allow. */
-    entries(options?: { cursor?: string | null }): Promise<{ entries: LibraryEntry[]; nextCursor: string | null }>
+    entries(options?: { cursor?: string | null }): Promise<LibraryPage>
   }
   readonly auth: {
     /**

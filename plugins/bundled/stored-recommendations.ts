@@ -1,4 +1,4 @@
-import type { Context, Json, Plugin, Recommendation, Recommendations } from '../../plugin-sdk/types.ts'
+import type { Context, Plugin, Recommendation, Recommendations } from '../../plugin-sdk/types.ts'
 
 /** A value of the storage holds 256 K characters. */
 const STORED_LENGTH_MAX = 240_000
@@ -51,7 +51,7 @@ async function gather(ctx: Context, compute: Compute): Promise<Recommendation[]>
   while (stored.length > 0 && JSON.stringify(stored).length > STORED_LENGTH_MAX) stored = stored.slice(0, Math.floor(stored.length * 0.8))
   try {
     // A recommendation is JSON, which the compiler does not see in an interface.
-    await ctx.storage.set(STORED, stored as unknown as Json, { ttlSeconds: STORED_SECONDS })
+    await ctx.storage.set(STORED, stored, { ttlSeconds: STORED_SECONDS })
   } catch (error) {
     ctx.log.warn('Could not store the recommendations', String(error))
   }

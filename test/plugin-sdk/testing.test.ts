@@ -17,6 +17,7 @@ const trace: CallTrace = {
   requests: [{ method: 'GET', url: 'https://api.example.org/', status: 200 }],
   log: [],
   progress: [],
+  warnings: [],
 }
 
 t.test('outside of the tool it says how to run tests', async (t) => {

@@ -26,7 +26,15 @@ type Same<A, B> = [Within<A, B>, Within<B, A>, Within<Complete<A>, Complete<B>>,
   ? true
   : false
 
-type Answer<Handler> = Handler extends (...given: never[]) => infer Result ? Awaited<Result> : never
+/** What JSON leaves of a value: undefined members of records are not sent. */
+type Sent<Value> = Value extends readonly (infer Entry)[]
+  ? Sent<Entry>[]
+  : Value extends object
+    ? string extends keyof Value
+      ? Record<string, Exclude<Value[keyof Value], undefined>>
+      : { [Name in keyof Value]: Sent<Value[Name]> }
+    : Value
+type Answer<Handler> = Handler extends (...given: never[]) => infer Result ? Sent<Awaited<Result>> : never
 type At<Value, Path extends string> = Path extends `${infer Name}.${infer Rest}`
   ? At<NonNullable<Value[Name & keyof Value]>, Rest>
   : NonNullable<Value[Path & keyof Value]>

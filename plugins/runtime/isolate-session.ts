@@ -83,6 +83,7 @@ const limitsOf = (program: Program) => ({
   requestLengths: REQUEST_LENGTHS,
   isPlugin: program.plugin !== undefined,
   ...(program.inspect && { isInspected: true }),
+  ...(program.isTraced && { isTraced: true }),
   ...(program.plugin ?? NO_PLUGIN),
 })
 

@@ -29,6 +29,8 @@ export interface Program {
   plugin?: PluginLimits
   /** Lets the author debug it; see there. Such a program is `alone`: an isolate with a debugger may crash its process. */
   inspect?: Inspector
+  /** Finds where the code was when it exceeded a limit, at the price of a debugger while long calls run: for its author. */
+  isTraced?: boolean
 }
 
 export interface PluginLimits {

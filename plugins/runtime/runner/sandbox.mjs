@@ -2,6 +2,7 @@
 import ivm from 'isolated-vm'
 import { CallBudgets } from './call-budgets.mjs'
 import { Inspection } from './inspection.mjs'
+import { KillPlace } from './kill-place.mjs'
 import { runSources, startPrelude } from './load-program.mjs'
 import { SandboxTimers } from './sandbox-timers.mjs'
 
@@ -44,6 +45,17 @@ function loadProblem(error, isDisposed) {
   }
 }
 
+/**
+ * The limit that an entry has exceeded; null for other errors.
+ * @param {unknown} error the rejection of isolated-vm, which may be undefined
+ * @param {import('isolated-vm').Isolate} isolate
+ */
+function limitOf(error, { isDisposed }) {
+  const message = error instanceof Error ? error.message : ''
+  if (isDisposed || /memory limit/i.test(message)) return 'memory'
+  return /timed out/i.test(message) ? 'timeout' : null
+}
+
 /** An isolate with its program. */
 export class Sandbox {
   /** Paths of the functions that a plugin has defined. @type {string[]} */
@@ -52,6 +64,8 @@ export class Sandbox {
   #listener
   #isInspected
   #isolate
+  #place
+  #isBeingKilled = false
   #inspection
   #budgets
   #timers
@@ -74,7 +88,10 @@ export class Sandbox {
     this.#limits = limits
     this.#listener = listener
     this.#isInspected = limits.isInspected === true
-    this.#isolate = new ivm.Isolate({ memoryLimit: Math.max(limits.memoryMbMax, MEMORY_MB_MIN), inspector: this.#isInspected })
+    this.#isolate = new ivm.Isolate({
+      memoryLimit: Math.max(limits.memoryMbMax, MEMORY_MB_MIN),
+      inspector: this.#isInspected || limits.isTraced === true,
+    })
     this.#budgets = new CallBudgets(this.#isolate)
     this.#timers = new SandboxTimers((id, call) => {
       if (!this.#ended) this.#apply(['timer', id], call)
@@ -82,6 +99,7 @@ export class Sandbox {
     const { onOpen, onMessage } = listener.debugging
     this.#inspection = this.#isInspected ? new Inspection(this.#isolate, { onMessage, onMemory: () => this.#endForMemory() }) : null
     if (this.#inspection !== null) onOpen(this.#inspection)
+    this.#place = limits.isTraced === true && !this.#isInspected ? new KillPlace(this.#isolate, (place) => this.#endForMemory(place)) : null
   }
 
   /** Runs the program. Rejects when it ends first; the listener knows why. @param {readonly Sources[]} sources */
@@ -89,7 +107,7 @@ export class Sandbox {
     const { loadCpuMs: cpuMs, loadWallMs: wallMs } = this.#limits
     try {
       const isolate = this.#isolate
-      const context = await isolate.createContext({ inspector: this.#isInspected })
+      const context = await isolate.createContext({ inspector: this.#isInspected || this.#place !== null })
       await this.#inspection?.begun
       this.#startChecking()
       this.#budgets.begin(LOADING, { cpuMs, wallMs })
@@ -133,25 +151,27 @@ export class Sandbox {
     this.#disposeAndLeave().then((isStuck) => isStuck && this.#listener.onEnd('closed', '', true))
   }
 
-  /** @param {string} code @param {string} message */
-  #end(code, message) {
+  /** @param {string} code @param {string} message @param {import('./kill-place.mjs').Place} [place] where the code was */
+  #end(code, message, place) {
     if (this.#ended) return
     this.#sendAnswers()
     this.#stop()
     const { onEnd } = this.#listener
     // With a debugger attached: after V8's own out-of-memory its thread never returns; after our termination the debugger would continue it.
-    if (this.#inspection?.isAttached() && code === 'memory') return onEnd(code, message, true)
-    this.#disposeAndLeave().then((isStuck) => onEnd(code, message, isStuck))
+    const said = place?.name ? `${message} It was running ${place.name}.` : message
+    if ((this.#inspection ?? this.#place)?.isAttached() && code === 'memory') return onEnd(code, said, true, place?.stack)
+    this.#disposeAndLeave().then((isStuck) => onEnd(code, said, isStuck, place?.stack))
   }
 
-  #endForMemory() {
-    this.#end('memory', `The code exceeded its memory limit of ${this.#limits.memoryMbMax} MB.`)
+  /** @param {import('./kill-place.mjs').Place} [place] */
+  #endForMemory(place) {
+    this.#end('memory', `The code exceeded its memory limit of ${this.#limits.memoryMbMax} MB.`, place)
   }
 
   /** @param {unknown} error of an entry */
   #endFor(error) {
     if (this.#ended) return
-    const broken = this.#limitOf(error)
+    const broken = limitOf(error, this.#isolate)
     if (broken === 'memory') this.#endForMemory()
     else if (broken === 'timeout') this.#end('timeout', 'The code exceeded its time limit.')
   }
@@ -166,7 +186,7 @@ export class Sandbox {
   /** @returns {Promise<boolean>} whether it is disposed; false when it must not be disposed */
   async #dispose() {
     // An isolate that is disposed with an attached debugger never ends. Without one it is disposed at once, before any wait.
-    const parting = this.#inspection?.detach()
+    const parting = (this.#inspection ?? this.#place)?.detach()
     if (parting && !(await parting)) return false
     if (!this.#isolate.isDisposed) this.#isolate.dispose()
     return true
@@ -218,20 +238,13 @@ export class Sandbox {
 
   /** Reports the rejection of an entry, unless a limit caused it: a promise that was rejected in it. @param {number} call @param {unknown} error */
   #reportUncaught(call, error) {
-    if (this.#ended || this.#reported.has(call) || this.#limitOf(error) !== null) return
+    if (this.#ended || this.#reported.has(call) || limitOf(error, this.#isolate) !== null) return
     if (!this.#budgets.has(call) && !this.#answers.some(({ id }) => id === call)) return
     this.#reported.add(call)
     const { onUncaught } = this.#listener
     if (error instanceof Error) onUncaught(call, error.message || error.name, String(error.stack))
     else
       onUncaught(call, typeof error === 'string' && error !== '' ? error : 'A promise was rejected with a value that is not an error.', '')
-  }
-
-  /** The limit that an entry has exceeded; null for other errors. @param {unknown} error the rejection of isolated-vm, which may be undefined */
-  #limitOf(error) {
-    const message = error instanceof Error ? error.message : ''
-    if (this.#isolate.isDisposed || /memory limit/i.test(message)) return 'memory'
-    return /timed out/i.test(message) ? 'timeout' : null
   }
 
   #startChecking() {
@@ -248,8 +261,13 @@ export class Sandbox {
     // Code that continues after its answer must not delay the answer for long. Time says nothing: on a busy machine code that is about to end waits as well.
     if (this.#answers.length > 0 && this.#budgets.isPastAnswer()) this.#sendAnswers()
     if (this.#inspection?.isAttached()) return this.#budgets.noteDebugging()
-    const broken = this.#budgets.check()
-    if (broken !== null) this.#end(broken.code, broken.message)
+    this.#place?.onCheck(this.#budgets.size > 0)
+    const broken = this.#isBeingKilled ? null : this.#budgets.check()
+    if (broken === null) return
+    // Code that only waits is nowhere.
+    if (this.#place === null || broken.code !== 'cpu') return this.#end(broken.code, broken.message)
+    this.#isBeingKilled = true
+    this.#place.find().then((place) => this.#end(broken.code, broken.message, place))
   }
 
   /** @param {number} id @returns {Budget | null} what it used; null when it is not running */
@@ -266,7 +284,8 @@ export class Sandbox {
       /** @param {unknown} kind @param {unknown} id @param {unknown} text @param {unknown} [call] @param {unknown} [wanted] */
       (kind, id, text, call, wanted) => {
         if (this.#ended || typeof id !== 'number' || typeof text !== 'string') return
-        if (kind === 'timer') return this.#setTimer(id, Number(text), typeof call === 'number' ? call : undefined)
+        if (kind === 'timer' && this.#budgets.size > 0)
+          return this.#timers.set(id, Number(text), typeof call === 'number' ? call : undefined)
         if (kind === 'untimer') return this.#timers.clear(id)
         if (kind === 'log' || kind === 'progress') return this.#listener.onRequest(kind, id, text)
         if (kind === 'host') {
@@ -286,11 +305,6 @@ export class Sandbox {
     if (used === null) return
     this.#answers.push({ kind, id, text, used })
     if (this.#inside.size === 0) this.#sendAnswers()
-  }
-
-  /** @param {number} id @param {number} ms @param {number | undefined} call that set it */
-  #setTimer(id, ms, call) {
-    if (this.#budgets.size > 0) this.#timers.set(id, ms, call)
   }
 }
 

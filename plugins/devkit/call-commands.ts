@@ -14,7 +14,8 @@ import { CREDENTIALS, readCredentials } from './credentials-file.ts'
 import { replayEgress } from './host-answers.ts'
 import { type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
 import { readValidProject } from './project.ts'
-import { readCall, type SavedCall } from './saved-call.ts'
+import { CALLS_FOLDER, readCall, type SavedCall } from './saved-call.ts'
+import { typedTool } from './typed.ts'
 
 /** Opens the plugin of a folder for a saved call. */
 async function withCall<Result>(
@@ -63,6 +64,7 @@ function describeTrace(trace: CallTrace, budget: { cpuMs: number; wallMs: number
       : []),
     `log       ${counted(trace.log.length, 'line')}`,
     ...trace.log.map(({ level, message, data }) => `  ${level.padEnd(5)}  ${message}${data === null ? '' : ` ${JSON.stringify(data)}`}`),
+    ...trace.warnings.map((warning) => `! ${warning}`),
   ]
 }
 
@@ -73,7 +75,7 @@ export const replay: ToolCommand = {
   usage: '<call.json>',
   summary: 'repeats a saved call and shows the result',
   about:
-    'A call is { "method", "input", "config", "fixtures" }: fixtures is the name of a file in fixtures/, or its content; without it, requests go to the real service. The answer is shown as a server would read it.',
+    'A call is { "method", "input", "config", "userConfig", "library", "fixtures" }: library is the library of the user, as a list of series, of which the plugin sees what its manifest asks for; fixtures is the name of a file in fixtures/, or its content; without it, requests go to the real service. The answer is shown as a server would read it.',
   flags: [
     { name: 'json', isSwitch: true, repeatable: false, about: 'Prints { answer | code, message, source, trace } as JSON.' },
     ALLOW_LOCAL,
@@ -106,7 +108,12 @@ export const replay: ToolCommand = {
       out.line()
       if (hasFailed) printMessage(out, FAILED, describeProblem(outcome))
       else for (const line of JSON.stringify(outcome.answer, null, 2).split('\n').flatMap(messageLines)) out.line(line)
-      for (const request of hasFailed ? [] : unmatched) printMessage(out, FAILED, `No fixture matches ${request}`)
+      for (const request of hasFailed ? [] : unmatched)
+        printMessage(
+          out,
+          FAILED,
+          `No fixture matches ${request}. If the call is in ${CALLS_FOLDER}/, record it: ${typedTool('test --record')}`,
+        )
       return hasFailed || unmatched.length > 0 ? 1 : 0
     }),
 }

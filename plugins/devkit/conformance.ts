@@ -13,8 +13,9 @@ import type { Json } from '../../plugin-sdk/index.ts'
 import { ALL_LOCAL_SERVICES } from './allow-local.ts'
 import { answerOf, replayEgress } from './host-answers.ts'
 import { type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
-import type { SavedCall } from './saved-call.ts'
+import { CALLS_FOLDER, type SavedCall } from './saved-call.ts'
 import type { TestOutcome } from './test-files.ts'
+import { typedTool } from './typed.ts'
 
 /** Inputs for functions without a saved call. */
 const SAMPLES: Readonly<Record<string, Json>> = {
@@ -58,21 +59,28 @@ interface ConformanceOptions {
   calls: readonly SavedCall[]
 }
 
+const RECORD = `Record it with: ${typedTool('test --record')}`
+const TYPED = 'returns what its type says, well within its budget'
 const NO_REQUEST = 'it made no request'
 
 /** The checks for every plugin, whatever it does. */
 export async function runConformance(options: ConformanceOptions, onOutcome: (outcome: TestOutcome) => void): Promise<void> {
   for (const method of methodsOf(options.built.manifest)) {
-    for (const { name, run } of checksOf(new TestedMethod(method, options))) {
+    const tested = new TestedMethod(method, options)
+    for (const { name, run } of checksOf(tested)) {
       const at = performance.now()
+      tested.warnings.clear()
       let outcome: Pick<TestOutcome, 'state' | 'message'>
       try {
         const reason = await run()
         outcome = { state: reason === null ? 'passed' : 'skipped', message: reason }
       } catch (error) {
-        outcome = { state: 'failed', message: error instanceof CallProblem ? describeProblem(error) : (error as Error).message }
+        const message = error instanceof CallProblem ? describeProblem(error) : (error as Error).message
+        outcome = { state: 'failed', message: message.includes('No fixture matches') ? `${message}\n${RECORD}` : message }
       }
-      onOutcome({ group: method, name, ...outcome, wallMs: performance.now() - at })
+      // Only of the first, with the saved call: the others ask the same in other ways.
+      const warnings = name === TYPED ? [...tested.warnings] : []
+      onOutcome({ group: method, name, ...outcome, wallMs: performance.now() - at, warnings })
     }
   }
 }
@@ -82,9 +90,12 @@ class TestedMethod {
   readonly method: string
   readonly kind: string
   readonly input: Json
+  readonly warnings = new Set<string>()
   readonly #built: Built
   readonly #supervisor: Supervisor
   readonly #sample: SavedCall | undefined
+  /** Why checks that need fixtures are skipped. */
+  readonly #advice: string
 
   constructor(method: string, { built, supervisor, calls }: ConformanceOptions) {
     this.method = method
@@ -92,6 +103,11 @@ class TestedMethod {
     this.#built = built
     this.#supervisor = supervisor
     this.#sample = calls.find((call) => call.method === method && call.fixtures !== null)
+    const bare = calls.find((call) => call.method === method)
+    this.#advice =
+      bare === undefined
+        ? `save a call of it with fixtures, in ${CALLS_FOLDER}/`
+        : `${CALLS_FOLDER}/${bare.name}.json has no fixtures; give it "fixtures": "${bare.name}", and record them: ${typedTool('test --record')}`
     this.input = this.#sample?.input ?? SAMPLES[method] ?? SAMPLES[this.kind] ?? null
   }
 
@@ -110,6 +126,7 @@ class TestedMethod {
     try {
       const results = []
       for (let turn = 0; turn < times; turn++) results.push(await session.call(this.method, given))
+      for (const { trace } of results) for (const warning of trace.warnings) this.warnings.add(`${this.method} ${warning}`)
       return results as [(typeof results)[number], ...typeof results]
     } finally {
       session.close()
@@ -131,7 +148,7 @@ class TestedMethod {
   /** A check that needs a saved call with its fixtures. */
   withFixtures(name: string, run: (known: Fixtures) => Promise<string | null>): Check {
     const fixtures = this.#sample?.fixtures ?? null
-    return { name, run: async () => (fixtures === null ? 'save a call of it with fixtures, in calls/' : await run(fixtures)) }
+    return { name, run: async () => (fixtures === null ? this.#advice : await run(fixtures)) }
   }
 
   /** A check against a failing service. */
@@ -188,7 +205,7 @@ function checksOf(tested: TestedMethod): Check[] {
 
 function commonChecks(tested: TestedMethod): Check[] {
   return [
-    tested.withFixtures('returns what its type says, well within its budget', async (known) => {
+    tested.withFixtures(TYPED, async (known) => {
       const [{ trace }] = await tested.call(exactly(known), tested.input)
       const cpuMsMax = tested.budget.cpuMs * CPU_SHARE
       if (trace.cpuMs > cpuMsMax) throw new Error(`It computed for ${trace.cpuMs.toFixed(0)} ms; it should stay below ${cpuMsMax} ms.`)

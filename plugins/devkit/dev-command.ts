@@ -9,16 +9,18 @@ import { describeDifference, describeRecord } from '#plugins/consent/record-line
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
-import { type Bundle, bundleOf, bundleOptions, bundleProject, describeFailure } from './bundle.ts'
+import { type Bundle, bundleOf, bundleOptions, bundleProblem, bundleProject } from './bundle.ts'
 import { kilobytes, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
-import { CREDENTIALS, readCredentials } from './credentials-file.ts'
+import { CREDENTIALS, type GivenCredentials, readCredentials } from './credentials-file.ts'
 import { DebugRelay } from './debug-relay.ts'
 import { type DevServer, openDevServer } from './dev-server.ts'
 import { DevSession } from './dev-session.ts'
+import { readTarget, TARGET_FLAGS, type Target } from './dev-target.ts'
 import { INSPECT_PORT, openInspectorServer } from './inspector.ts'
 import { packProject } from './pack.ts'
 import { type Project, readValidProject } from './project.ts'
-import { checkAdministrator, type SideLoad, sideLoad, tryVersion, type Waiting } from './side-load.ts'
+import { checkAdministrator, setUp, sideLoad, tryVersion, type Waiting } from './side-load.ts'
+import { checkTypesUnless, printTypes, TYPES } from './type-check.ts'
 import { typedTool } from './typed.ts'
 
 /** Keeps a debugged sandbox alive over any break of its author. */
@@ -43,14 +45,8 @@ export const dev: ToolCommand = {
     },
     ALLOW_LOCAL,
     CREDENTIALS,
-    {
-      name: 'server',
-      value: 'url',
-      isSwitch: false,
-      repeatable: false,
-      about: 'A running server on which to install every build, as a pre-release.',
-    },
-    { name: 'token', value: 'key', isSwitch: false, repeatable: false, about: 'For --server: the API key of an administrator.' },
+    TYPES,
+    ...TARGET_FLAGS,
   ],
   wordsMin: 0,
   // The port for --inspect.
@@ -59,7 +55,7 @@ export const dev: ToolCommand = {
     const { folder, flag, out, log, stop } = input
     const port = readCount(flag('port'), { flag: 'port', unless: 0, min: 1, max: 65_535 })
     const inspectPort = readInspectPort(input)
-    const server = readServer(flag('server'), flag('token'))
+    const server = await readTarget(input)
     const local = readAllowLocal(input)
     const first = await readValidProject(folder)
     const credentials = await readCredentials(input, first.manifest)
@@ -83,7 +79,9 @@ export const dev: ToolCommand = {
     }
     if (local.size > 0) out.line(`Local     ${[...local].join(', ')} may be requested, if the configuration names it`)
     out.line('Press Ctrl-C to stop.')
-    const builds = new Builds(input, page, server, (project, bundle) => session.use({ manifest: project.manifest, ...bundle }))
+    const builds = new Builds(input, page, { server, credentials }, (project, bundle) =>
+      session.use({ manifest: project.manifest, ...bundle }),
+    )
     const watching = await watch(first, builds)
     if (!stop.aborted) await once(stop, 'abort')
     await watching.close()
@@ -104,29 +102,30 @@ function readInspectPort({ flag, words }: ToolInput): number | null {
   return isOn ? readCount(value, { flag: 'inspect', unless: INSPECT_PORT, max: 65_535 }) : null
 }
 
-function readServer(url: string | undefined, token: string | undefined): SideLoad | null {
-  if (url === undefined && token === undefined) return null
-  if (url === undefined || token === undefined)
-    throw new ToolProblem('--server and --token require each other: the URL of a server, and the API key of an administrator.')
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new ToolProblem(`"${escapedLines(url)}" is not a URL such as http://127.0.0.1:8080.`)
-  return { url, token }
-}
-
 /** Handles builds one after another. */
 class Builds {
   readonly #input: ToolInput
   readonly #page: DevServer
-  readonly #server: SideLoad | null
+  readonly #server: Target | null
+  readonly #credentials: GivenCredentials | undefined
   readonly #use: (project: Project, bundle: Bundle) => void
   #last: Promise<void> = Promise.resolve()
   /** What the author has granted in this session, after it was printed. */
   #granted: ConsentRecord | null = null
+  /** Ends the check of the build before. */
+  #checking = new AbortController()
+  #leftOut: string | null = null
 
-  constructor(input: ToolInput, page: DevServer, server: SideLoad | null, use: (project: Project, bundle: Bundle) => void) {
+  constructor(
+    input: ToolInput,
+    page: DevServer,
+    { server, credentials }: { server: Target | null; credentials: GivenCredentials | undefined },
+    use: (project: Project, bundle: Bundle) => void,
+  ) {
     this.#input = input
     this.#page = page
     this.#server = server
+    this.#credentials = credentials
     this.#use = use
   }
 
@@ -147,6 +146,7 @@ class Builds {
       out.line(`${out.paint('green', '✔')} ${message}`)
       for (const warning of bundle.warnings) printMessage(out, ['yellow', '  !'], warning)
       this.#page.send('built', { message: `${message}.` })
+      void this.#checkTypes(project)
       if (this.#server !== null) await this.#load(project, bundle, this.#server)
     } catch (error) {
       if (!(error instanceof ToolProblem || error instanceof AppError)) throw error
@@ -155,11 +155,25 @@ class Builds {
     }
   }
 
-  async #load(project: Project, bundle: Bundle, to: SideLoad): Promise<void> {
+  /** Beside the run: a build with wrong types runs, too. */
+  async #checkTypes(project: Project): Promise<void> {
+    this.#checking.abort()
+    this.#checking = new AbortController()
+    const { signal } = this.#checking
+    const types = await checkTypesUnless(this.#input, project, AbortSignal.any([signal, this.#input.stop]))
+    if (signal.aborted) return
+    // Once is enough.
+    if (types.leftOut === null || types.leftOut !== this.#leftOut) printTypes(this.#input, types)
+    this.#leftOut = types.leftOut
+    const message = types.errors.join('\n')
+    if (message !== '') this.#page.send('failed', { message })
+  }
+
+  async #load(project: Project, bundle: Bundle, to: Target): Promise<void> {
     const { out, stop } = this.#input
     const version = tryVersion(project.manifest.version, new Date())
     const manifestBytes = Buffer.from(JSON.stringify({ ...(JSON.parse(project.manifestBytes.toString('utf8')) as object), version }))
-    const bytes = packProject({ ...project, manifestBytes }, bundle)
+    const bytes = packProject({ ...project, manifestBytes }, bundle, to.keys)
     const { origin } = new URL(to.url)
     const record = consentRecordOf({ ...readPackage(bytes), repository: null })
     for (const line of grantLines(record, this.#granted, origin)) out.line(line)
@@ -168,6 +182,8 @@ class Builds {
     const agreed = await sideLoad(to, bytes, stop, async (waiting) => {
       if (!isFirst) await this.#askFor(waiting, origin)
     })
+    // Once: what somebody changes on the server later stays.
+    if (isFirst) await setUp(to, project.manifest.id, { config: to.config, credentials: this.#credentials }, stop)
     this.#granted = record
     const why = agreed.length > 0 ? `; consented, because it ${agreed.join(', ')}` : ''
     printMessage(out, ['green', '✔'], `${origin} runs ${version}${why}`)
@@ -216,7 +232,7 @@ async function watch(project: Project, builds: Builds): Promise<{ close(): Promi
       setup: (build) =>
         build.onEnd((result) =>
           builds.take(async () => {
-            if (result.errors.length > 0) throw new ToolProblem(describeFailure(result.errors))
+            if (result.errors.length > 0) throw await bundleProblem(project, result.errors)
             return bundleOf(result)
           }),
         ),

@@ -48,9 +48,14 @@ export async function findFixtures(folder: string, name: string): Promise<Fixtur
 export class Recorder {
   readonly egress: Egress
   readonly #kept: Exchange[]
+  readonly #others: Exchange[]
+  readonly #keepsOthers: boolean
   readonly #recorded = new Map<string, Exchange>()
 
-  constructor(outside: Egress, before: Fixtures | null) {
+  /** @param keepsOthers whether fixtures of requests that are not made this time stay */
+  constructor(outside: Egress, before: Fixtures | null, keepsOthers = false) {
+    this.#others = (before?.exchanges ?? []).filter(({ failure }) => failure === undefined)
+    this.#keepsOthers = keepsOthers
     this.#kept = (before?.exchanges ?? []).filter(({ failure }) => failure !== undefined)
     const replay = openReplay({ formatVersion: 1, exchanges: this.#kept })
     this.egress = {
@@ -61,16 +66,22 @@ export class Recorder {
         const written = replay.next({ method, url: url.href, headers: hop.headers, ...(body === undefined ? {} : { body }) })
         if (written?.failure) return refuseGuest(written.failure.code, written.failure.message)
         const answer = await outside.fetch(given, policy, signal)
-        this.#recorded.set(`${method} ${url.href} ${body ?? ''}`, exchangeOf({ method, url: url.href, body }, answer))
+        this.#recorded.set(keyOf({ method, url: url.href, body }), exchangeOf({ method, url: url.href, body }, answer))
         return answer
       },
     }
   }
 
   get exchanges(): Exchange[] {
-    return [...this.#kept, ...this.#recorded.values()]
+    // A service that did not respond to anything has no other answers.
+    const isKept = this.#keepsOthers || this.#recorded.size === 0
+    const others = this.#others.filter(({ request }) => isKept && !this.#recorded.has(keyOf(request)))
+    return [...this.#kept, ...others, ...this.#recorded.values()]
   }
 }
+
+const keyOf = ({ method = 'GET', url, body }: { method?: string | undefined; url: string; body?: unknown }): string =>
+  `${method} ${url} ${body ?? ''}`
 
 function exchangeOf({ method, url, body }: { method: string; url: string; body: string | undefined }, answer: EgressResponse): Exchange {
   const headers = Object.fromEntries(answer.headers.filter(([name]) => KEPT_HEADERS.has(name)))

@@ -4,29 +4,31 @@ import path from 'node:path'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
+import { listSizes } from './bundle-sizes.ts'
 import { kilobytes, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { packProject, writePackage } from './pack.ts'
 import { createKey, readKey, signPackage } from './signing.ts'
+import { checkTypesUnless, printTypes, TYPES } from './type-check.ts'
 import { typedTool } from './typed.ts'
 import { type Finding, summarize, type Validation, validateProject } from './validate.ts'
 
 const MARKS = { error: { mark: '✖', style: 'red' }, warning: { mark: '!', style: 'yellow' } } as const
 
-function printFindings({ out }: Pick<ToolInput, 'out'>, findings: readonly Finding[]): void {
+export function printFindings({ out }: Pick<ToolInput, 'out'>, findings: readonly Finding[]): void {
   for (const { level, check, message } of findings) {
     const { mark, style } = MARKS[level]
     printMessage(out, [style, `${mark} ${level}`.padEnd(9)], ` ${check.padEnd(11)} ${message}`)
   }
 }
 
-const hasErrors = ({ findings }: Validation): boolean => findings.some(({ level }) => level === 'error')
+export const hasErrors = ({ findings }: Validation): boolean => findings.some(({ level }) => level === 'error')
 
 export const validate: ToolCommand = {
   name: 'validate',
   usage: '',
   summary: 'checks the plugin as a server and its administrator would',
   about:
-    'Checks the manifest, bundles and scans the code, and starts it once in the sandbox. Errors make the command fail; warnings are for you to judge.',
+    'Checks the manifest, bundles and scans the code, checks types with the TypeScript of your project, and starts the code once in the sandbox. Errors make the command fail; warnings are for you to judge.',
   flags: [
     {
       name: 'json',
@@ -34,12 +36,13 @@ export const validate: ToolCommand = {
       repeatable: false,
       about: 'Prints the findings as JSON: { ok, findings: [{ level, check, message }] }.',
     },
+    TYPES,
   ],
   wordsMin: 0,
   wordsMax: 0,
   async run(input) {
     const { folder, log, out, isOn } = input
-    const validation = await validateProject(folder, log)
+    const validation = await validateProject(folder, log, (project) => checkTypesUnless(input, project))
     const { findings, project, bundle } = validation
     const isGood = !hasErrors(validation)
     if (isOn('json')) {
@@ -47,6 +50,7 @@ export const validate: ToolCommand = {
       return isGood ? 0 : 1
     }
     printFindings(input, findings)
+    printTypes(input, { errors: [], leftOut: validation.typesLeftOut })
     if (findings.length > 0) out.line()
     const what = project === null ? 'The plugin' : `${project.manifest.id} ${project.manifest.version}`
     const size = bundle === null ? '' : `, ${kilobytes(Buffer.byteLength(bundle.code))} of code`
@@ -57,7 +61,7 @@ export const validate: ToolCommand = {
   },
 }
 
-const NEXT_FLAG = {
+export const NEXT_FLAG = {
   name: 'next',
   value: 'public key',
   isSwitch: false,
@@ -66,7 +70,7 @@ const NEXT_FLAG = {
 } as const
 
 /** The keys that may sign the next version; undefined without the flag. */
-function readNext(all: ToolInput['all'], keys: readonly KeyObject[]): string[] | undefined {
+export function readNext(all: ToolInput['all'], keys: readonly KeyObject[]): string[] | undefined {
   const next = all('next')
   if (next.length === 0) return undefined
   if (keys.length === 0) throw new ToolProblem('Only a signed package can name who signs the next version. Add --key FILE.')
@@ -83,14 +87,17 @@ export const pack: ToolCommand = {
     { name: 'out', value: 'file', isSwitch: false, repeatable: false, about: 'Where to write it; by default the folder of the plugin.' },
     { name: 'key', value: 'file', isSwitch: false, repeatable: true, about: 'Signs it with this key. You can repeat the flag.' },
     NEXT_FLAG,
+    { name: 'sizes', isSwitch: true, repeatable: false, about: 'Prints the largest modules; near the size limit it always does.' },
+    TYPES,
   ],
   wordsMin: 0,
   wordsMax: 0,
   async run(input) {
     const { cwd, folder, log, out, flag, all } = input
-    const validation = await validateProject(folder, log)
+    const validation = await validateProject(folder, log, (project) => checkTypesUnless(input, project))
     const { findings, project, bundle } = validation
     printFindings(input, findings)
+    printTypes(input, { errors: [], leftOut: validation.typesLeftOut })
     if (findings.length > 0) out.line()
     if (hasErrors(validation) || project === null || bundle === null) {
       out.line(`${out.paint('red', '✖')} Nothing was packed: ${summarize(findings)}.`)
@@ -106,12 +113,13 @@ export const pack: ToolCommand = {
     const sizes = [`main.js ${kilobytes(Buffer.byteLength(bundle.code))}`]
     if (bundle.map !== null) sizes.push(`main.js.map ${kilobytes(Buffer.byteLength(bundle.map))}`)
     out.line(`  code    ${sizes.join(', ')}`)
+    for (const line of listSizes(bundle, input.isOn('sizes'))) out.line(line)
     return 0
   },
 }
 
 /** Prints what identifies a package. */
-function printPackage({ cwd, out }: Pick<ToolInput, 'cwd' | 'out'>, file: string, bytes: Buffer): void {
+export function printPackage({ cwd, out }: Pick<ToolInput, 'cwd' | 'out'>, file: string, bytes: Buffer): void {
   const { signedBy, nextSigners } = readPackage(bytes)
   out.line(`${out.paint('green', '✔')} ${escapedLines(path.relative(cwd, file) || file)}`)
   out.line(`  sha256  ${createHash('sha256').update(bytes).digest('hex')}`)

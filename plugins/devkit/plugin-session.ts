@@ -21,7 +21,9 @@ import type { ErrorCode, Json, LibraryEntry } from '../../plugin-sdk/index.ts'
 import type { CallFailure, CallTrace, OpenOptions } from '../../plugin-sdk/testing.ts'
 import type { GivenCredentials } from './credentials-file.ts'
 import { hostAnswers } from './host-answers.ts'
+import { withInstead } from './instead.ts'
 import { MemoryStorage } from './memory-storage.ts'
+import { repairsOf } from './repairs.ts'
 
 /** The bundle to run. */
 export interface Built {
@@ -74,7 +76,10 @@ export const ALL_METHODS = Object.entries(CAPABILITY_METHODS).flatMap(([capabili
 export const PLACE = 'the tool'
 
 /** Includes all methods, not only those of the manifest: the tool checks whether they are the same. */
-export const programOf = ({ manifest, code }: Built): Program => pluginProgram({ manifest, code, place: PLACE, methods: ALL_METHODS })
+export const programOf = ({ manifest, code }: Built): Program => ({
+  ...pluginProgram({ manifest, code, place: PLACE, methods: ALL_METHODS }),
+  isTraced: true,
+})
 
 /** A plugin in its sandbox, run as a server would. */
 export class PluginSession {
@@ -103,7 +108,7 @@ export class PluginSession {
 
   /** @throws CallProblem */
   async call(method: string, input: unknown): Promise<{ answer: unknown; trace: CallTrace }> {
-    const trace: CallTrace = { cpuMs: 0, wallMs: 0, requests: [], log: [], progress: [] }
+    const trace: CallTrace = { cpuMs: 0, wallMs: 0, requests: [], log: [], progress: [], warnings: [] }
     const opened = this.#open()
     this.#uncaught.length = 0
     let at = performance.now()
@@ -114,7 +119,9 @@ export class PluginSession {
       Object.assign(trace, { cpuMs: 0, wallMs: 0 })
       at = performance.now()
       const text = await this.#run(opened, method, input, trace, budgetOf(this.#granted, method))
-      const answer = this.#withinGrants(method, readResult(method, text), trace)
+      const read = readResult(method, text)
+      if (read !== null) trace.warnings.push(...repairsOf(JSON.parse(text), read))
+      const answer = this.#withinGrants(method, read, trace)
       // A server would still return the answer, but here the author can fix it.
       const [rejection] = this.#uncaught
       if (rejection) throw new CallProblem('unhandled', uncaughtMessage(rejection.message), trace, sourceIn(this.#built, rejection.places))
@@ -188,7 +195,7 @@ export class PluginSession {
   #problemOf(error: GuestError, trace: CallTrace): CallProblem {
     const rejection = error.places.length === 0 ? this.#uncaught[0] : undefined
     const message = rejection ? `${error.message} Before that: ${uncaughtMessage(rejection.message)}` : error.message
-    return new CallProblem(codeOf(error), message, trace, sourceIn(this.#built, (rejection ?? error).places))
+    return new CallProblem(codeOf(error), withInstead(message), trace, sourceIn(this.#built, (rejection ?? error).places))
   }
 }
 

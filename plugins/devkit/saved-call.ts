@@ -1,10 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { type Fixtures, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Json, LibraryEntry } from '../../plugin-sdk/index.ts'
 import { ToolProblem } from './command.ts'
 import { findFixtures } from './fixture-files.ts'
 import { ALL_METHODS } from './plugin-session.ts'
+import { typedTool } from './typed.ts'
 
 /** A call saved in a file, for repeating it. */
 export interface SavedCall {
@@ -17,6 +19,8 @@ export interface SavedCall {
   library: LibraryEntry[]
   /** Responses to its requests; null to send them to the real service. */
   fixtures: Fixtures | null
+  /** The file of fixtures that it names, which may not be recorded yet; null without one. */
+  fixturesName: string | null
 }
 
 export const CALLS_FOLDER = 'calls'
@@ -26,12 +30,51 @@ const CALLS_MAX = 200
 
 const isRecord = (value: unknown): value is Record<string, Json> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The other members of an entry are optional. */
-const isLibrary = (value: unknown): value is LibraryEntry[] =>
-  Array.isArray(value) && value.every((entry) => isRecord(entry) && typeof entry['seriesId'] === 'string')
+const MEMBERS = ['method', 'input', 'config', 'userConfig', 'library', 'fixtures']
+/** The page of `dev` names the call, and editors the schema of a file. */
+const IGNORED = ['name', '$schema']
+
+const ENTRY_MEMBERS = Object.keys({
+  seriesId: true,
+  title: true,
+  alternateTitles: true,
+  year: true,
+  genres: true,
+  tags: true,
+  authors: true,
+  summary: true,
+  language: true,
+  status: true,
+  addedAt: true,
+  bookCount: true,
+  communityRating: true,
+  externalIds: true,
+  rating: true,
+  booksRead: true,
+  booksStarted: true,
+  lastReadAt: true,
+  readers: true,
+} satisfies Record<keyof LibraryEntry, true>)
+
+/** What is wrong with the library of a call; null when nothing is. */
+function problemOfLibrary(value: unknown): string | null {
+  if (!Array.isArray(value)) return '"library" must be an array of series, each with a "seriesId".'
+  for (const [index, entry] of value.entries()) {
+    if (!isRecord(entry) || typeof entry['seriesId'] !== 'string')
+      return `"library" must be an array of series, and item ${index} has no "seriesId".`
+    const problem = problemOfMembers(entry, ENTRY_MEMBERS)
+    if (problem !== null) return `in item ${index} of "library", ${problem}`
+  }
+  return null
+}
+
+function problemOfMembers(given: Readonly<Record<string, unknown>>, known: readonly string[]): string | null {
+  const name = Object.keys(given).find((one) => !known.includes(one))
+  return name === undefined ? null : `"${name}" is unknown.${didYouMean(name, known)} Known are: ${known.join(', ')}.`
+}
 
 /** @param folder of the plugin, for its fixtures. @throws ToolProblem with what is wrong */
-export async function readCall(folder: string, file: string): Promise<SavedCall> {
+export async function readCall(folder: string, file: string, isRecording = false): Promise<SavedCall> {
   const shown = path.relative(folder, file)
   const wrong = (message: string): never => {
     throw new ToolProblem(`${shown}: ${message}`)
@@ -44,33 +87,46 @@ export async function readCall(folder: string, file: string): Promise<SavedCall>
   } catch (error) {
     return wrong(`it is not valid JSON (${(error as Error).message}).`)
   }
-  return await callOf(value, { folder, name: path.basename(file, '.json'), wrong })
+  return await callOf(value, { folder, name: path.basename(file, '.json'), wrong, isRecording })
 }
 
-/** @param wrong throws an error with its message */
-export async function callOf(
-  value: unknown,
-  { folder, name, wrong }: { folder: string; name: string; wrong: (message: string) => never },
-): Promise<SavedCall> {
-  if (!isRecord(value)) return wrong('a call must be an object: { "method", "input", "config", "fixtures" }.')
+interface CallOptions {
+  folder: string
+  name: string
+  /** Throws an error with its message. */
+  wrong: (message: string) => never
+  /** Fixtures that do not exist yet are null instead of a problem. */
+  isRecording?: boolean
+}
+
+export async function callOf(value: unknown, { folder, name, wrong, isRecording = false }: CallOptions): Promise<SavedCall> {
+  if (!isRecord(value)) return wrong('a call must be an object: { "method", "input", "config", "userConfig", "library", "fixtures" }.')
+  const problem = problemOfMembers(value, [...MEMBERS, ...IGNORED.filter((one) => Object.hasOwn(value, one))])
+  if (problem !== null) return wrong(problem)
   const { method, input = null, config = {}, userConfig = {}, library = [], fixtures = null } = value
   if (typeof method !== 'string' || !ALL_METHODS.includes(method)) return wrong(`"method" must be one of ${ALL_METHODS.join(', ')}.`)
   if (!isRecord(config) || !isRecord(userConfig)) return wrong('"config" and "userConfig" must be objects.')
-  if (!isLibrary(library)) return wrong('"library" must be an array of series, each with a "seriesId".')
+  const wrongLibrary = problemOfLibrary(library)
+  if (wrongLibrary !== null) return wrong(wrongLibrary)
   return {
     name,
     method,
     input,
     config,
     userConfig,
-    library,
-    fixtures: await fixturesOf(fixtures, folder, wrong),
+    // Checked above.
+    library: library as unknown as LibraryEntry[],
+    fixtures: await fixturesOf(fixtures, { folder, wrong, isRecording }),
+    fixturesName: typeof fixtures === 'string' ? fixtures : null,
   }
 }
 
-async function fixturesOf(given: Json, folder: string, wrong: (message: string) => never): Promise<Fixtures | null> {
+async function fixturesOf(given: Json, { folder, wrong, isRecording }: Omit<CallOptions, 'name'>): Promise<Fixtures | null> {
   if (given === null) return null
-  if (typeof given === 'string') return (await findFixtures(folder, given)) ?? wrong(`there is no fixtures/${given}.json.`)
+  if (typeof given === 'string') {
+    const found = await findFixtures(folder, given)
+    return found === null && !isRecording ? wrong(`there is no fixtures/${given}.json. Record it: ${typedTool('test --record')}`) : found
+  }
   try {
     return readFixtures(given)
   } catch (error) {
@@ -79,8 +135,8 @@ async function fixturesOf(given: Json, folder: string, wrong: (message: string) 
 }
 
 /** All calls in `calls/`, by name. @throws ToolProblem when one of them is invalid */
-export async function listCalls(folder: string): Promise<SavedCall[]> {
+export async function listCalls(folder: string, isRecording = false): Promise<SavedCall[]> {
   const names = (await readdir(path.join(folder, CALLS_FOLDER)).catch(() => [])).filter((name) => name.endsWith('.json')).sort()
   if (names.length > CALLS_MAX) throw new ToolProblem(`${CALLS_FOLDER}/ has ${names.length} calls; the limit is ${CALLS_MAX}.`)
-  return await Promise.all(names.map((name) => readCall(folder, path.join(folder, CALLS_FOLDER, name))))
+  return await Promise.all(names.map((name) => readCall(folder, path.join(folder, CALLS_FOLDER, name), isRecording)))
 }

@@ -2,14 +2,16 @@ import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
 import { bundleProject } from './bundle.ts'
-import { printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
+import { counted, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { runConformance } from './conformance.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'
 import { packProject } from './pack.ts'
+import { CallProblem, describeProblem } from './plugin-session.ts'
 import { readValidProject } from './project.ts'
-import { listCalls } from './saved-call.ts'
+import { CALLS_FOLDER, listCalls, type SavedCall } from './saved-call.ts'
 import { listTestFiles, runTestFiles, type TestOutcome } from './test-files.ts'
 import { TestingTools } from './testing-host.ts'
+import { checkTypesUnless, printTypes, TYPES, type TypeCheck } from './type-check.ts'
 
 const MARKS = {
   passed: { mark: '✔', style: 'green' },
@@ -25,18 +27,19 @@ export const test: ToolCommand = {
   usage: '[file…]',
   summary: 'runs your tests, and the conformance checks for every plugin',
   about:
-    'Runs test/**/*.test.ts (or .js), which import @carrel/plugin-sdk/testing. Requests are answered from fixtures/ only; a request that matches no fixture fails its test. Then it runs the conformance checks with the calls in calls/: a service that fails or is slow, titles in any script, and the like.',
+    'Runs test/**/*.test.ts (or .js), which import @carrel/plugin-sdk/testing. Requests are answered from fixtures/ only; a request that matches no fixture fails its test. Then it runs the conformance checks with the calls in calls/: a service that fails or is slow, titles in any script, and the like. Meanwhile the TypeScript of your project checks the types.',
   flags: [
     {
       name: 'record',
       isSwitch: true,
       repeatable: false,
-      about: 'Sends requests to the real services, and records their responses in fixtures/.',
+      about: 'Sends requests to the real services, and records their responses in fixtures/, for your tests and for the calls in calls/.',
     },
     ALLOW_LOCAL,
     CREDENTIALS,
     { name: 'cpu-ms', value: 'number', isSwitch: false, repeatable: false, about: 'Fails every call of a test that takes more CPU time.' },
     { name: 'conformance', isSwitch: true, repeatable: false, about: 'With --no-conformance, runs only your tests.' },
+    TYPES,
   ],
   wordsMin: 0,
   wordsMax: 100,
@@ -54,22 +57,49 @@ export const test: ToolCommand = {
     packProject(project, bundle)
     const cpuMsMax = flag('cpu-ms') === undefined ? null : readCount(flag('cpu-ms'), { flag: 'cpu-ms', unless: 0, max: CPU_MS_MAX })
     const files = await chooseFiles(folder, words)
-    const calls = await listCalls(folder)
+    // While recording, their fixtures need not exist yet.
+    const calls = await listCalls(folder, isOn('record'))
     const built = { manifest: project.manifest, code: bundle.code, map: bundle.map }
     const supervisor = new Supervisor({ log, spare: false })
+    const types = checkTypesUnless(input, project, input.stop)
     const outcomes: TestOutcome[] = []
     const show = printing(input, outcomes)
     try {
-      const tools = new TestingTools({ folder, built, supervisor, isRecording: isOn('record'), local, credentials, cpuMsMax })
+      const tools = new TestingTools({
+        folder,
+        built,
+        supervisor,
+        isRecording: isOn('record'),
+        isPartial: words.length > 0,
+        local,
+        credentials,
+        cpuMsMax,
+      })
       await runTestFiles(folder, files, tools, show)
+      if (isOn('record')) await recordCalls(calls, tools, show)
       for (const file of isOn('record') ? await tools.saveRecorded() : [])
         for (const line of messageLines(`  recorded ${escapedText(file)}`)) out.line(line)
-      if (flag('conformance') !== 'false') await runConformance({ built, supervisor, calls }, show)
+      const recorded = isOn('record') ? await listCalls(folder) : calls
+      if (flag('conformance') !== 'false') await runConformance({ built, supervisor, calls: recorded }, show)
     } finally {
       supervisor.close()
     }
-    return summarize(input, outcomes, files.length)
+    return summarize(input, outcomes, { files: files.length, types: await types })
   },
+}
+
+/** Records what the calls of the conformance checks need. */
+async function recordCalls(calls: readonly SavedCall[], tools: TestingTools, onOutcome: (outcome: TestOutcome) => void): Promise<void> {
+  for (const call of calls) {
+    const { name, fixturesName } = call
+    if (fixturesName === null) continue
+    const at = performance.now()
+    const error = await tools.recordCall({ ...call, fixturesName }).catch((error: unknown) => error)
+    if (error !== undefined && !(error instanceof CallProblem)) throw error
+    const message = error === undefined ? null : describeProblem(error)
+    const state = message === null ? 'passed' : 'failed'
+    onOutcome({ group: CALLS_FOLDER, name: `${name}.json is recorded`, state, message, wallMs: performance.now() - at })
+  }
 }
 
 async function chooseFiles(folder: string, words: readonly string[]): Promise<string[]> {
@@ -94,17 +124,20 @@ const printing = ({ out }: ToolInput, outcomes: TestOutcome[]) => {
       state === 'skipped' && message !== null ? `  (${escapedText(message)})` : wallMs >= SLOW_MS ? `  (${Math.round(wallMs)} ms)` : ''
     const why = state === 'failed' ? (message ?? '').split('\n').map((line) => `      ${line}`) : []
     printMessage(out, [style, `  ${mark}`], [`${escapedText(name)}${aside}`, ...why].join('\n'))
+    for (const warning of outcome.warnings ?? []) printMessage(out, ['yellow', '    !'], escapedText(warning))
   }
 }
 
-function summarize({ out }: ToolInput, outcomes: readonly TestOutcome[], files: number): number {
+function summarize(input: ToolInput, outcomes: readonly TestOutcome[], { files, types }: { files: number; types: TypeCheck }): number {
+  const { out } = input
   const count = (state: TestOutcome['state']) => outcomes.filter((one) => one.state === state).length
   const [passed, failed, skipped] = [count('passed'), count('failed'), count('skipped')]
   out.line()
   if (files === 0) out.line(`You have no tests yet. Write test/main.test.ts.`)
-  const text = [`${passed} passed`, failed > 0 ? `${failed} failed` : '', skipped > 0 ? `${skipped} skipped` : '']
-    .filter(Boolean)
-    .join(', ')
-  out.line(failed > 0 ? out.paint('red', `✖ ${text}`) : out.paint('green', `✔ ${text}`))
-  return failed > 0 ? 1 : 0
+  printTypes(input, types)
+  const parts = [`${passed} passed`, failed > 0 ? `${failed} failed` : '', skipped > 0 ? `${skipped} skipped` : '']
+  const text = [...parts, types.errors.length > 0 ? counted(types.errors.length, 'type error') : ''].filter(Boolean).join(', ')
+  const isGood = failed === 0 && types.errors.length === 0
+  out.line(isGood ? out.paint('green', `✔ ${text}`) : out.paint('red', `✖ ${text}`))
+  return isGood ? 0 : 1
 }

@@ -17,6 +17,8 @@ export interface TestOutcome {
   /** Why it failed or was skipped. */
   message: string | null
   wallMs: number
+  /** What the author should know of a test that passed, too. */
+  warnings?: readonly string[]
 }
 
 /** A longer test is stuck. */
@@ -66,9 +68,16 @@ export async function runTestFiles(
       for (const { name, run } of tools.takeTests()) {
         const began = performance.now()
         const problem = await attempt(run, folder)
-        const missed = tools.endTest()
+        const { missed, warnings } = tools.endTest()
         const message = problem ?? (missed.length > 0 ? `${missed.join('; ')}.` : null)
-        onOutcome({ group: file, name, state: message === null ? 'passed' : 'failed', message, wallMs: performance.now() - began })
+        onOutcome({
+          group: file,
+          name,
+          state: message === null ? 'passed' : 'failed',
+          message,
+          wallMs: performance.now() - began,
+          warnings,
+        })
       }
     }
   } finally {

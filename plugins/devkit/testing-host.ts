@@ -2,13 +2,14 @@ import type { Egress } from '#plugins/network/egress.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Fixtures, openReplay, type Replay, readFixtures } from '../../plugin-sdk/fixtures.ts'
-import type { AnyConfig, Json } from '../../plugin-sdk/index.ts'
-import type { CallReport, OpenOptions, TestedPlugin, TestingHost } from '../../plugin-sdk/testing.ts'
+import type { Json } from '../../plugin-sdk/index.ts'
+import type { CallReport, Method, OpenOptions, TestedPlugin, TestingHost } from '../../plugin-sdk/testing.ts'
 import { ToolProblem } from './command.ts'
 import type { GivenCredentials } from './credentials-file.ts'
 import { FIXTURES_FOLDER, findFixtures, Recorder, writeFixtures } from './fixture-files.ts'
 import { replayEgress } from './host-answers.ts'
 import { type Built, CallProblem, PluginSession } from './plugin-session.ts'
+import type { SavedCall } from './saved-call.ts'
 import { typedTool } from './typed.ts'
 
 /** A test that an author has registered. */
@@ -23,6 +24,8 @@ interface TestingOptions {
   supervisor: Supervisor
   /** Sends requests to the real services, and records their responses. */
   isRecording: boolean
+  /** Not all tests run: what the others have recorded stays. */
+  isPartial: boolean
   /** Hosts on this machine or its network that are allowed while recording. */
   local: ReadonlySet<string>
   /** Added to requests while recording. */
@@ -44,6 +47,8 @@ export class TestingTools {
   readonly #tests: NamedTest[] = []
   readonly #opened: Opened[] = []
   readonly #recorders = new Map<string, Recorder>()
+  /** Of the calls of the running test. */
+  readonly #warnings = new Set<string>()
   /** The real services, while recording. */
   readonly #outside: Egress | null
 
@@ -64,15 +69,28 @@ export class TestingTools {
 
   /**
    * Closes the plugins that the last test has opened.
-   * @returns required requests that it did not make
+   * @returns required requests that it did not make, and the warnings of its calls
    */
-  endTest(): string[] {
-    return this.#opened.splice(0).flatMap(({ session, replay, name }) => {
+  endTest(): { missed: string[]; warnings: string[] } {
+    const missed = this.#opened.splice(0).flatMap(({ session, replay, name }) => {
       session.close()
       return (replay?.unused() ?? []).map(
         ({ request }) => `${request.method ?? 'GET'} ${request.url} of ${name} is required, but was not requested`,
       )
     })
+    const warnings = [...this.#warnings]
+    this.#warnings.clear()
+    return { missed, warnings }
+  }
+
+  /** Makes a saved call at the service, for the fixtures that it names. @throws CallProblem */
+  async recordCall({ method, input, config, userConfig, library, fixturesName }: SavedCall & { fixturesName: string }): Promise<void> {
+    try {
+      const plugin = await this.#open({ fixtures: fixturesName, config, userConfig, library })
+      await plugin.call(method as Method, input as never)
+    } finally {
+      this.endTest()
+    }
   }
 
   /** Writes the recorded fixtures; returns the files. */
@@ -94,7 +112,7 @@ export class TestingTools {
       egress,
       config: plain(config),
       userConfig: plain(userConfig),
-      storage,
+      storage: plain(storage),
       library,
       auth,
       // The auth state that the test sets counts, so that recording behaves as replaying does.
@@ -121,6 +139,7 @@ export class TestingTools {
       throw new CallProblem('unmatched', `No fixture matches ${unmatched.join(', ')}. Record it with: ${typedTool('test --record')}`, trace)
     if (outcome instanceof Error) throw outcome
     const { answer, trace: used } = outcome as { answer: unknown; trace: CallProblem['trace'] }
+    for (const warning of used.warnings) this.#warnings.add(`${method} ${warning}`)
     if (cpuMsMax !== null && used.cpuMs > cpuMsMax)
       throw new CallProblem('cpu', `${method} took ${used.cpuMs.toFixed(1)} ms of CPU time; --cpu-ms allows ${cpuMsMax}.`, used)
     // Checked by the schema of its method, whose type the caller knows.
@@ -130,7 +149,8 @@ export class TestingTools {
   async #recorderOf(name: string): Promise<Recorder> {
     const known = this.#recorders.get(name)
     if (known) return known
-    const recorder = new Recorder(this.#outside ?? new HttpsEgress(), await findFixtures(this.#options.folder, name))
+    const { folder, isPartial } = this.#options
+    const recorder = new Recorder(this.#outside ?? new HttpsEgress(), await findFixtures(folder, name), isPartial)
     this.#recorders.set(name, recorder)
     return recorder
   }
@@ -145,4 +165,4 @@ export class TestingTools {
 }
 
 /** As if from a server: JSON, without references to the test's objects. */
-const plain = (config: AnyConfig): AnyConfig => JSON.parse(JSON.stringify(config)) as AnyConfig
+const plain = (given: object) => JSON.parse(JSON.stringify(given)) as Record<string, Json>

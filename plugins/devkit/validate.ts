@@ -4,20 +4,22 @@ import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
 import { MANIFEST_SHAPE, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { listUnknownMembers } from '#plugins/packages/manifest-members.ts'
 import { covers } from '#plugins/packages/permissions.ts'
-import { readSourceMap } from '#plugins/packages/source-map.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Bundle, bundleProject } from './bundle.ts'
 import { type BundleScan, scanBundle } from './bundle-scan.ts'
 import { counted, kilobytes, ToolProblem } from './command.ts'
+import { INSTEAD } from './instead.ts'
 import { packProject } from './pack.ts'
 import { type Built, programOf, sourceIn } from './plugin-session.ts'
 import { type Project, readProject } from './project.ts'
-import { INSTEAD, listMissingGlobals } from './sandbox-globals.ts'
+import { listMissingGlobals } from './sandbox-globals.ts'
 import { findSecrets } from './secrets.ts'
 import { packageOf, type SourceLine, spelled } from './source-lines.ts'
+import { checkTypes, type TypeCheck } from './type-check.ts'
 import { typedTool } from './typed.ts'
 import { compareTypes, TYPES_FILE } from './types-command.ts'
+import { checkFiles, checkMap } from './validate-files.ts'
 
 /** A problem of a plugin, or a hint for its author. Errors are problems that would affect a server or its users. */
 export interface Finding {
@@ -45,43 +47,62 @@ export interface Validation {
   /** Null when it could not be read. */
   project: Project | null
   bundle: Bundle | null
+  /** Why types were not checked; null when they were. */
+  typesLeftOut: string | null
 }
 
 /** Half of the limit of a server: from here on the author should check what was bundled. */
 const BUNDLE_BYTES_LARGE = 512 * 1024
 
-/** Checks everything that can be checked without a server; runs the code once, in the sandbox. */
-export async function validateProject(folder: string, log: Log): Promise<Validation> {
+/**
+ * Checks everything that can be checked without a server; runs the code once, in the sandbox.
+ * @param check of types, which may leave them out
+ */
+export async function validateProject(folder: string, log: Log, check = checkTypes): Promise<Validation> {
   const supervisor = new Supervisor({ log, spare: false })
   try {
-    return await validateWith(supervisor, folder)
+    return await validateWith(supervisor, folder, check)
   } finally {
     supervisor.close()
   }
 }
 
 /** The same with an existing supervisor. */
-export async function validateWith(supervisor: Supervisor, folder: string): Promise<Validation> {
+export async function validateWith(
+  supervisor: Supervisor,
+  folder: string,
+  check: (project: Project) => Promise<TypeCheck> = checkTypes,
+): Promise<Validation> {
   const findings: Finding[] = []
   let project: Project
   try {
     project = await readProject(folder)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return { findings: manifestFindings(error), project: null, bundle: null }
+    return { findings: manifestFindings(error), project: null, bundle: null, typesLeftOut: null }
   }
   findings.push(...checkManifest(project))
+  // Beside everything else.
+  const typed = check(project)
   let bundle: Bundle
   try {
     bundle = await bundleProject(project)
   } catch (error) {
     if (!(error instanceof ToolProblem)) throw error
-    return { findings: [...findings, { level: 'error', check: 'code', message: error.message }], project, bundle: null }
+    const { leftOut } = await typed
+    return {
+      findings: [...findings, { level: 'error', check: 'code', message: error.message }],
+      project,
+      bundle: null,
+      typesLeftOut: leftOut,
+    }
   }
   findings.push(...bundle.warnings.map((message): Finding => ({ level: 'warning', check: 'code', message })))
   const { findings: ofCode, hasPlugin } = await checkCode(project, bundle, supervisor)
   findings.push(...ofCode, ...(await checkFunctions({ manifest: project.manifest, ...bundle }, supervisor, hasPlugin)))
-  findings.push(...checkFiles(project), ...checkMap(project, bundle), ...checkSize(bundle), ...(await checkTypes(project)))
+  findings.push(...checkFiles(project), ...checkMap(project, bundle), ...checkSize(bundle), ...(await checkTypesFile(project)))
+  const { errors, leftOut: typesLeftOut } = await typed
+  findings.push(...errors.map((message): Finding => ({ level: 'error', check: 'types', message })))
   // Any other error that a server would report for the package.
   if (findings.every(({ level }) => level !== 'error')) {
     try {
@@ -91,7 +112,7 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
       findings.push({ level: 'error', check: 'package', message: error.message })
     }
   }
-  return { findings: findings.sort((a, b) => Number(a.level === 'warning') - Number(b.level === 'warning')), project, bundle }
+  return { findings: findings.sort((a, b) => Number(a.level === 'warning') - Number(b.level === 'warning')), project, bundle, typesLeftOut }
 }
 
 /** A finding for each error for which a server would refuse the manifest. */
@@ -322,58 +343,8 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
   }
 }
 
-function checkFiles({ extras, manifest }: Project): Finding[] {
-  const findings: Finding[] = []
-  const warn = (message: string) => findings.push({ level: 'warning', check: 'files', message })
-  if (!extras.has('README.md')) warn('There is no README.md. Administrators read it before they grant permissions.')
-  if (!extras.has('LICENSE'))
-    warn(`There is no LICENSE${manifest.license === undefined ? '' : `, though the manifest says ${manifest.license}`}.`)
-  if (!extras.has('CHANGELOG.md') && manifest.version !== '0.1.0' && manifest.version !== '1.0.0')
-    warn('There is no CHANGELOG.md. Administrators update more readily when they see what is new.')
-  for (const [name, bytes] of extras) {
-    if (name.startsWith('locales/') && !isJson(bytes))
-      findings.push({ level: 'error', check: 'files', message: `${name} is not valid JSON.` })
-  }
-  return findings
-}
-
-function isJson(bytes: Buffer): boolean {
-  try {
-    JSON.parse(bytes.toString('utf8'))
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** An absolute path, on Unix, on Windows or as a file URL. */
-const ABSOLUTE = /^(\/|[A-Za-z]:[\\/]|\\\\|file:)/
-
-const useless = (wrong: string) => `main.js.map cannot be used: ${wrong}. Errors will refer to lines of main.js.`
-
-function checkMap({ folder }: Project, { code, map }: Bundle): Finding[] {
-  const leak = (message: string): Finding => ({ level: 'error', check: 'source-map', message })
-  const findings: Finding[] = []
-  if (code.includes(folder) && folder.length > 3) findings.push(leak(`The code contains the path of your folder, ${folder}.`))
-  if (map === null) return findings
-  let sources: unknown
-  let root: unknown
-  try {
-    ;({ sources, sourceRoot: root } = JSON.parse(map) as { sources?: unknown; sourceRoot?: unknown })
-  } catch {
-    return [...findings, leak('main.js.map is not valid JSON.')]
-  }
-  const read = readSourceMap(map)
-  if ('wrong' in read) findings.push({ level: 'warning', check: 'source-map', message: useless(read.wrong) })
-  const paths = [root, ...(Array.isArray(sources) ? sources : [])].filter((one): one is string => typeof one === 'string')
-  const [absolute] = paths.filter((one) => ABSOLUTE.test(one))
-  if (absolute !== undefined)
-    findings.push(leak(`The source map contains a path of your machine, ${absolute}. Build it with relative paths.`))
-  return findings
-}
-
 /** A project that has the types file needs it up to date. */
-async function checkTypes(project: Project): Promise<Finding[]> {
+async function checkTypesFile(project: Project): Promise<Finding[]> {
   if ((await compareTypes(project)) !== 'stale') return []
   const message = `${TYPES_FILE} does not match manifest.json. Generate it again: ${typedTool('types')}`
   return [{ level: 'warning', check: 'types', message }]

@@ -1,0 +1,73 @@
+import { readSourceMap } from '#plugins/packages/source-map.ts'
+import type { Bundle } from './bundle.ts'
+import type { Project } from './project.ts'
+import type { Finding } from './validate.ts'
+
+/** The files that a package has besides its code. */
+export function checkFiles({ extras, manifest }: Project): Finding[] {
+  const findings: Finding[] = []
+  const warn = (message: string) => findings.push({ level: 'warning', check: 'files', message })
+  if (!extras.has('README.md')) warn('There is no README.md. Administrators read it before they grant permissions.')
+  if (!extras.has('LICENSE'))
+    warn(`There is no LICENSE${manifest.license === undefined ? '' : `, though the manifest says ${manifest.license}`}.`)
+  if (!extras.has('CHANGELOG.md') && manifest.version !== '0.1.0' && manifest.version !== '1.0.0')
+    warn('There is no CHANGELOG.md. Administrators update more readily when they see what is new.')
+  for (const [name, bytes] of extras) {
+    if (name.startsWith('locales/') && !isJson(bytes))
+      findings.push({ level: 'error', check: 'files', message: `${name} is not valid JSON.` })
+  }
+  for (const name of ['icon.png', 'icon.svg']) {
+    const bytes = extras.get(name)
+    if (bytes !== undefined && !isPicture(name, bytes))
+      findings.push({
+        level: 'error',
+        check: 'files',
+        message: `${name} is not ${name === 'icon.png' ? 'a PNG picture' : 'an SVG picture'}.`,
+      })
+  }
+  return findings
+}
+
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex')
+/** What may precede the root of an SVG picture: declarations, comments and spaces. */
+const BEFORE_ROOT = /^\uFEFF?(?:\s|<\?[^>]*>|<!--[\s\S]*?-->|<!DOCTYPE[^>]*>)*/i
+
+const isPicture = (name: string, bytes: Buffer): boolean =>
+  name === 'icon.png'
+    ? bytes.subarray(0, PNG.length).equals(PNG)
+    : /^<(?:\w+:)?svg[\s>]/.test(bytes.toString('utf8').replace(BEFORE_ROOT, ''))
+
+function isJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString('utf8'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** An absolute path, on Unix, on Windows or as a file URL. */
+const ABSOLUTE = /^(\/|[A-Za-z]:[\\/]|\\\\|file:)/
+
+const useless = (wrong: string) => `main.js.map cannot be used: ${wrong}. Errors will refer to lines of main.js.`
+
+export function checkMap({ folder }: Project, { code, map }: Bundle): Finding[] {
+  const leak = (message: string): Finding => ({ level: 'error', check: 'source-map', message })
+  const findings: Finding[] = []
+  if (code.includes(folder) && folder.length > 3) findings.push(leak(`The code contains the path of your folder, ${folder}.`))
+  if (map === null) return findings
+  let sources: unknown
+  let root: unknown
+  try {
+    ;({ sources, sourceRoot: root } = JSON.parse(map) as { sources?: unknown; sourceRoot?: unknown })
+  } catch {
+    return [...findings, leak('main.js.map is not valid JSON.')]
+  }
+  const read = readSourceMap(map)
+  if ('wrong' in read) findings.push({ level: 'warning', check: 'source-map', message: useless(read.wrong) })
+  const paths = [root, ...(Array.isArray(sources) ? sources : [])].filter((one): one is string => typeof one === 'string')
+  const [absolute] = paths.filter((one) => ABSOLUTE.test(one))
+  if (absolute !== undefined)
+    findings.push(leak(`The source map contains a path of your machine, ${absolute}. Build it with relative paths.`))
+  return findings
+}

@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
+
+t.setTimeout(60_000)
+
+/** A plugin that asks the service in its configuration, and a call of it whose fixtures do not exist yet. */
+async function openAuthor(t: Test, files: Record<string, string | null> = {}) {
+  const server = http.createServer((request, response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ title: request.url }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const folder = await openPluginFolder(t, {
+    manifest: {
+      permissions: { networkFromConfig: ['site'] },
+      config: { type: 'object', properties: { site: { type: 'string', default: `http://localhost:${port}` } } },
+    },
+    files: {
+      'src/main.ts': `export default { metadata: { series: {
+        search: () => ({ results: [] }),
+        async get({ externalId }, ctx) {
+          const { title } = await ctx.http.json(ctx.config.site + '/' + externalId)
+          return { externalId, title }
+        } } } }`,
+      'calls/search.json': null,
+      'calls/get.json': JSON.stringify({ method: 'metadata.series.get', input: { externalId: 'a' }, fixtures: 'catalog' }),
+      ...files,
+    },
+  })
+  const read = async () =>
+    JSON.parse(await readFile(path.join(folder, 'fixtures/catalog.json'), 'utf8')) as { exchanges: { request: { url: string } }[] }
+  return { folder, record: ['test', '--record', '--allow-local', `localhost:${port}`], read, url: `http://localhost:${port}` }
+}
+
+t.test('recording makes the fixtures that calls name, and the checks of the same run use them', async (t) => {
+  const { folder, record, read, url } = await openAuthor(t)
+  t.match(await runTool(folder, ['test']), {
+    code: 1,
+    stderr: /calls\/get\.json: there is no fixtures\/catalog\.json\. Record it: .*test --record/,
+  })
+  const { code, stdout } = await runTool(folder, record)
+  t.equal(code, 0, stdout)
+  t.match(stdout, /calls\n {2}✔ get\.json is recorded[\s\S]*recorded fixtures\/catalog\.json[\s\S]*✔ returns the same answer twice/)
+  t.match(await read(), { exchanges: [{ request: { url: `${url}/a` } }] })
+  t.match(await runTool(folder, ['test']), { code: 0, stdout: /✔ returns the same answer twice/ }, 'also without the service')
+})
+
+t.test('a recording of some tests keeps the answers of the others', async (t) => {
+  const testOf = (id: string) => `import { openPlugin, test } from '@carrel/plugin-sdk/testing'
+    test('gets', async () => void (await (await openPlugin({ fixtures: 'catalog' })).call('metadata.series.get', { externalId: '${id}' })))`
+  const { folder, record, read, url } = await openAuthor(t, { 'test/b.test.ts': testOf('b'), 'test/c.test.ts': testOf('c') })
+  const urls = async () => (await read()).exchanges.map(({ request }) => request.url.slice(url.length)).sort()
+  t.match(await runTool(folder, record), { code: 0 })
+  t.same(await urls(), ['/a', '/b', '/c'])
+  t.match(await runTool(folder, [...record, 'b.test']), { code: 0 })
+  t.same(await urls(), ['/a', '/b', '/c'])
+  t.match(await runTool(folder, ['test', '--record']), { code: 1, stdout: /✖ get\.json is recorded/ })
+  t.same(await urls(), ['/a', '/b', '/c'], 'nor does a recording in which nothing answers lose any')
+})
+
+t.test('calls without a fixture say how to record it', async (t) => {
+  const { folder, record } = await openAuthor(t, {
+    'calls/get.json': JSON.stringify({ method: 'metadata.series.get', input: { externalId: 'a' } }),
+  })
+  const advice = /calls\/get\.json has no\s+fixtures; give it "fixtures": "get", and record them:[\s\S]*test --record/
+  t.match((await runTool(folder, ['test'])).stdout, advice)
+  t.match((await runTool(folder, record)).stdout, advice)
+  const other = await openAuthor(t, {
+    'fixtures/catalog.json': JSON.stringify({ formatVersion: 1, exchanges: [] }),
+  })
+  t.match(await runTool(other.folder, ['test']), { code: 1, stdout: /No fixture matches GET[\s\S]*Record it with: [\s\S]*test\s+--record/ })
+})
+
+t.test('misspelt members of calls are refused', async (t) => {
+  const call = { method: 'metadata.series.search', input: { query: 'a', limit: 1 } }
+  for (const [more, complaint] of [
+    [{ librry: [] }, /calls\/search\.json: "librry" is unknown\. Did you mean "?library"?\? Known are: method, input, /i],
+    [{ library: {} }, /"library" must be an array of series, each with a "seriesId"/],
+    [{ library: [{ title: 'Dune' }] }, /item 0 has no "seriesId"/],
+    [{ library: [{ seriesId: 'a' }, { seriesId: 'b', titel: 'Dune' }] }, /in item 1 of "library", "titel" is unknown\..*title/],
+  ] as const) {
+    const folder = await openPluginFolder(t, { files: { 'calls/search.json': JSON.stringify({ ...call, ...more }) } })
+    t.match(await runTool(folder, ['test']), { code: 1, stderr: complaint })
+  }
+})
+
+t.test('a call has the library of a user, of which the plugin sees what it asks for', async (t) => {
+  const folder = await openPluginFolder(t, {
+    manifest: { permissions: { library: ['series.titles'] } },
+    files: {
+      'src/main.ts': `export default { metadata: { series: {
+        async search(query, ctx) {
+          const { entries } = await ctx.library.entries()
+          return { results: entries.map(({ seriesId, title, year }) => ({ externalId: seriesId, title: title + ' of ' + year })) }
+        },
+        get: ({ externalId }) => ({ externalId, title: externalId }) } } }`,
+      'calls/search.json': JSON.stringify({
+        method: 'metadata.series.search',
+        input: { query: 'a', limit: 5 },
+        library: [{ seriesId: 'a', title: 'Dune', year: 1965 }],
+        fixtures: { formatVersion: 1, exchanges: [] },
+      }),
+    },
+  })
+  t.match(await runTool(folder, ['replay', 'calls/search.json']), { code: 0, stdout: /"title": "Dune of undefined"/ })
+})

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
 import { ToolProblem } from './command.ts'
+import type { GivenCredentials } from './credentials-file.ts'
 
 /** A running server on which builds are installed. */
 export interface SideLoad {
   url: string
   /** API key of an administrator. */
   token: string
+  /** What the author confirms there, see PackageOrigin. */
+  trustKey?: string | undefined
+  moveFrom?: string | undefined
 }
 
 /** The server checks the package and starts it once; on a busy machine that takes a while. */
@@ -52,7 +56,7 @@ export async function sideLoad(
   form.set('file', new Blob([new Uint8Array(bytes)]), 'plugin.plugin')
   const installed = await ask<{ plugin: { id: string; name: string }; waitsFor: string[] }>(
     server,
-    '/api/v1/admin/plugins',
+    `/api/v1/admin/plugins${confirmed(server)}`,
     { method: 'POST', body: form },
     stop,
   )
@@ -69,10 +73,28 @@ export async function sideLoad(
   return waitsFor
 }
 
+function confirmed({ trustKey, moveFrom }: SideLoad): string {
+  const query = new URLSearchParams({ ...(trustKey !== undefined && { trustKey }), ...(moveFrom !== undefined && { moveFrom }) }).toString()
+  return query === '' ? '' : `?${query}`
+}
+
+/** Gives a plugin there its configuration and credentials. @throws ToolProblem with the server's error */
+export async function setUp(
+  server: SideLoad,
+  id: string,
+  given: { config?: Record<string, unknown> | undefined; credentials?: GivenCredentials | undefined },
+  stop: AbortSignal,
+): Promise<void> {
+  const body = JSON.stringify(given)
+  if (body === '{}') return
+  const headers = { 'content-type': 'application/json' }
+  await ask(server, `/api/v1/admin/plugins/${encodeURIComponent(id)}`, { method: 'PATCH', body, headers }, stop)
+}
+
 async function ask<Answer>(
   { url, token }: SideLoad,
   path: string,
-  init: { method: 'GET' | 'POST'; body?: FormData | string; headers?: Record<string, string> },
+  init: { method: 'GET' | 'POST' | 'PATCH'; body?: FormData | string; headers?: Record<string, string> },
   stop: AbortSignal,
 ): Promise<Answer> {
   const address = new URL(path, url)
@@ -92,8 +114,15 @@ async function ask<Answer>(
   const text = await response.text()
   if (response.ok) return JSON.parse(text) as Answer
   const next = response.status === 401 || response.status === 403 ? ` ${KEY_NEEDED}` : ''
-  throw new ToolProblem(`${address.origin} answered ${response.status}: ${messageIn(text)}${next}`)
+  throw new ToolProblem(`${address.origin} answered ${response.status}: ${withFlags(messageIn(text))}${next}`)
 }
+
+/** The server names parameters of the request, which are flags here. */
+const withFlags = (message: string): string =>
+  message
+    .replace('ask its author for a signed one.', 'sign your builds: --key-file KEY.pem.')
+    .replace(/\btrustKey=/, '--trust-key ')
+    .replace(/\bmoveFrom=/, '--move-from ')
 
 function messageIn(text: string): string {
   try {

@@ -6,10 +6,14 @@ import type { Manifest } from '#plugins/packages/manifest.ts'
 /** Whether a version is later than another, by its number. */
 export const isLater = (version: string, than: string): boolean => compare(version, than) > 0
 
+/** Versions that `carrel-plugin dev` makes of a version; the release that they lead to has a lower number. */
+const DEVELOPMENT = /[-.]dev\.\d{10,}$/
+
 /** An installed version. */
 interface KeptVersion {
   id: string
   version: string
+  sha256: string
   signedBy: readonly string[]
   rolledBackAt: Date | null
 }
@@ -19,20 +23,29 @@ export interface Upgrade {
   before: { version: string; runningVersionId: string | null; previousVersionId: string | null }
   versions: readonly KeptVersion[]
   manifest: Pick<Manifest, 'id' | 'version'>
+  sha256: string
   signedBy: readonly string[]
 }
 
 /**
  * @returns the version with the same number that the new one replaces: one that others have signed and that never ran, so that nobody can take the
  * numbers of an author; null when there is none
- * @throws conflict when the version is not newer
+ * @throws conflict when the version is not newer, except than a development build
  */
-export function checkUpgrade({ before, versions, manifest: { id, version }, signedBy }: Upgrade): KeptVersion | null {
+export function checkUpgrade({ before, versions, manifest: { id, version }, sha256, signedBy }: Upgrade): KeptVersion | null {
   const same = versions.find((one) => one.version === version) ?? null
   const hasRun = same !== null && (same.rolledBackAt !== null || [before.runningVersionId, before.previousVersionId].includes(same.id))
   if (same !== null && (hasRun || isDeepStrictEqual([...same.signedBy].sort(), [...signedBy].sort())))
-    refuse('conflict', `${id} ${version} is here already. To run it, consent to its SHA-256, which the list of stored versions has.`)
-  if (before.runningVersionId !== null && compare(version, before.version) < 0)
-    refuse('conflict', `${id} ${version} is older than ${before.version}, which runs.`)
+    refuse(
+      'conflict',
+      same.sha256 === sha256
+        ? `${id} ${version} is here already. To run it: carrel plugin consent ${id} ${version}, or consent to its SHA-256, ${sha256}.`
+        : `${id} ${version} is here already, with other content (SHA-256 ${same.sha256}). Raise the version in manifest.json, and pack it again.`,
+    )
+  if (before.runningVersionId !== null && compare(version, before.version) < 0 && !DEVELOPMENT.test(before.version))
+    refuse(
+      'conflict',
+      `${id} ${version} is older than ${before.version}, which runs. To run an older version that is stored: carrel plugin rollback ${id}`,
+    )
   return same
 }

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -5,7 +6,7 @@ import compare from 'semver/functions/compare.js'
 import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { runCommandLine } from '#plugins/devkit/command-line.ts'
-import { checkAdministrator, sideLoad, tryVersion } from '#plugins/devkit/side-load.ts'
+import { checkAdministrator, setUp, sideLoad, tryVersion } from '#plugins/devkit/side-load.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
@@ -30,6 +31,51 @@ t.test('a development version is between the last and the next', async (t) => {
     const order = [version, tryVersion(version, early), tryVersion(version, late), next]
     t.same([...order].reverse().sort(compare), order)
   }
+})
+
+t.test('development builds and releases replace each other, and configuration and credentials stay', async (t) => {
+  const supervisor = new Supervisor({ log: silentLog })
+  const way = await openLoopback(t, (_, response) => response.end('{}'))
+  const server = await openTestServer(t, {
+    services: ({ database }) => openServedPlugins(t, database, supervisor, new HttpsEgress(way)),
+  })
+  t.teardown(() => supervisor.close())
+  const made = await server.request<{ key: string }>('POST', '/api/v1/api-keys', { token: server.adminToken, body: { name: 'dev' } })
+  const to = { url: server.url, token: made.json.key }
+  const stop = new AbortController().signal
+  const author = generateKeyPairSync('ed25519').privateKey
+  const other = generateKeyPairSync('ed25519').privateKey
+  const members = {
+    config: { type: 'object', properties: { pages: { type: 'integer' } } },
+    auth: { type: 'apiKey', scope: 'server', bind: { host: 'api.example.org', header: 'x-key' } },
+  }
+  const MAIN = `export default { metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: '1' }) } } }`
+  const of = (version: string, keys = [author]) => pluginOf(MAIN, { ...members, version }, keys)
+  const loaded = (bytes: Buffer, more = {}) => sideLoad({ ...to, ...more }, bytes, stop)
+  const state = async () => {
+    const { json } = await server.request<Record<string, unknown>>('GET', '/api/v1/admin/plugins/org.example.echo', {
+      token: server.adminToken,
+    })
+    return json
+  }
+  t.same(await loaded(of('1.0.0')), ['runs for the first time'])
+  await setUp(to, 'org.example.echo', { config: { pages: 4 }, credentials: { token: 's3cret' } }, stop)
+  await t.rejects(setUp(to, 'org.example.echo', { config: { page: 4 } }, stop), { message: /answered 422: .*page/ })
+
+  const now = Date.now()
+  const dev = (version: string, at: number) => tryVersion(version, new Date(now + at))
+  await t.rejects(loaded(of(dev('1.0.0', 1), [])), { message: /A package without a signature.*sign your builds: --key-file KEY\.pem\.$/ })
+  t.same(await loaded(of(dev('1.0.0', 2))), [], 'with the key of the release')
+  t.match(await state(), { runningVersion: dev('1.0.0', 2), config: { pages: 4 }, hasCredentials: true })
+  const refusal = await loaded(of(dev('1.0.0', 3), [other])).catch((error: Error) => error.message)
+  const [, fingerprint] = /confirm the key: --trust-key (SHA256:\S+?)\.$/.exec(String(refusal)) ?? []
+  t.ok(fingerprint, String(refusal))
+  t.match(await loaded(of(dev('1.0.0', 4), [other]), { trustKey: fingerprint }), [/sign/], 'another key is confirmed as the message says')
+  t.match(await loaded(of('1.0.0', [author]), {}).catch((error: Error) => error.message), /1\.0\.0/)
+
+  t.match(await loaded(of('0.9.0', [other])), [], 'a release over a development build, whose number is higher')
+  t.match(await state(), { runningVersion: '0.9.0', config: { pages: 4 }, hasCredentials: true })
+  await t.rejects(loaded(of('0.8.0', [other])), { message: /is older than 0\.9\.0, which runs\. To run an older version/ })
 })
 
 t.test('every successful build is installed on a running server', onlyFull, async (t) => {

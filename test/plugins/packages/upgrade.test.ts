@@ -4,8 +4,9 @@ import { checkUpgrade, type Upgrade } from '#plugins/packages/upgrade.ts'
 
 const upgrade = (version: string, rest: Partial<Upgrade> = {}): Upgrade => ({
   before: { version: '1.2.0', runningVersionId: 'running', previousVersionId: 'previous' },
-  versions: [{ id: 'running', version: '1.2.0', signedBy: ['author'], rolledBackAt: null }],
+  versions: [{ id: 'running', version: '1.2.0', sha256: 'one', signedBy: ['author'], rolledBackAt: null }],
   manifest: { id: 'org.example.echo', version },
+  sha256: 'one',
   signedBy: ['author'],
   ...rest,
 })
@@ -24,7 +25,8 @@ t.test('a newer version replaces the running one', async (t) => {
   for (const version of ['1.2.1', '1.10.0', '2.0.0-rc.1']) t.equal(refusedFor(upgrade(version)), null, version)
   for (const version of ['1.1.9', '1.2.0-rc.1', '0.10.0'])
     t.match(refusedFor(upgrade(version)), /^conflict: .* is older than 1\.2\.0/, version)
-  t.match(refusedFor(upgrade('1.2.0')), /^conflict: .* is here already/)
+  t.match(refusedFor(upgrade('1.2.0')), /^conflict: .* is here already\. To run it: carrel plugin consent org\.example\.echo 1\.2\.0,/)
+  t.match(refusedFor(upgrade('1.2.0', { sha256: 'two' })), /is here already, with other content \(SHA-256 one\)\. Raise the version/)
   t.equal(
     refusedFor(upgrade('1.0.0', { before: { version: '1.2.0', runningVersionId: null, previousVersionId: null } })),
     null,
@@ -32,8 +34,21 @@ t.test('a newer version replaces the running one', async (t) => {
   )
 })
 
+t.test('a release replaces a development build of it, which has a higher number', async (t) => {
+  for (const running of ['1.2.1-dev.1795255200000', '1.2.0-beta.1.dev.1795255200000']) {
+    const before = { version: running, runningVersionId: 'running', previousVersionId: 'previous' }
+    t.equal(refusedFor(upgrade('1.1.0', { before, versions: [] })), null, running)
+  }
+  const before = { version: '1.2.1-dev.1', runningVersionId: 'running', previousVersionId: 'previous' }
+  t.match(
+    refusedFor(upgrade('1.1.0', { before, versions: [] })),
+    /is older than 1\.2\.1-dev\.1, which runs\. To run/,
+    'a pre-release of that name',
+  )
+})
+
 t.test('a version that waits gives way to one with the same number that others have signed, and one that has run does not', async (t) => {
-  const kept = { id: 'waiting', version: '1.3.0', signedBy: ['stranger'], rolledBackAt: null }
+  const kept = { id: 'waiting', version: '1.3.0', sha256: 'one', signedBy: ['stranger'], rolledBackAt: null }
   t.same(checkUpgrade(upgrade('1.3.0', { versions: [kept] })), kept)
   t.same(checkUpgrade(upgrade('1.3.0', { versions: [kept], signedBy: [] })), kept)
   for (const one of [{ signedBy: ['author'] }, { rolledBackAt: new Date() }, { id: 'running' }, { id: 'previous' }])

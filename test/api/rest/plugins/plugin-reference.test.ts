@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Route } from '#api/http/endpoint.ts'
+import type { Services } from '#api/http/services.ts'
 import { pluginActionRoutes } from '#api/rest/plugins/plugin-actions.ts'
 import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
 import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
@@ -30,7 +31,7 @@ t.test('a plugin is called, configured and looked at by its own id, and says tha
     response.end('[]')
   })
   const server = await openTestServer(t, {
-    routes: [...pluginRoutes, ...pluginActionRoutes, ...pluginDiagnosticsRoutes] as unknown as Route<never>[],
+    routes: [...pluginRoutes, ...pluginActionRoutes, ...pluginDiagnosticsRoutes] as unknown as Route<Services>[],
     services: ({ database }) => openServedPlugins(t, database, findSupervisor(), new HttpsEgress(way)),
   })
   const token = server.adminToken

@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 // @ts-check
-// Creates a plugin project: `create-plugin my-plugin --template metadata-json-api`. It copies a template and fills in names. It installs nothing and has no prompts.
+// Creates a plugin project: `create-plugin my-plugin --template metadata-json-api`. It copies a template and fills in names, and installs nothing. On a terminal it
+// asks for what the command line does not say.
 import fs from 'node:fs'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
@@ -14,19 +16,23 @@ const SHARED = '_all'
 const ENDING = '.template'
 /** The checkout that contains this program: then its tool and SDK are used, and `npm test` needs no installation. */
 const checkout = path.resolve(here, '..', '..')
-const isCheckout = fs.existsSync(path.join(checkout, 'plugins', 'devkit', 'carrel-plugin.mjs'))
+const TOOL = 'plugins/devkit/carrel-plugin.mjs'
+const isCheckout = fs.existsSync(path.join(checkout, TOOL))
 /** The sandbox for tests is built for this Node and newer ones. With an older one, the project gets a Node from npm, if there is one for the system. */
 const NEEDED_NODE = 24
 const BROUGHT_NODE = '24.21.0'
 const BROUGHT_FOR = ['linux-x64', 'linux-arm64']
 
-const NAMES = /** @type {const} */ (['metadata-json-api', 'metadata-html', 'recommendations', 'blank'])
-const ABOUT = {
-  'metadata-json-api': 'finds series at a service with a JSON API',
-  'metadata-html': 'finds series on the pages of a web site',
-  recommendations: 'recommends what to read next, from the books of a user',
-  blank: 'one function, and nothing else',
+/** What each template does, and the address of its service where it has one. @type {Record<string, { about: string, from: string | null }>} */
+const TEMPLATES = {
+  'metadata-json-api': { about: 'finds series at a service with a JSON API and a key', from: 'https://api.example.org/v1' },
+  'metadata-html': { about: 'finds series on the pages of a web site', from: 'https://www.example.org' },
+  'recommendations-library': { about: "recommends unread series of the user's own library", from: null },
+  'recommendations-service': { about: 'recommends series that a service finds similar', from: 'https://api.example.org/v1' },
+  blank: { about: 'one function, and nothing else', from: null },
 }
+const NAMES = Object.keys(TEMPLATES)
+const FIRST_NAME = 'my-plugin'
 
 const isNodeOld = Number(process.versions.node.split('.')[0]) < NEEDED_NODE
 const system = `${process.platform}-${process.arch}`
@@ -38,34 +44,46 @@ const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 const ID = /^[a-z0-9]+([.-][a-z0-9]+)+$/
 
 /** The command to type: npm needs two dashes before flags that are not its own. */
-const TYPED = isCheckout ? `node ${slashes(path.relative(process.cwd(), fileURLToPath(import.meta.url)))}` : 'npm create @carrel/plugin'
-const HELP = `Usage: ${TYPED} <folder> ${isCheckout ? '' : '-- '}[--template <name>] [--id <id>]
+const TYPED = isCheckout
+  ? `node ${quoted(slashes(path.relative(process.cwd(), fileURLToPath(import.meta.url))))}`
+  : 'npm create @carrel/plugin'
+const HELP = `Usage: ${TYPED} <folder> ${isCheckout ? '' : '-- '}[--template <name>] [--id <id>] [--from <address>]
 
-Begins a plugin for Carrel in a new folder.
+Begins a plugin for Carrel in a new folder. On a terminal it asks for what you do not give.
 
-  --template <name>   one of these; metadata-json-api unless given
-${NAMES.map((name) => `      ${name.padEnd(18)} ${ABOUT[name]}`).join('\n')}
-  --id <id>           such as org.example.my-plugin, which never changes; default: org.example.<folder>`
+  --template <name>   one of these; ${NAMES[0]} unless given
+${NAMES.map((name) => `      ${name.padEnd(24)} ${TEMPLATES[name]?.about}`).join('\n')}
+  --id <id>           such as org.example.my-plugin, which never changes; default: org.example.<folder>
+  --from <address>    where the service is, such as https://api.example.org/v1
+  --packages <place>  folder or address of the tarballs of the SDK and the tool, before they are published`
 
-function main() {
+/** @typedef {{ folder: string, name: string, id: string, template: string, from: string }} Wanted */
+
+async function main() {
   const { values, positionals } = read()
   if (values.help) {
     process.stdout.write(`${HELP}\n`)
     return
   }
-  const [given, ...more] = positionals
-  if (given === undefined) fail(`Name the folder: ${TYPED} my-plugin\n\n${HELP}`)
-  if (more.length > 0) fail(`"${more[0]}" is unexpected: give only one folder.`)
-  const folder = path.resolve(given)
-  const name = path.basename(folder)
-  if (!NAME.test(name) || name.length > 40)
-    fail(`"${name}" is not a valid name for a plugin. Use lower-case words with hyphens, at most 40 letters, such as my-plugin.`)
+  if (positionals.length > 1) fail(`"${positionals[1]}" is unexpected: give only one folder.`)
+  const given = { folder: positionals[0], template: values.template, from: values.from }
+  for (const problem of [given.folder && problemOfFolder(given.folder), given.template && problemOfTemplate(given.template)])
+    if (problem) fail(problem)
+  const asked = process.stdin.isTTY && process.stdout.isTTY ? await askFor(given) : given
+  if (asked.folder === undefined) fail(`Name the folder: ${TYPED} ${FIRST_NAME}\n\n${HELP}`)
+  const { folder: place, template = /** @type {string} */ (NAMES[0]) } = asked
+  const name = path.basename(path.resolve(place))
   const id = values.id ?? `org.example.${name}`
   if (!ID.test(id) || id.length > 64) fail(`"${id}" is not a valid id. Use lower-case words with dots or hyphens, at most 64 letters.`)
-  const template = NAMES.find((one) => one === values.template)
-  if (template === undefined) fail(`Unknown template "${values.template}". Templates: ${NAMES.join(', ')}.`)
-  if (fs.existsSync(folder) && fs.readdirSync(folder).length > 0) fail(`${folder} is not empty. Give a folder that does not exist yet.`)
+  const standard = TEMPLATES[template]?.from ?? null
+  if (asked.from !== undefined && standard === null) fail(`The template ${template} has no service: leave out --from.`)
+  const problem = asked.from && problemOfAddress(asked.from)
+  if (problem) fail(problem)
+  begin({ folder: path.resolve(place), name, id, template, from: asked.from ?? standard ?? '' }, values.packages)
+}
 
+/** @param {Wanted} wanted @param {string | undefined} packages */
+function begin({ folder, name, id, template, from }, packages) {
   const words = {
     name,
     id,
@@ -73,10 +91,11 @@ function main() {
       .split('-')
       .map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`)
       .join(' '),
-    ...(isCheckout ? ofCheckout(slashes(path.relative(folder, checkout))) : ofPackages()),
+    ...(from && { address: new URL(from).href.replace(/\/$/, ''), host: new URL(from).hostname }),
+    ...(isCheckout ? ofCheckout(slashes(path.relative(folder, checkout))) : ofPackages(folder, packages)),
   }
   for (const source of [SHARED, template]) copy(path.join(templates, source), folder, words)
-  const shown = path.relative(process.cwd(), folder) || '.'
+  const shown = quoted(path.relative(process.cwd(), folder) || '.')
   process.stdout.write(
     [
       `${words.title} was created in ${shown}. Next steps:`,
@@ -91,7 +110,7 @@ function main() {
         ? [
             'For types in your editor, build the SDK once and install it:',
             '',
-            `  (cd ${words.checkout} && npm run sdk)`,
+            `  (cd ${quoted(words.checkout)} && npm run sdk)`,
             '  npm install',
             '',
           ]
@@ -102,19 +121,110 @@ function main() {
     process.stderr.write(`Install Node ${NEEDED_NODE} first: the tool does not run on this version, ${process.versions.node}.\n`)
 }
 
+/** @param {string} given @returns {string | null} what is wrong */
+function problemOfFolder(given) {
+  const folder = path.resolve(given)
+  const name = path.basename(folder)
+  if (!NAME.test(name) || name.length > 40)
+    return `"${name}" is not a valid name for a plugin. Use lower-case words with hyphens, at most 40 letters, such as ${FIRST_NAME}.`
+  if (fs.existsSync(folder) && fs.readdirSync(folder).length > 0) return `${folder} is not empty. Give a folder that does not exist yet.`
+  return null
+}
+
+/** @param {string} given */
+const problemOfTemplate = (given) => (NAMES.includes(given) ? null : `Unknown template "${given}". Templates: ${NAMES.join(', ')}.`)
+
+/** @param {string} given @returns {string | null} what is wrong */
+function problemOfAddress(given) {
+  const url = URL.canParse(given) ? new URL(given) : null
+  const isPlain = url?.protocol === 'https:' && url.port === '' && url.username === '' && url.search === '' && url.hash === ''
+  // The manifest names a host, neither this machine nor an address of numbers; quotes would end the text in the code.
+  if (url !== null && isPlain && /\.[a-z][a-z0-9-]*$/i.test(url.hostname) && !/['\\]/.test(url.href)) return null
+  return `"${given}" is not an address of a service, such as https://api.example.org/v1: https, the name of a host, and perhaps a path.`
+}
+
+/**
+ * Asks the questions that the command line has left open.
+ * @param {{ folder: string | undefined, template: string | undefined, from: string | undefined }} given
+ */
+async function askFor({ folder, template, from }) {
+  const lines = createInterface({ input: process.stdin })
+  const answers = lines[Symbol.asyncIterator]()
+  /** @param {string} question @param {string} standard @param {(answer: string) => string | null} problemOf */
+  const ask = async (question, standard, problemOf) => {
+    for (;;) {
+      process.stdout.write(`${question} [${standard}]: `)
+      const { value, done } = await answers.next()
+      if (done) return fail('\nNothing was created.')
+      const answer = value.trim() || standard
+      const problem = problemOf(answer)
+      if (problem === null) return answer
+      process.stdout.write(`${problem}\n`)
+    }
+  }
+  try {
+    if (template === undefined) {
+      process.stdout.write(NAMES.map((name, at) => `  ${at + 1}  ${name.padEnd(24)} ${TEMPLATES[name]?.about}\n`).join(''))
+      const named = (/** @type {string} */ answer) => NAMES[Number(answer) - 1] ?? answer
+      template = named(await ask('What does it do? A number or a name', '1', (answer) => problemOfTemplate(named(answer))))
+    }
+    folder ??= await ask('What is its name? Lower-case words with hyphens', FIRST_NAME, problemOfFolder)
+    const standard = TEMPLATES[template]?.from ?? null
+    if (standard !== null) from ??= await ask('Where does it get its data from?', standard, problemOfAddress)
+    return { folder, template, from }
+  } finally {
+    lines.close()
+  }
+}
+
 /** The scripts and dependencies that use the tool of the checkout. @param {string} folder of the checkout */
 const ofCheckout = (folder) => ({
   checkout: folder,
-  tool: `node ${folder}/plugins/devkit/carrel-plugin.mjs`,
-  packages: `"@carrel/plugin-sdk": "file:${folder}/plugin-sdk"`,
+  // Scripts of npm run in a shell of the system; quotes of this kind work in all of them.
+  tool: inJson(`node ${/^[\w@%+=:,./-]+$/.test(folder) ? `${folder}/${TOOL}` : `"${folder}/${TOOL}"`}`),
+  packages: `"@carrel/plugin-sdk": "${inJson(`file:${folder}/plugin-sdk`)}"`,
 })
 
-/** All three packages are released together, with the same version. */
-function ofPackages() {
+/** All three packages are released together, with the same version. @param {string} folder @param {string | undefined} place of the others */
+function ofPackages(folder, place) {
   const { version } = JSON.parse(fs.readFileSync(path.join(here, 'package.json'), 'utf8'))
-  const packages = { '@carrel/plugin-sdk': `^${version}`, '@carrel/plugin-tool': `^${version}`, ...(isNodeOld && nodePackage) }
-  const lines = Object.entries(packages).map(([name, wanted]) => `"${name}": "${wanted}"`)
+  const beside = place === undefined ? findPlace(version) : URL.canParse(place) ? `${place.replace(/\/?$/, '')}/` : path.resolve(place)
+  /** @param {string} name */
+  const wanted = (name) => (beside === null ? `^${version}` : addressOf(beside, `carrel-${name}-${version}.tgz`, folder))
+  const packages = {
+    '@carrel/plugin-sdk': wanted('plugin-sdk'),
+    '@carrel/plugin-tool': wanted('plugin-tool'),
+    ...(isNodeOld && nodePackage),
+  }
+  const lines = Object.entries(packages).map(([name, one]) => `"${name}": "${inJson(one)}"`)
   return { checkout: '', tool: 'carrel-plugin', packages: lines.join(',\n    ') }
+}
+
+/**
+ * The folder or the address of the tarball from which npm has installed this program, which the other packages are beside; null for a registry.
+ * @param {string} version
+ */
+function findPlace(version) {
+  const root = path.resolve(here, '..', '..', '..')
+  const own = `carrel-create-plugin-${version}.tgz`
+  try {
+    const { packages } = JSON.parse(fs.readFileSync(path.join(root, 'node_modules', '.package-lock.json'), 'utf8'))
+    const resolved = String(packages['node_modules/@carrel/create-plugin'].resolved)
+    if (!resolved.endsWith(own)) return null
+    const place = resolved.slice(0, -own.length)
+    return place.startsWith('file:') ? path.resolve(root, decodeURIComponent(place.slice('file:'.length))) : place
+  } catch {
+    return null
+  }
+}
+
+/** @param {string} place @param {string} file @param {string} folder that will depend on it */
+function addressOf(place, file, folder) {
+  if (/^https?:/.test(place)) return `${place}${file}`
+  const absolute = path.join(place, file)
+  if (!fs.existsSync(absolute))
+    fail(`${absolute} is missing: the three packages belong into one folder. Build them in a checkout: npm run packages`)
+  return `file:${slashes(path.relative(folder, absolute))}`
 }
 
 function read() {
@@ -122,8 +232,10 @@ function read() {
     return parseArgs({
       allowPositionals: true,
       options: {
-        template: { type: 'string', short: 't', default: 'metadata-json-api' },
+        template: { type: 'string', short: 't' },
         id: { type: 'string' },
+        from: { type: 'string' },
+        packages: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     })
@@ -150,10 +262,20 @@ function slashes(file) {
   return file.split(path.sep).join('/')
 }
 
+/** As a word of a command line. @param {string} word */
+function quoted(word) {
+  return /^[\w@%+=:,./\\-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+/** Within a JSON string. @param {string} text */
+function inJson(text) {
+  return JSON.stringify(text).slice(1, -1)
+}
+
 /** @param {string} message @returns {never} */
 function fail(message) {
   process.stderr.write(`${message}\n`)
   process.exit(1)
 }
 
-main()
+await main()

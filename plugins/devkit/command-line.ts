@@ -3,7 +3,7 @@ import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { messageLines } from '#core/foundation/stranger-text.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
-import { type Ask, type Out, type ToolCommand, ToolProblem } from './command.ts'
+import { type Ask, type Out, type ReadLine, type ToolCommand, ToolProblem } from './command.ts'
 import { FOLDER, getCommand, renderHelp, renderToolOverview, toolCommands } from './commands.ts'
 import packageJson from './package/package.json' with { type: 'json' }
 import { typedTool } from './typed.ts'
@@ -17,6 +17,7 @@ interface CommandEnvironment {
   stop: AbortSignal
   /** By default nobody can be asked. */
   ask?: Ask | null
+  readLine?: ReadLine | null
 }
 
 /** Runs a command line. Prints an error that the user can fix as a sentence. Returns the exit code. */
@@ -55,7 +56,7 @@ async function run(argv: readonly string[], environment: CommandEnvironment): Pr
 async function start(
   command: ToolCommand,
   argv: readonly string[],
-  { cwd, out, printError, stop, ask = null }: CommandEnvironment,
+  { cwd, out, printError, stop, ask = null, readLine = null }: CommandEnvironment,
 ): Promise<number> {
   const { values, words, problems } = splitFlags(argv, [...command.flags, FOLDER])
   if (words.length > command.wordsMax) problems.push(`Unexpected argument "${words[command.wordsMax]}".`)
@@ -73,6 +74,7 @@ async function start(
     isOn: (name) => values.get(name)?.at(-1) === 'true',
     out,
     ask,
+    readLine,
     log,
     stop,
   })

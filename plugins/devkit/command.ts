@@ -32,14 +32,23 @@ export interface ToolInput {
   out: Out
   /** Whether the person on the terminal types `yes`; null without a terminal. */
   ask: Ask | null
+  /** What the person on the terminal writes; null without a terminal. */
+  readLine: ReadLine | null
   log: Log
   stop: AbortSignal
 }
 
 export type Ask = (question: string) => Promise<boolean>
+/** Null at the end of the input, and after Ctrl-C. */
+export type ReadLine = (question: string) => Promise<string | null>
 
 /** Only the whole word counts. The end of the input and Ctrl-C, which ends the command, are a no. */
 export function askOn(stdin: NodeJS.ReadableStream, output: NodeJS.WritableStream, stop: AbortSignal): Ask {
+  const readLine = readLineOn(stdin, output, stop)
+  return async (question) => (await readLine(question))?.trim().toLowerCase() === 'yes'
+}
+
+export function readLineOn(stdin: NodeJS.ReadableStream, output: NodeJS.WritableStream, stop: AbortSignal): ReadLine {
   return async (question) => {
     const lines = createInterface({ input: stdin, output })
     const ended = new AbortController()
@@ -47,9 +56,9 @@ export function askOn(stdin: NodeJS.ReadableStream, output: NodeJS.WritableStrea
     // The terminal gives Ctrl-C to the question while it is open.
     lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
     try {
-      return (await lines.question(question, { signal: AbortSignal.any([stop, ended.signal]) })).trim().toLowerCase() === 'yes'
+      return await lines.question(question, { signal: AbortSignal.any([stop, ended.signal]) })
     } catch {
-      return false
+      return null
     } finally {
       lines.close()
     }

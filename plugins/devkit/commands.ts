@@ -5,12 +5,13 @@ import { type ToolCommand, ToolProblem } from './command.ts'
 import { dev } from './dev-command.ts'
 import { index } from './index-command.ts'
 import { pack, sign, validate } from './package-commands.ts'
+import { release } from './release-command.ts'
 import { test } from './test-command.ts'
 import { typedCreate, typedTool } from './typed.ts'
 import { types } from './types-command.ts'
 
 /** All commands, in the order in which an author needs them. */
-export const toolCommands: readonly ToolCommand[] = [dev, types, test, validate, pack, sign, index, replay, bench]
+export const toolCommands: readonly ToolCommand[] = [dev, types, test, validate, pack, sign, release, index, replay, bench]
 
 /** A flag of every command. */
 export const FOLDER: DescribedFlag = {

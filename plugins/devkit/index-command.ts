@@ -1,18 +1,22 @@
+import type { KeyObject } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Compile } from 'typebox/compile'
 import { AppError } from '#core/foundation/errors.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
+import { consentRecordOf } from '#plugins/consent/record.ts'
+import { describeRecord } from '#plugins/consent/record-lines.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { type PluginPackage, readPackage } from '#plugins/packages/plugin-package.ts'
 import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
 import { EXPIRES_DAYS_MAX, INDEX_NAME, RepositoryIndex, SIGNATURE_NAME, signIndex } from '#plugins/repositories/index-file.ts'
-import { renderIndexPage } from '#plugins/repositories/index-page.ts'
-import { counted, printMessage, readCount, type ToolCommand, ToolProblem } from './command.ts'
+import { renderIndexPage, type ShownPlugin } from '#plugins/repositories/index-page.ts'
+import { indexedEntry } from './changelog.ts'
+import { counted, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { writePackage } from './pack.ts'
 import { readOptional } from './project.ts'
-import { readKey } from './signing.ts'
+import { readKey, unpack } from './signing.ts'
 import { typedTool } from './typed.ts'
 
 /** Several times the limit of an index. */
@@ -20,6 +24,18 @@ const PACKAGES_MAX = 10_000
 const DAY_MS = 86_400_000
 
 const isIndex = Compile(RepositoryIndex)
+
+export const INDEX_FLAGS = [
+  { name: 'url', value: 'https://…/', isSwitch: false, repeatable: false, about: 'URL of the folder; required the first time.' },
+  { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the repository; required the first time.' },
+  {
+    name: 'days',
+    value: 'number',
+    isSwitch: false,
+    repeatable: false,
+    about: `Days until the index expires; default and maximum ${EXPIRES_DAYS_MAX}.`,
+  },
+] as const
 
 export const index: ToolCommand = {
   name: 'index',
@@ -34,70 +50,67 @@ export const index: ToolCommand = {
       repeatable: false,
       about: 'The key of the repository; servers trust only the first one that they saw.',
     },
-    { name: 'url', value: 'https://…/', isSwitch: false, repeatable: false, about: 'URL of the folder; required the first time.' },
-    { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the repository; required the first time.' },
-    {
-      name: 'days',
-      value: 'number',
-      isSwitch: false,
-      repeatable: false,
-      about: `Days until the index expires; default and maximum ${EXPIRES_DAYS_MAX}.`,
-    },
+    ...INDEX_FLAGS,
   ],
   wordsMin: 1,
   wordsMax: 1,
-  async run({ cwd, words, flag, out }) {
+  async run(input) {
+    const { cwd, words, flag } = input
     const folder = path.resolve(cwd, words[0] as string)
     const keyFile = flag('key')
     if (keyFile === undefined)
       throw new ToolProblem(`Servers reject an unsigned index. Add --key FILE (make a key with ${typedTool('sign --new-key FILE')}).`)
-    const days = readCount(flag('days'), { flag: 'days', unless: EXPIRES_DAYS_MAX, max: EXPIRES_DAYS_MAX })
-    const key = await readKey(path.resolve(cwd, keyFile))
-    const before = await findIndex(folder)
-    const name = flag('name') ?? before?.name
-    const url = flag('url') ?? before?.url
-    if (name === undefined || url === undefined)
-      throw new ToolProblem('A new repository needs a name and a URL: --name "My plugins" --url https://example.org/plugins/')
-    const now = new Date()
-    if (before !== null && now.getTime() < Date.parse(before.issuedAt))
-      throw new ToolProblem(
-        `The clock of this machine says ${now.toISOString()}, but the last index was issued at ${before.issuedAt}. Set the clock: servers go by these times.`,
-      )
-    const { plugins, unnamed } = await listPlugins(folder, before, now)
-    const { bytes, signature } = signIndex(
-      {
-        schema: 1,
-        name,
-        url,
-        sequence: (before?.sequence ?? 0) + 1,
-        issuedAt: now.toISOString(),
-        expires: new Date(now.getTime() + days * DAY_MS).toISOString(),
-        plugins,
-        revoked: before?.revoked ?? [],
-      },
-      key,
-    )
-    const made = JSON.parse(bytes.toString('utf8')) as RepositoryIndex
-    // The signature comes last: servers refuse a folder that is only half written.
-    await writePackage(path.join(folder, 'index.html'), Buffer.from(renderIndexPage(made)))
-    await writePackage(path.join(folder, INDEX_NAME), bytes)
-    await writePackage(path.join(folder, SIGNATURE_NAME), signature)
-    const versions = made.plugins.reduce((sum, plugin) => sum + plugin.versions.length, 0)
-    out.line(
-      `${out.paint('green', '✔')} ${escapedLines(name)}, number ${made.sequence}: ${counted(made.plugins.length, 'plugin')}, ${counted(versions, 'version')}`,
-    )
-    out.line(`  files        ${INDEX_NAME}, ${SIGNATURE_NAME}, index.html`)
-    out.line(`  address      ${escapedLines(url)}`)
-    out.line(`  fingerprint  ${fingerprintOf(made.keys[0] as string)}`)
-    out.line(`  expires      ${made.expires.slice(0, 10)}: run this again before then`)
-    for (const name of unnamed)
-      printMessage(
-        out,
-        ['yellow', '!'],
-        `${name} was packed by an older tool: its signature does not name who may sign the next version. Pack the next version with this tool.`,
-      )
+    await makeIndex(input, folder, await readKey(path.resolve(cwd, keyFile)))
     return 0
   },
+}
+
+/** Lists the packages of a folder in a signed index, with a page for people. @throws ToolProblem */
+export async function makeIndex({ flag, out }: Pick<ToolInput, 'flag' | 'out'>, folder: string, key: KeyObject): Promise<void> {
+  const days = readCount(flag('days'), { flag: 'days', unless: EXPIRES_DAYS_MAX, max: EXPIRES_DAYS_MAX })
+  const before = await findIndex(folder)
+  const name = flag('name') ?? before?.name
+  const url = flag('url') ?? before?.url
+  if (name === undefined || url === undefined)
+    throw new ToolProblem('A new repository needs a name and a URL: --name "My plugins" --url https://example.org/plugins/')
+  const now = new Date()
+  if (before !== null && now.getTime() < Date.parse(before.issuedAt))
+    throw new ToolProblem(
+      `The clock of this machine says ${now.toISOString()}, but the last index was issued at ${before.issuedAt}. Set the clock: servers go by these times.`,
+    )
+  const { plugins, shown, unnamed } = await listPlugins(folder, { before, now, url })
+  const { bytes, signature } = signIndex(
+    {
+      schema: 1,
+      name,
+      url,
+      sequence: (before?.sequence ?? 0) + 1,
+      issuedAt: now.toISOString(),
+      expires: new Date(now.getTime() + days * DAY_MS).toISOString(),
+      plugins,
+      revoked: before?.revoked ?? [],
+    },
+    key,
+  )
+  const made = JSON.parse(bytes.toString('utf8')) as RepositoryIndex
+  // The signature comes last: servers refuse a folder that is only half written.
+  await writePackage(path.join(folder, 'index.html'), Buffer.from(renderIndexPage(made, shown)))
+  await writePackage(path.join(folder, INDEX_NAME), bytes)
+  await writePackage(path.join(folder, SIGNATURE_NAME), signature)
+  const versions = made.plugins.reduce((sum, plugin) => sum + plugin.versions.length, 0)
+  out.line(
+    `${out.paint('green', '✔')} ${escapedLines(name)}, number ${made.sequence}: ${counted(made.plugins.length, 'plugin')}, ${counted(versions, 'version')}`,
+  )
+  out.line(`  files        ${INDEX_NAME}, ${SIGNATURE_NAME}, index.html`)
+  out.line(`  address      ${escapedLines(url)}`)
+  out.line(`  fingerprint  ${fingerprintOf(made.keys[0] as string)}`)
+  out.line(`  expires      ${made.expires.slice(0, 10)}: run this again before then`)
+  for (const name of unnamed)
+    printMessage(
+      out,
+      ['yellow', '!'],
+      `${name} was packed by an older tool: its signature does not name who may sign the next version. Pack the next version with this tool.`,
+    )
 }
 
 /** The previous index, with the changes that people have made to it. @throws ToolProblem when it is no longer valid */
@@ -119,14 +132,14 @@ async function findIndex(folder: string): Promise<RepositoryIndex | null> {
 interface Listed {
   read: PluginPackage
   location: Parameters<typeof versionEntry>[1]
+  file: string
 }
 
 /** The entries of all packages, and the names of those whose signature does not name who may follow. */
 async function listPlugins(
   folder: string,
-  before: RepositoryIndex | null,
-  now: Date,
-): Promise<{ plugins: RepositoryIndex['plugins']; unnamed: string[] }> {
+  { before, now, url }: { before: RepositoryIndex | null; now: Date; url: string },
+): Promise<{ plugins: RepositoryIndex['plugins']; shown: Map<string, ShownPlugin>; unnamed: string[] }> {
   const entries = await readdir(folder, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
     throw new ToolProblem(`${folder} cannot be read (${error.code}).`, { cause: error })
   })
@@ -144,9 +157,11 @@ async function listPlugins(
     const known = before?.plugins.find(({ id }) => id === manifest.id)?.versions.find(({ version }) => version === manifest.version)
     if (known && known.sha256 !== sha256)
       throw new ToolProblem(`${file} differs from the published package of ${manifest.id} ${manifest.version}. Raise the version.`)
-    const { changelog, yanked, advisory, server } = known ?? {}
+    const { yanked, advisory, server } = known ?? {}
+    const changelog = known === undefined ? changelogOf(bytes, manifest.version) : known.changelog
     versions.set(manifest.version, {
       read,
+      file,
       location: {
         url: file.split(path.sep).map(encodeURIComponent).join('/'),
         size: bytes.length,
@@ -160,14 +175,35 @@ async function listPlugins(
     found.set(manifest.id, versions)
     if (read.signedBy.length > 0 && read.nextSigners === null) unnamed.push(`${manifest.id} ${manifest.version}`)
   }
-  const plugins = [...found].map(([id, listed]) => {
+  const shown = new Map<string, ShownPlugin>()
+  const plugins: RepositoryIndex['plugins'] = []
+  for (const [id, listed] of found) {
     const sorted = newestFirst([...listed].map(([version, one]) => ({ ...one, version })))
+    shown.set(id, await shownOf(folder, sorted[0] as Listed, url))
     const newest = pluginEntry(sorted[0]?.read.manifest as Manifest)
     const { categories } = before?.plugins.find((plugin) => plugin.id === id) ?? {}
     const versions = sorted.map(({ read, location }) => versionEntry(read, location, newest))
-    return { ...newest, ...(categories !== undefined && { categories }), versions }
-  })
-  return { plugins, unnamed }
+    plugins.push({ ...newest, ...(categories !== undefined && { categories }), versions })
+  }
+  return { plugins, shown, unnamed }
+}
+
+function changelogOf(bytes: Buffer, version: string): string | undefined {
+  const file = unpack(bytes).get('CHANGELOG.md')
+  return file === undefined ? undefined : indexedEntry(Buffer.from(file).toString('utf8'), version)
+}
+
+/** What the page shows of the newest version: its icon, and what it asks for in the words that administrators read. */
+async function shownOf(folder: string, { read, file }: Listed, url: string): Promise<ShownPlugin> {
+  const { manifest, signedBy } = read
+  const files = unpack((await open(folder, file)).bytes)
+  const icons = [
+    ['icon.png', 'image/png'],
+    ['icon.svg', 'image/svg+xml'],
+  ] as const
+  const [name, type] = icons.find(([name]) => files.has(name)) ?? []
+  const icon = name === undefined ? null : `data:${type};base64,${Buffer.from(files.get(name) as Uint8Array).toString('base64')}`
+  return { icon, asks: describeRecord(consentRecordOf({ manifest, signedBy, repository: url }), { summary: manifest.summary }) }
 }
 
 async function open(folder: string, file: string): Promise<{ bytes: Buffer; read: PluginPackage }> {

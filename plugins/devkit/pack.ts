@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
+import { realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
 import type { Bundle } from './bundle.ts'
 import { ToolProblem } from './command.ts'
@@ -27,9 +27,16 @@ export function packProject(
   )
 }
 
-/** @throws ToolProblem when the file cannot be written */
-export async function writePackage(file: string, bytes: Uint8Array): Promise<void> {
-  await writeFile(file, bytes).catch((error: NodeJS.ErrnoException) => {
-    throw new ToolProblem(`${file} cannot be written (${error.code}).`, { cause: error })
-  })
+/** Writes a file as a whole: a command that is killed leaves the earlier one. @throws ToolProblem when the file cannot be written */
+export async function writePackage(file: string, bytes: string | Uint8Array): Promise<void> {
+  // A link stays one.
+  const target = await realpath(file).catch(() => file)
+  const part = `${target}.part`
+  try {
+    await writeFile(part, bytes)
+    await rename(part, target)
+  } catch (error) {
+    await rm(part, { force: true }).catch(() => {})
+    throw new ToolProblem(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`, { cause: error })
+  }
 }

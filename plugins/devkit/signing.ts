@@ -1,12 +1,14 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { open, writeFile } from 'node:fs/promises'
 import { packPlugin, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
 import { readZip } from '#plugins/packages/zip.ts'
 import { ToolProblem } from './command.ts'
-import { typedTool } from './typed.ts'
+import { quotedWord, typedTool } from './typed.ts'
 
 /** A PEM file of an Ed25519 key has 119. */
 const KEY_BYTES_MAX = 10_000
+/** Reading by the group or by all. */
+const OTHERS_READ = 0o044
 /** The package has been read within its limits, so no file in it is larger. */
 const ANY_SIZE = 20 * 1024 * 1024
 
@@ -28,9 +30,9 @@ export async function createKey(file: string): Promise<string> {
   return publicKeyText(privateKey)
 }
 
-/** @throws ToolProblem when the file contains no Ed25519 key */
+/** @throws ToolProblem when the file contains no Ed25519 key, or when others can read it */
 export async function readKey(file: string): Promise<KeyObject> {
-  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+  const { bytes, mode } = await readPrivate(file).catch((error: NodeJS.ErrnoException) => {
     throw new ToolProblem(`${file} cannot be read (${error.code}). Make a key with: ${typedTool(`sign --new-key ${file}`)}`, {
       cause: error,
     })
@@ -43,6 +45,11 @@ export async function readKey(file: string): Promise<KeyObject> {
   }
   if (key?.asymmetricKeyType !== 'ed25519')
     throw new ToolProblem(`${file} contains no private Ed25519 key in PEM. Make one with: ${typedTool('sign --new-key FILE')}`)
+  // Windows has no such modes: every file has that of all.
+  if (process.platform !== 'win32' && (mode & OTHERS_READ) !== 0)
+    throw new ToolProblem(
+      `${file} can be read by other accounts of this machine (mode ${(mode & 0o777).toString(8)}), and whoever has the key can sign in your name. Protect it: chmod 600 ${quotedWord(file)}. If somebody may have read it, sign the next version with it and name a new key with --next.`,
+    )
   return key
 }
 
@@ -57,6 +64,19 @@ export function signPackage(bytes: Buffer, keys: readonly KeyObject[], nextSigne
     throw new ToolProblem(
       `The package is signed already, and a signature that is added to it would be refused. Pack it again with all keys: ${typedTool('pack --key KEY.pem --key OTHER.pem')}`,
     )
-  const files = readZip(bytes, () => ANY_SIZE).filter(({ name }) => !name.startsWith('META/'))
-  return packPlugin(new Map(files.map(({ name, data }) => [name, data])), keys, nextSigners)
+  const files = [...unpack(bytes)].filter(([name]) => !name.startsWith('META/'))
+  return packPlugin(new Map(files), keys, nextSigners)
+}
+
+/** The files of a package that has been read before, by their names. */
+export const unpack = (bytes: Buffer): Map<string, Uint8Array> =>
+  new Map(readZip(bytes, () => ANY_SIZE).map(({ name, data }) => [name, data]))
+
+async function readPrivate(file: string): Promise<{ bytes: Buffer; mode: number }> {
+  const handle = await open(file)
+  try {
+    return { mode: (await handle.stat()).mode, bytes: await handle.readFile() }
+  } finally {
+    await handle.close()
+  }
 }

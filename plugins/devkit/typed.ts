@@ -14,12 +14,12 @@ interface Typing {
 }
 
 /**
- * A command as its user can type it here: `carrel-plugin` where that is on the PATH, through npm where it is installed as a package, else by its
- * file in the checkout.
+ * A command as its user can type it here: `carrel-plugin` where that is on the PATH, else by its file in the checkout, else through npm by the
+ * package's name: npm asks the registry for a name that is not installed, and anybody may register one without a scope.
  */
 export function typedTool(words: string, { env, cwd }: Typing = { env: process.env, cwd: process.cwd() }): string {
   if (isOnPath(env['PATH'])) return `carrel-plugin ${words}`
-  return isCheckout ? `node ${fileFrom(cwd, program)} ${words}` : `npx carrel-plugin ${words}`
+  return isCheckout ? `node ${fileFrom(cwd, program)} ${words}` : `npx @carrel/plugin-tool ${words}`
 }
 
 /** The command that creates a plugin, as {@link typedTool}. */
@@ -28,9 +28,11 @@ export const typedCreate = (cwd = process.cwd()): string =>
 
 function fileFrom(cwd: string, absolute: string): string {
   const relative = path.relative(cwd, absolute)
-  const file = relative.length < absolute.length ? relative : absolute
-  return /^[\w@%+=:,./\\-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`
+  return quotedWord(relative.length < absolute.length ? relative : absolute)
 }
+
+/** As one word of a command line. */
+export const quotedWord = (word: string): string => (/^[\w@%+=:,./\\-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
 
 function isOnPath(folders: string | undefined): boolean {
   return (folders ?? '').split(path.delimiter).some((folder) => {

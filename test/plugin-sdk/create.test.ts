@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const create = path.join(root, 'plugin-sdk', 'create')
 const program = path.join(create, 'create-plugin.mjs')
 const tsc = path.join(root, 'node_modules', 'typescript', 'lib', 'tsc.js')
-const TEMPLATES = ['metadata-json-api', 'metadata-html', 'recommendations', 'blank']
+const TEMPLATES = ['metadata-json-api', 'metadata-html', 'recommendations-library', 'recommendations-service', 'blank']
 
 async function openFolder(t: Test): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'carrel-create-'))
@@ -55,7 +55,7 @@ for (const [index, template] of TEMPLATES.entries())
     const { scripts, devDependencies } = JSON.parse(await readFile(path.join(project, 'package.json'), 'utf8')) as Record<string, object>
     const own = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as { devDependencies: Record<string, string> }
     t.match(devDependencies, { typescript: own.devDependencies['typescript'] }, 'the compiler that builds the SDK')
-    t.same(Object.keys(scripts ?? {}), ['dev', 'test', 'validate', 'pack'])
+    t.same(Object.keys(scripts ?? {}), ['dev', 'test', 'validate', 'pack', 'release', 'typecheck'])
 
     const tests = await script('test')
     t.match(tests, /✔ \d+ passed/)
@@ -85,6 +85,9 @@ t.test('invalid arguments are refused with advice', async (t) => {
     [[], /Name the folder: node \S+create-plugin\.mjs my-plugin/],
     [['My_Plugin'], /"My_Plugin" is not a valid name for a plugin. Use lower-case words/],
     [['a', 'b'], /"b" is unexpected/],
+    [['a', '--from', 'http://localhost:80'], /"http:\/\/localhost:80" is not an address of a service, such as https:/],
+    [['a', '--from', "https://example.org/'x"], /is not an address of a service/],
+    [['a', '--template', 'blank', '--from', 'https://example.org'], /The template blank has no service: leave out --from\./],
     [['a', '--template', 'nix'], /Unknown template "nix"\. Templates: metadata-json-api, /],
     [['a', '--id', 'nodot'], /"nodot" is not a valid id/],
     [['a', '--color', 'red'], /Unknown option '--color'\./],
@@ -100,4 +103,53 @@ t.test('invalid arguments are refused with advice', async (t) => {
   t.match(await succeeds(process.execPath, [program, '--help'], folder), /--template <name>/)
   for (const name of ['create-plugin.mjs', '../../plugins/devkit/carrel-plugin.mjs'])
     t.ok((await stat(path.join(create, name))).mode & 0o100, `${name} is executable`)
+})
+
+t.test('what it prints next works as printed, from folders with spaces', async (t) => {
+  const folder = await openFolder(t)
+  await mkdir(path.join(folder, 'my work'))
+  await symlink(root, path.join(folder, 'the checkout'))
+  // npm resolves links; a real checkout would have the spaces in its own path.
+  const words = ['--preserve-symlinks', '--preserve-symlinks-main', path.join('the checkout', 'plugin-sdk', 'create', 'create-plugin.mjs')]
+  const said = await succeeds(process.execPath, [...words, 'my work/my-plugin', '--template', 'blank'], folder)
+  t.match(said, "was created in 'my work/my-plugin'. Next steps:")
+  const [, cd = '', next = ''] = /\n {2}(cd .*)\n {2}(npm test) /.exec(said) ?? []
+  t.match(await succeeds('sh', ['-c', `${cd}\n${next}`], folder), /✔ \d+ passed/)
+  const { scripts } = JSON.parse(await readFile(path.join(folder, 'my work', 'my-plugin', 'package.json'), 'utf8')) as { scripts: object }
+  t.match(scripts, { test: 'node "../../the checkout/plugins/devkit/carrel-plugin.mjs" test' })
+  t.match(said, "(cd '../../the checkout' && npm run sdk)")
+})
+
+t.test('on a terminal it asks what it does, for its name, and where its data comes from', async (t) => {
+  const folder = await openFolder(t)
+  const terminal = path.join(folder, 'terminal.mjs')
+  await writeFile(terminal, 'for (const stream of [process.stdin, process.stdout]) stream.isTTY = true\n')
+  const answer = (lines: string[], ...words: string[]) =>
+    succeeds(
+      'sh',
+      ['-c', `printf '${lines.join('\\n')}\\n' | "$0" "$@"`, process.execPath, '--import', terminal, program, ...words],
+      folder,
+    )
+  const asked = await answer(['9', '2', 'My Pages', 'my-pages', 'ftp://x', 'https://books.example.com/en/'])
+  for (const text of [
+    '  2  metadata-html            finds series on the pages of a web site',
+    'Unknown template "9". Templates: metadata-json-api',
+    '"My Pages" is not a valid name for a plugin.',
+    '"ftp://x" is not an address of a service',
+    'My Pages was created in my-pages.',
+  ])
+    t.ok(asked.includes(text), text)
+  const project = path.join(folder, 'my-pages')
+  t.match(JSON.parse(await readFile(path.join(project, 'manifest.json'), 'utf8')), {
+    permissions: { network: [{ host: 'books.example.com' }] },
+  })
+  t.match(await readFile(path.join(project, 'src/main.ts'), 'utf8'), "const SITE = 'https://books.example.com/en'")
+  t.match(await runTool(project, ['test']), { code: 0 })
+  t.match(
+    await answer(['', '', ''], '--id', 'org.example.standard'),
+    /What does it do\? A number or a name \[1\]: [\s\S]*created in my-plugin\./,
+  )
+  t.match(await answer([''], 'given', '--template', 'blank'), /^Given was created in given\./, 'it asks only for what is open')
+  const ended = await run('sh', ['-c', `"$0" "$@" < /dev/null`, process.execPath, '--import', terminal, program], folder)
+  t.match(ended, { code: 1, stderr: /Nothing was created\./ })
 })

@@ -154,6 +154,9 @@ export async function installPrograms(folder: string): Promise<void> {
     await writeFile(file, `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`)
     await chmod(file, 0o755)
   }
+  // npx finds it by this name, and asks no registry.
+  const about = JSON.stringify({ name: '@carrel/plugin-tool', version: '0.1.0', bin: { 'carrel-plugin': 'carrel-plugin.mjs' } })
+  await writeFiles(folder, [['node_modules/@carrel/plugin-tool/package.json', about]])
 }
 
 /** The commands below a heading of a page. */

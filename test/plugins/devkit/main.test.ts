@@ -36,7 +36,7 @@ t.test('help lists every command and every flag', async (t) => {
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   t.same(
     toolCommands.map(({ name }) => name),
-    ['dev', 'types', 'test', 'validate', 'pack', 'sign', 'index', 'replay', 'bench'],
+    ['dev', 'types', 'test', 'validate', 'pack', 'sign', 'release', 'index', 'replay', 'bench'],
   )
   for (const given of [[], ['--help'], ['help']]) {
     const { code, stdout } = await runTool(folder, given)

@@ -80,11 +80,46 @@ t.test('a plugin is created, tested, validated and packed with only the three pa
   const packed = readPackage(await readFile(path.join(plugin, 'org.example.my-plugin-1.0.0.plugin')))
   t.match(packed, { manifest: { id: 'org.example.my-plugin' } })
 
-  t.match(await type(plugin, 'npx --no-install carrel-plugin --help'), /Usage: npx carrel-plugin <command>/, 'it is not on the PATH')
-  const lost = await shell(plugin, 'npx --no-install carrel-plugin pakc')
-  t.match(lost, { code: 1, stderr: /Did you mean pack\? All commands: npx\s+carrel-plugin\s+--help/ })
-  const elsewhere = await shell(folder, 'npx --no-install carrel-plugin validate')
+  t.match(
+    await type(folder, 'npx --no-install @carrel/plugin-tool --help'),
+    /Usage: npx @carrel\/plugin-tool <command>/,
+    'it is not on the PATH',
+  )
+  const lost = await shell(folder, 'npx --no-install @carrel/plugin-tool pakc')
+  t.match(lost, { code: 1, stderr: /Did you mean pack\? All commands: npx\s+@carrel\/plugin-tool\s+--help/ })
+  const elsewhere = await shell(folder, 'npx --no-install @carrel/plugin-tool validate')
   t.match(elsewhere, { code: 1, stderr: /npm\s+create\s+@carrel\/plugin\s+my-plugin/ })
+})
+
+t.test('before anything is published, what create prints next works as printed with the packages beside it', async (t) => {
+  // The registry has what others have published, and none of the three.
+  const published = [
+    'esbuild',
+    `@esbuild/${process.platform}-${process.arch}`,
+    'typescript',
+    `@typescript/typescript-${process.platform}-${process.arch}`,
+  ]
+  const shell = openShell(await openRegistry(t, path.join(home, 'others-only'), [], published))
+  const folder = path.join(home, 'before', 'my work')
+  await mkdir(folder, { recursive: true })
+  const own = path.relative(folder, tarballs[2] as string)
+  const created = await shell(folder, `npx --yes file:${own} my-plugin --template blank`)
+  t.equal(created.code, 0, created.stderr)
+  const [, steps = ''] = /Next steps:\n\n([\s\S]*?)\n {2}npm run dev/.exec(created.stdout) ?? []
+  const typed = steps
+    .split('\n')
+    .map((line) => line.trim().split(/ {3,}/)[0])
+    .join('\n')
+  t.equal(typed, 'cd my-plugin\nnpm install\nnpm test')
+  const { code, stdout, stderr } = await shell(folder, `set -e\n${typed}`)
+  t.equal(code, 0, stdout + stderr)
+  t.match(stdout, /✔ \d+ passed/)
+  const named = await shell(folder, `npx --yes file:${own} named --template blank --packages https://example.org/packages`)
+  t.equal(named.code, 0, named.stderr)
+  const { version } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as { version: string }
+  t.match(JSON.parse(await readFile(path.join(folder, 'named', 'package.json'), 'utf8')), {
+    devDependencies: { '@carrel/plugin-sdk': `https://example.org/packages/carrel-plugin-sdk-${version}.tgz` },
+  })
 })
 
 t.test('the packages have the published content', async (t) => {

@@ -1,4 +1,5 @@
-import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t from 'tap'
@@ -31,4 +32,31 @@ t.test('a hint uses the tool’s file in a checkout, and its name only when it i
   )
   t.equal(typedTool('pack', { env: {}, cwd: ROOT }), 'node plugins/devkit/carrel-plugin.mjs pack')
   t.equal(typedCreate(ROOT), 'node plugin-sdk/create/create-plugin.mjs my-plugin')
+})
+
+/** npm asks the registry for the package of such a name, and runs what it gets. */
+const UNSCOPED =
+  /\b(npx|npm (?:exec|x|create|init|i|install))(?:\s+-\S+)*\s+(?:create-)?(carrel|carrel-plugin|carrel-create-plugin)(?=[\s`'"@]|$)/
+
+t.test('no text tells anybody to run the tool by a name that anyone may register', async (t) => {
+  for (const [text, isUnscoped] of [
+    ['npx carrel-plugin test', true],
+    ['`npx --no-install carrel-plugin`', true],
+    ['npm install --save-dev carrel-plugin', true],
+    ['npm create carrel-plugin', true],
+    ['npx @carrel/plugin-tool test', false],
+    ['npm create @carrel/plugin my-plugin', false],
+    ['npx file:../carrel/plugin-sdk/create my-plugin', false],
+    ['carrel-plugin pack', false],
+  ] as const)
+    t.equal(UNSCOPED.test(text), isUnscoped, text)
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' })
+  const own = path.relative(ROOT, import.meta.filename)
+  const names = listed.split('\0').filter((name) => /\.(md|[cm]?[jt]sx?|json|html|ya?ml|template)$/.test(name) && name !== own)
+  t.ok(names.includes('plugin-sdk/README.md') && names.length > 1_000, 'the files were found')
+  for (const name of names) {
+    const text = await readFile(path.join(ROOT, name), 'utf8').catch(() => '')
+    const found = UNSCOPED.exec(text)
+    if (found !== null) t.fail(`${name} says "${found[0]}"`)
+  }
 })

@@ -31,6 +31,24 @@ t.test('the page shows the plugins, the URL and the key', async (t) => {
   )
 })
 
+t.test('the page shows the icon, what the newest version asks for, and how to add it', async (t) => {
+  const shown = new Map([[entry.id, { icon: 'data:image/png;base64,AAAA', asks: ['  is org.example.echo', '    > <b>words</b>'] }]])
+  const page = renderIndexPage({ ...indexOf({ plugins: [entry] }), keys: [publicKey] }, shown)
+  t.match(page, '<img alt="" src="data:image/png;base64,AAAA">')
+  t.match(page, /img-src data:/, 'and the policy allows it')
+  t.match(page, '<pre>  is org.example.echo\n    &gt; &lt;b&gt;words&lt;/b&gt;</pre>')
+  t.match(page, `npm run carrel -- plugin repository add ${REPOSITORY_URL}`)
+  t.match(page, `npm run carrel -- plugin repository install ${REPOSITORY_URL} ${entry.id}`)
+  const link = /href="(carrel:[^"]+)"/.exec(page)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  t.same(Object.fromEntries(new URL(link).searchParams), {
+    repository: REPOSITORY_URL,
+    plugin: entry.id,
+    fingerprint: fingerprintOf(publicKey),
+  })
+  const odd = renderIndexPage({ ...indexOf({ plugins: [], url: "https://example.org/it's/" }), keys: [publicKey] })
+  t.match(odd, 'add &#39;https://example.org/it&#39;\\&#39;&#39;s/&#39;', 'a command that a shell reads as it is meant')
+})
+
 /** Two indexes of these tests differ only in the time of issue. */
 function timesOf(page: string): { issuedAt: string; expires: string } {
   const [issuedAt = '', expires = ''] = [...page.matchAll(/<time datetime="([^"]+)"/g)].map(([, time]) => time as string)

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as esbuild from 'esbuild'
+import { describeErrors, outsidePackage } from './bundle-problems.ts'
+import { checkBundle, type Module, modulesOf } from './bundle-sizes.ts'
 import { ToolProblem } from './command.ts'
 import { type Project, readOptional } from './project.ts'
 
@@ -13,14 +15,13 @@ export interface Bundle {
   map: string | null
   /** Warnings of the bundler, for the author. */
   warnings: string[]
+  /** What it was made of, the largest first; null when another tool made it. */
+  modules: Module[] | null
 }
 
 const SDK = '@carrel/plugin-sdk'
 /** In a checkout its sources; next to the tool where both are installed. */
 const sources = fileURLToPath(new URL('../../plugin-sdk', import.meta.url))
-
-/** Shown for Node's standard modules, because "not found" says too little. */
-const ADVICE = 'Plugins do not run in Node. The README of the SDK lists what the sandbox offers.'
 
 /** The options of the bundler, the same for all commands: the tested bundle is the packed one. */
 export const bundleOptions = ({ folder, entry }: Pick<Project, 'folder' | 'entry'>) =>
@@ -30,10 +31,12 @@ export const bundleOptions = ({ folder, entry }: Pick<Project, 'folder' | 'entry
     bundle: true,
     format: 'esm',
     target: 'es2022',
-    platform: 'neutral',
-    // Fields of packages that are made for bundlers; the sandbox is neither a browser nor Node.
-    mainFields: ['module', 'main'],
-    conditions: ['module'],
+    // The sandbox is neither a browser nor Node; what packages have for workers and browsers needs no modules of Node.
+    platform: 'browser',
+    mainFields: ['browser', 'module', 'main'],
+    conditions: ['worker', 'browser', 'module'],
+    define: { 'process.env.NODE_ENV': '"production"' },
+    metafile: true,
     charset: 'utf8',
     outfile: path.join(folder, 'main.js'),
     write: false,
@@ -41,7 +44,7 @@ export const bundleOptions = ({ folder, entry }: Pick<Project, 'folder' | 'entry
     // The map does not contain the author's sources or the paths of their folders.
     sourceRoot: '',
     logLevel: 'silent',
-    plugins: [sdkPlugin],
+    plugins: [sdkPlugin, withinPackages],
   }) satisfies esbuild.BuildOptions
 
 /**
@@ -106,20 +109,26 @@ function nameOf(file: string): string {
 export async function bundleProject(project: Project): Promise<Bundle> {
   if (project.entry.isBuilt) {
     const [code, map] = await Promise.all([readOptional(project.folder, 'main.js'), readOptional(project.folder, 'main.js.map')])
-    return { code: code?.toString('utf8') ?? '', map: map?.toString('utf8') ?? null, warnings: [] }
+    return { code: code?.toString('utf8') ?? '', map: map?.toString('utf8') ?? null, warnings: [], modules: null }
   }
+  let result: esbuild.BuildResult
   try {
-    return bundleOf(await esbuild.build(bundleOptions(project)))
+    result = await esbuild.build(bundleOptions(project))
   } catch (error) {
-    throw asProblem(error)
+    const { errors } = (error ?? {}) as { errors?: esbuild.Message[] }
+    throw Array.isArray(errors) ? await bundleProblem(project, errors) : error
   }
+  return bundleOf(result)
 }
 
-/** The result of the bundler, also after each rebuild in watch mode. */
-export function bundleOf({ outputFiles = [], warnings }: esbuild.BuildResult): Bundle {
+/** The result of the bundler, also after each rebuild in watch mode. @throws ToolProblem for a bundle that no server runs */
+export function bundleOf({ outputFiles = [], warnings, metafile }: esbuild.BuildResult): Bundle {
   const textOf = (ending: string) => outputFiles.find(({ path: file }) => file.endsWith(ending))?.text ?? null
   const map = textOf('main.js.map')
-  return { code: textOf('main.js') ?? '', map: map === null ? null : withoutPaths(map), warnings: warnings.map(describe) }
+  const code = textOf('main.js') ?? ''
+  if (metafile) checkBundle(code, metafile)
+  const modules = metafile ? modulesOf(metafile) : null
+  return { code, map: map === null ? null : withoutPaths(map), warnings: warnings.map(describe), modules }
 }
 
 /** Names files outside the folder by their package, or by their own name: the bundle must not reveal paths of this machine. */
@@ -131,17 +140,52 @@ function withoutPaths(text: string): string {
   return JSON.stringify({ ...map, sources })
 }
 
+/** As {@link bundleProblem}, for other builds than that of the plugin. */
 export function asProblem(error: unknown): unknown {
   const { errors } = (error ?? {}) as { errors?: esbuild.Message[] }
-  return Array.isArray(errors) ? new ToolProblem(describeFailure(errors), { cause: error }) : error
+  return Array.isArray(errors) ? new ToolProblem(describeFailure(errors.map(describe)), { cause: error }) : error
 }
 
-export const describeFailure = (errors: readonly esbuild.Message[]): string =>
-  [
-    'The bundler reports errors:',
-    ...errors.map((one) => `  ${describe(one)}`),
-    ...(errors.some(({ text }) => /^Could not resolve/.test(text)) ? [ADVICE] : []),
-  ].join('\n')
+const describeFailure = (lines: readonly string[]): string => ['The bundler reports errors:', ...lines.map((one) => `  ${one}`)].join('\n')
+
+/** The errors of a build, with the lines of the author that lead to packages. */
+export async function bundleProblem(project: Pick<Project, 'folder' | 'entry'>, errors: readonly esbuild.Message[]): Promise<ToolProblem> {
+  return new ToolProblem(describeFailure(describeErrors(project.folder, errors, await graphOf(project))))
+}
+
+/** What imports what, including imports that are not found; null for code that cannot be read. */
+async function graphOf(project: Pick<Project, 'folder' | 'entry'>): Promise<esbuild.Metafile | null> {
+  const { plugins, ...options } = bundleOptions(project)
+  const build = esbuild.build({ ...options, plugins: [...plugins, leaveUnresolved] })
+  return await build.then(
+    ({ metafile }) => metafile,
+    () => null,
+  )
+}
+
+const leaveUnresolved: esbuild.Plugin = {
+  name: 'leave unresolved',
+  setup(build) {
+    build.onResolve({ filter: /./ }, async ({ path: specifier, resolveDir, kind, namespace, pluginData }) => {
+      if (kind === 'entry-point' || namespace !== 'file' || pluginData === SDK) return undefined
+      const found = await build.resolve(specifier, { resolveDir, kind, pluginData: SDK })
+      return found.errors.length > 0 ? { path: specifier, external: true } : undefined
+    })
+  },
+}
+
+/** Refuses packages whose package.json leads out of them: what is bundled must be what was installed. */
+const withinPackages: esbuild.Plugin = {
+  name: 'within packages',
+  setup(build) {
+    build.onResolve({ filter: /^[\w@]/ }, async ({ path: specifier, resolveDir, kind, namespace, pluginData }) => {
+      if (kind === 'entry-point' || namespace !== 'file' || pluginData === SDK) return undefined
+      const { errors, path: file } = await build.resolve(specifier, { resolveDir, kind, pluginData: SDK })
+      const text = errors.length > 0 ? null : await outsidePackage(specifier, resolveDir, file)
+      return text === null ? undefined : { errors: [{ text }] }
+    })
+  },
+}
 
 const describe = ({ location, text }: esbuild.Message): string =>
   location === null ? text : `${location.file}:${location.line}:${location.column + 1}: ${text}`

@@ -73,23 +73,6 @@ const FAMILIAR = [
   'CompressionStream',
 ] as const
 
-/** The replacement in plugins, if there is one. */
-export const INSTEAD: Readonly<Record<string, string>> = {
-  fetch: 'ctx.fetch',
-  XMLHttpRequest: 'ctx.fetch',
-  console: 'ctx.log',
-  setTimeout: 'ctx.sleep',
-  setInterval: 'ctx.sleep',
-  localStorage: 'ctx.storage',
-  sessionStorage: 'ctx.storage',
-  indexedDB: 'ctx.storage',
-  crypto: 'ctx.crypto',
-  DOMParser: '@carrel/plugin-sdk/html or /xml',
-  process: 'ctx.config for settings of the administrator',
-  Buffer: 'Uint8Array, and strings',
-  require: 'import, which the bundler resolves',
-}
-
 const CHECK = `export default { setup: ({ config }) => config.names.filter((name) => typeof globalThis[name] === 'undefined') }`
 
 /** The globals from the list that the sandbox lacks. */

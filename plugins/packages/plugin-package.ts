@@ -15,13 +15,15 @@ import { readZip, unpackedBytes, writeZip, ZipError, type ZipFile } from '#plugi
 const INTEGRITY = 'META/integrity.json'
 const SIGNATURE = 'META/signature.json'
 const KB = 1024
+/** Of the bundle. */
+export const CODE_BYTES_MAX = 2 * KB * KB
 /**
  * The files that a package may contain, and their size limits. A typical bundle has 100 KB, and its map a few times that; texts are for people; the
  * lists in META have a line for each of the at most 64 files of a package.
  */
 const PLACES: readonly [name: RegExp, bytesMax: number][] = [
   [/^manifest\.json$/, MANIFEST_BYTES_MAX],
-  [/^main\.js$/, 2 * KB * KB],
+  [/^main\.js$/, CODE_BYTES_MAX],
   [/^main\.js\.map$/, 8 * KB * KB],
   [/^icon\.(png|svg)$/, 64 * KB],
   [/^(README\.md|CHANGELOG\.md|LICENSE)$/, 256 * KB],

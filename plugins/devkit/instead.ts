@@ -1,0 +1,23 @@
+/** The replacement in plugins, if there is one. */
+export const INSTEAD: Readonly<Record<string, string>> = {
+  fetch: 'ctx.fetch',
+  XMLHttpRequest: 'ctx.fetch',
+  console: 'ctx.log',
+  setTimeout: 'ctx.sleep',
+  setInterval: 'ctx.sleep',
+  localStorage: 'ctx.storage',
+  sessionStorage: 'ctx.storage',
+  indexedDB: 'ctx.storage',
+  crypto: 'ctx.crypto',
+  DOMParser: '@carrel/plugin-sdk/html or /xml',
+  process: 'ctx.config for settings of the administrator',
+  Buffer: 'Uint8Array, and strings',
+  require: 'import, which the bundler resolves',
+}
+
+/** The message of an error of a call; of a global that only Node and browsers have, with what plugins use. */
+export function withInstead(message: string): string {
+  const [, name = ''] = /\b([A-Za-z_$]+) is not defined\b/.exec(message) ?? []
+  const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined
+  return instead === undefined ? message : `${message.replace(/\.$/, '')}. The sandbox does not have ${name}. Use ${instead}.`
+}

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
@@ -7,7 +7,7 @@ import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { openLoopback } from '#test/support/plugins.ts'
-import { commandsOf, filesOf, installPrograms, placeSdk, succeeds, writeFiles } from '#test/support/sdk-install.ts'
+import { commandsOf, filesOf, installPrograms, placeSdk, ROOT, succeeds, writeFiles } from '#test/support/sdk-install.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { bodyOf, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'
 
@@ -56,15 +56,48 @@ t.test(
     t.match(await curl(filled(execute, first)), { success: true, result: { results: [{ externalId: 'OL893415W', title: 'Dune' }] } })
 
     const manifest = JSON.parse(await readFile(path.join(folder, 'manifest.json'), 'utf8'))
-    await writeFile(path.join(folder, 'manifest.json'), JSON.stringify({ ...manifest, version: '1.0.1' }))
+    await writeFile(path.join(folder, 'manifest.json'), JSON.stringify({ ...manifest, version: '1.0.1-rc.1' }))
     const code = await readFile(path.join(folder, 'src/main.ts'), 'utf8')
     await writeFile(path.join(folder, 'src/main.ts'), code.replace('    title,\n', "    title: title + '!',\n"))
     t.match(await runTool(folder, ['pack']), { code: 0 })
     t.match(
-      await curl(upload.replace('1.0.0', '1.0.1')),
-      { version: '1.0.1', plugin: { state: 'enabled', version: '1.0.1' } },
+      await curl(upload.replace('1.0.0', '1.0.1-rc.1')),
+      { version: '1.0.1-rc.1', plugin: { state: 'enabled', version: '1.0.1-rc.1' } },
       'it requests no more permissions',
     )
     t.match(await curl(filled(execute, first)), { success: true, result: { results: [{ externalId: 'OL893415W', title: 'Dune!' }] } })
+
+    // Its own tests expect the title without the change above, and a release runs them.
+    await writeFile(path.join(folder, 'src/main.ts'), code)
+    const steps = await commandsOf(README, '9. Release an update')
+    t.equal(steps.length, 12)
+    for (const command of steps.slice(0, 5)) await type(command)
+    const [, , , , , publish = '', trust = '', write = '', release = '', update = '', agree = '', back = ''] = steps
+    const signed = await curl(publish)
+    t.match(signed, { version: '1.0.1', waitsFor: [/is signed with/] })
+    t.match(await curl(filled(trust, signed)), { plugin: { version: '1.0.1', state: 'enabled' } })
+    const page = await readFile(path.join(ROOT, README), 'utf8')
+    const [, host = ''] = /^Add a host to `permissions\.network` in the manifest:\n\n```json\n(.*)\n```$/m.exec(page) ?? []
+    const { permissions, ...own } = JSON.parse(await readFile(path.join(folder, 'manifest.json'), 'utf8'))
+    const wider = { ...permissions, network: [...permissions.network, JSON.parse(host)] }
+    await writeFile(path.join(folder, 'manifest.json'), JSON.stringify({ ...own, permissions: wider }))
+    await type(write)
+    const released = await type(release)
+    t.match(released, /\+ connects to www\.gutenberg\.org[\s\S]*✔ releases\/org\.example\.library-books-1\.1\.0\.plugin/)
+    const second = await curl(update)
+    t.match(second, { version: '1.1.0', waitsFor: ['connects to www.gutenberg.org (GET)'] })
+    t.match(await curl(filled(agree, second)), { plugin: { version: '1.1.0', state: 'enabled' } })
+    t.match(await curl(filled(execute, second)), { success: true })
+    t.match(await curl(filled(back, second)), { plugin: { version: '1.0.1', state: 'enabled' } })
+    t.match(await curl(filled(execute, second)), { success: true })
   },
 )
+
+t.test('the commands of the first steps work as printed, in an empty folder beside the checkout', async (t) => {
+  const folder = path.join(path.dirname(await placeSdk(t)), 'empty')
+  await mkdir(folder)
+  const text = await readFile(path.join(ROOT, README), 'utf8')
+  const [, commands = ''] = /## Getting started\n[\s\S]*?^```sh\n([\s\S]*?)^```$/m.exec(text) ?? []
+  const said = await succeeds('bash', ['-ec', commands], folder)
+  t.match(said, /My Plugin was created in my-plugin\.[\s\S]*✔ \d+ passed[\s\S]*✔ org\.example\.my-plugin-1\.0\.0\.plugin/)
+})

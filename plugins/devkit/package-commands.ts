@@ -10,7 +10,8 @@ import { packProject, writePackage } from './pack.ts'
 import { createKey, readKey, signPackage } from './signing.ts'
 import { checkTypesUnless, printTypes, TYPES } from './type-check.ts'
 import { typedTool } from './typed.ts'
-import { type Finding, summarize, type Validation, validateProject } from './validate.ts'
+import { summarize, type Validation, validateProject } from './validate.ts'
+import type { Finding } from './validate-files.ts'
 
 const MARKS = { error: { mark: '✖', style: 'red' }, warning: { mark: '!', style: 'yellow' } } as const
 

@@ -87,6 +87,7 @@ export class TestingTools {
   async recordCall({ method, input, config, userConfig, library, fixturesName }: SavedCall & { fixturesName: string }): Promise<void> {
     try {
       const plugin = await this.#open({ fixtures: fixturesName, config, userConfig, library })
+      // Read from a file, whose method is one of these; the plugin checks its input.
       await plugin.call(method as Method, input as never)
     } finally {
       this.endTest()

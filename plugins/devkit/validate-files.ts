@@ -1,7 +1,27 @@
 import { readSourceMap } from '#plugins/packages/source-map.ts'
 import type { Bundle } from './bundle.ts'
 import type { Project } from './project.ts'
-import type { Finding } from './validate.ts'
+
+/** A problem of a plugin, or a hint for its author. Errors are problems that would affect a server or its users. */
+export interface Finding {
+  level: 'error' | 'warning'
+  /** The check, for filtering. */
+  check:
+    | 'manifest'
+    | 'code'
+    | 'globals'
+    | 'imports'
+    | 'hosts'
+    | 'permissions'
+    | 'functions'
+    | 'size'
+    | 'secrets'
+    | 'source-map'
+    | 'files'
+    | 'types'
+    | 'package'
+  message: string
+}
 
 /** The files that a package has besides its code. */
 export function checkFiles({ extras, manifest }: Project): Finding[] {

@@ -19,28 +19,7 @@ import { packageOf, type SourceLine, spelled } from './source-lines.ts'
 import { checkTypes, type TypeCheck } from './type-check.ts'
 import { typedTool } from './typed.ts'
 import { compareTypes, TYPES_FILE } from './types-command.ts'
-import { checkFiles, checkMap } from './validate-files.ts'
-
-/** A problem of a plugin, or a hint for its author. Errors are problems that would affect a server or its users. */
-export interface Finding {
-  level: 'error' | 'warning'
-  /** The check, for filtering. */
-  check:
-    | 'manifest'
-    | 'code'
-    | 'globals'
-    | 'imports'
-    | 'hosts'
-    | 'permissions'
-    | 'functions'
-    | 'size'
-    | 'secrets'
-    | 'source-map'
-    | 'files'
-    | 'types'
-    | 'package'
-  message: string
-}
+import { checkFiles, checkMap, type Finding } from './validate-files.ts'
 
 export interface Validation {
   findings: Finding[]

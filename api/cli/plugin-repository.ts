@@ -82,11 +82,13 @@ async function addRepository(input: CommandInput, { repositories }: Opened): Pro
     return 0
   }
   const offer = await repositories.preview(url)
+  // The command needs what this one needed.
+  const allowed = input.settings.plugins.allowLocal.map((place) => ` --plugin-allow-local ${place}`).join('')
   out.message(`${offer.url}: ${count(offer.plugins, 'plugin')}. Fingerprint of the key that signs it:`)
   out.line(`  ${offer.fingerprint}`)
   printName(out, offer)
   out.line(
-    `If its publisher states the same fingerprint elsewhere: ${typedOn(input.settings, `plugin repository add ${offer.url} --key ${offer.publicKey}`)}`,
+    `If its publisher states the same fingerprint elsewhere: ${typedOn(input.settings, `plugin repository add ${offer.url} --key ${offer.publicKey}${allowed}`)}`,
   )
   return 0
 }

@@ -316,6 +316,8 @@ export class PluginLifecycle {
         dataVersion: after.dataVersion,
         breaker: null,
         ...(replaces && { previousVersionId: before.runningVersionId, probationCalls: PROBATION_CALLS }),
+        // Such as why the version before was rolled back.
+        ...(replaces && mayRun && { stateReason: null }),
         ...change,
       })
       await recordDataVersions(trx, before.id, after.dataVersion, migrated)

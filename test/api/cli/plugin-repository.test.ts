@@ -52,6 +52,11 @@ t.test('repositories from the command line', onlyFull, async (t) => {
   const looked = await run(`add ${REPOSITORY_URL}`)
   t.match(looked, { code: 0, output: /: 1 plugin\.[\s\S]*it names itself: "Plugins of example\.org"/ })
   t.ok(looked.output.includes(fingerprintOf(publicKey)) && looked.output.includes(`--key ${publicKey}`))
+  const settings = testSettings({ dataFolder, databaseUrl: url })
+  const allowing = { ...settings, plugins: { ...settings.plugins, allowLocal: ['localhost:8602'] } }
+  t.match(await runCommand(all, allowing, `add ${REPOSITORY_URL}`, {}), {
+    output: /--key \S+ --plugin-allow-local localhost:8602/,
+  })
   t.match(await run('list'), { output: /no plugin repository yet/ }, 'to look is not to trust')
   t.match(await run(`add ${REPOSITORY_URL}`, { key: publicKey }), {
     code: 0,

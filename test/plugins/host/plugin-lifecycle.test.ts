@@ -114,6 +114,7 @@ t.test('a new version that fails on probation is rolled back', async (t) => {
   t.match(await ask('b'), /^one/, 'without a wait: the pause was for the other version')
 
   await host.pluginLifecycle.install(pluginOf(saying('three'), { version: '3.0.0' }), { userId: null })
+  t.match(await host.plugins.get(id), { version: '3.0.0', stateReason: null }, 'why the one before went back is over')
   for (let times = 0; times < 50; times++) await ask('a')
   t.match(await host.plugins.get(id), { probationCalls: 0 })
   for (let times = 0; times < 5; times++) await t.rejects(ask('bad'), { code: 'unavailable' })

@@ -52,6 +52,7 @@ const ACCEPTED: [path: RegExp, expression: RegExp, reason: string][] = [
     /^(?!\*)(?:\[\^?(?:[^[\]\\]|\\[dsw]|\\[^\p{L}\p{N}])+\]|\\[dswDSW]|\\[^\p{L}\p{N}]|\((?!\?)|[^[\](){}\\]|\))*$/u,
     SHORT_PATTERN,
   ],
+  [/^plugins\/devkit\//, /^(?:(.+)\((\d+),(\d+)\): )?error (TS\d+): (.*)$/, OWN_FILES],
   [/^plugins\/devkit\//, /.*[\\/]node_modules[\\/](.*)/, OWN_FILES],
   [/^plugins\/devkit\//, /.*\/(node_modules\/.*)/, OWN_FILES],
   [/^plugins\/devkit\//, /\n\/\/# sourceMappingURL=[^\n]*\s*$/, OWN_FILES],

@@ -71,7 +71,7 @@ export interface Upload extends FormFile {
 }
 
 /** The validated input of a request; its parts can name records. */
-export interface Named {
+export interface NamedInRequest {
   params: unknown
   query: unknown
   body: unknown
@@ -134,7 +134,7 @@ export interface Endpoint<
   /** The answer states the time of its request: it has no ETag, which no other answer would have. */
   statesTime?: true
   /** Replaces other names of records in the input by their ids, before anything else sees it. @throws not_found */
-  resolve?: (services: Services, input: Named) => Promise<void>
+  resolve?: (services: Services, input: NamedInRequest) => Promise<void>
   /** Runs before every answer, also before a remembered one. */
   before?: (call: Call<Services, C>) => Promise<void>
   /** JSON media types of the success body; default `application/json`. */
@@ -174,7 +174,7 @@ export interface StreamRoute<
   /** As in Endpoint; for replies of the kind `bytes` with an ETag. */
   dependsOn?: 'catalog'
   /** As in Endpoint. */
-  resolve?: (services: Services, input: Named) => Promise<void>
+  resolve?: (services: Services, input: NamedInRequest) => Promise<void>
   before?: (call: Call<Services, C>) => Promise<void>
   /** Media types of the response, for OpenAPI; empty for a redirect. */
   mediaTypes: string[]

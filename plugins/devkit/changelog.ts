@@ -2,13 +2,13 @@ import { readablePattern, UNREADABLE } from '#core/foundation/stranger-text.ts'
 import { ToolProblem } from './command.ts'
 
 /** What one version says; an index has no more. */
-export const ENTRY_LENGTH_MAX = 4_000
+const ENTRY_LENGTH_MAX = 4_000
 
 const READABLE = new RegExp(readablePattern(ENTRY_LENGTH_MAX, { lines: true }), 'u')
 const HEADING = /^(#{1,6})\s+\[?v?(\d+\.\d+\.\d+[\w.-]*)/
 
 /** @throws ToolProblem for a text that servers and administrators would not get as it is */
-export function checkEntry(text: string): string {
+export function checkNews(text: string): string {
   const entry = text.replaceAll('\r\n', '\n').trim()
   if (entry === '') throw new ToolProblem('What is new is empty. Write a line for administrators, such as: Finds books by their ISBN.')
   if (entry.length > ENTRY_LENGTH_MAX)
@@ -23,7 +23,7 @@ export function checkEntry(text: string): string {
 }
 
 /** What a changelog says of a version; null when it has no heading of it. */
-export function entryOf(changelog: string, version: string): string | null {
+export function newsOf(changelog: string, version: string): string | null {
   const lines = changelog.split(/\r?\n/)
   const at = lines.findIndex((line) => HEADING.exec(line)?.[2] === version)
   if (at < 0) return null
@@ -34,7 +34,7 @@ export function entryOf(changelog: string, version: string): string | null {
 
 /** The same where an index can have it. */
 export function indexedEntry(changelog: string, version: string): string | undefined {
-  const entry = entryOf(changelog, version)
+  const entry = newsOf(changelog, version)
   return entry !== null && entry !== '' && READABLE.test(entry) ? entry : undefined
 }
 

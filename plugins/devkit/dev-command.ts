@@ -9,13 +9,13 @@ import { describeDifference, describeRecord } from '#plugins/consent/record-line
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
-import { type Bundle, bundleOf, bundleOptions, bundleProblem, bundleProject } from './bundle.ts'
+import { type Bundle, bundleOf, bundleOptions, bundleProblem, bundleProject } from './bundling/bundle.ts'
 import { kilobytes, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { CREDENTIALS, type GivenCredentials, readCredentials } from './credentials-file.ts'
 import { DebugRelay } from './debug-relay.ts'
 import { type DevServer, openDevServer } from './dev-server.ts'
 import { DevSession } from './dev-session.ts'
-import { readTarget, TARGET_FLAGS, type Target } from './dev-target.ts'
+import { type DevTarget, readTarget, TARGET_FLAGS } from './dev-target.ts'
 import { INSPECT_PORT, openInspectorServer } from './inspector.ts'
 import { packProject } from './pack.ts'
 import { type Project, readValidProject } from './project.ts'
@@ -106,7 +106,7 @@ function readInspectPort({ flag, words }: ToolInput): number | null {
 class Builds {
   readonly #input: ToolInput
   readonly #page: DevServer
-  readonly #server: Target | null
+  readonly #server: DevTarget | null
   readonly #credentials: GivenCredentials | undefined
   readonly #use: (project: Project, bundle: Bundle) => void
   #last: Promise<void> = Promise.resolve()
@@ -119,7 +119,7 @@ class Builds {
   constructor(
     input: ToolInput,
     page: DevServer,
-    { server, credentials }: { server: Target | null; credentials: GivenCredentials | undefined },
+    { server, credentials }: { server: DevTarget | null; credentials: GivenCredentials | undefined },
     use: (project: Project, bundle: Bundle) => void,
   ) {
     this.#input = input
@@ -169,7 +169,7 @@ class Builds {
     if (message !== '') this.#page.send('failed', { message })
   }
 
-  async #load(project: Project, bundle: Bundle, to: Target): Promise<void> {
+  async #load(project: Project, bundle: Bundle, to: DevTarget): Promise<void> {
     const { out, stop } = this.#input
     const version = tryVersion(project.manifest.version, new Date())
     const manifestBytes = Buffer.from(JSON.stringify({ ...(JSON.parse(project.manifestBytes.toString('utf8')) as object), version }))

@@ -59,7 +59,7 @@ export const TARGET_FLAGS: readonly DescribedFlag[] = [
 ]
 
 /** The server of the command, and what builds for it need. */
-export interface Target extends SideLoad {
+export interface DevTarget extends SideLoad {
   keys: KeyObject[]
   config: Record<string, unknown> | undefined
 }
@@ -68,7 +68,7 @@ export interface Target extends SideLoad {
  * By the flags, the environment, or the file in the folder, in this order; null when none names a server.
  * @throws ToolProblem
  */
-export async function readTarget({ folder, cwd, flag }: ToolInput, env: NodeJS.ProcessEnv = process.env): Promise<Target | null> {
+export async function readTarget({ folder, cwd, flag }: ToolInput, env: NodeJS.ProcessEnv = process.env): Promise<DevTarget | null> {
   const stored = await readFileOf(folder)
   const [server, token, keyFile] = NAMES.map((name) => {
     const given = flag(name === 'keyFile' ? 'key-file' : name) ?? env[VARIABLES[name]]

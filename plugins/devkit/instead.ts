@@ -17,7 +17,7 @@ export const INSTEAD: Readonly<Record<string, string>> = {
 
 /** The message of an error of a call; of a global that only Node and browsers have, with what plugins use. */
 export function withInstead(message: string): string {
-  const [, name = ''] = /\b([A-Za-z_$]+) is not defined\b/.exec(message) ?? []
+  const [, name = ''] = /\b([A-Za-z_$]{1,100}) is not defined\b/.exec(message) ?? []
   const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined
   return instead === undefined ? message : `${message.replace(/\.$/, '')}. The sandbox does not have ${name}. Use ${instead}.`
 }

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
-import type { Bundle } from './bundle.ts'
+import type { Bundle } from './bundling/bundle.ts'
 import { ToolProblem } from './command.ts'
 import type { Project } from './project.ts'
 

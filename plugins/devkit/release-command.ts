@@ -11,7 +11,7 @@ import { describeDifference, describeRecord, phrasesOf } from '#plugins/consent/
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { type PluginPackage, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
 import { INDEX_NAME } from '#plugins/repositories/index-file.ts'
-import { checkEntry, entryOf, withEntry } from './changelog.ts'
+import { checkNews, newsOf, withEntry } from './changelog.ts'
 import { printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { INDEX_FLAGS, makeIndex } from './index-command.ts'
 import { packProject, writePackage } from './pack.ts'
@@ -196,10 +196,10 @@ function chooseVersion({ level, begun, last, own, place }: Choice): string {
 /** Reads what is new, or makes sure that somebody can be asked; the result gives the new CHANGELOG.md, or null when it has the version. */
 async function openChangelog({ cwd, flag, readLine }: ToolInput, project: Project, version: string): Promise<() => Promise<string | null>> {
   const before = project.extras.get('CHANGELOG.md')?.toString('utf8') ?? null
-  if (before !== null && entryOf(before, version) !== null) return async () => null
+  if (before !== null && newsOf(before, version) !== null) return async () => null
   const given = flag('changelog')
   if (given !== undefined) {
-    const text = withEntry(before, version, checkEntry(await readGiven(path.resolve(cwd, given))))
+    const text = withEntry(before, version, checkNews(await readGiven(path.resolve(cwd, given))))
     return async () => text
   }
   if (readLine === null)
@@ -209,7 +209,7 @@ async function openChangelog({ cwd, flag, readLine }: ToolInput, project: Projec
   return async () => {
     const answer = await readLine(`What is new in ${version}, for administrators? `)
     if (answer === null) throw new ToolProblem('Nothing was released.')
-    return withEntry(before, version, checkEntry(answer))
+    return withEntry(before, version, checkNews(answer))
   }
 }
 

@@ -1,7 +1,7 @@
 import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
-import { bundleProject } from './bundle.ts'
+import { bundleProject } from './bundling/bundle.ts'
 import { counted, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { runConformance } from './conformance.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'

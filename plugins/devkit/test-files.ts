@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import * as esbuild from 'esbuild'
 import { TESTING_HOST } from '../../plugin-sdk/testing.ts'
-import { asProblem, otherPackages, sdkPlugin } from './bundle.ts'
+import { asProblem, otherPackages, sdkPlugin } from './bundling/bundle.ts'
 import { describeProblem } from './plugin-session.ts'
 import type { TestingTools } from './testing-host.ts'
 

@@ -1,5 +1,5 @@
 import { readSourceMap } from '#plugins/packages/source-map.ts'
-import type { Bundle } from './bundle.ts'
+import type { Bundle } from './bundling/bundle.ts'
 import type { Project } from './project.ts'
 
 /** A problem of a plugin, or a hint for its author. Errors are problems that would affect a server or its users. */

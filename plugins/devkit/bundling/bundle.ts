@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as esbuild from 'esbuild'
+import { ToolProblem } from '#plugins/devkit/command.ts'
+import { type Project, readOptional } from '#plugins/devkit/project.ts'
 import { describeErrors, outsidePackage } from './bundle-problems.ts'
 import { checkBundle, type Module, modulesOf } from './bundle-sizes.ts'
-import { ToolProblem } from './command.ts'
-import { type Project, readOptional } from './project.ts'
 
 /** The single file that runs as the plugin. */
 export interface Bundle {

@@ -1,5 +1,5 @@
 import * as esbuild from 'esbuild'
-import { lineFinder, type SourceLine } from './source-lines.ts'
+import { lineFinder, type SourceLine } from '#plugins/devkit/source-lines.ts'
 
 /** The static content of a bundle. */
 export interface BundleScan {

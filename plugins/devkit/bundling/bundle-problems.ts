@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import path from 'node:path'
 import type { Message, Metafile } from 'esbuild'
-import { packageOf } from './source-lines.ts'
+import { packageOf } from '#plugins/devkit/source-lines.ts'
 
 /** What plugins have in place of modules of Node. */
 const INSTEAD_OF_NODE: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ const UNRESOLVED = /^Could not resolve "(.+)"/
 const nodeName = (specifier: string): string => specifier.replace(/^node:/, '').split('/')[0] as string
 
 /** `name`, or `@scope/name`, of an import that names a package; null for files and aliases. */
-export const packageNameOf = (specifier: string): string | null => /^(@[\w.-]+\/)?[\w][\w.-]*(?=\/|$)/.exec(specifier)?.[0] ?? null
+const packageNameOf = (specifier: string): string | null => /^(@[\w.-]+\/)?[\w][\w.-]*(?=\/|$)/.exec(specifier)?.[0] ?? null
 
 /** The errors of the bundler for the author: each with the line that the author can change. @param graph of a build in which imports that are not found stay */
 export function describeErrors(folder: string, errors: readonly Message[], graph: Metafile | null): string[] {

@@ -1,6 +1,6 @@
 import type { Metafile } from 'esbuild'
+import { kilobytes, ToolProblem } from '#plugins/devkit/command.ts'
 import { CODE_BYTES_MAX } from '#plugins/packages/plugin-package.ts'
-import { kilobytes, ToolProblem } from './command.ts'
 
 /** A file of a bundle, with the bytes that it has there. */
 export interface Module {

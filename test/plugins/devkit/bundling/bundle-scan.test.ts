@@ -1,5 +1,5 @@
 import t from 'tap'
-import { scanBundle, splitTexts } from '#plugins/devkit/bundle-scan.ts'
+import { scanBundle, splitTexts } from '#plugins/devkit/bundling/bundle-scan.ts'
 
 t.test('literals are separated from code, comments and regular expressions', async (t) => {
   const code =

@@ -1,9 +1,10 @@
 import type { Knex } from 'knex'
-import type { Viewer } from '#core/account/visibility.ts'
+import { type Viewer, visibleTo } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/library-content-store.ts'
 import { deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
+import { countRows } from '#core/database/select.ts'
 import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import type { TaskAdder } from '#core/tasks/task.ts'
 
@@ -40,10 +41,20 @@ export async function requestPurge(
   return { taskId }
 }
 
-/** Purges the deleted books of a library immediately; returns how many. @param by null for the server itself @throws not_found */
+/**
+ * Purges the deleted books of a library immediately; returns how many of those that the caller could see.
+ * @param by null for the server itself
+ * @throws not_found
+ */
 export async function purgeDeletedOf(dependencies: Dependencies, by: Viewer | null, libraryId: string): Promise<number> {
-  await getLibraryRow(dependencies.database, by, libraryId)
-  return await purgeDeleted(dependencies, libraryId)
+  const { database } = dependencies
+  await getLibraryRow(database, by, libraryId)
+  if (by === null) return await purgeDeleted(dependencies, libraryId)
+  // Before: of a book that is gone nobody knows who could see it.
+  const deleted = database('books').where('books.library_id', libraryId).whereNotNull('books.deleted_at')
+  const seen = await countRows(deleted.modify(visibleTo(by, 'books.series_id')))
+  await purgeDeleted(dependencies, libraryId)
+  return seen
 }
 
 /** The same for one series, at a user's request; returns how many books were purged. @throws not_found */

@@ -149,7 +149,7 @@ function refuseUnruled(permissions: readonly Permission[]): void {
   if (beyond.length > 0)
     refuseValue(
       '/permissions',
-      `An API key with a rule cannot have ${beyond.join(', ')}: it could see more than the rule allows. Leave them out.`,
+      `An API key with a rule cannot have ${beyond.join(', ')}: it could see more than the rule allows, or delete accounts. Leave them out.`,
     )
 }
 

@@ -93,6 +93,5 @@ t.test('parents set and read from the command line what a child may see', async 
     output:
       /tablet {2}valid, last used never; libraries: Kids; ages: up to 12; series without a rating are hidden\n.*phone {2}valid, last used never\n/,
   })
-  t.match(await run('user', 'access', '--help'), { output: /--no-age\n +Shows series for all ages\./ })
   t.match(await run('api-key', 'create', 'mum', 'x', '--libraries', 'Cids'), { code: 1, output: /no library "Cids"/ })
 })

@@ -1,10 +1,9 @@
 import type { Knex } from 'knex'
-import { type Viewer, visibleTo } from '#core/account/visibility.ts'
+import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/library-content-store.ts'
-import { deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
+import { countMarkedBooks, deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
-import { countRows } from '#core/database/select.ts'
 import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import type { TaskAdder } from '#core/tasks/task.ts'
 
@@ -51,8 +50,7 @@ export async function purgeDeletedOf(dependencies: Dependencies, by: Viewer | nu
   await getLibraryRow(database, by, libraryId)
   if (by === null) return await purgeDeleted(dependencies, libraryId)
   // Before: of a book that is gone nobody knows who could see it.
-  const deleted = database('books').where('books.library_id', libraryId).whereNotNull('books.deleted_at')
-  const seen = await countRows(deleted.modify(visibleTo(by, 'books.series_id')))
+  const seen = await countMarkedBooks(database, by, libraryId)
   await purgeDeleted(dependencies, libraryId)
   return seen
 }

@@ -18,11 +18,14 @@ export const RULE_FLAGS: readonly DescribedFlag[] = [
   valued('age-up-to', 'years', 'Shows only series for this age or a lower one; those without a rating are hidden.'),
   valued('age-not-from', 'years', 'Hides series for this age or a higher one; those without a rating are shown.'),
   valued('unrated', 'show|hide', 'What happens to series without a rating, if it should be the other way.'),
-  { name: 'age', isSwitch: true, repeatable: false, about: '--no-age shows series for all ages.' },
+  { name: 'no-age', isSwitch: true, repeatable: false, about: 'Shows series for all ages.' },
 ]
 
-/** Whether one of the flags of a rule is given. */
-export const hasRule = ({ flag }: Pick<CommandInput, 'flag'>): boolean => RULE_FLAGS.some(({ name }) => flag(name) !== undefined)
+/** Whether one of the flags of a rule is given. @throws CommandProblem: --library is a setting of the server, and no rule */
+export function hasRule({ flag }: Pick<CommandInput, 'flag'>): boolean {
+  if (flag('library') !== undefined) throw new CommandProblem('Name the libraries to show with --libraries, not with --library.')
+  return RULE_FLAGS.some(({ name }) => flag(name) !== undefined)
+}
 
 /** The rule of the flags. What none of them names stays as it was before. @throws CommandProblem */
 export function readRule({ flag }: Pick<CommandInput, 'flag'>, libraries: readonly ListedLibrary[], before: AccessRule): AccessRuleEdit {
@@ -36,14 +39,16 @@ export function readRule({ flag }: Pick<CommandInput, 'flag'>, libraries: readon
 }
 
 function readAgeFlags(flag: CommandInput['flag'], before: AccessRule): AgeRuleEdit | null {
-  const [upTo, notFrom, unrated, age] = ['age-up-to', 'age-not-from', 'unrated', 'age'].map(flag)
-  if ([upTo, notFrom, age].filter((each) => each !== undefined).length > 1)
+  const [upTo, notFrom, unrated, noAge] = ['age-up-to', 'age-not-from', 'unrated', 'no-age'].map(flag)
+  if ([upTo, notFrom, noAge].filter((each) => each !== undefined).length > 1)
     throw new CommandProblem('Give one of --age-up-to, --age-not-from and --no-age.')
-  if (age === 'true') throw new CommandProblem('Give the age with --age-up-to or --age-not-from; --no-age removes it.')
+  if (noAge === 'false') throw new CommandProblem('Give the age with --age-up-to or --age-not-from; --no-age removes it.')
   const others = readUnrated(unrated)
-  if (upTo !== undefined) return { mode: 'up_to', years: readYears('age-up-to', upTo), ...others }
-  if (notFrom !== undefined) return { mode: 'not_from', years: readYears('age-not-from', notFrom), ...others }
-  const kept = age === undefined ? before.age : null
+  // While the kind of rule stays, so does what happens to series without a rating.
+  const unratedBefore = (mode: AgeRuleEdit['mode']) => (before.age?.mode === mode ? { unrated: before.age.unrated } : {})
+  if (upTo !== undefined) return { mode: 'up_to', years: readYears('age-up-to', upTo), ...unratedBefore('up_to'), ...others }
+  if (notFrom !== undefined) return { mode: 'not_from', years: readYears('age-not-from', notFrom), ...unratedBefore('not_from'), ...others }
+  const kept = noAge === undefined ? before.age : null
   if (kept === null && unrated !== undefined) throw new CommandProblem('--unrated needs an age: give --age-up-to or --age-not-from too.')
   return kept === null ? null : { ...kept, ...others }
 }
@@ -82,6 +87,8 @@ function findLibrary(word: string, libraries: readonly ListedLibrary[]): string 
 function describeAll(libraries: readonly ListedLibrary[]): string {
   if (libraries.length === 0) return `There is no library yet. Add one: ${typed('library add DIR')}`
   const more = libraries.length > NAMED_MAX ? `, and ${libraries.length - NAMED_MAX} more` : ''
-  const names = libraries.slice(0, NAMED_MAX).map(({ name }) => escapedText(name))
+  const names = libraries
+    .slice(0, NAMED_MAX)
+    .map(({ id, name }) => `${escapedText(name)}${name.includes(',') ? ` (give its id, ${id})` : ''}`)
   return `There are: ${names.join(', ')}${more}.`
 }

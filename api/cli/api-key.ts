@@ -3,6 +3,7 @@ import { type Command, type CommandInput, CommandProblem } from '#api/cli/comman
 import { withDatabase } from '#api/cli/open-database.ts'
 import { typed } from '#api/cli/typed.ts'
 import { chooseUser, listAllUsers, openCommandAccounts, withAccounts } from '#api/cli/user.ts'
+import { describeRule } from '#api/cli/user-access.ts'
 import { NO_RULE } from '#core/account/access.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { ApiKey } from '#core/account/api-key.ts'
@@ -103,19 +104,23 @@ const list: Command = {
   name: 'api-key list',
   usage: '[user]',
   summary: 'lists the API keys, of one user or of all',
-  about: 'Lists the API keys: prefix, owner, name, whether it is valid, and when it was last used.',
+  about:
+    'Lists the API keys: prefix, owner, name, whether it is valid, when it was last used, and what it may see if it has a rule of its own.',
   flags: [],
   wordsMin: 0,
   wordsMax: 1,
   run: (input) =>
-    withAccounts(input, 'look', async (accounts) => {
+    withAccounts(input, 'look', async (accounts, database) => {
       const [login] = input.words
       const users = login === undefined ? await listAllUsers(accounts) : [await chooseUser(accounts, login)]
       const all = await listKeys(accounts, users)
-      for (const { key, user } of all)
+      const libraries = await listLibrariesByName(database)
+      for (const { key, user } of all) {
+        const rule = key.access ? `; ${describeRule(key.access, libraries)}` : ''
         input.out.line(
-          `${key.keyPrefix}  ${user.username}  ${escapedText(key.name)}  ${describeState(key)}, last used ${day(key.lastUsedAt, 'never')}`,
+          `${key.keyPrefix}  ${user.username}  ${escapedText(key.name)}  ${describeState(key)}, last used ${day(key.lastUsedAt, 'never')}${rule}`,
         )
+      }
       if (all.length === 0) input.out.line(`There is no API key yet. Create one: ${typed('api-key create USER NAME')}`)
       return 0
     }),

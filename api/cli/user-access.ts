@@ -3,11 +3,12 @@ import { hasRule, RULE_FLAGS, readRule } from '#api/cli/access-flags.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
+import { typed } from '#api/cli/typed.ts'
 import { chooseUser, openCommandAccounts } from '#api/cli/user.ts'
-import type { Access, AccessRule, VisibleLibrary } from '#core/account/access.ts'
+import { type Access, type AccessRule, restricts, type VisibleLibrary } from '#core/account/access.ts'
 import type { User } from '#core/account/user.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
-import { listLibrariesByName } from '#core/scan/library-progress-query.ts'
+import { type ListedLibrary, listLibrariesByName } from '#core/scan/library-progress-query.ts'
 
 /** Finds the user of the first word, and runs the work of a command. */
 async function withUser(input: CommandInput, use: DatabaseUse, work: (database: Knex, user: User) => Promise<void>): Promise<number> {
@@ -44,13 +45,15 @@ export const userAccess: Command = {
   wordsMax: 1,
   run: (input) =>
     withUser(input, 'change', async (database, user) => {
-      if (!hasRule(input))
-        throw new CommandProblem(
-          `Give at least one of ${RULE_FLAGS.map(({ name }) => `--${name === 'age' ? 'no-age' : name}`).join(', ')}.`,
-        )
+      if (!hasRule(input)) throw new CommandProblem(`Give at least one of ${RULE_FLAGS.map(({ name }) => `--${name}`).join(', ')}.`)
       const { getAccess, setAccess } = await import('#core/account/access-store.ts')
       const before = await getAccess(database, user.id)
-      await setAccess(database, null, user.id, readRule(input, await listLibrariesByName(database), before))
+      const rule = readRule(input, await listLibrariesByName(database), before)
+      if (user.role === 'admin' && restricts(rule))
+        throw new CommandProblem(
+          `${user.username} is an administrator, and administrators see everything. Change the role first: ${typed(`user role ${user.username} reader`)}`,
+        )
+      await setAccess(database, null, user.id, rule)
       await show(input, database, user)
     }),
 }
@@ -63,15 +66,22 @@ async function show({ out }: CommandInput, database: Knex, user: User): Promise<
   const [access, { libraries }] = await Promise.all([getAccess(database, user.id), readVisible(database, null, user.id)])
   const { username, email, role, isActive, lastLoginAt } = user
   out.line(`${username}  ${email}  ${role}${isActive ? '' : ', disabled'}  last signed in ${lastLoginAt?.slice(0, 10) ?? 'never'}`)
-  out.line(`Libraries:    ${describeLibraries(access, libraries)}`)
+  const names = libraries.map(({ libraryId, libraryName }) => ({ id: libraryId, name: libraryName }))
+  out.line(`Libraries:    ${describeLibraries(access, names)}`)
   out.line(`Ages:         ${describeAge(access.age)}`)
   out.line(`Sharing tags: ${describeTags(access)}`)
   for (const library of libraries) out.line(`  ${describeLibrary(library)}`)
 }
 
-function describeLibraries({ allLibraries, libraryIds }: AccessRule, libraries: readonly VisibleLibrary[]): string {
+type ListedName = Pick<ListedLibrary, 'id' | 'name'>
+
+/** A rule in one line. */
+export const describeRule = (rule: AccessRule, libraries: readonly ListedName[]): string =>
+  `libraries: ${describeLibraries(rule, libraries)}; ages: ${describeAge(rule.age)}`
+
+function describeLibraries({ allLibraries, libraryIds }: AccessRule, libraries: readonly ListedName[]): string {
   if (allLibraries) return 'all'
-  const names = libraries.filter(({ libraryId }) => libraryIds.includes(libraryId)).map(({ libraryName }) => escapedText(libraryName))
+  const names = libraries.filter(({ id }) => libraryIds.includes(id)).map(({ name }) => escapedText(name))
   return names.length === 0 ? 'none' : names.join(', ')
 }
 

@@ -1,3 +1,4 @@
+import type { Knex } from 'knex'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { type DatabaseUse, type OpenedDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { readPasswordInput } from '#api/cli/password-input.ts'
@@ -29,11 +30,15 @@ export async function openCommandAccounts(input: CommandInput, opened: OpenedDat
 }
 
 /** Opens the accounts for a command. A running server caches callers, so it applies changes within five seconds. */
-export async function withAccounts<T>(input: CommandInput, use: DatabaseUse, work: (accounts: Accounts) => Promise<T>): Promise<T> {
+export async function withAccounts<T>(
+  input: CommandInput,
+  use: DatabaseUse,
+  work: (accounts: Accounts, database: Knex) => Promise<T>,
+): Promise<T> {
   return await withDatabase(input, use, async (opened) => {
     const accounts = await openCommandAccounts(input, opened, use)
     try {
-      return await work(accounts)
+      return await work(accounts, opened.database)
     } finally {
       await accounts.close()
     }

@@ -68,7 +68,7 @@ export async function setAccess(database: Knex, caller: Caller | null, userId: s
     const user = (await lockUser(trx, userId)) ?? refuse('not_found', 'There is no such user.')
     refuseBeyond(caller, permissionsOf(user))
     if (caller?.userId === userId && restricts(edit))
-      refuse('conflict', 'You cannot set a rule for yourself. Another administrator can, once your account is none any more.')
+      refuse('conflict', 'You cannot set a rule for yourself: you are an administrator, and administrators see everything.')
     await writeAccess(trx, user, edit)
     await announceGrants(trx, [userId])
     return await getAccess(trx, userId, caller)

@@ -14,8 +14,11 @@ import { refuse, refuseValue } from '#core/foundation/errors.ts'
 /** More keys than one user has devices and scripts; without a limit one user could fill the table. */
 const KEYS_MAX = 50
 
-/** With these, a key could see what its rule hides: as an administrator, with an account that it has made or taken over, or by what a plugin reads. */
-const UNRULED: readonly Permission[] = ['system-admin', 'users-write', 'plugins-manage']
+/**
+ * With these, a key could see what its rule hides: as an administrator, with an account that it has made or taken over, or by what a plugin reads. Nor
+ * does a key with a rule delete accounts: it is made for a device that a child may hold.
+ */
+const UNRULED: readonly Permission[] = ['system-admin', 'users-write', 'users-delete', 'plugins-manage']
 
 /** The last moment that ISO 8601 writes with a four-digit year. */
 const END_MAX = Date.parse('9999-12-31T23:59:59.999Z')
@@ -146,7 +149,7 @@ function refuseUnruled(permissions: readonly Permission[]): void {
   if (beyond.length > 0)
     refuseValue(
       '/permissions',
-      `An API key with a rule cannot have ${beyond.join(', ')}: it could see more than the rule allows. Leave them out.`,
+      `An API key with a rule cannot have ${beyond.join(', ')}: it could see more than the rule allows, or delete accounts. Leave them out.`,
     )
 }
 

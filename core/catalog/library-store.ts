@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
-import { type Viewer, visibleLibrary } from '#core/account/visibility.ts'
+import { type Viewer, visibleLibrary, visibleTo } from '#core/account/visibility.ts'
 import { eachId } from '#core/database/each-by-id.ts'
+import { countRows } from '#core/database/select.ts'
 import { isUniqueViolation } from '#core/database/unique-violation.ts'
 import { announce, announcePurged } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -127,6 +128,12 @@ export async function deleteMarkedBooks(
   )
   await announcePurged(trx, rows)
   return rows.map((row: { id: string }) => row.id)
+}
+
+/** How many books of a library that are marked as deleted the viewer sees. */
+export async function countMarkedBooks(database: Knex, viewer: Viewer, libraryId: string): Promise<number> {
+  const marked = database('books').where('books.library_id', libraryId).whereNotNull('books.deleted_at')
+  return await countRows(marked.modify(visibleTo(viewer, 'books.series_id')))
 }
 
 /** How many books a library has, including deleted ones, and how many of them a scan would purge without a user's confirmation. */

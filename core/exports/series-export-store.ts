@@ -50,11 +50,15 @@ const TASK_PATIENCE = `interval '1 minute'`
 /** The exports that a viewer may see: those of the user, or with a key that has a rule only those that the key has made. */
 const ofViewer =
   ({ userId, narrowedBy }: Viewer): ((query: Knex.QueryBuilder) => void) =>
-  (query) =>
-    query
-      .where({ user_id: userId })
-      .whereRaw(PRESENT)
-      .whereRaw('(narrowed_by = ? OR NOT EXISTS (SELECT 1 FROM access_rules r WHERE r.viewer_id = ?))', [narrowedBy, narrowedBy])
+  (query) => {
+    query.where({ user_id: userId }).whereRaw(PRESENT)
+    // A key that was deleted has taken its rule along.
+    if (narrowedBy !== null)
+      query.whereRaw(
+        '(narrowed_by = ? OR EXISTS (SELECT 1 FROM api_keys k WHERE k.id = ? AND NOT EXISTS (SELECT 1 FROM access_rules r WHERE r.api_key_id = k.id)))',
+        [narrowedBy, narrowedBy],
+      )
+  }
 
 type Added = { row: ExportRecordRow; removed: ExportFile[] } | { busy: number } | { full: number }
 

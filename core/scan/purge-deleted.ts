@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/library-content-store.ts'
-import { deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
+import { countMarkedBooks, deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
 import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import type { TaskAdder } from '#core/tasks/task.ts'
@@ -40,10 +40,19 @@ export async function requestPurge(
   return { taskId }
 }
 
-/** Purges the deleted books of a library immediately; returns how many. @param by null for the server itself @throws not_found */
+/**
+ * Purges the deleted books of a library immediately; returns how many of those that the caller could see.
+ * @param by null for the server itself
+ * @throws not_found
+ */
 export async function purgeDeletedOf(dependencies: Dependencies, by: Viewer | null, libraryId: string): Promise<number> {
-  await getLibraryRow(dependencies.database, by, libraryId)
-  return await purgeDeleted(dependencies, libraryId)
+  const { database } = dependencies
+  await getLibraryRow(database, by, libraryId)
+  if (by === null) return await purgeDeleted(dependencies, libraryId)
+  // Before: of a book that is gone nobody knows who could see it.
+  const seen = await countMarkedBooks(database, by, libraryId)
+  await purgeDeleted(dependencies, libraryId)
+  return seen
 }
 
 /** The same for one series, at a user's request; returns how many books were purged. @throws not_found */

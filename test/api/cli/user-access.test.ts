@@ -43,6 +43,7 @@ t.test('parents set and read from the command line what a child may see', async 
       /Libraries: +Comics, Kids\nAges: +up to 12; series without a rating are hidden\n.*\n {2}Adults, really: hidden\n {2}Comics: 0 series, 0 books; 1 series hidden by age\n {2}Kids: 1 series, 1 book; 1 series hidden by age\n$/,
   })
   t.match(await access('--unrated', 'show'), { output: /Comics, Kids\nAges: +up to 12; series without a rating are shown\n/ })
+  t.match(await access('--age-up-to', '10'), { output: /up to 10; series without a rating are shown\n/ }, 'what no flag names stays')
   t.match(await access('--age-not-from', '18'), { output: /Comics, Kids\nAges: +not from 18; series without a rating are shown\n/ })
   t.match(
     await access('--libraries', adults),
@@ -55,7 +56,10 @@ t.test('parents set and read from the command line what a child may see', async 
 
   for (const [flags, wrong] of [
     [[], /at least one of --libraries.*--no-age/],
-    [['--libraries', 'Kids,Comic'], /no library "Comic". Did you mean Comics\? There are: Adults, really, Comics, Kids\./],
+    [
+      ['--libraries', 'Kids,Comic'],
+      /no library "Comic". Did you mean Comics\? There are: Adults, really \(give its id, [\da-f-]{36}\), Comics, Kids\./,
+    ],
     [['--libraries', ' , '], /at least one library.*There are: Adults/],
     [['--libraries', 'Kids', '--all-libraries'], /not both/],
     [['--no-all-libraries'], /with --libraries/],
@@ -64,19 +68,30 @@ t.test('parents set and read from the command line what a child may see', async 
     [['--age-not-from', '200'], /whole number from 0 to 99/],
     [['--age-up-to', '6', '--age-not-from', '18'], /one of --age-up-to/],
     [['--age-up-to', '6', '--no-age'], /one of --age-up-to/],
-    [['--age'], /--no-age removes it/],
+    [['--age'], /no flag --age\. Did you mean/],
+    [['--no-age=off'], /--no-age removes it/],
+    [['--library', 'Kids', '--age-up-to', '12'], /with --libraries, not with --library/],
     [['--unrated', 'show'], /needs an age/],
     [['--age-up-to', '6', '--unrated', 'maybe'], /show or hide, not "maybe"/],
   ] as const)
     t.match(await access(...flags), { code: 1, output: wrong }, flags.join(' '))
   t.equal((await database('access_rules')).length, 0)
   t.match(await run('user', 'access', 'adda', '--no-age'), { code: 1, output: /Did you mean ada\?/ })
-  t.match(await run('user', 'access', 'mum', '--age-up-to', '12'), { code: 1, output: /mum is an administrator/ })
+  t.match(await run('user', 'access', 'mum', '--age-up-to', '12'), {
+    code: 1,
+    output: /mum is an administrator.*Change the role first: .*user role mum reader/,
+  })
   await addLibrary(database, { name: 'KIDS' })
   t.match(await access('--libraries', 'Kids'), { code: 1, output: /More than one library.*Give the id/ })
 
   t.match(await run('api-key', 'create', 'mum', 'tablet', '--libraries', kids, '--age-up-to', '12'), { code: 0 })
   t.match(await database('access_rules').select(), [{ all_libraries: false, age_mode: 'up_to', age_years: 12, shows_unrated: false }])
   t.notOk((await database('api_keys').first('permissions')).permissions.includes('system-admin'))
+  t.match(await run('api-key', 'create', 'mum', 'x', '--library', kids), { code: 1, output: /with --libraries, not with --library/ })
+  t.match(await run('api-key', 'create', 'mum', 'phone'), { code: 0 })
+  t.match(await run('api-key', 'list', 'mum'), {
+    output:
+      /tablet {2}valid, last used never; libraries: Kids; ages: up to 12; series without a rating are hidden\n.*phone {2}valid, last used never\n/,
+  })
   t.match(await run('api-key', 'create', 'mum', 'x', '--libraries', 'Cids'), { code: 1, output: /no library "Cids"/ })
 })

@@ -47,3 +47,15 @@ t.test('a key with a rule sees only exports that it has made, with what it may s
   await setTestRule(database, { user_id: caller.userId }, { age: { mode: 'up_to', years: 12, unrated: 'hide' } })
   await t.rejects(exports.findFile(caller, byUser.id), { code: 'conflict' }, 'a rule of ages hides the file from the user')
 })
+
+t.test('a key that was deleted while its request was read sees no export', async (t) => {
+  const { database, exports, libraryId, make, caller } = await openExportFixture(t)
+  await addManySeries(database, libraryId, 1)
+  const byUser = await make({ fields: ['title'] })
+  const key = { ...caller, narrowedBy: await addTestKey(database, caller.userId) }
+  await setTestRule(database, { api_key_id: key.narrowedBy }, { libraries: [] })
+  await database('api_keys').where('id', key.narrowedBy).delete()
+  t.same(await exports.list(key), [])
+  await t.rejects(exports.get(key, byUser.id), { code: 'not_found' })
+  await t.rejects(exports.remove(key, byUser.id), { code: 'not_found' })
+})

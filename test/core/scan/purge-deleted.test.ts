@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { purgeDeletedOf } from '#core/scan/purge-deleted.ts'
 import { getTask } from '#core/tasks/task-query.ts'
+import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
 import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
+import { addBook, addCaller, addSeries } from '#test/support/library-rows.ts'
 
 t.setTimeout(60_000)
 
@@ -127,4 +129,18 @@ t.test('books that a user confirmed as gone are purged like the others', async (
   t.equal(await scan(), 0)
   await passTime(fixture, 25)
   t.equal(await scan(), 3)
+})
+
+t.test('the number of purged books does not count those that the caller may not see', async (t) => {
+  const { database, dataFolder, libraryId: library_id } = await openLibraryFixture(t)
+  const maintainer = await addCaller(database, { role: 'maintainer' })
+  await setTestRule(database, { user_id: maintainer.userId }, { age: { mode: 'not_from', years: 18, unrated: 'show' } })
+  const [open, adult] = [
+    await addSeries(database, { library_id, title: 'Open' }),
+    await addSeries(database, { library_id, title: 'Adult' }),
+  ]
+  await rateSeries(database, adult, 18)
+  for (const series_id of [open, adult, adult]) await addBook(database, { library_id, series_id, title: 'Book', deleted_at: new Date() })
+  t.equal(await purgeDeletedOf({ database, dataFolder }, maintainer, library_id), 1)
+  t.same(await database('books'), [], 'all of the library are purged')
 })

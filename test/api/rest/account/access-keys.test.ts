@@ -53,13 +53,13 @@ t.test('an API key with a rule does nothing by which it would see more', async (
   const access = { allLibraries: false, libraryIds: [kids], age: null }
   const made = (await make({ access })).json
   t.same(
-    ['system-admin', 'users-write', 'plugins-manage', 'books-read'].map((permission) =>
+    ['system-admin', 'users-write', 'users-delete', 'plugins-manage', 'books-read'].map((permission) =>
       made.permissions.some((each) => each === permission),
     ),
-    [false, false, false, true],
+    [false, false, false, false, true],
     'by default it may do what a key with a rule can',
   )
-  for (const permission of ['system-admin', 'users-write', 'plugins-manage'])
+  for (const permission of ['system-admin', 'users-write', 'users-delete', 'plugins-manage'])
     t.match(await make({ access, permissions: ['books-read', permission] }), {
       status: 422,
       json: { message: new RegExp(permission), details: [{ path: '/permissions' }] },

@@ -7,6 +7,7 @@ import type { Applied } from '#core/matching/apply-proposal.ts'
 import type { Matching } from '#core/matching/matching.ts'
 import { FIELD_STATUSES, type FieldPreview } from '#core/matching/proposal.ts'
 import type { ProviderFailure } from '#core/matching/provider-client.ts'
+import { changedIn } from '#core/metadata/undo-change.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 
 const Count = Type.Integer({ minimum: 0 })
@@ -90,7 +91,7 @@ export const applicationView = (
   externalId,
   appliedBy,
   pluginDisplayName: plugins.find((plugin) => plugin.id === pluginId)?.manifest.name ?? null,
-  fields: [...Object.keys(changes.values), ...Object.keys(changes.sets), ...(changes.coverId === null ? [] : ['cover'])],
+  fields: [...changedIn(changes), ...(changes.coverId === null ? [] : ['cover'])],
   createdAt: createdAt.toISOString(),
   undoneAt: undoneAt?.toISOString() ?? null,
 })

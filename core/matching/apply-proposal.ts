@@ -5,7 +5,6 @@ import type { DrawCover } from '#core/covers/cover.ts'
 import { announceRecords } from '#core/events/event-store.ts'
 import { isPlainIdentifier } from '#core/fields/identifier-form.ts'
 import type { Kind } from '#core/fields/record-kind.ts'
-import { withSortTitle } from '#core/fields/sort-title.ts'
 import { pluginKey } from '#core/fields/source-key.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -13,16 +12,8 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import { cutText } from '#core/foundation/text.ts'
 import { proposalOf } from '#core/matching/answer-to-proposal.ts'
 import { addApplication, forgetIfEmpty, recordCover } from '#core/matching/application-store.ts'
-import {
-  type Choice,
-  COVER,
-  type FieldPreview,
-  type FieldStatus,
-  isTarget,
-  type Proposal,
-  proposable,
-  withinTargets,
-} from '#core/matching/proposal.ts'
+import { planProposal } from '#core/matching/plan-proposal.ts'
+import { type Choice, COVER, type FieldPreview, type Proposal, withinTargets } from '#core/matching/proposal.ts'
 import {
   type Answered,
   type DownloadCover,
@@ -32,10 +23,8 @@ import {
   type ProviderFailure,
 } from '#core/matching/provider-client.ts'
 import { recordSynced } from '#core/matching/target-query.ts'
-import { applyChange, type MetadataChange, type MetadataState } from '#core/metadata/apply-change.ts'
-import { applySet } from '#core/metadata/apply-set.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
-import { emptySet, isNames, type MetadataSet, SET_RULES, SETS, type SetName, valueOfSet } from '#core/metadata/metadata-set.ts'
+import { SETS } from '#core/metadata/metadata-set.ts'
 import { loadStates, readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { differenceOf } from '#core/metadata/undo-change.ts'
 
@@ -79,6 +68,8 @@ interface ApplyOptions {
   userId: string | null
   /** Only returns what would change. */
   dryRun?: boolean | undefined
+  /** Whether a dry run fetches the cover, to say whether it can be applied. */
+  checksCover?: boolean
   signal?: AbortSignal | undefined
 }
 
@@ -110,6 +101,11 @@ const noIdentifier = (name: string, externalId: string): ProviderFailure => ({
   retryAfterSeconds: null,
   message: `${quotedText(cutText(externalId, 100))} is not an identifier that ${quotedText(name)} may get: it must be letters, digits, spaces and - _ . ~ : only.`,
 })
+
+/** Codes of covers that stay refused. */
+const REFUSED: ReadonlySet<string> = new Set(['invalid_address', 'permission', 'not_found', 'not_a_picture', 'too_large'])
+/** How long a preview waits for a cover. */
+const CHECK_MS = 5_000
 
 const NOTHING: Proposal = { values: {}, sets: {}, coverUrl: null }
 
@@ -167,12 +163,28 @@ export class Proposals {
     }
   }
 
+  /** A cover that applying would refuse is not previewed as applied. A service that is slow or fails now may answer then. */
+  async #checkCover(fields: FieldPreview[], { id: pluginId }: Provider, url: string | null): Promise<FieldPreview[]> {
+    const cover = fields.find(({ field, status }) => field === COVER && status === 'will_apply')
+    if (cover === undefined || url === null) return fields
+    const signal = AbortSignal.timeout(CHECK_MS)
+    const picture = await this.#dependencies.downloadCover({ url, pluginId, userId: null, signal }).catch((error: unknown) => {
+      if (signal.aborted || error instanceof AppError) return null
+      throw error
+    })
+    const refusal = picture !== null && 'failure' in picture && REFUSED.has(picture.failure.code) ? picture.failure.message : null
+    return refusal === null
+      ? fields
+      : fields.map((field) => (field === cover ? { ...cover, status: 'not_provided', reason: refusal } : field))
+  }
+
   /** Previews what applying would change. If the provider fails, nothing is proposed and each field has the failure as its reason. @throws not_found */
   async preview(target: Target, from: From, choice: Choice): Promise<ProposalPreview> {
     const found = await this.#propose(target, from, choice)
     if ('answer' in found) {
       const { proposal, externalUrl } = found.answer
-      return { externalUrl, fields: await previewOn(this.#dependencies.database, target, proposal, choice), failure: null }
+      const fields = await previewOn(this.#dependencies.database, target, proposal, choice)
+      return { externalUrl, fields: await this.#checkCover(fields, from.provider, proposal.coverUrl), failure: null }
     }
     const fields = await previewOn(this.#dependencies.database, target, NOTHING, choice)
     const { failure } = found
@@ -188,7 +200,8 @@ export class Proposals {
   async #applyFound(target: Target, { provider, externalId }: From, { proposal, externalUrl }: Found, how: ApplyOptions): Promise<Applied> {
     const origin = { pluginId: provider.id, pluginKey: provider.key, idKey: idKeyOf(provider, target.kind), externalId, userId: how.userId }
     if (how.dryRun) {
-      const fields = await previewOn(this.#dependencies.database, target, proposal, how.choice)
+      const planned = await previewOn(this.#dependencies.database, target, proposal, how.choice)
+      const fields = how.checksCover === true ? await this.#checkCover(planned, provider, proposal.coverUrl) : planned
       return { success: true, message: 'Nothing was changed: this was a dry run.', fields, applicationId: null, externalUrl, failure: null }
     }
     const { fields, applicationId: id } = await applyProposal(this.#dependencies.database, target, proposal, { choice: how.choice, origin })
@@ -214,7 +227,7 @@ const missing = ({ kind, id }: Target): never => refuse('not_found', `There is n
 async function previewOn(database: Knex, target: Target, proposal: Proposal, choice: Choice): Promise<FieldPreview[]> {
   const { kind, id } = target
   const state = (await readStates(database, kind, [id], SETS[kind])).get(id) ?? missing(target)
-  return previewProposal(kind, { state, hasChosenCover: await hasChosenCover(database, target) }, proposal, choice)
+  return planProposal(kind, { state, hasChosenCover: await hasChosenCover(database, target) }, proposal, choice).fields
 }
 
 const hasChosenCover = async (database: Knex, target: Target): Promise<boolean> =>
@@ -235,14 +248,7 @@ async function applyProposal(
   return await database.transaction(async (trx) => {
     const { kind, id } = target
     const before = (await loadStates(trx, kind, [id], SETS[kind])).get(id) ?? missing(target)
-    const fields = previewProposal(kind, { state: before, hasChosenCover: await hasChosenCover(trx, target) }, proposal, choice)
-    // An equal value is confirmed: it counts as the provider's from now on.
-    const given = fields.filter(({ status, reason }) => status === 'will_apply' || (status === 'unchanged' && reason === null))
-    const change = changeOf(proposal, new Set(given.map(({ field }) => field)))
-    const applied = applyChange(kind, before, change, 'plugin').next
-    // The sort title follows the title, unless the provider or another source gives one.
-    const { title, titleSort } = change.values ?? {}
-    const next = kind === 'series' && title !== undefined && titleSort === undefined ? withSortTitle(applied) : applied
+    const { fields, next } = planProposal(kind, { state: before, hasChosenCover: await hasChosenCover(trx, target) }, proposal, choice)
     await storeStates(trx, kind, [{ before, next }])
     await recordSynced(trx, kind, id, origin.idKey)
     const changes = { ...differenceOf(kind, before, next), coverId: null }
@@ -256,85 +262,3 @@ async function applyProposal(
     return { fields, applicationId }
   })
 }
-
-/** A record before a proposal is applied. */
-interface CurrentRecord {
-  state: MetadataState
-  /** Whether a user has selected a cover, or a plugin has added one. */
-  hasChosenCover: boolean
-}
-
-/** The change for some fields and sets of a proposal. Genres and tags replace those that machines gave before; entries of other sets are added. */
-function changeOf(proposal: Proposal, fields: ReadonlySet<string>): MetadataChange {
-  const isChosen = ([name]: [string, unknown]) => fields.has(name)
-  const setChange = ([name, add]: [string, unknown]) => [name, { add, ...(isNames(name as SetName) && { remove: 'others' }) }]
-  return {
-    values: Object.fromEntries(Object.entries(proposal.values).filter(isChosen)),
-    sets: Object.fromEntries(Object.entries(proposal.sets).filter(isChosen).map(setChange)),
-  }
-}
-
-const isNothing = (value: unknown): boolean =>
-  value === undefined ||
-  value === null ||
-  value === '' ||
-  (Array.isArray(value) && value.length === 0) ||
-  (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
-
-/** What a proposal would change, every field with its reason. Pure: applying does exactly what this returns. */
-function previewProposal(kind: Kind, { state, hasChosenCover }: CurrentRecord, proposal: Proposal, choice: Choice): FieldPreview[] {
-  return proposable(kind).map((field) => {
-    const { current, given, proposed } = valuesOfField(kind, state, proposal, field)
-    const preview = (
-      status: FieldStatus,
-      reason: string | null = null,
-      currentValue = current,
-      proposedValue = proposed,
-    ): FieldPreview => ({
-      field,
-      status,
-      reason,
-      currentValue: currentValue ?? null,
-      proposedValue: proposedValue ?? null,
-    })
-    if (isNothing(given)) return preview('not_provided', 'The provider has no value for it.', current, null)
-    if (!isTarget(choice, field)) return preview('no_permission', 'This provider is not used for this field.')
-    if (choice.fields !== null && !choice.fields.includes(field)) return preview('no_permission', 'It was not chosen.')
-    if (choice.gapsOnly && (field === COVER ? hasChosenCover : !isNothing(current) && !isFromName(state, field)))
-      return preview('unchanged', 'It has a value already.')
-    const lock = field in SET_RULES ? SET_RULES[field as SetName].lock[kind] : field
-    if (lock !== null && state.locks.has(lock)) return preview('locked', 'It is locked.')
-    if (field === COVER) return hasChosenCover ? preview('locked', 'A cover has been chosen.') : preview('will_apply')
-    const [outcome] = applyChange(kind, state, changeOf(proposal, new Set([field])), 'plugin').outcomes
-    if (outcome?.result === 'outranked') return preview('locked', BY_USER)
-    if (outcome?.result === 'locked') return preview('locked', 'It is locked.')
-    return preview(outcome?.result === 'unchanged' ? 'unchanged' : 'will_apply')
-  })
-}
-
-/** The current value of a field, the provider's value, and the value after applying it. */
-function valuesOfField(
-  kind: Kind,
-  state: MetadataState,
-  proposal: Proposal,
-  field: string,
-): { current: unknown; given: unknown; proposed: unknown } {
-  if (field === COVER) return { current: null, given: proposal.coverUrl, proposed: proposal.coverUrl }
-  const values: Readonly<Record<string, unknown>> = proposal.values
-  const given = field in SET_RULES ? proposal.sets[field as SetName] : values[field]
-  if (!(field in SET_RULES)) return { current: state.values[field], given, proposed: given }
-  const name = field as SetName
-  const set: MetadataSet = state.sets[name] ?? emptySet()
-  const { add = [], remove } = changeOf(proposal, new Set([name])).sets?.[name] ?? {}
-  const { next } = applySet(name, set, { add, ...(remove && { remove }) }, { kind, id: state.id, giver: 'plugin' })
-  const listed = ({ entries }: MetadataSet) =>
-    valueOfSet(
-      name,
-      [...entries].map(([key, { value }]) => [key, value] as const),
-    )
-  return { current: listed(set), given, proposed: listed(next) }
-}
-
-const BY_USER = 'A user has entered another value.'
-/** A title that is only the name of a folder or file counts as missing. */
-const isFromName = ({ sources }: MetadataState, field: string): boolean => sources[field] === 'file_name'

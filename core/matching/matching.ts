@@ -125,7 +125,11 @@ export class Matching {
         `"${unknown.slice(0, 60)}" is not a field that can be applied. There are: ${proposable(target.kind).join(', ')}.`,
       )
     const choice = choiceOf(provider, { fields })
-    const applied = await this.#dependencies.proposals.apply(target, { provider, externalId }, { choice, userId, dryRun })
+    const applied = await this.#dependencies.proposals.apply(
+      target,
+      { provider, externalId },
+      { choice, userId, dryRun, checksCover: true },
+    )
     if ('answer' in applied) return applied.answer
     const { failure } = applied
     return { success: false, message: failure.message, fields: [], applicationId: null, externalUrl: null, failure }

@@ -14,7 +14,7 @@ import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
 import { SETS } from '#core/metadata/metadata-set.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { reapplyEmbedded } from '#core/metadata/reapply-embedded.ts'
-import { type Difference, undoDifference } from '#core/metadata/undo-change.ts'
+import { changedIn, type Difference, undoDifference } from '#core/metadata/undo-change.ts'
 
 /** The result of an undo: restored and skipped fields. */
 interface Undone {
@@ -70,6 +70,8 @@ async function undoMetadata(database: Knex, id: string): Promise<Undone> {
     for (const [index, { id: laterId }] of later.entries()) await storeDifference(trx, laterId, rest.later[index] as Difference)
     await recordUndone(trx, id)
     if (undone.length > 0) await announceRecords(trx, kind, [recordId], undone)
-    return { application, undone, left }
+    // That the provider had confirmed an equal value is undone too, and is no change.
+    const changed = new Set(changedIn(application.changes))
+    return { application, undone: undone.filter((field) => changed.has(field)), left: left.filter(({ field }) => changed.has(field)) }
   })
 }

@@ -42,6 +42,9 @@ export const BookLocksPatch = Type.Object(Object.fromEntries(lockNames.map((name
 })
 
 const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'The source of each field that has a value.' })
+const SourcePlugins = Type.Record(Type.String(), Type.String(), {
+  description: 'The identifier of the plugin for each field of the source `plugin`, as far as its application is still listed.',
+})
 
 /** The metadata of a book on its own (BookMetadataResponse). */
 export const BookMetadata = Noun('BookMetadata')({
@@ -49,6 +52,7 @@ export const BookMetadata = Noun('BookMetadata')({
   ...members,
   locks: BookLocks,
   sources: Type.Optional(Sources),
+  sourcePlugins: Type.Optional(SourcePlugins),
   updatedAt: Timestamp,
 })
 
@@ -108,13 +112,17 @@ export function bookLocksOf({ locks }: Pick<MetadataRecord, 'locks'>): Record<st
   return members
 }
 
-/** @param sources whether to include the source of each field */
-export function bookMetadataOf(bookId: string, stored: Stored, sources: boolean): BookMetadataAnswer {
+/** @param origins the source of each field, if it is included */
+export function bookMetadataOf(
+  bookId: string,
+  stored: Stored,
+  origins?: Pick<BookMetadataAnswer, 'sources' | 'sourcePlugins'>,
+): BookMetadataAnswer {
   return {
     bookId,
     ...bookFieldsOf(stored),
     locks: bookLocksOf(stored),
-    ...(sources && { sources: stored.sources }),
+    ...origins,
     updatedAt: stored.updatedAt,
   }
 }

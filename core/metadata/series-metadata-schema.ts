@@ -32,6 +32,9 @@ export const SeriesMetadata = Noun('SeriesMetadata')({
 })
 
 const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'The source of each field that has a value.' })
+const SourcePlugins = Type.Record(Type.String(), Type.String(), {
+  description: 'The identifier of the plugin for each field of the source `plugin`, as far as its application is still listed.',
+})
 
 /** An alternate title of a series, such as the one in its original language. */
 export const AlternateTitle = Noun('AlternateTitle')({
@@ -112,6 +115,7 @@ export const FullSeriesMetadata = Noun('FullSeriesMetadata')({
   seriesId: Uuid,
   ...SeriesFields.properties,
   sources: Type.Optional(Sources),
+  sourcePlugins: Type.Optional(SourcePlugins),
   ...SeriesSets.properties,
 })
 

@@ -22,6 +22,14 @@ export interface Difference {
   replacements?: { [Name in SetName]?: number }
 }
 
+/** The members whose values differ, without those of which only the source does. */
+export const changedIn = ({ values, sets }: Difference): string[] => [
+  ...Object.keys(values).filter((name) => !isDeepStrictEqual(values[name]?.before, values[name]?.after)),
+  ...Object.keys(sets).filter((name) =>
+    sets[name as SetName]?.some(({ before, after }) => !isSameEntry(before?.value, after?.value) || (before === null) !== (after === null)),
+  ),
+]
+
 export function differenceOf(kind: Kind, before: MetadataState, after: MetadataState): Difference {
   const roles = fieldsOf(kind).flatMap(({ name, role }) => (role === undefined ? [] : [name]))
   const values: Difference['values'] = {}

@@ -51,7 +51,12 @@ export const NOWHERE = '00000000-0000-4000-8000-000000000000'
 /** The server with plugins and tasks, an enabled provider, and a library. Every external address returns a picture, or what `answer` answers. */
 export async function openMatchingServer(
   t: Test,
-  options: { settings?: Partial<Settings>; answer?: RequestListener; addresses?: Record<string, string[]> } = {},
+  options: {
+    settings?: Partial<Settings>
+    answer?: RequestListener
+    addresses?: Record<string, string[]>
+    local?: ReadonlySet<string>
+  } = {},
 ) {
   const folder = t.testdir()
   const server = await openTestServer(t, { settings: { dataFolder: folder, ...options.settings } })
@@ -64,7 +69,7 @@ export async function openMatchingServer(
   const way = await openLoopback(t, options.answer ?? showPicture, options.addresses)
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const plugins = await openPlugins({
-    ...{ settings: services.settings, log: silentLog, database, tasks, egress: new HttpsEgress(way) },
+    ...{ settings: services.settings, log: silentLog, database, tasks, egress: new HttpsEgress(way, options.local) },
     ...{ supervisor: findSupervisor(), rules: findRules() },
     drawCover: async (bytes) => {
       const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90 }

@@ -7,6 +7,7 @@ import { prepareTitles, readFullSeries } from '#api/rest/catalog/series-metadata
 import type { Caller } from '#core/account/caller.ts'
 import type { Kind } from '#core/fields/record-kind.ts'
 import { LENIENT, Noun, Uuid } from '#core/foundation/schema.ts'
+import { findOrigins } from '#core/matching/origins-query.ts'
 import { bookLocksOf, bookMetadataOf } from '#core/metadata/book-metadata-schema.ts'
 import { lockMetadata, patchMetadata, replaceMetadata } from '#core/metadata/edit-metadata.ts'
 import { seriesLocksOf, seriesMetadataOf } from '#core/metadata/series-metadata-schema.ts'
@@ -29,7 +30,8 @@ type ServiceCall = { services: Services; caller: Caller }
 
 async function readMetadata(call: ServiceCall, kind: Kind, id: string, sources: boolean): Promise<unknown> {
   if (kind === 'series') return await readFullSeries(call, id, sources)
-  return bookMetadataOf(id, await getRecord(call.services.database, call.caller, 'book', id), sources)
+  const record = await getRecord(call.services.database, call.caller, 'book', id)
+  return bookMetadataOf(id, record, sources ? await findOrigins(call.services.database, 'book', id, record) : undefined)
 }
 
 /** What a change answers: of a series only the fields. */
@@ -115,7 +117,9 @@ function recordRoutes(kind: Kind) {
       allow: read,
       params,
       reply: Read,
-      query: Type.Object({ sources: Type.Optional(Type.Boolean({ description: 'Also return the source of each field.' })) }),
+      query: Type.Object({
+        sources: Type.Optional(Type.Boolean({ description: 'Also return the source of each field, and the plugins that gave some.' })),
+      }),
       versionOf: (reply) => (reply as { updatedAt: string }).updatedAt,
       run: (call, { params, query }) => readMetadata(call, kind, idIn(kind, params), query.sources === true),
     }),

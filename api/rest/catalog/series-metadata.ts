@@ -7,6 +7,7 @@ import { withSourceNames } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { findOrigins } from '#core/matching/origins-query.ts'
 import { patchSeries, resetSeries } from '#core/metadata/edit-series-metadata.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { listFullSeriesMetadata } from '#core/metadata/series-metadata-query.ts'
@@ -37,7 +38,12 @@ export async function readFullSeries({ services, caller }: ServiceCall, seriesId
   const id = await checkVisible(services.database, caller, 'series', seriesId)
   const { fields, sets } = (await listFullSeriesMetadata(services.database, caller, [id])).get(id) ?? refuse('not_found')
   const record = sources ? (await readRecords(services.database, 'series', [id])).get(id) : undefined
-  return { seriesId: id, ...fields, ...(record && { sources: record.sources }), ...withSourceNames(services, sets) }
+  return {
+    seriesId: id,
+    ...fields,
+    ...(record && (await findOrigins(services.database, 'series', id, record))),
+    ...withSourceNames(services, sets),
+  }
 }
 
 export const seriesMetadataRoutes = [

@@ -39,7 +39,9 @@ export function nearestName(given: string, names: readonly string[]): string | n
   for (const name of names) {
     const known = name.toLowerCase()
     const distance =
-      isPartOrMixed(wanted, known) || (isBeginning && known.startsWith(wanted)) ? 1 : editDistance(wanted, known, bestDistance - 1)
+      isPartOrMixed(wanted, known) || (isBeginning && known !== wanted && known.startsWith(wanted))
+        ? 1
+        : editDistance(wanted, known, bestDistance - 1)
     if (distance < bestDistance) {
       best = name
       bestDistance = distance

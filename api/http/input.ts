@@ -176,7 +176,7 @@ function compileParameters(schema: TSchema, place: 'path' | 'query', takesAnyId 
     if (validator.Check(value)) return value
     const errors = validator.Errors(value)
     if (takesAnyId && errors.some((error) => error.keyword === 'format' && error.params.format === 'uuid')) refuse('not_found')
-    const problems = findProblems(errors)
+    const problems = findProblems(errors, schema)
     const [first] = problems
     refuse('invalid_request', `The ${place} parameter ${first?.path.slice(1)} ${first?.message}.`, { details: problems })
   }
@@ -193,7 +193,7 @@ function compileBody(schema: TSchema, isOptional: boolean, aliases?: Readonly<Re
     trimTexts(closed, value)
     if (validator.Check(value)) return value
     const errors = validator.Errors(value)
-    refuseProblems(isRule(errors) ? 'invalid_value' : 'invalid_request', findProblems(errors), suggestionFor(closed, errors))
+    refuseProblems(isRule(errors) ? 'invalid_value' : 'invalid_request', findProblems(errors, closed), suggestionFor(closed, errors))
   }
 }
 
@@ -219,14 +219,19 @@ function suggestionFor(schema: TSchema, errors: readonly SchemaError[]): string 
   const error = relevant.find(({ keyword }) => keyword === 'additionalProperties')
   if (error?.keyword !== 'additionalProperties') return ''
   const [name = ''] = error.params.additionalProperties
-  // A pointer to the object, such as `#/properties/scanningConfig/anyOf/0`.
-  const shape = error.schemaPath
-    .split('/')
-    .slice(1)
-    .reduce<unknown>((node, part) => (node as Record<string, unknown> | undefined)?.[part], schema)
-  const meant = didYouMean(name, Object.keys((shape as { properties?: object } | undefined)?.properties ?? {}))
+  const shape = shapeAt(schema, error.schemaPath)
+  const meant = didYouMean(name, Object.keys(shape?.properties ?? {}))
   return meant === '' || error === relevant[0] ? meant : ` The member ${shortened(name)} is unknown.${meant}`
 }
+
+/** @param pointer such as `#/properties/scanningConfig/anyOf/0` */
+const shapeAt = (schema: TSchema, pointer: string) =>
+  pointer
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((node, part) => (node as Record<string, unknown> | undefined)?.[part], schema) as
+    | { properties?: object; required?: string[] }
+    | undefined
 
 /** A mark of a member of a body: its text reaches the route exactly as sent; its numbers have no more digits than a double holds. */
 type Mark = 'x-exact' | 'x-exact-numbers'
@@ -248,15 +253,31 @@ const isMarked = (schema: MarkedShape | undefined, mark: Mark): boolean =>
 type SchemaError = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
 
 /** The errors worth reporting; for `anyOf`, those of the branch that the client meant. */
-function findProblems(errors: readonly SchemaError[]): InputProblem[] {
+function findProblems(errors: readonly SchemaError[], schema: TSchema): InputProblem[] {
   const problems = new Map<string, InputProblem>()
   for (const error of mergeTypes(relevantErrors(errors))) {
-    for (const problem of readProblem(error)) {
+    const { instancePath: path, keyword } = error
+    const constants = keyword === 'const' || keyword === 'type' ? constantsAt(path, errors, schema) : null
+    const found = constants === null ? readProblem(error) : [{ path, message: constants }]
+    for (const problem of found) {
       const key = `${problem.path} ${problem.message}`
       if (problems.size < DETAILS_MAX) problems.set(key, problem)
     }
   }
   return [...problems.values()]
+}
+
+/** The constants that a value may be, and the objects, by the members that they must have; null when it may be no constant. */
+function constantsAt(path: string, errors: readonly SchemaError[], schema: TSchema): string | null {
+  const here = errors.filter(({ instancePath }) => instancePath === path)
+  if (!here.some(({ keyword }) => keyword === 'const')) return null
+  const choices = here.flatMap((error) => {
+    if (error.keyword === 'const') return [JSON.stringify(error.params.allowedValue)]
+    const shape = shapeAt(schema, error.schemaPath)
+    if (error.keyword !== 'type' || shape === undefined || 'const' in shape) return []
+    return [shape.required ? `an object with ${shape.required.join(', ')}` : String(error.params.type)]
+  })
+  return `must be ${[...new Set(choices)].join(' or ')}`
 }
 
 /** One error for a value that has none of the types of its schema, instead of one for each type. */

@@ -353,7 +353,13 @@ async function getForRollback(database: Knex, plugin: InstalledPlugin, sha256: s
         'Consent to the SHA-256 of another stored version to run that one.',
     )
   if (compare(version.version, plugin.version) >= 0)
-    refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; consent to its SHA-256 instead.`)
+    refuse(
+      'conflict',
+      version.id === plugin.runningVersionId
+        ? `${plugin.key} ${version.version} runs already.`
+        : `${plugin.key} ${version.version} is not older than ${plugin.version}, which runs. To run it: POST /api/v1/admin/plugins/${plugin.key}/consent with ` +
+            `{"sha256":"${version.sha256}"}, or carrel plugin consent ${plugin.key} ${version.version}`,
+    )
   return version
 }
 

@@ -25,6 +25,12 @@ export const localRule = ({ hostname, origin }: URL, methods: readonly string[])
   local: true,
 })
 
+/** How a service on this machine can be reached, if the server may be started so. */
+export const localHint = (url: URL): string =>
+  isLocalHost(url.hostname)
+    ? ` If you develop a plugin and it is a service of yours, start the server with --plugin-allow-local ${hostAndPort(url)}.`
+    : ''
+
 /**
  * The rule for a configured URL.
  * @param privateOrigins that an administrator has granted explicitly: plain http, a port and private addresses are allowed for them, but never
@@ -42,7 +48,7 @@ export function ruleOfAddress(
   const { protocol, hostname, port, origin } = url
   if (isAllowedLocal(url, local)) return { rule: localRule(url, CONFIGURED_METHODS) }
   if (/(^|\.)localhost$/.test(host) || (net.isIP(host) !== 0 && !isGrantableAddress(host)))
-    return { error: `${hostname} is this server itself, or in a network that plugins may not access.` }
+    return { error: `${hostname} is this server itself, or in a network that plugins may not access.${localHint(url)}` }
   if (privateOrigins.includes(origin)) return { rule: { host, methods: CONFIGURED_METHODS, origin, private: true } }
   const only = `only for a host that is granted as a private host. To grant ${origin}, enter it together with privateHosts.`
   if (protocol !== 'https:') return { error: `Plain http is allowed ${only}` }

@@ -106,3 +106,21 @@ t.test('what is given up by a rollback needs consent again', async (t) => {
     })
   }
 })
+
+t.test('a rollback to a version that is not older names the command that runs it', async (t) => {
+  const { host, run } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const { sha256: first } = await host.plugins.get(id)
+  const more = { version: '2.0.0', permissions: { storage: { quotaKB: 64 } } }
+  const { sha256 } = await host.pluginLifecycle.install(pluginOf(saying('two'), more), { userId: null })
+  await t.rejects(host.pluginLifecycle.rollBack(id, { sha256 }), {
+    code: 'conflict',
+    message:
+      'org.example.echo 2.0.0 is not older than 1.0.0, which runs. To run it: POST /api/v1/admin/plugins/org.example.echo/consent with ' +
+      `{"sha256":"${sha256}"}, or carrel plugin consent org.example.echo 2.0.0`,
+  })
+  await t.rejects(host.pluginLifecycle.rollBack(id, { sha256: first }), {
+    code: 'conflict',
+    message: 'org.example.echo 1.0.0 runs already.',
+  })
+})

@@ -77,7 +77,11 @@ t.test('trust names the fingerprint of the key, and accepts no package without a
   const { install, conflict } = await open(t)
   await install(version('1.0.0', [AUTHOR]))
   const other = version('1.1.0', [STRANGER])
-  await conflict(other, /confirm the key: trustKey=SHA256:/)
+  await t.rejects(install(other), {
+    message:
+      `org.example.echo 1.1.0 is signed with ${printOf(STRANGER)}. Since 1.0.0 it must be signed with ${printOf(AUTHOR)}. ` +
+      `If its author tells you in another way that the new key is theirs, confirm the key: trustKey=${printOf(STRANGER)}.`,
+  })
   await conflict(other, /not with SHA256:\S+, which you trust/, { trustKey: printOf(NEXT) })
   for (const unsigned of [version('1.1.0', []), resigned(version('1.1.0', []), [], asFormat1)])
     for (const trustKey of [printOf(AUTHOR), printOf(STRANGER)]) await conflict(unsigned, /is not signed, and not with/, { trustKey })

@@ -41,7 +41,18 @@ t.test('without the setting, no rule allows this machine', async (t) => {
   const { asked, port } = await openService(t, (_request, response) => response.end('fine'))
   for (const address of [`http://localhost:${port}`, `http://127.0.0.1:${port}`, `http://[::1]:${port}`])
     for (const privateOrigins of [[], [address]])
-      t.match(ruleOfAddress(address, { privateOrigins }), { error: /this server itself/ }, address)
+      t.same(
+        ruleOfAddress(`${address}/books`, { privateOrigins }),
+        {
+          error:
+            `${new URL(address).hostname} is this server itself, or in a network that plugins may not access. ` +
+            `If you develop a plugin and it is a service of yours, start the server with --plugin-allow-local ${new URL(address).host}.`,
+        },
+        address,
+      )
+  t.same(ruleOfAddress('http://169.254.1.1', { privateOrigins: [] }), {
+    error: '169.254.1.1 is this server itself, or in a network that plugins may not access.',
+  })
   const origin = `http://127.0.0.1:${port}`
   const forged = { host: '127.0.0.1', methods: ['GET'], origin, private: true, local: true }
   t.equal(await own(new HttpsEgress().fetch({ url: `${origin}/` }, { ...POLICY, rules: [forged] }, forever())), 'permission')

@@ -58,7 +58,8 @@ t.test('a plugin is called, configured and looked at by its own id, and says tha
       success: false,
       code: 'auth',
       error:
-        /No credentials are entered for https:\/\/api\.example\.org\. An administrator enters them: carrel plugin credentials org\.example\.echo/,
+        '"Echo" failed (auth): "No credentials are entered for https://api.example.org. An administrator enters them: carrel plugin credentials ' +
+        'org.example.echo, or PATCH /api/v1/admin/plugins/org.example.echo. It said: https://api.example.org/ rejected the credentials (401)."',
     },
   })
   t.match(await ask('GET', `${at}/logs`), {

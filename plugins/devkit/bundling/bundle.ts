@@ -21,7 +21,7 @@ export interface Bundle {
 
 const SDK = '@carrel/plugin-sdk'
 /** In a checkout its sources; next to the tool where both are installed. */
-const sources = fileURLToPath(new URL('../../plugin-sdk', import.meta.url))
+const sources = fileURLToPath(new URL('../../../plugin-sdk', import.meta.url))
 
 /** The options of the bundler, the same for all commands: the tested bundle is the packed one. */
 export const bundleOptions = ({ folder, entry }: Pick<Project, 'folder' | 'entry'>) =>

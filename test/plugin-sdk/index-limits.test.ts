@@ -9,6 +9,7 @@ import { RESULT_SCHEMAS } from '#plugins/host/results.ts'
 import { HOST_RATE_MAX, LOAD, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
 import { DEFAULT_LIMITS, Manifest } from '#plugins/packages/manifest.ts'
 import { CONFIG_LENGTH_MAX } from '#plugins/packages/plugin-config.ts'
+import { CODE_BYTES_MAX } from '#plugins/packages/plugin-package.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
 import { JSON_BOUNDS, REQUESTED_LENGTH_MAX, requestLengthMax } from '#plugins/runtime/guest-text.ts'
 import { ROOT } from '#test/support/sdk-install.ts'
@@ -146,7 +147,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     ],
     ['Concurrent requests of one plugin', '', String(turns('PARALLEL_MAX'))],
     ['Caching of responses (`http.cacheTtl`)', 'none', `${most(http.properties.cacheTtl.properties.get) / 86_400} days`],
-    ['Package, `main.js`, `main.js.map`', '', [PACKAGE_BYTES_MAX, placeOf('main\\.js$/'), placeOf('main\\.js\\.map$/')].map(mb).join(', ')],
+    ['Package, `main.js`, `main.js.map`', '', [PACKAGE_BYTES_MAX, CODE_BYTES_MAX, placeOf('main\\.js\\.map$/')].map(mb).join(', ')],
     ['`manifest.json`, icon, README and the like', '', [placeOf('manifest\\.json'), placeOf('icon'), placeOf('README')].map(kb).join(', ')],
     ['A page or a feed to parse', '', `${html('HTML_LENGTH_MAX') / 1024 / 1024} M characters, ${grouped(html('ELEMENTS_MAX'))} elements`],
     ['Failures until a capability is paused', '', `${BREAKER.failures} of the last ${BREAKER.of} calls`],

@@ -142,7 +142,7 @@ async function takeDataFolder({ settings, log, purpose, stop }: Parameters<typeo
   const began = Date.now()
   for (let isReported = false; ; isReported = true) {
     try {
-      return await openDataFolder(settings.dataFolder, purpose)
+      return await openDataFolder(settings.dataFolder, purpose, settings.plugins.allowLocal)
     } catch (error) {
       if (!(error instanceof FolderInUse) || purpose === 'command') throw error
       // A lock without a name is about to be written, or was just removed.

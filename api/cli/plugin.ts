@@ -15,7 +15,7 @@ import {
 } from '#api/cli/plugin-consent.ts'
 import { printRunning } from '#api/cli/plugin-needs.ts'
 import { typedOn } from '#api/cli/typed.ts'
-import { credentialKeys } from '#core/embedded/data-folder.ts'
+import { credentialKeys, findHolder } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
@@ -45,7 +45,10 @@ export async function withPlugins(
       import('#plugins/network/https-egress.ts'),
     ])
     const supervisor = new Supervisor({ log, spare: false })
-    const egress = new HttpsEgress(way, new Set(settings.plugins.allowLocal))
+    // The server of this data folder may have been started for development.
+    const server = await findHolder(settings.dataFolder)
+    const allowed = server?.purpose === 'server' ? (server.allowLocal ?? []) : []
+    const egress = new HttpsEgress(way, new Set([...settings.plugins.allowLocal, ...allowed]))
     const secrets = use === 'look' ? [UNUSED_KEY] : await credentialKeys(settings)
     const host = openPluginHost({ database, supervisor, egress, log, secrets, enabled: settings.plugins.enabled })
     try {

@@ -30,6 +30,8 @@ interface Holder {
   /** Which /proc the pid belongs to. */
   pidNamespace: string
   startedAt: string
+  /** The local services that plugins of a server may use, which commands go by too. */
+  allowLocal?: readonly string[]
   /** It received the signal to stop and is finishing its work. */
   closing?: boolean
 }
@@ -106,7 +108,7 @@ export async function makeDataFolder(folder: string): Promise<string> {
  * Creates the data folder if new and locks it for this process, until close() or the end of the process, however it ends.
  * @throws FolderInUse when another process holds it
  */
-export async function openDataFolder(folder: string, purpose: Purpose): Promise<DataFolder> {
+export async function openDataFolder(folder: string, purpose: Purpose, allowLocal: readonly string[] = []): Promise<DataFolder> {
   const real = await makeDataFolder(folder)
   const file = path.join(real, 'carrel.lock')
   const guard = await claimName(real, file)
@@ -116,6 +118,7 @@ export async function openDataFolder(folder: string, purpose: Purpose): Promise<
     host: os.hostname(),
     pidNamespace: await pidNamespace(),
     startedAt: new Date().toISOString(),
+    ...(allowLocal.length > 0 && { allowLocal }),
   }
   try {
     const before = await readHolder(file)
@@ -153,7 +156,7 @@ export async function openDataFolder(folder: string, purpose: Purpose): Promise<
 }
 
 /** The process that holds the folder now, or null. Does not lock it. */
-export async function findHolder(folder: string): Promise<{ pid: number; purpose: Purpose } | null> {
+export async function findHolder(folder: string): Promise<Pick<Holder, 'pid' | 'purpose' | 'allowLocal'> | null> {
   const real = await realpath(folder).catch(() => null)
   if (real === null) return null
   const file = path.join(real, 'carrel.lock')

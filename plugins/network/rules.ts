@@ -25,10 +25,10 @@ export const localRule = ({ hostname, origin }: URL, methods: readonly string[])
   local: true,
 })
 
-/** How a service on this machine can be reached, if the server may be started so. */
+/** How a service on this machine or in its network can be reached; empty for another. */
 export const localHint = (url: URL): string =>
   isLocalHost(url.hostname)
-    ? ` If you develop a plugin and it is a service of yours, start the server with --plugin-allow-local ${hostAndPort(url)}.`
+    ? ` If it is a service of yours for development, start the server with --plugin-allow-local ${hostAndPort(url)}; commands follow a running server, or take the same flag.`
     : ''
 
 /**

@@ -1,7 +1,7 @@
 import { refuse } from '#core/foundation/errors.ts'
 import { type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-hosts.ts'
 import { checkAddress } from '#plugins/network/request.ts'
-import { isAllowedLocal } from '#plugins/network/rules.ts'
+import { isAllowedLocal, localHint } from '#plugins/network/rules.ts'
 import { INDEX_NAME } from '#plugins/repositories/index-file.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -23,7 +23,7 @@ export function repositoryFolder(text: string, local: LocalServices = NO_LOCAL_S
   try {
     checkAddress({ url, method: 'GET', headers: {}, body: undefined, strayed: false }, [{ host: url.hostname, methods: ['GET'] }])
   } catch (error) {
-    if (error instanceof GuestError) return wrong(error.message)
+    if (error instanceof GuestError) return wrong(`${error.message}${localHint(url)}`)
     throw error
   }
   return url.href

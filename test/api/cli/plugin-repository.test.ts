@@ -7,7 +7,9 @@ import t from 'tap'
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { pluginRepositoryCommands } from '#api/cli/plugin-repository.ts'
 import { Terminal } from '#api/cli/terminal.ts'
+import { openDataFolder } from '#core/embedded/data-folder.ts'
 import { silentLog } from '#core/foundation/log.ts'
+import { messageLines } from '#core/foundation/stranger-text.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -117,9 +119,18 @@ t.test('a repository on this machine is taken where its place is named, and nowh
     const settings = testSettings({ dataFolder, databaseUrl: url })
     return await runCommand(pluginRepositoryCommands(), { ...settings, plugins: { ...settings.plugins, allowLocal } }, line, flags)
   }
+  const origin = `http://localhost:${port}`
+  const hint =
+    `If it is a service of yours for development, start the server with --plugin-allow-local localhost:${port}; ` +
+    'commands follow a running server, or take the same flag.'
+  const refused = { message: messageLines(`${origin} is not https. ${hint}`).join('\n') }
   for (const allowLocal of [[], [`127.0.0.1:${port}`], ['localhost:1']])
-    await t.rejects(run(`add ${folder}`, allowLocal), { message: /is not https/ }, allowLocal.join())
+    await t.rejects(run(`add ${folder}`, allowLocal), refused, allowLocal.join())
   t.same(asked, [])
+  const held = await openDataFolder(dataFolder, 'server', [`localhost:${port}`])
+  t.match(await run(`add ${folder}`, []), { code: 0, output: /Fingerprint of the key/ }, 'a running server of the data folder decides')
+  await held.close()
+  await t.rejects(run(`add ${folder}`, []), refused)
   const local = [`localhost:${port}`]
   t.match(await run(`add ${folder}`, local, { key: publicKey }), {
     code: 0,

@@ -63,6 +63,10 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
     code: 1,
     output: /no version "1\.2\.0".*The versions are 1\.1\.0, 1\.0\.0/,
   })
+  t.match(await run('plugin', 'rollback', 'org.example.echo', '1.1.0'), {
+    code: 1,
+    output: 'org.example.echo 1.1.0 is newer than 1.0.0, which runs. To run it: npm run carrel -- plugin consent org.example.echo 1.1.0',
+  })
   t.match(await run('plugin', 'consent', 'org.example.echo', '1.1.0', '--yes'), { code: 0, output: /\+ stores up to 64 KB/ })
   t.match(await ask(id), /second/)
   // It sends POST where the one that runs may only GET.

@@ -45,6 +45,9 @@ t.test('created closed to others, locked once, released', async (t) => {
   t.match(await findHolder(folder), { pid: process.pid, purpose: 'server' })
   await held.close()
   t.equal(await findHolder(folder), null)
+  const allowing = await openDataFolder(folder, 'server', ['localhost:8600'])
+  t.match(await findHolder(folder), { allowLocal: ['localhost:8600'] })
+  await allowing.close()
   await (await openDataFolder(folder, 'command')).close()
 })
 

@@ -46,7 +46,8 @@ t.test('without the setting, no rule allows this machine', async (t) => {
         {
           error:
             `${new URL(address).hostname} is this server itself, or in a network that plugins may not access. ` +
-            `If you develop a plugin and it is a service of yours, start the server with --plugin-allow-local ${new URL(address).host}.`,
+            `If it is a service of yours for development, start the server with --plugin-allow-local ${new URL(address).host}; ` +
+            'commands follow a running server, or take the same flag.',
         },
         address,
       )

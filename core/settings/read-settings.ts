@@ -31,6 +31,9 @@ export class SettingsRefused extends Error {
   }
 }
 
+/** Variables of carrel-plugin, which may run in the same shell. */
+const PLUGIN_TOOL_VARIABLES = ['CARREL_PLUGIN_SERVER', 'CARREL_PLUGIN_TOKEN', 'CARREL_PLUGIN_KEY_FILE'] as const
+
 export interface SettingsInput {
   /** Flags only; words are refused. */
   argv: readonly string[]
@@ -63,7 +66,7 @@ export function readSettings(input: SettingsInput): Settings {
   const { values: flags, words, problems } = splitFlags(input.argv, settingFlags())
   for (const word of words) problems.push(`The argument "${word}" belongs to no flag.`)
   for (const name of Object.keys(input.env))
-    if (name.startsWith('CARREL_') && !listVariables().includes(name))
+    if (name.startsWith('CARREL_') && !listVariables().includes(name) && !(PLUGIN_TOOL_VARIABLES as readonly string[]).includes(name))
       problems.push(`There is no environment variable ${name}.${didYouMean(name, listVariables())}`)
 
   const fromFlags = (setting: Setting): Given | null => {

@@ -19,6 +19,7 @@ import { type DevTarget, readTarget, TARGET_FLAGS } from './dev-target.ts'
 import { INSPECT_PORT, openInspectorServer } from './inspector.ts'
 import { packProject } from './pack.ts'
 import { type Project, readValidProject } from './project.ts'
+import { LEVEL, readLevel, ServerActivity } from './server-activity.ts'
 import { checkAdministrator, setUp, sideLoad, tryVersion, type Waiting } from './side-load.ts'
 import { checkTypesUnless, printTypes, TYPES } from './type-check.ts'
 import { typedTool } from './typed.ts'
@@ -33,7 +34,7 @@ export const dev: ToolCommand = {
   usage: '[--inspect [port]]',
   summary: 'bundles on every change, and serves a page for trying calls',
   about:
-    'Watches the folder, and serves a page on this machine where you call your functions and see the answer, the requests, the log and the budgets. The sandbox is that of the server; its storage lasts until you stop. With --server, every successful build is also installed on a running test server, and you consent there to what is printed before; a build that asks for more waits for your answer.',
+    'Watches the folder, and serves a page on this machine where you call your functions and see the answer, the requests, the log and the budgets. The sandbox is that of the server; its storage lasts until you stop. With --server, every successful build is also installed on a running test server, and you consent there to what is printed before; a build that asks for more waits for your answer. What the plugin does there is shown as it happens: calls, lines of its log, and whether the server still runs the build.',
   flags: [
     { name: 'port', value: 'number', isSwitch: false, repeatable: false, about: 'Port of the page; by default a free one.' },
     {
@@ -47,6 +48,7 @@ export const dev: ToolCommand = {
     CREDENTIALS,
     TYPES,
     ...TARGET_FLAGS,
+    LEVEL,
   ],
   wordsMin: 0,
   // The port for --inspect.
@@ -59,7 +61,7 @@ export const dev: ToolCommand = {
     const local = readAllowLocal(input)
     const first = await readValidProject(folder)
     const credentials = await readCredentials(input, first.manifest)
-    if (server !== null) await checkAdministrator(server, stop)
+    const activity = server === null ? null : await openActivity(input, server, first.manifest.id)
     const relay = inspectPort === null ? null : new DebugRelay()
     const supervisor = new Supervisor({ log, ...(relay && { idleMs: DEBUG_IDLE_MS }) })
     const session = new DevSession(folder, supervisor, { inspector: relay, local, credentials })
@@ -79,17 +81,34 @@ export const dev: ToolCommand = {
     }
     if (local.size > 0) out.line(`Local     ${[...local].join(', ')} may be requested, if the configuration names it`)
     out.line('Press Ctrl-C to stop.')
-    const builds = new Builds(input, page, { server, credentials }, (project, bundle) =>
+    const builds = new Builds(input, page, { server, activity, credentials }, (project, bundle) =>
       session.use({ manifest: project.manifest, ...bundle }),
     )
+    const following = activity?.follow()
     const watching = await watch(first, builds)
     if (!stop.aborted) await once(stop, 'abort')
     await watching.close()
+    await following
     inspector?.close()
     page.close()
     supervisor.close()
     return 0
   },
+}
+
+/** @throws ToolProblem */
+async function openActivity(input: ToolInput, server: DevTarget, id: string): Promise<ServerActivity> {
+  const activity = new ServerActivity(server, id, { level: readLevel(input), input })
+  await checkAdministrator(server, input.stop)
+  await activity.begin()
+  return activity
+}
+
+/** Where builds are installed besides this machine. */
+interface Destination {
+  server: DevTarget | null
+  activity: ServerActivity | null
+  credentials: GivenCredentials | undefined
 }
 
 /** Null without the flag. */
@@ -106,8 +125,7 @@ function readInspectPort({ flag, words }: ToolInput): number | null {
 class Builds {
   readonly #input: ToolInput
   readonly #page: DevServer
-  readonly #server: DevTarget | null
-  readonly #credentials: GivenCredentials | undefined
+  readonly #to: Destination
   readonly #use: (project: Project, bundle: Bundle) => void
   #last: Promise<void> = Promise.resolve()
   /** What the author has granted in this session, after it was printed. */
@@ -116,16 +134,10 @@ class Builds {
   #checking = new AbortController()
   #leftOut: string | null = null
 
-  constructor(
-    input: ToolInput,
-    page: DevServer,
-    { server, credentials }: { server: DevTarget | null; credentials: GivenCredentials | undefined },
-    use: (project: Project, bundle: Bundle) => void,
-  ) {
+  constructor(input: ToolInput, page: DevServer, to: Destination, use: (project: Project, bundle: Bundle) => void) {
     this.#input = input
     this.#page = page
-    this.#server = server
-    this.#credentials = credentials
+    this.#to = to
     this.#use = use
   }
 
@@ -147,7 +159,8 @@ class Builds {
       for (const warning of bundle.warnings) printMessage(out, ['yellow', '  !'], warning)
       this.#page.send('built', { message: `${message}.` })
       void this.#checkTypes(project)
-      if (this.#server !== null) await this.#load(project, bundle, this.#server)
+      const { server, activity } = this.#to
+      if (server !== null && activity !== null) await this.#load(project, bundle, server, activity)
     } catch (error) {
       if (!(error instanceof ToolProblem || error instanceof AppError)) throw error
       printMessage(out, ['red', '✖'], error.message)
@@ -169,7 +182,7 @@ class Builds {
     if (message !== '') this.#page.send('failed', { message })
   }
 
-  async #load(project: Project, bundle: Bundle, to: DevTarget): Promise<void> {
+  async #load(project: Project, bundle: Bundle, to: DevTarget, activity: ServerActivity): Promise<void> {
     const { out, stop } = this.#input
     const version = tryVersion(project.manifest.version, new Date())
     const manifestBytes = Buffer.from(JSON.stringify({ ...(JSON.parse(project.manifestBytes.toString('utf8')) as object), version }))
@@ -179,11 +192,14 @@ class Builds {
     for (const line of grantLines(record, this.#granted, origin)) out.line(line)
     // The command itself grants what the first build asks for; whatever comes later, the person grants.
     const isFirst = this.#granted === null
-    const agreed = await sideLoad(to, bytes, stop, async (waiting) => {
-      if (!isFirst) await this.#askFor(waiting, origin)
+    const agreed = await activity.whileInstalling(version, async () => {
+      const why = await sideLoad(to, bytes, stop, async (waiting) => {
+        if (!isFirst) await this.#askFor(waiting, origin)
+      })
+      // Once: what somebody changes on the server later stays.
+      if (isFirst) await setUp(to, project.manifest.id, { config: to.config, credentials: this.#to.credentials }, stop)
+      return why
     })
-    // Once: what somebody changes on the server later stays.
-    if (isFirst) await setUp(to, project.manifest.id, { config: to.config, credentials: this.#credentials }, stop)
     this.#granted = record
     const why = agreed.length > 0 ? `; consented, because it ${agreed.join(', ')}` : ''
     printMessage(out, ['green', '✔'], `${origin} runs ${version}${why}`)

@@ -12,6 +12,16 @@ export interface SideLoad {
   moveFrom?: string | undefined
 }
 
+/** The server answered with an error. */
+export class ServerRefusal extends ToolProblem {
+  readonly status: number
+
+  constructor(message: string, status: number) {
+    super(message)
+    this.status = status
+  }
+}
+
 /** The server checks the package and starts it once; on a busy machine that takes a while. */
 const DEADLINE_MS = 60_000
 const KEY_NEEDED = 'Give --token the API key of an administrator: only administrators install plugins.'
@@ -30,7 +40,7 @@ export function tryVersion(version: string, now: Date): string {
 
 /** Comes before anything is printed about the server. @throws ToolProblem when the key is not that of an administrator, or the server cannot be reached */
 export async function checkAdministrator(server: SideLoad, stop: AbortSignal): Promise<void> {
-  await ask(server, '/api/v1/admin/plugins', { method: 'GET' }, stop)
+  await askServer(server, '/api/v1/admin/plugins', { method: 'GET' }, stop)
 }
 
 /** What waits for the person's consent on the server. */
@@ -54,7 +64,7 @@ export async function sideLoad(
 ): Promise<string[]> {
   const form = new FormData()
   form.set('file', new Blob([new Uint8Array(bytes)]), 'plugin.plugin')
-  const installed = await ask<{ plugin: { id: string; name: string }; waitsFor: string[] }>(
+  const installed = await askServer<{ plugin: { id: string; name: string }; waitsFor: string[] }>(
     server,
     `/api/v1/admin/plugins${confirmed(server)}`,
     { method: 'POST', body: form },
@@ -64,7 +74,7 @@ export async function sideLoad(
   if (waitsFor.length === 0) return []
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   await mayConsent({ id: plugin.name, sha256, waitsFor })
-  await ask(
+  await askServer(
     server,
     `/api/v1/admin/plugins/${encodeURIComponent(plugin.id)}/consent`,
     { method: 'POST', body: JSON.stringify({ sha256 }), headers: { 'content-type': 'application/json' } },
@@ -88,10 +98,11 @@ export async function setUp(
   const body = JSON.stringify(given)
   if (body === '{}') return
   const headers = { 'content-type': 'application/json' }
-  await ask(server, `/api/v1/admin/plugins/${encodeURIComponent(id)}`, { method: 'PATCH', body, headers }, stop)
+  await askServer(server, `/api/v1/admin/plugins/${encodeURIComponent(id)}`, { method: 'PATCH', body, headers }, stop)
 }
 
-async function ask<Answer>(
+/** Sends a request to the API of a server. @throws ToolProblem with the server's error, as {@link ServerRefusal}, or when it cannot be reached */
+export async function askServer<Answer>(
   { url, token }: SideLoad,
   path: string,
   init: { method: 'GET' | 'POST' | 'PATCH'; body?: FormData | string; headers?: Record<string, string> },
@@ -114,7 +125,7 @@ async function ask<Answer>(
   const text = await response.text()
   if (response.ok) return JSON.parse(text) as Answer
   const next = response.status === 401 || response.status === 403 ? ` ${KEY_NEEDED}` : ''
-  throw new ToolProblem(`${address.origin} answered ${response.status}: ${withFlags(messageIn(text))}${next}`)
+  throw new ServerRefusal(`${address.origin} answered ${response.status}: ${withFlags(messageIn(text))}${next}`, response.status)
 }
 
 /** The server names parameters of the request, which are flags here. */

@@ -122,7 +122,7 @@ export function checkAddress({ url, method, strayed }: Hop, rules: EgressRules):
   if (host.endsWith('.')) no('ends in a dot')
   if (rules === 'public') return { host, group: `*.${getDomain(host) ?? host}`, isPrivate: false, isLocal: false }
   const forHost = rules.filter((rule) => rule.private !== true && covers(rule.host, host))
-  if (forHost.length === 0) no('is not a host that this plugin may contact')
+  if (forHost.length === 0) no('is not a host that this plugin may contact: permissions.network in its manifest.json does not name it')
   checkMethod(forHost)
   const forMethod = forHost.filter(({ methods }) => methods.includes(method))
   return { host, group: forMethod.some((rule) => rule.host === host) ? undefined : forMethod[0]?.host, isPrivate: false, isLocal: false }

@@ -24,6 +24,12 @@ function readWith(input: { argv?: string[]; env?: SettingsInput['env']; files?: 
   })
 }
 
+t.test('variables of the tool for plugin authors are no settings', async (t) => {
+  const env = { CARREL_PLUGIN_SERVER: 'http://127.0.0.1:8080', CARREL_PLUGIN_TOKEN: 'k', CARREL_PLUGIN_KEY_FILE: 'k.pem' }
+  t.same(readWith({ env }), readWith({}))
+  t.throws(() => readWith({ env: { CARREL_PLUGIN_SERVERS: 'x' } }), { message: /no environment variable CARREL_PLUGIN_SERVERS/ })
+})
+
 t.test('settings that nobody sets have their defaults', async (t) => {
   const settings = readWith({})
   t.match(settings, {

@@ -1,0 +1,135 @@
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { silentLog } from '#core/foundation/log.ts'
+import { readLevel } from '#plugins/devkit/server-activity.ts'
+import { HttpsEgress } from '#plugins/network/https-egress.ts'
+import { Supervisor } from '#plugins/runtime/supervisor.ts'
+import { runDev } from '#test/support/dev-process.ts'
+import { openServedPlugins } from '#test/support/plugin-hosts.ts'
+import { openPluginFolder } from '#test/support/plugin-projects.ts'
+import { openLoopback } from '#test/support/plugins.ts'
+import { openTestServer } from '#test/support/server.ts'
+
+t.setTimeout(120_000)
+
+const MAIN = `export default {
+  metadata: {
+    series: {
+      async search({ query }, ctx) {
+        if (query === 'many') for (let line = 0; line < 100_000; line += 1) ctx.log.info('line ' + line)
+        if (query === 'fail') throw new Error('No such title\\n✔ http://example.org runs 9.9.9')
+        if (query === 'memory') { const kept = []; while (true) kept.push(new Array(100_000).fill(kept.length)) }
+        ctx.log.debug('asks', { query })
+        await ctx.http.json('https://api.example.org/titles')
+        return { results: [{ externalId: '1', title: 'Echo', relevance: 1 }] }
+      },
+      get: async ({ externalId }) => ({ externalId, title: 'Echo' }),
+    },
+  },
+}
+`
+
+async function openDevServer(t: Test) {
+  const supervisor = new Supervisor({ log: silentLog })
+  const way = await openLoopback(t, (_, response) => response.end('{}'))
+  const server = await openTestServer(t, { services: ({ database }) => openServedPlugins(t, database, supervisor, new HttpsEgress(way)) })
+  t.teardown(() => supervisor.close())
+  const made = await server.request<{ key: string }>('POST', '/api/v1/api-keys', { token: server.adminToken, body: { name: 'dev' } })
+  const search = (query: string) =>
+    server.request('POST', '/api/v1/plugins/org.example.echo/execute', {
+      token: server.adminToken,
+      body: { action: { metadata: { action: 'search', contentType: 'series', params: { query, limit: 5 } } } },
+    })
+  const dev = (folder: string, given: string[] = []) =>
+    runDev(t, folder, ['--server', server.url, '--token', made.json.key, '--no-types', ...given])
+  return { server, search, dev, origin: new URL(server.url).origin }
+}
+
+t.test('the terminal shows calls and lines of the server as they happen', async (t) => {
+  const { search, dev } = await openDevServer(t)
+  const { says, said, clear, end } = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }))
+  await says(/✔ \S+ runs 1\.0\.1-dev\.\d+/g)
+  clear()
+  t.match(await search('echo'), { status: 200 })
+  await says(
+    /^\d\d:\d\d:\d\d info {2}metadata\.series\.search ok, \d+ ms, \d+ ms cpu\n +requests api\.example\.org 200, 2 bytes\n +→ \{"results":/gm,
+  )
+  t.match(said(), /^\d\d:\d\d:\d\d debug metadata\.series\.search: asks \{"query":"echo"\}$/m)
+  clear()
+  await search('fail')
+  await says(/^\S+ error metadata\.series\.search failed \(thrown\)[^\n]*\n +No such title/gm)
+  await says(/^ +at src\/main\.ts:6:\d+$/gm)
+  t.notMatch(said(), /^✔/m, 'words of the plugin never begin a line')
+  clear()
+  await sleep(1_200)
+  t.equal(said(), '', 'nothing is printed twice')
+  t.equal(await end(), 0)
+})
+
+t.test('a plugin that writes without end neither floods nor stops the terminal', async (t) => {
+  const { search, dev } = await openDevServer(t)
+  const { says, said, clear } = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }))
+  await says(/✔ \S+ runs 1\.0\.1-dev\.\d+/g)
+  clear()
+  await search('many')
+  await says(/metadata\.series\.search (ok|failed)/g)
+  await says(/^! \d+ lines left out/gm)
+  await sleep(2_000)
+  t.ok(said().split('\n').length < 1_000, `${said().split('\n').length} lines`)
+  clear()
+  await search('echo')
+  await says(/metadata\.series\.search ok/g)
+})
+
+t.test('the level leaves out what is below it', async (t) => {
+  const { search, dev } = await openDevServer(t)
+  const { says, said } = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }), ['--level', 'error'])
+  await says(/✔ \S+ runs 1\.0\.1-dev\.\d+/g)
+  await search('echo')
+  await search('fail')
+  await says(/failed \(thrown\)/g)
+  t.notMatch(said(), /asks|search ok/)
+  t.equal(readLevel({ flag: () => undefined }), 'debug')
+  t.throws(() => readLevel({ flag: () => 'loud' }), { message: '--level must be debug, info, warn, error, not "loud".' })
+})
+
+t.test('the terminal says which build runs instead, and why', async (t) => {
+  const { search, dev, server, origin } = await openDevServer(t)
+  const folder = await openPluginFolder(t, { files: { 'src/main.ts': MAIN.replaceAll("=== 'memory'", "=== 'never'") } })
+  const { says, clear } = dev(folder, ['--level', 'error'])
+  const [, before = ''] = await says(/✔ \S+ runs (1\.0\.1-dev\.\d+)/g)
+  clear()
+  // The next change of the file has another time.
+  await sleep(1_000)
+  await writeFile(path.join(folder, 'src/main.ts'), MAIN)
+  const [, after = ''] = await says(/✔ \S+ runs (1\.0\.1-dev\.\d+)/g)
+  for (let time = 0; time < 3; time += 1) await search('memory')
+  const [said] = await says(/^✖ [^✔]*runs\s+again\./gm)
+  t.equal(
+    said.replace(/\s+/g, ' '),
+    `✖ ${origin} runs ${before} instead of ${after}. ${after} failed right after the update (the plugin says: "memory: The code exceeded its memory limit of 64 MB."); ${before} runs again.`,
+  )
+
+  clear()
+  await sleep(1_000)
+  await writeFile(path.join(folder, 'src/main.ts'), `${MAIN}// Changed`)
+  await says(/✔ \S+ runs 1\.0\.1-dev\.\d+/g)
+  const ask = (method: string, place: string) =>
+    server.request(method, `/api/v1/admin/plugins/org.example.echo${place}`, { token: server.adminToken })
+  await ask('POST', '/disable')
+  await says(/✖ \S+ runs no build: 1\.0\.1-dev\.\d+ is\s+disabled\./g)
+  await ask('POST', '/enable')
+  await says(/✔ \S+ runs 1\.0\.1-dev\.\d+ again/g)
+  await ask('DELETE', '')
+  await says(/✖ \S+ no longer has the plugin\./g)
+})
+
+t.test('a build that the server stops is said with the reason', async (t) => {
+  const { search, dev } = await openDevServer(t)
+  const { says } = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }))
+  await says(/✔ \S+ runs 1\.0\.1-dev\.\d+/g)
+  for (let time = 0; time < 3; time += 1) await search('memory')
+  await says(/✖ \S+ runs no build: 1\.0\.1-dev\.\d+ is\s+quarantined\.\s+It\s+broke\s+its\s+sandbox\s+3\s+times/g)
+})

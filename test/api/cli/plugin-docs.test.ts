@@ -33,6 +33,7 @@ t.test('every command of the page for administrators does what the page says', a
   const files = filesOf(both, key, { '1.0.0': one, '1.1.0': two })
   const { folder, adminKey, adminToken, request, type, checkComplete, services } = await openDocumentedServer(t, 'docs/plugins.md', files)
   await writeFile(path.join(folder, 'catalog.plugin'), pluginOf(MAIN, CATALOG))
+  await writeFile(path.join(folder, 'token.txt'), 'the key\n')
   await writeFile(path.join(folder, 'key.txt'), `${adminKey}\n`)
   await mkdir(path.join(folder, 'backup'))
 
@@ -77,8 +78,8 @@ t.test('every command of the page for administrators does what the page says', a
   const ECHO = echo.pluginId
   await services.pluginLifecycle.consent(ECHO, { sha256: echo.sha256 })
 
-  await type('Configuration', { ID }, [{ config: { language: 'en' } }])
-  await type('Credentials', { ID }, [{ hasCredentials: true }, { hasCredentials: false }])
+  await type('Configuration', { ID }, [{ config: { language: 'en' } }, /language/, /baseUrl = not set\n *language = "en"/])
+  await type('Credentials', { ID }, [{ hasCredentials: true }, { hasCredentials: false }, /Stored token of org\.example\.catalog/])
   await type('A service in your own network', { ID }, [{ privateHosts: true, config: { baseUrl: 'http://192.168.1.20:8080' } }])
 
   const settingsOf = (called: { words: string[]; key?: string }) =>
@@ -108,7 +109,12 @@ t.test('every command of the page for administrators does what the page says', a
     })
   await ask('Dune')
   await ask('nonsense')
-  await type('Plugin health', { ID }, [{ health: { healthStatus: 'healthy' } }, { success: true }, { summary: { totalRequests: Number } }])
+  await type('Plugin health', { ID }, [
+    { health: { healthStatus: 'healthy' } },
+    { success: true },
+    { summary: { totalRequests: Number } },
+    /\d ms/,
+  ])
   const [last] = services.pluginLogs.calls(ID)
   await type('Failures, logs and calls', { ID, CALL: last?.callId ?? '' }, [
     { total: 1, failures: [{ errorCode: 'thrown', errorMessage: /nonsense/ }] },

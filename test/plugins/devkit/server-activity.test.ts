@@ -63,6 +63,7 @@ t.test('the terminal shows calls and lines of the server as they happen', async 
   await says(/^ +at src\/main\.ts:6:\d+$/gm)
   t.notMatch(said(), /^✔/m, 'words of the plugin never begin a line')
   clear()
+  // Twice the interval at which the server is asked.
   await sleep(1_200)
   t.equal(said(), '', 'nothing is printed twice')
   t.equal(await end(), 0)
@@ -76,6 +77,7 @@ t.test('a plugin that writes without end neither floods nor stops the terminal',
   await search('many')
   await says(/metadata\.series\.search (ok|failed)/g)
   await says(/^! \d+ lines left out/gm)
+  // Several intervals, in which more lines would come.
   await sleep(2_000)
   t.ok(said().split('\n').length < 1_000, `${said().split('\n').length} lines`)
   clear()
@@ -113,6 +115,7 @@ t.test('the terminal says which build runs instead, and why', async (t) => {
   )
 
   clear()
+  // The next change of the file has another time.
   await sleep(1_000)
   await writeFile(path.join(folder, 'src/main.ts'), `${MAIN}// Changed`)
   await says(/✔ \S+ runs 1\.0\.1-dev\.\d+/g)

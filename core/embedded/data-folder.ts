@@ -281,7 +281,8 @@ async function keptKey(file: string, loss: string): Promise<string> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
-  const fresh = `${file}.${process.pid}.new`
+  // Of this call alone: others of this process may make the key at the same time.
+  const fresh = `${file}.${randomBytes(8).toString('hex')}.new`
   await writeFile(fresh, `${randomBytes(KEY_BYTES).toString('base64url')}\n`, { mode: 0o600 })
   try {
     await link(fresh, file)

@@ -68,7 +68,7 @@ t.test('parents set and read from the command line what a child may see', async 
     [['--age-not-from', '200'], /whole number from 0 to 99/],
     [['--age-up-to', '6', '--age-not-from', '18'], /one of --age-up-to/],
     [['--age-up-to', '6', '--no-age'], /one of --age-up-to/],
-    [['--age'], /no flag --age\. Did you mean/],
+    [['--age'], /no flag --age\./],
     [['--no-age=off'], /--no-age removes it/],
     [['--library', 'Kids', '--age-up-to', '12'], /with --libraries, not with --library/],
     [['--unrated', 'show'], /needs an age/],

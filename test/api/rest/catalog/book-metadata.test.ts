@@ -97,7 +97,8 @@ t.test("a form that is sent back with one correction makes that field the person
   const embedded = Object.fromEntries(Object.keys(sources).map((name) => [name, 'embedded']))
   t.ok(Object.keys(embedded).length > 25, 'every field has a value')
   await database('book_metadata').where('book_id', bookId).update({ sources: embedded, locks: '{}' })
-  const { bookId: _id, locks, updatedAt, sources: _sources, ...form } = (await ask('GET', `${bookId}/metadata?sources=true`)).json
+  const { json } = await ask('GET', `${bookId}/metadata?sources=true`)
+  const { bookId: _id, locks, updatedAt, sources: _sources, sourcePlugins: _plugins, ...form } = json
   const same = await ask('PATCH', `${bookId}/metadata`, form)
   t.same([same.status, same.json.locks, same.json.updatedAt], [200, locks, updatedAt], 'nothing was said')
   const corrected = await ask('PATCH', `${bookId}/metadata`, { ...form, summary: 'Corrected', translator: null })

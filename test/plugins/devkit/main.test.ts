@@ -76,7 +76,7 @@ t.test('usage errors are one sentence with advice', async (t) => {
     [['sign'], /Give the package and the key/],
     [['sign', 'x.plugin', '--key', 'no.pem'], /x\.plugin cannot be read \(ENOENT\)/],
     [['index', '.'], /Add --key FILE/],
-    [['dev', '--server', 'http://127.0.0.1:1'], /--server and --token require each other/],
+    [['dev', '--server', 'http://127.0.0.1:1'], /The server needs the API key of an administrator: --token KEY, CARREL_PLUGIN_TOKEN/],
     [['dev', '--server', 'nowhere', '--token', 'x'], /"nowhere" is not a URL/],
     [['dev', '--server', 'http://127.0.0.1:1', '--token', 'x'], /could not be reached/],
     [['test', 'nowhere'], /No test file matches nowhere/],

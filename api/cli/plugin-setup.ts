@@ -6,7 +6,7 @@ import { describePrivateOrigins } from '#api/cli/plugin-consent.ts'
 import { printNeeds } from '#api/cli/plugin-needs.ts'
 import { typedOn } from '#api/cli/typed.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
-import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { administratorFields } from '#plugins/host/plugin-needs.ts'
@@ -96,22 +96,13 @@ const config: Command = {
     return withPlugins(input, isChange ? 'change' : 'look', async (host) => {
       const before = await choosePlugin(host, input)
       const edit = { config: changedConfig(input, before, changes), ...(given !== undefined && { privateHosts: given === 'true' }) }
-      const plugin = isChange ? await host.plugins.edit(before.id, edit).catch(nameFlag) : before
+      const plugin = isChange ? await host.plugins.edit(before.id, edit) : before
       await printConfig(input, host, plugin)
       // Credentials are not decrypted by a command that only reads.
       if (isChange) await printNeeds(input, host, plugin)
       return 0
     })
   },
-}
-
-/** The error names the parameter of a request, which is a flag here. */
-function nameFlag(error: unknown): never {
-  if (error instanceof Error && error.message.includes('together with privateHosts'))
-    throw new CommandProblem(messageLines(error.message.replace('together with privateHosts', 'with --private-hosts')).join('\n'), {
-      cause: error,
-    })
-  throw error
 }
 
 /** What each line of the input is for. @throws CommandProblem when an administrator enters nothing for the plugin */

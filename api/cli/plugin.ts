@@ -65,7 +65,11 @@ export async function withPlugins(
 }
 
 /** Errors name the parameters of a request that confirm something: here these are flags. */
-const withFlags = (message: string) => message.replace(/\btrustKey=/, '--trust-key ').replace(/\bmoveFrom=/, '--move-from ')
+const withFlags = (message: string) =>
+  message
+    .replace(/\btrustKey=/, '--trust-key ')
+    .replace(/\bmoveFrom=/, '--move-from ')
+    .replace('together with privateHosts', 'with --private-hosts')
 
 /** The plugin with this name, this short name of a bundled one, or this id. */
 export const findNamed = (plugins: readonly InstalledPlugin[], word: string): InstalledPlugin | undefined =>

@@ -114,7 +114,7 @@ class RouteHandler<Services> {
     const input = await this.#readLate(this.#readInput, exchange, call)
     discardBody(request)
     noteWork()
-    await route.resolve?.(call.services, input)
+    if (route.resolve) await route.resolve(call.services, input)
     if (route.before) {
       await route.before(call)
       // They belong to this response alone.

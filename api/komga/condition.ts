@@ -1,6 +1,7 @@
 import { formatsOfProfile, type MediaProfile } from '#api/komga/media-profile.ts'
 import { rolesBehind } from '#api/komga/values.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { isObject } from '#core/foundation/plain-object.ts'
 
 /** A condition in the grammar of our own lists; `compileFilter` checks it as it checks those of clients. */
 export type OwnCondition = Record<string, unknown>
@@ -32,8 +33,6 @@ const TEXT: Record<string, [operator: string, isNegative?: true]> = {
 const NUMBER: Record<string, string> = { is: 'eq', isnot: 'ne', greaterthan: 'gt', lessthan: 'lt' }
 /** Komga has other operators for numbers that may be null (isNullT). */
 const NONE: Record<string, string> = { isnull: 'isNull', isnullt: 'isNull', isnotnull: 'isNotNull', isnotnullt: 'isNotNull' }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function refuseAt(path: string, message: string): never {
   refuse('invalid_request', `The member ${path.slice(1)} ${message}.`, { details: [{ path, message }] })

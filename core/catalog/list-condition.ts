@@ -1,4 +1,5 @@
 import { refuse } from '#core/foundation/errors.ts'
+import { isObject } from '#core/foundation/plain-object.ts'
 import { isUuid, NUMBER_MAX } from '#core/foundation/schema.ts'
 
 /** Operators by family; the lists of fields say the family of each. */
@@ -161,8 +162,6 @@ function readMoment(value: unknown, path: string): Moment {
   if (!isReal || from < TIME_MIN || from > TIME_MAX) malformed(path, `is not a valid date`)
   return { from: new Date(from).toISOString(), until: new Date(DAY.test(value) ? from + DAY_MS : from).toISOString() }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function malformed(path: string, message: string): never {
   refuse('invalid_request', `The member ${path.slice(1)} ${message}.`, { details: [{ path, message }] })

@@ -38,10 +38,9 @@ export function nearestName(given: string, names: readonly string[]): string | n
   let bestDistance = editsMax(given.length) + 1
   for (const name of names) {
     const known = name.toLowerCase()
-    const distance =
-      isPartOrMixed(wanted, known) || (isBeginning && known !== wanted && known.startsWith(wanted))
-        ? 1
-        : editDistance(wanted, known, bestDistance - 1)
+    // One that differs in case alone stands before all others.
+    const isClose = known !== wanted && (isPartOrMixed(wanted, known) || (isBeginning && known.startsWith(wanted)))
+    const distance = isClose ? 1 : editDistance(wanted, known, bestDistance - 1)
     if (distance < bestDistance) {
       best = name
       bestDistance = distance
@@ -52,7 +51,7 @@ export function nearestName(given: string, names: readonly string[]): string | n
 
 /** A name with more around it, or its letters in another order. */
 function isPartOrMixed(given: string, name: string): boolean {
-  if (given.length < 3 || name.length < 3 || given === name) return false
+  if (given.length < 3 || name.length < 3) return false
   return given.includes(name) || (given.length === name.length && lettersOf(given) === lettersOf(name))
 }
 

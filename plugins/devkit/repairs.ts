@@ -1,3 +1,5 @@
+import { isObject } from '#core/foundation/plain-object.ts'
+
 /** What a server changes in an answer without a word to anybody, for the author, who can do better. */
 
 /** The first are enough to see what is wrong. */
@@ -25,7 +27,7 @@ function compare(given: unknown, read: unknown, path: string, note: Note): void 
     const isRounded = !Number.isInteger(given) && Number.isInteger(read) && Math.abs(given - read) <= 0.5
     note(path, `${given} became ${read}: ${isRounded ? 'it must be a whole number' : 'it is out of range'}.`)
   } else if (Array.isArray(given) && Array.isArray(read)) compareLists(given, read, path, note)
-  else if (isRecord(given) && isRecord(read))
+  else if (isObject(given) && isObject(read))
     for (const [name, member] of Object.entries(given)) {
       if (Object.hasOwn(read, name)) compare(member, read[name], `${path}/${name}`, note)
       else note(`${path}/${name}`, 'servers do not know this member, and drop it.')
@@ -45,5 +47,3 @@ function compareLists(given: readonly unknown[], read: readonly unknown[], path:
   if (given.length !== read.length) note(path, `of ${given.length} items ${read.length} are kept.`)
   else for (const [index, item] of given.entries()) compare(item, read[index], `${path}/${index}`, note)
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)

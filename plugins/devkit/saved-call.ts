@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { isObject } from '#core/foundation/plain-object.ts'
 import { type Fixtures, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Json, LibraryEntry } from '../../plugin-sdk/index.ts'
 import { ToolProblem } from './command.ts'
@@ -27,8 +28,6 @@ export const CALLS_FOLDER = 'calls'
 /** It may contain the library of a user. */
 const FILE_BYTES_MAX = 20 * 1024 * 1024
 const CALLS_MAX = 200
-
-const isRecord = (value: unknown): value is Record<string, Json> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const MEMBERS = ['method', 'input', 'config', 'userConfig', 'library', 'fixtures']
 /** The page of `dev` names the call, and editors the schema of a file. */
@@ -60,7 +59,7 @@ const ENTRY_MEMBERS = Object.keys({
 function problemOfLibrary(value: unknown): string | null {
   if (!Array.isArray(value)) return '"library" must be an array of series, each with a "seriesId".'
   for (const [index, entry] of value.entries()) {
-    if (!isRecord(entry) || typeof entry['seriesId'] !== 'string')
+    if (!isObject(entry) || typeof entry['seriesId'] !== 'string')
       return `"library" must be an array of series, and item ${index} has no "seriesId".`
     const problem = problemOfMembers(entry, ENTRY_MEMBERS)
     if (problem !== null) return `in item ${index} of "library", ${problem}`
@@ -100,12 +99,13 @@ interface CallOptions {
 }
 
 export async function callOf(value: unknown, { folder, name, wrong, isRecording = false }: CallOptions): Promise<SavedCall> {
-  if (!isRecord(value)) return wrong('a call must be an object: { "method", "input", "config", "userConfig", "library", "fixtures" }.')
+  if (!isObject<Json>(value))
+    return wrong('a call must be an object: { "method", "input", "config", "userConfig", "library", "fixtures" }.')
   const problem = problemOfMembers(value, [...MEMBERS, ...IGNORED.filter((one) => Object.hasOwn(value, one))])
   if (problem !== null) return wrong(problem)
   const { method, input = null, config = {}, userConfig = {}, library = [], fixtures = null } = value
   if (typeof method !== 'string' || !ALL_METHODS.includes(method)) return wrong(`"method" must be one of ${ALL_METHODS.join(', ')}.`)
-  if (!isRecord(config) || !isRecord(userConfig)) return wrong('"config" and "userConfig" must be objects.')
+  if (!isObject<Json>(config) || !isObject<Json>(userConfig)) return wrong('"config" and "userConfig" must be objects.')
   const wrongLibrary = problemOfLibrary(library)
   if (wrongLibrary !== null) return wrong(wrongLibrary)
   return {

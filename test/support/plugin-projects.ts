@@ -1,4 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Test } from 'tap'
@@ -35,6 +37,25 @@ export const ECHO_FIXTURES = JSON.stringify({
   formatVersion: 1,
   exchanges: [{ request: { url: 'https://api.example.org/titles?q=echo' }, response: { json: { titles: ['Echo', 'Echoes', 'Echo 3'] } } }],
 })
+
+/** A service on this machine that answers every address with JSON, and what the manifest of a plugin has that asks it as `ctx.config.site`. */
+export async function openLocalService(t: Test, answer: (url: string) => object) {
+  const server = http.createServer((request, response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(answer(request.url ?? '')))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const manifest = {
+    permissions: { networkFromConfig: ['site'] },
+    config: { type: 'object', properties: { site: { type: 'string', default: `http://localhost:${port}` } } },
+  }
+  return { port, place: `localhost:${port}`, manifest }
+}
 
 /** The folder of an author: a plugin that can be packed. `files` replaces files; null removes one. */
 export async function openPluginFolder(

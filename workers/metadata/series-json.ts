@@ -3,6 +3,7 @@ import type { Problem } from '#core/fields/analysis.ts'
 import type { SeriesHints } from '#core/fields/embedded.ts'
 import { NAME_LENGTH_MAX } from '#core/fields/limits.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
+import { isObject } from '#core/foundation/plain-object.ts'
 import { lineOf, positionOf, present, Remarks, summaryOf, textOfHtml, wholeOf, yearOf } from './metadata-values.ts'
 
 const STATUSES = new Map<string, ValuesOf['series']['status']>([
@@ -59,5 +60,3 @@ function metadataOf(bytes: Uint8Array): Record<string, unknown> | undefined {
     return undefined
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -36,14 +36,12 @@ const packageNameOf = (specifier: string): string | null => /^(@[\w.-]+\/)?[\w][
 
 /** The errors of the bundler for the author: each with the line that the author can change. @param graph of a build in which imports that are not found stay */
 export function describeErrors(folder: string, errors: readonly Message[], graph: Metafile | null): string[] {
-  const inPackages = Map.groupBy(
-    errors.filter(({ location }) => location !== null && packageOf(location.file) !== null),
-    ({ location }) => packageOf(location?.file ?? '') as string,
-  )
-  const own = errors.filter((error) => ![...inPackages.values()].some((group) => group.includes(error)))
+  const byPackage = Map.groupBy(errors, ({ location }) => location && packageOf(location.file))
+  const own = byPackage.get(null) ?? []
+  byPackage.delete(null)
   return [
     ...own.map((error) => `${placeOf(error)}${describeOwn(folder, error)}`),
-    ...[...inPackages].map(([name, group]) => describePackage(folder, { name, errors: group, graph })),
+    ...[...byPackage].map(([name, group]) => describePackage(folder, { name: name as string, errors: group, graph })),
   ]
 }
 

@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
+import { openLocalService, openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
 t.setTimeout(60_000)
 
@@ -17,22 +15,12 @@ const CODE = `export default { metadata: { series: {
 
 async function openAuthor(t: Test, files: Record<string, string | null> = {}) {
   const asked: string[] = []
-  const server = http.createServer((request, response) => {
-    asked.push(request.url ?? '')
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify({ titles: ['Dune'] }))
+  const { port, place, manifest } = await openLocalService(t, (url) => {
+    asked.push(url)
+    return { titles: ['Dune'] }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
   const folder = await openPluginFolder(t, {
-    manifest: {
-      permissions: { networkFromConfig: ['site'] },
-      config: { type: 'object', properties: { site: { type: 'string', default: `http://localhost:${port}` } } },
-    },
+    manifest,
     files: {
       'src/main.ts': CODE,
       'fixtures/echo.json': null,
@@ -40,7 +28,7 @@ async function openAuthor(t: Test, files: Record<string, string | null> = {}) {
       ...files,
     },
   })
-  return { asked, port, folder, place: `localhost:${port}` }
+  return { asked, port, folder, place }
 }
 
 t.test('replay sends requests to an allowed local service, by host and port', async (t) => {

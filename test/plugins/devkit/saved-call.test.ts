@@ -1,29 +1,15 @@
 import { readFile } from 'node:fs/promises'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
+import { openLocalService, openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
 t.setTimeout(60_000)
 
 /** A plugin that asks the service in its configuration, and a call of it whose fixtures do not exist yet. */
 async function openAuthor(t: Test, files: Record<string, string | null> = {}) {
-  const server = http.createServer((request, response) => {
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify({ title: request.url }))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const { place, manifest } = await openLocalService(t, (url) => ({ title: url }))
   const folder = await openPluginFolder(t, {
-    manifest: {
-      permissions: { networkFromConfig: ['site'] },
-      config: { type: 'object', properties: { site: { type: 'string', default: `http://localhost:${port}` } } },
-    },
+    manifest,
     files: {
       'src/main.ts': `export default { metadata: { series: {
         search: () => ({ results: [] }),
@@ -38,7 +24,7 @@ async function openAuthor(t: Test, files: Record<string, string | null> = {}) {
   })
   const read = async () =>
     JSON.parse(await readFile(path.join(folder, 'fixtures/catalog.json'), 'utf8')) as { exchanges: { request: { url: string } }[] }
-  return { folder, record: ['test', '--record', '--allow-local', `localhost:${port}`], read, url: `http://localhost:${port}` }
+  return { folder, record: ['test', '--record', '--allow-local', place], read, url: `http://${place}` }
 }
 
 t.test('recording makes the fixtures that calls name, and the checks of the same run use them', async (t) => {

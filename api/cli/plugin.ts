@@ -23,6 +23,7 @@ import { describeRunning, type InstalledPlugin } from '#plugins/host/installed-p
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import type { EgressNetwork } from '#plugins/network/egress.ts'
 import type { HttpsEgress } from '#plugins/network/https-egress.ts'
+import { withConfirmingFlags } from '#plugins/packages/identity.ts'
 
 /** A command that only reads decrypts nothing and creates no key. */
 const UNUSED_KEY = 'nothing is encrypted with this key'
@@ -65,11 +66,7 @@ export async function withPlugins(
 }
 
 /** Errors name the parameters of a request that confirm something: here these are flags. */
-const withFlags = (message: string) =>
-  message
-    .replace(/\btrustKey=/, '--trust-key ')
-    .replace(/\bmoveFrom=/, '--move-from ')
-    .replace('together with privateHosts', 'with --private-hosts')
+const withFlags = (message: string) => withConfirmingFlags(message).replace('together with privateHosts', 'with --private-hosts')
 
 /** The plugin with this name, this short name of a bundled one, or this id. */
 export const findNamed = (plugins: readonly InstalledPlugin[], word: string): InstalledPlugin | undefined =>

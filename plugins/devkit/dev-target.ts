@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { isObject } from '#core/foundation/plain-object.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
 import { type ToolInput, ToolProblem } from './command.ts'
@@ -130,7 +131,7 @@ async function readConfigFile(file: string): Promise<Record<string, unknown>> {
 function readObject(bytes: Buffer): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : null
+    return isObject(value) ? value : null
   } catch {
     return null
   }

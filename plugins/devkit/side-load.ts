@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { withConfirmingFlags } from '#plugins/packages/identity.ts'
 import { ToolProblem } from './command.ts'
 import type { GivenCredentials } from './credentials-file.ts'
 
@@ -130,10 +131,7 @@ export async function askServer<Answer>(
 
 /** The server names parameters of the request, which are flags here. */
 const withFlags = (message: string): string =>
-  message
-    .replace('ask its author for a signed one.', 'sign your builds: --key-file KEY.pem.')
-    .replace(/\btrustKey=/, '--trust-key ')
-    .replace(/\bmoveFrom=/, '--move-from ')
+  withConfirmingFlags(message.replace('ask its author for a signed one.', 'sign your builds: --key-file KEY.pem.'))
 
 function messageIn(text: string): string {
   try {

@@ -86,6 +86,10 @@ function refuseSigner({ signers, named, version: since }: PluginIdentity, { mani
   )
 }
 
+/** What these errors say for a command line, where the parameters of a request that confirm something are flags. */
+export const withConfirmingFlags = (message: string): string =>
+  message.replace(/\btrustKey=/, '--trust-key ').replace(/\bmoveFrom=/, '--move-from ')
+
 const placeOf = (repository: string | null) => repository ?? 'files that an administrator installs'
 
 function refuseMove(before: PluginIdentity, { manifest: { id, version } }: Signed, { repository }: PackageOrigin): never {

@@ -90,7 +90,7 @@ export class Server {
     this.#cors = new Cors(settings.corsOrigins)
     this.#guard = new RequestGuard({
       limiter: settings.rateLimit.enabled ? new RateLimiter(settings.rateLimit) : null,
-      authentication: new Authentication(accounts.callers),
+      authentication: new Authentication(accounts.callers, settings),
       callers: accounts.callers,
     })
     this.#app = restify.createServer({ name: '', log: restifyLog(log), maxParamLength: PARAMETER_LENGTH_MAX, ignoreTrailingSlash: true })

@@ -6,7 +6,7 @@ import { meaningOf } from '#api/docs/openapi-parameters.ts'
 import { describeResponses, isTagged } from '#api/docs/openapi-responses.ts'
 import { shareComponents } from '#api/docs/openapi-shared.ts'
 import { TAGS } from '#api/docs/openapi-tags.ts'
-import { AUTH_COOKIE } from '#api/http/authentication.ts'
+import { AUTH_COOKIE, sessionCookieName } from '#api/http/authentication.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { describedPath } from '#api/http/route-path.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
@@ -73,6 +73,12 @@ function documentOf({ components, paths }: Draft, routes: readonly Route<never>[
       securitySchemes: {
         keyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         bearer: { type: 'http', scheme: 'bearer', description: 'An access token, or an API key.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookieName(false),
+          description: `The session of a browser, set by a sign-in with \`session: cookie\`; \`${sessionCookieName(true)}\` behind TLS. Changes need \`Sec-Fetch-Site: same-origin\`, or an \`Origin\` that is the address of this server.`,
+        },
         cookie: { type: 'apiKey', in: 'cookie', name: AUTH_COOKIE, description: 'Set by login; for pictures and files.' },
       },
     },
@@ -113,7 +119,7 @@ function describeRoute(route: Route<never>, components: Components, conditions: 
 }
 
 /** The default authentication of operations. */
-const SIGNED_IN: Json[] = [{ bearer: [] }, { keyHeader: [] }]
+const SIGNED_IN: Json[] = [{ bearer: [] }, { keyHeader: [] }, { session: [] }]
 
 function describeSecurity({ allow }: Route<never>): Json {
   if (allow.who === 'public') return { security: [] }

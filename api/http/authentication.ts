@@ -8,19 +8,26 @@ import type { Accounts } from '#core/account/accounts.ts'
 import type { Caller } from '#core/account/caller.ts'
 
 export const AUTH_COOKIE = 'auth_token'
+/**
+ * The cookie of the session of a browser. Behind TLS its name makes browsers refuse it from other hosts of the same domain, which could otherwise
+ * sign a browser in to another person's account.
+ */
+export const sessionCookieName = (secure: boolean): string => (secure ? '__Host-carrel_session' : 'carrel_session')
 /** Cookies of the session of a client app: while the app runs, and longer ("remember me"). Some apps send the session in the header instead. */
 export const APP_SESSION_COOKIES = { running: 'KOMGA-SESSION', remembered: 'komga-remember-me' } as const
 const APP_SESSION_HEADER = 'x-auth-token'
 /** Marks a device that a user has signed in with before. It does not authenticate. */
 export const DEVICE_COOKIE = 'carrel_device'
 /** The longest lifetime that browsers accept for a cookie. */
-const DEVICE_SECONDS = 400 * 86_400
+const COOKIE_SECONDS_MAX = 400 * 86_400
 /** Distinguishes API keys from tokens: a JWT never starts like this. */
 const KEY_START = 'carrel_'
 
 /** The kinds of credential that a route accepts. Every route accepts tokens and API keys. */
 export interface Accepts {
   cookie: boolean
+  /** Of a browser. */
+  browser: boolean
   basic: boolean
   /** Of a client app. */
   session: boolean
@@ -32,9 +39,12 @@ export interface Accepts {
 export class Authentication {
   readonly #strategies = new passport.Passport().framework(framework)
   readonly #kinds: readonly CredentialKind[]
+  readonly #sessionCookie: string
 
-  constructor(callers: Accounts['callers']) {
-    this.#kinds = kindsOf(callers)
+  /** @param options.cookieSecure whether browsers reach the server through HTTPS alone */
+  constructor(callers: Accounts['callers'], { cookieSecure }: { cookieSecure: boolean }) {
+    this.#sessionCookie = sessionCookieName(cookieSecure)
+    this.#kinds = kindsOf(callers, this.#sessionCookie)
     for (const { name, strategy } of this.#kinds) this.#strategies.use(name, reporting(strategy))
   }
 
@@ -43,7 +53,7 @@ export class Authentication {
     const accepted = this.#kinds.filter(({ only }) => only === null || accepts[only])
     // A header is deliberate: the cookie that a browser adds does not replace an invalid header.
     const isExplicit = hasHeaderCredential(request)
-    const checked = accepted.filter(({ only }) => !isExplicit || (only !== 'cookie' && only !== 'session'))
+    const checked = accepted.filter(({ only }) => !isExplicit || (only !== 'cookie' && only !== 'browser' && only !== 'session'))
     ;(request as Addressed)[ADDRESS] = address
     return new Promise((resolve, reject) => {
       const done = (error: unknown, user: unknown) => {
@@ -53,6 +63,22 @@ export class Authentication {
       const names = checked.map(({ name }) => name)
       this.#strategies.authenticate(names, { session: false }, done)(request)
     })
+  }
+
+  /** Whether the request has any credential that this route would check. */
+  hasCredential(request: IncomingMessage, accepts: Accepts): boolean {
+    return (
+      hasHeaderCredential(request) ||
+      (accepts.browser && this.browserTokenOf(request) !== null) ||
+      (accepts.cookie && cookieOf(request) !== null) ||
+      (accepts.session && appSessionsOf(request).length > 0) ||
+      (accepts.userHeader && userHeaderOf(request) !== null)
+    )
+  }
+
+  /** The token of a browser's session; null if the request has none, or a header that counts instead. */
+  browserTokenOf(request: IncomingMessage): string | null {
+    return hasHeaderCredential(request) ? null : readCookie(request, this.#sessionCookie)
   }
 }
 
@@ -64,7 +90,7 @@ interface CredentialKind {
 }
 
 /** The kinds of credential in the order in which they are checked. */
-const kindsOf = (callers: Accounts['callers']): CredentialKind[] => [
+const kindsOf = (callers: Accounts['callers'], sessionCookie: string): CredentialKind[] => [
   {
     name: 'bearer',
     only: null,
@@ -78,6 +104,14 @@ const kindsOf = (callers: Accounts['callers']): CredentialKind[] => [
     ),
   },
   { name: 'user-header', only: 'userHeader', strategy: found(userHeaderOf, (key) => callers.ofApiKey(key)) },
+  {
+    name: 'browser',
+    only: 'browser',
+    strategy: found(
+      (request) => readCookie(request, sessionCookie),
+      (token) => callers.ofBrowserSession(token),
+    ),
+  },
   { name: 'cookie', only: 'cookie', strategy: found(cookieOf, (token) => callers.ofToken(token, 'cookie')) },
   { name: 'session', only: 'session', strategy: found(appSessionsOf, (tokens) => firstSession(callers, tokens)) },
   {
@@ -114,16 +148,6 @@ async function firstSession(callers: Accounts['callers'], tokens: readonly strin
     if (caller !== null) return caller
   }
   return null
-}
-
-/** Whether the request has any credential that this route would check. */
-export function hasCredential(request: IncomingMessage, accepts: Accepts): boolean {
-  return (
-    hasHeaderCredential(request) ||
-    (accepts.cookie && cookieOf(request) !== null) ||
-    (accepts.session && appSessionsOf(request).length > 0) ||
-    (accepts.userHeader && userHeaderOf(request) !== null)
-  )
 }
 
 /** The API keys of a request. Two headers may have one; the second is checked when the first is invalid. */
@@ -179,7 +203,16 @@ export function authCookie(token: string, { maxAgeSeconds, secure }: { maxAgeSec
   return `${AUTH_COOKIE}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure ? '; Secure' : ''}`
 }
 
+/**
+ * The cookie of the session of a browser, for all of our own API; an empty token clears it. The server decides when the session ends, so the cookie lasts as
+ * long as browsers allow.
+ */
+export function sessionCookie(token: string, { secure }: { secure: boolean }): string {
+  const age = token === '' ? 0 : COOKIE_SECONDS_MAX
+  return `${sessionCookieName(secure)}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${age}${secure ? '; Secure' : ''}`
+}
+
 /** The cookie that identifies a known device at the next sign-in. Its path is `/`, because every address accepts passwords by HTTP Basic. */
 export function deviceCookie(token: string, { secure }: { secure: boolean }): string {
-  return `${DEVICE_COOKIE}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${DEVICE_SECONDS}${secure ? '; Secure' : ''}`
+  return `${DEVICE_COOKIE}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${COOKIE_SECONDS_MAX}${secure ? '; Secure' : ''}`
 }

@@ -19,8 +19,25 @@ export function isCrossSite({ method, headers, own }: CrossSiteRequest, origins:
   if (origin !== undefined && origins.includes('*') && authorization === undefined && cookie === undefined) return false
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
-  return origin !== undefined && (own === null || hostOf(origin) !== hostOf(own))
+  return origin !== undefined && !isOwnPage({ headers: { origin }, own })
 }
+
+/**
+ * Whether a page of this very server makes the request, which a browser's session needs for changes: its cookie is sent for every page of the same site, and
+ * by every program that has it. So it is not enough that no other site is known to ask.
+ */
+export function isOwnPage({ headers, own }: Omit<CrossSiteRequest, 'method'>): boolean {
+  const { origin, 'sec-fetch-site': site } = headers
+  if (site !== undefined) return site === 'same-origin'
+  return origin !== undefined && own !== null && hostOf(origin) === hostOf(own)
+}
+
+/** Whether a browser's session may make this request: reading always, and changing from a page of this server. */
+export const isSafeOrOwn = (request: CrossSiteRequest): boolean => SAFE.has(request.method ?? '') || isOwnPage(request)
+
+/** Why a browser's session was refused. */
+export const NOT_OWN_PAGE =
+  'The session of a browser makes changes only for pages of this server: the request needs Sec-Fetch-Site: same-origin, or an Origin that is the address of this server. A program should send a token or an API key instead.'
 
 interface CrossSiteRequest extends Pick<IncomingMessage, 'method' | 'headers'> {
   own: string | null

@@ -1,4 +1,5 @@
-import { type Accepts, type Authentication, apiKeysOf, basicPasswordOf, hasCredential, userHeaderOf } from '#api/http/authentication.ts'
+import { type Accepts, type Authentication, apiKeysOf, basicPasswordOf, userHeaderOf } from '#api/http/authentication.ts'
+import { isSafeOrOwn, NOT_OWN_PAGE } from '#api/http/cross-site.ts'
 import type { Exchange } from '#api/http/exchange.ts'
 import { type Allowance, type Client, isExempt, type RateLimiter } from '#api/http/rate-limit.ts'
 import type { Accounts } from '#core/account/accounts.ts'
@@ -27,6 +28,8 @@ export class RequestGuard {
   #isGuess({ request }: Exchange<never>, accepts: Accepts): boolean {
     const password = accepts.basic ? basicPasswordOf(request) : null
     const name = accepts.userHeader ? userHeaderOf(request) : null
+    const browser = accepts.browser ? this.#options.authentication.browserTokenOf(request) : null
+    if (browser !== null && !this.#options.callers.knowsBrowserSession(browser)) return true
     return [...apiKeysOf(request), ...[password, name].filter((key) => key !== null)].some((key) => !this.#options.callers.knowsApiKey(key))
   }
 
@@ -40,9 +43,9 @@ export class RequestGuard {
       return
     }
     const { cookie = false, basic = false, session = false, userHeader = false } = route?.allow ?? {}
-    const accepts: Accepts = { cookie, basic, session, userHeader }
+    const accepts: Accepts = { cookie, browser: isOwnApi(exchange), basic, session, userHeader }
     let unauthenticated = anonymous(exchange.address)
-    if (hasCredential(request, accepts)) {
+    if (this.#options.authentication.hasCredential(request, accepts)) {
       if (this.#isGuess(exchange, accepts)) {
         unauthenticated = { ...unauthenticated, kind: 'guessing' }
         const allowance = this.#options.limiter?.peek(unauthenticated)
@@ -57,6 +60,14 @@ export class RequestGuard {
       }
       exchange.badCredential = exchange.caller === null
     }
+    this.#count(exchange, exempt, unauthenticated)
+    const isBrowser = exchange.caller?.via === 'browser_session'
+    if (isBrowser && !isSafeOrOwn({ method: request.method, headers: request.headers, own: exchange.origin }))
+      throw new AppError('forbidden', NOT_OWN_PAGE)
+  }
+
+  /** Counts a request whose credential was checked. @throws rate_limit_exceeded */
+  #count(exchange: Exchange<never>, exempt: boolean, unauthenticated: Client): void {
     if (!this.#options.limiter) return
     const client: Client = exchange.caller ? { kind: 'authenticated', id: exchange.caller.userId } : unauthenticated
     // Wrong guesses count everywhere; otherwise the exempt paths would allow unlimited guessing.
@@ -76,6 +87,9 @@ export class RequestGuard {
     return this.#options.limiter ? headersOf(this.#options.limiter.peek(anonymous(address))) : []
   }
 }
+
+/** Whether the address belongs to our own API, all of which accepts the session of a browser. */
+const isOwnApi = ({ mount, path }: Exchange<never>): boolean => mount === null && path.startsWith('/api/v1/')
 
 function headersOf({ limit, remaining, resetSeconds }: Allowance): [name: string, value: string][] {
   return [

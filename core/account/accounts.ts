@@ -4,6 +4,7 @@ import { readRules, refuseNarrowed } from '#core/account/access-store.ts'
 import type { ApiKey, ApiKeyEdit, NewApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
 import { AppSessions } from '#core/account/app-sessions.ts'
 import { Authenticator } from '#core/account/authenticator.ts'
+import { BrowserTokens } from '#core/account/browser-sessions.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { changePassword, type PasswordChange } from '#core/account/change-password.ts'
 import { createApiKey, editApiKey, getApiKey, listOwnApiKeys, removeApiKey } from '#core/account/edit-api-key.ts'
@@ -21,8 +22,8 @@ import { LoginThrottle } from '#core/account/login-throttle.ts'
 import { PASSWORD_COST, type PasswordCost, Passwords } from '#core/account/password.ts'
 import { RegistrationLimit } from '#core/account/registration-limit.ts'
 import { readRegistration } from '#core/account/registration-query.ts'
-import { purgeSessions } from '#core/account/session-store.ts'
-import { type LoginProof, type SignedIn, SignIn } from '#core/account/sign-in.ts'
+import { purgeSessions, type SessionKind } from '#core/account/session-store.ts'
+import { type LoginProof, type SessionRequest, type SignedIn, SignIn, type SignIns } from '#core/account/sign-in.ts'
 import { Tokens } from '#core/account/token.ts'
 import type { EditedUser, NewUser, User, UserDetail } from '#core/account/user.ts'
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
@@ -45,6 +46,9 @@ interface AccountsOptions {
   /** Those of the server; only tests and commands have none. */
   jobs?: RegularJobs
 }
+
+/** What programs get that ask for nothing else. */
+const TOKENS: SessionRequest = { kind: 'tokens', userAgent: null }
 
 /** Users, sessions and API keys. Every method that changes them also drops what this process has cached about them. */
 export class Accounts {
@@ -74,11 +78,12 @@ export class Accounts {
     const throttle = this.#throttle
     const devices = new KnownDevices({ database, key })
     this.#devices = devices
-    this.callers = new Authenticator({ database, passwords, tokens, throttle, devices, appSessions })
+    const browserTokens = new BrowserTokens(database)
+    this.callers = new Authenticator({ database, passwords, tokens, throttle, devices, appSessions, browserTokens, refreshTokenDays })
     const { callers } = this
     this.#signIn = new SignIn({ database, passwords, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
     const { jobs = new RegularJobs(log) } = options
-    this.#recording = jobs.start('record when API keys were last used', () => callers.recordUses())
+    this.#recording = jobs.start('record when API keys and sessions were last used', () => callers.recordUses())
     this.#purging = jobs.start('delete old sessions', () => purgeSessions(options.database, new Date(Date.now() - KEEP_ENDED_MS)))
   }
 
@@ -97,8 +102,8 @@ export class Accounts {
   }
 
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
-  login(proof: LoginProof): Promise<SignedIn> {
-    return this.#signIn.login(proof)
+  login<Kind extends SessionKind = 'tokens'>(proof: LoginProof, session = TOKENS as SessionRequest<Kind>): Promise<SignIns[Kind]> {
+    return this.#signIn.login(proof, session)
   }
 
   /** @throws unauthorized */
@@ -116,11 +121,14 @@ export class Accounts {
   }
 
   /** Creates the first administrator and signs them in. @throws conflict when a user exists already, invalid_value */
-  async initialize(request: NewUser): Promise<SignedIn> {
+  async initialize<Kind extends SessionKind = 'tokens'>(
+    request: NewUser,
+    session = TOKENS as SessionRequest<Kind>,
+  ): Promise<SignIns[Kind]> {
     // Checked before the costly hash; insertFirstUser checks again under a lock.
     if (await hasUsers(this.#options.database)) refuseSecondSetup()
     const user = await createFirstAdmin(this.#users, request)
-    return this.#signIn.begin(user ?? refuseSecondSetup())
+    return this.#signIn.begin(user ?? refuseSecondSetup(), session)
   }
 
   /** Creates the first administrator unless a user exists. @returns whether it created one. @throws invalid_value */
@@ -135,11 +143,15 @@ export class Accounts {
    * Creates an account for the person who requests it, and signs them in.
    * @throws forbidden where registration is closed, rate_limit_exceeded, conflict (name or address taken; Carrel is not set up yet), invalid_value
    */
-  async register({ username, email, password }: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn> {
+  async register<Kind extends SessionKind = 'tokens'>(
+    { username, email, password }: Pick<NewUser, 'username' | 'email' | 'password'>,
+    address: string,
+    session = TOKENS as SessionRequest<Kind>,
+  ): Promise<SignIns[Kind]> {
     if (!(await hasUsers(this.#options.database)))
       refuse('conflict', 'Carrel has not been set up yet; create its first administrator first.')
     this.#registrations.count(address)
-    return this.#signIn.begin(await registerUser(this.#users, { username, email, password }))
+    return this.#signIn.begin(await registerUser(this.#users, { username, email, password }), session)
   }
 
   /** Whether {@link register} is open. */
@@ -218,7 +230,7 @@ export class Accounts {
     await this.#changing(removeApiKey(this.#options.database, id, by), ({ userId }) => userId)
   }
 
-  /** Writes pending uses of API keys; call before the database is closed. */
+  /** Writes pending uses of API keys and sessions; call before the database is closed. */
   async close(): Promise<void> {
     await this.#recording.now()
     await Promise.all([this.#recording.stop(), this.#purging.stop()])

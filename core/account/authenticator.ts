@@ -3,12 +3,13 @@ import type { Knex } from 'knex'
 import { type ApiKeyRecord, findKeyPrefix, isApiKey } from '#core/account/api-key.ts'
 import { type ApiKeyProof, findApiKeyByPrefix, recordApiKeyUses } from '#core/account/api-key-store.ts'
 import type { AppSession, AppSessions, SessionCredential } from '#core/account/app-sessions.ts'
+import type { BrowserTokens } from '#core/account/browser-sessions.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { ClientDevice, KnownDevices } from '#core/account/known-devices.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
 import type { Passwords } from '#core/account/password.ts'
 import type { Permission } from '#core/account/permission.ts'
-import { findSessionUser } from '#core/account/session-store.ts'
+import { findSessionUser, recordSessionUses } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
 import { findLogin, findUserByLogin } from '#core/account/user-store.ts'
@@ -21,7 +22,7 @@ import { Register } from '#core/foundation/register.ts'
 const FRESH_MS = 5_000
 /** Some 5,000 people: more than are ever signed in at the same time. */
 const REMEMBERED_BYTES_MAX = 10 * 1024 * 1024
-/** Keys whose use waits to be written; further ones are not recorded, which only makes "last used" less exact. */
+/** Keys, and sessions, whose use waits to be written; further ones are not recorded, which only makes "last used" less exact. */
 const USES_MAX = 10_000
 
 interface BasicProof {
@@ -37,6 +38,9 @@ interface AuthenticatorOptions {
   throttle: LoginThrottle
   devices: KnownDevices
   appSessions: AppSessions
+  browserTokens: BrowserTokens
+  /** How long the session of a browser lasts after its last use. */
+  refreshTokenDays: number
 }
 
 /** Turns credentials into callers. Every method returns null for a credential that is not valid, or not valid any more. */
@@ -51,6 +55,7 @@ export class Authenticator {
   // Survives `forget`: after a sign-out the key is still one that was valid, and a revoked key is still looked up.
   readonly #goodKeys = new BoundedCache<true>({ bytesMax: REMEMBERED_BYTES_MAX })
   #uses = new Register<Date>()
+  #sessionUses = new Register<Date>()
   #generation = 0
   // Of many concurrent requests with the same name and password, only one pays for the check.
   readonly #checks = new SingleFlight()
@@ -86,7 +91,7 @@ export class Authenticator {
     const { user } = proof
     if (!isGood(proof.key) || !user.isActive) return null
     this.#goodKeys.set(prefix, true)
-    if (this.#uses.size < USES_MAX || this.#uses.has(proof.key.id)) this.#uses.set(proof.key.id, new Date())
+    noteUse(this.#uses, proof.key.id)
     return {
       ...callerOf({ user, permissions: proof.permissions, narrowedBy: proof.key.id }, via, () => this.#ofKey(key, via)),
       ...endOf(proof.key),
@@ -96,10 +101,14 @@ export class Authenticator {
   }
 
   /** @param endsAt absent if nobody asks for a token any more */
-  async #ofSession(claims: { userId: string; sessionId: string; endsAt?: number }, via: 'token' | 'cookie'): Promise<Caller | null> {
+  async #ofSession(
+    claims: { userId: string; sessionId: string; endsAt?: number },
+    via: 'token' | 'cookie' | 'browser_session',
+  ): Promise<Caller | null> {
     const { userId, sessionId, endsAt } = claims
     const session = await this.#sessions.get(`${sessionId} ${userId}`)
     if (session === null || !session.user.isActive) return null
+    noteUse(this.#sessionUses, sessionId)
     const again = () => this.#ofSession({ userId, sessionId }, via)
     return { ...callerOf({ ...session, narrowedBy: null }, via, again), sessionId, ...(endsAt !== undefined && { endsAt }) }
   }
@@ -162,6 +171,12 @@ export class Authenticator {
     return claims === null ? null : await this.#ofSession(claims, via)
   }
 
+  /** @param token from the cookie of a browser session */
+  async ofBrowserSession(token: string): Promise<Caller | null> {
+    const session = await this.#options.browserTokens.find(token)
+    return session && (await this.#ofSession(session, 'browser_session'))
+  }
+
   ofApiKey(key: string): Promise<Caller | null> {
     return this.#ofKey(key)
   }
@@ -195,6 +210,7 @@ export class Authenticator {
     if (found === null || !found.user.isActive) return null
     const { user, key, sessionId, expiresAt } = found
     if (key !== null && !isGood(key)) return null
+    noteUse(this.#sessionUses, sessionId)
     const permissions = key === null ? permissionsOf(user) : narrowed(user, key)
     const endsAt = Math.min(expiresAt.getTime(), key === null ? Number.POSITIVE_INFINITY : (endOf(key).endsAt ?? Number.POSITIVE_INFINITY))
     const known = { user, permissions, narrowedBy: key?.id ?? null }
@@ -228,6 +244,11 @@ export class Authenticator {
     return prefix !== null && this.#goodKeys.has(prefix)
   }
 
+  /** Whether the token of a browser was seen before, as above. */
+  knowsBrowserSession(token: string): boolean {
+    return this.#options.browserTokens.knows(token)
+  }
+
   /** Call after every change of a user, their sessions or keys: drops what is cached about the user; without a user, about everybody. */
   forget(userId?: string): void {
     this.#generation++
@@ -239,12 +260,18 @@ export class Authenticator {
     this.#options.appSessions.forget(userId)
   }
 
-  /** Writes to the database when API keys were last used. */
+  /** Writes to the database when API keys and sessions were last used, on which the end of a browser's session depends. */
   async recordUses(): Promise<void> {
-    const batch = this.#uses
+    const [keys, sessions] = [this.#uses, this.#sessionUses]
     this.#uses = new Register()
-    await recordApiKeyUses(this.#options.database, batch)
+    this.#sessionUses = new Register()
+    await recordApiKeyUses(this.#options.database, keys)
+    await recordSessionUses(this.#options.database, sessions, { browserDays: this.#options.refreshTokenDays })
   }
+}
+
+function noteUse(uses: Register<Date>, id: string): void {
+  if (uses.size < USES_MAX || uses.has(id)) uses.set(id, new Date())
 }
 
 /**

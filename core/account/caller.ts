@@ -8,8 +8,8 @@ export interface Caller {
   /** Permissions of the role and of the user, narrowed by the API key if the request has one. */
   permissions: ReadonlySet<Permission>
   /** The kind of credential. */
-  via: 'token' | 'cookie' | 'app_session' | 'api_key' | 'basic'
-  /** Present for tokens, cookies and app sessions; logout revokes it. */
+  via: 'token' | 'cookie' | 'browser_session' | 'app_session' | 'api_key' | 'basic'
+  /** Present for tokens, cookies and sessions of browsers and apps; logout revokes it. */
   sessionId?: string
   /** When this credential ends by itself, in milliseconds since the epoch; absent if it does not. */
   endsAt?: number

@@ -3,24 +3,45 @@ import type { User } from '#core/account/user.ts'
 import { readUser } from '#core/account/user-store.ts'
 import { announceAccess } from '#core/events/event-store.ts'
 
+/** How a session is proved: by tokens, of which each refresh token works once, or by the cookie of a browser. */
+export type SessionKind = 'tokens' | 'cookie'
+
 /**
- * Creates a session with its first refresh token.
+ * Creates a session with its first secret.
  * @param session.passwordHash the hash that the password matched; null when no password was needed
+ * @param session.secretHash of the first refresh token, or of the token in the cookie
  * @returns the id of the session; null when the user was deleted, is not active, or has changed the password since
  */
 export async function insertSession(
   database: Knex,
-  session: { userId: string; passwordHash: string | null; tokenHash: Uint8Array; expiresAt: Date },
+  session: {
+    userId: string
+    passwordHash: string | null
+    kind: SessionKind
+    secretHash: Uint8Array
+    userAgent: string | null
+    expiresAt: Date
+  },
 ): Promise<string | null> {
-  const { userId, passwordHash, tokenHash, expiresAt } = session
+  const { userId, passwordHash, kind, secretHash: token_hash, userAgent: user_agent, expiresAt: expires_at } = session
   return database.transaction(async (transaction) => {
     // Locked until the session is inserted: a change of the user comes before, and is visible here, or after, and ends the session.
     const user = await transaction('users').first('password_hash').where({ id: userId, is_active: true }).forShare()
     if (!user || (passwordHash !== null && user.password_hash !== passwordHash)) return null
-    const [session] = await transaction('sessions').insert({ user_id: userId, expires_at: expiresAt }, ['id'])
-    await transaction('refresh_tokens').insert({ token_hash: tokenHash, session_id: session.id, expires_at: expiresAt })
-    return session.id as string
+    const [{ id: session_id }] = await transaction('sessions').insert({ user_id: userId, expires_at, user_agent }, ['id'])
+    if (kind === 'cookie') await transaction('browser_sessions').insert({ token_hash, session_id })
+    else await transaction('refresh_tokens').insert({ token_hash, session_id, expires_at })
+    return session_id as string
   })
+}
+
+/** The session that the token of a browser names, whether it has ended or not. */
+export async function findBrowserSession(database: Knex, tokenHash: Uint8Array): Promise<{ userId: string; sessionId: string } | null> {
+  const row = await database('browser_sessions AS b')
+    .join('sessions AS s', 's.id', 'b.session_id')
+    .first({ userId: 's.user_id', sessionId: 's.id' })
+    .where('b.token_hash', tokenHash)
+  return row ?? null
 }
 
 /** The user of a valid session, whether active or not; null when the session was revoked, has expired, or belongs to another user. */
@@ -65,9 +86,27 @@ export async function rotateRefreshToken(
     if (!user.isActive) return { outcome: 'refused' }
     await transaction('refresh_tokens').where({ token_hash: tokenHash }).update({ used_at: now })
     await transaction('refresh_tokens').insert({ token_hash: nextHash, session_id: sessionId, expires_at: expiresAt })
-    await transaction('sessions').where({ id: sessionId }).update({ expires_at: expiresAt })
+    await transaction('sessions').where({ id: sessionId }).update({ expires_at: expiresAt, last_used_at: now })
     return { outcome: 'rotated', sessionId, user }
   })
+}
+
+/**
+ * Records when sessions were last used. Those of browsers end some time after that.
+ * @param uses the time of the last use, by the id of the session
+ */
+export async function recordSessionUses(
+  database: Knex,
+  uses: ReadonlyMap<string, Date>,
+  { browserDays }: { browserDays: number },
+): Promise<void> {
+  if (uses.size === 0) return
+  await database.raw(
+    `UPDATE sessions AS s SET last_used_at = greatest(s.last_used_at, used.at),
+       expires_at = CASE WHEN b.session_id IS NULL THEN s.expires_at ELSE greatest(s.expires_at, used.at + make_interval(days => ?)) END
+     FROM unnest(?::uuid[], ?::timestamptz[]) AS used(id, at) LEFT JOIN browser_sessions b ON b.session_id = used.id WHERE s.id = used.id`,
+    [browserDays, [...uses.keys()], [...uses.values()].map((at) => at.toISOString())],
+  )
 }
 
 export async function revokeSession(database: Knex, sessionId: string): Promise<void> {

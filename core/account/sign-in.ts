@@ -1,22 +1,26 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Authenticator } from '#core/account/authenticator.ts'
+import { hashSecret, makeBrowserToken } from '#core/account/browser-sessions.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { KnownDevices } from '#core/account/known-devices.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
 import type { Passwords } from '#core/account/password.ts'
-import { insertSession, revokeSession, rotateRefreshToken } from '#core/account/session-store.ts'
+import { insertSession, revokeSession, rotateRefreshToken, type SessionKind } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
 import { type User, UserInfo, userInfo } from '#core/account/user.ts'
 import { findLogin, recordLogin } from '#core/account/user-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Noun } from '#core/foundation/schema.ts'
+import { cutText } from '#core/foundation/text.ts'
 
 const DAY_MS = 86_400_000
 const REFRESH_TOKEN_BYTES = 32
+/** Those of browsers have some 150 characters; longer ones are cut. */
+const USER_AGENT_LENGTH_MAX = 300
 /** One text for a wrong password, an unknown name and a disabled account, so that it does not reveal which accounts exist. */
 const WRONG_LOGIN = 'The user name or the password is wrong.'
 const INVALID_TOKEN = 'This refresh token is not valid any more; sign in again.'
@@ -33,6 +37,32 @@ export type SignedIn = Static<typeof SignedIn>
 
 /** The same for a new account, with a welcome message. */
 export const FirstSignIn = Noun('FirstSignIn')({ ...SignedIn.properties, message: Type.String() })
+
+/** The response to a sign-in with a cookie. */
+export const BrowserSignedIn = Noun('BrowserSignedIn')({ user: UserInfo })
+export type BrowserSignedIn = Static<typeof BrowserSignedIn>
+
+/** The same for a new account, with a welcome message. */
+export const FirstBrowserSignIn = Noun('FirstBrowserSignIn')({ ...BrowserSignedIn.properties, message: Type.String() })
+
+/** The session of a browser. Only the cookie has its token. */
+export interface BrowserSignIn {
+  cookieToken: string
+  user: UserInfo
+}
+
+/** What a sign-in returns, by the kind of the session. */
+export interface SignIns {
+  tokens: SignedIn
+  cookie: BrowserSignIn
+}
+
+/** Which session a sign-in begins. */
+export interface SessionRequest<Kind extends SessionKind = SessionKind> {
+  kind: Kind
+  /** How the program names itself, for the list of sessions. */
+  userAgent: string | null
+}
 
 /** The credentials of a sign-in. */
 export interface LoginProof {
@@ -55,9 +85,11 @@ interface SignInOptions {
   log: Log
 }
 
-interface OpenedSession {
+interface OpenedSession<Kind extends SessionKind> {
+  kind: Kind
   sessionId: string
-  refreshToken: string
+  /** The first refresh token, or the token for the cookie. */
+  secret: string
 }
 
 /** Starts and ends sessions. */
@@ -73,39 +105,53 @@ export class SignIn {
     return { accessToken, refreshToken, tokenType: 'Bearer', expiresIn: this.#options.accessTokenSeconds, user: userInfo(user) }
   }
 
-  #makeRefreshToken() {
-    const token = `rt_${randomBytes(REFRESH_TOKEN_BYTES).toString('base64url')}`
-    return { token, tokenHash: hash(token), expiresAt: new Date(Date.now() + this.#options.refreshTokenDays * DAY_MS) }
+  #expiry(): Date {
+    return new Date(Date.now() + this.#options.refreshTokenDays * DAY_MS)
   }
 
   /** @param passwordHash the hash that the password matched. @returns null when the password has changed since */
-  async #openSession(user: User, passwordHash: string | null): Promise<OpenedSession | null> {
-    const { token, tokenHash, expiresAt } = this.#makeRefreshToken()
-    const sessionId = await insertSession(this.#options.database, { userId: user.id, passwordHash, tokenHash, expiresAt })
-    return sessionId === null ? null : { sessionId, refreshToken: token }
+  async #openSession<Kind extends SessionKind>(
+    { kind, userAgent }: SessionRequest<Kind>,
+    user: User,
+    passwordHash: string | null,
+  ): Promise<OpenedSession<Kind> | null> {
+    const secret = kind === 'cookie' ? makeBrowserToken() : makeRefreshToken()
+    const sessionId = await insertSession(this.#options.database, {
+      userId: user.id,
+      passwordHash,
+      kind,
+      secretHash: hashSecret(secret),
+      userAgent: userAgent && cutText(userAgent, USER_AGENT_LENGTH_MAX),
+      expiresAt: this.#expiry(),
+    })
+    return sessionId === null ? null : { kind, sessionId, secret }
   }
 
-  async #complete(user: User, session: OpenedSession): Promise<SignedIn> {
+  async #complete<Kind extends SessionKind>(user: User, { kind, sessionId, secret }: OpenedSession<Kind>): Promise<SignIns[Kind]> {
     await recordLogin(this.#options.database, user.id)
-    return this.#answer(user, session.sessionId, session.refreshToken)
+    const answer = kind === 'cookie' ? { cookieToken: secret, user: userInfo(user) } : await this.#answer(user, sessionId, secret)
+    return answer as SignIns[Kind]
   }
 
   /** Starts a session without a password, for a new account. @throws unauthorized when it was deleted in the meantime */
-  async begin(user: User): Promise<SignedIn> {
-    return this.#complete(user, (await this.#openSession(user, null)) ?? refuse('unauthorized', WRONG_LOGIN))
+  async begin<Kind extends SessionKind>(user: User, request: SessionRequest<Kind>): Promise<SignIns[Kind]> {
+    return this.#complete(user, (await this.#openSession(request, user, null)) ?? refuse('unauthorized', WRONG_LOGIN))
   }
 
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
-  async login({ username, password, address, device }: LoginProof): Promise<SignedIn> {
+  async login<Kind extends SessionKind>(
+    { username, password, address, device }: LoginProof,
+    request: SessionRequest<Kind>,
+  ): Promise<SignIns[Kind]> {
     const { found, account } = await findLogin(this.#options.database, username)
     const client = { address, device: device?.token ?? null }
     const known = await this.#options.devices.find(found?.user.id ?? null, client)
     const attempt = this.#options.throttle.begin({ account, address, known })
-    let session: OpenedSession | null
+    let session: OpenedSession<Kind> | null
     try {
       const isRight = await this.#options.passwords.verify(password, found?.passwordHash ?? null)
       // A disabled account costs no more than a wrong password.
-      session = found?.user.isActive && isRight ? await this.#openSession(found.user, found.passwordHash) : null
+      session = found?.user.isActive && isRight ? await this.#openSession(request, found.user, found.passwordHash) : null
     } catch (error) {
       attempt.abandon()
       throw error
@@ -123,13 +169,13 @@ export class SignIn {
 
   /** Exchanges a refresh token; the old one is then invalid. @throws unauthorized */
   async refresh(refreshToken: string): Promise<SignedIn> {
-    const next = this.#makeRefreshToken()
+    const next = makeRefreshToken()
     const rotation = await rotateRefreshToken(this.#options.database, {
-      tokenHash: hash(refreshToken),
-      nextHash: next.tokenHash,
-      expiresAt: next.expiresAt,
+      tokenHash: hashSecret(refreshToken),
+      nextHash: hashSecret(next),
+      expiresAt: this.#expiry(),
     })
-    if (rotation.outcome === 'rotated') return this.#answer(rotation.user, rotation.sessionId, next.token)
+    if (rotation.outcome === 'rotated') return this.#answer(rotation.user, rotation.sessionId, next)
     if (rotation.outcome === 'reused') {
       this.#options.callers.forget(rotation.userId)
       this.#options.log.warn(
@@ -148,6 +194,4 @@ export class SignIn {
   }
 }
 
-function hash(token: string): Uint8Array {
-  return createHash('sha256').update(token).digest()
-}
+const makeRefreshToken = (): string => `rt_${randomBytes(REFRESH_TOKEN_BYTES).toString('base64url')}`

@@ -22,7 +22,7 @@ export const REGULAR_JOBS = {
   // A killed server loses no more than this.
   'write the metrics of tasks': { everyMs: 10_000 },
   'delete old metrics of tasks': { everyMs: HOUR_MS, firstMs: 10_000 },
-  'record when API keys were last used': { everyMs: 60_000 },
+  'record when API keys and sessions were last used': { everyMs: 60_000 },
   'delete old sessions': { everyMs: HOUR_MS },
   // Files are stored for days; an extra hour harms nobody.
   'delete old exports': { everyMs: HOUR_MS },

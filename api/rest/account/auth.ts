@@ -1,10 +1,11 @@
 import Type from 'typebox'
 import type { AccountServices } from '#api/areas/account.ts'
 import type { DataServices } from '#api/areas/data.ts'
-import { authCookie, DEVICE_COOKIE, deviceCookie } from '#api/http/authentication.ts'
-import { type Call, endpointOf, type Route } from '#api/http/endpoint.ts'
+import { authCookie, DEVICE_COOKIE, deviceCookie, sessionCookie } from '#api/http/authentication.ts'
+import { endpointOf, type Route } from '#api/http/endpoint.ts'
+import { SESSION_KIND, signInWith, withTokens } from '#api/rest/account/signing-in.ts'
 import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
-import { SignedIn } from '#core/account/sign-in.ts'
+import { BrowserSignedIn, SignedIn } from '#core/account/sign-in.ts'
 import { UserDetail, UserInfo, userInfo } from '#core/account/user.ts'
 import { Noun, Secret } from '#core/foundation/schema.ts'
 
@@ -13,13 +14,6 @@ const endpoint = endpointOf<Services>()
 
 const Message = Noun('Message')({ message: Type.String() })
 
-/** Sets the cookie of a signed-in client, and returns its tokens. */
-export function withCookie<T extends SignedIn>(call: Pick<Call<Pick<DataServices, 'settings'>>, 'services' | 'setHeader'>, signedIn: T): T {
-  const { cookieSecure } = call.services.settings
-  call.setHeader('Set-Cookie', authCookie(signedIn.accessToken, { maxAgeSeconds: signedIn.expiresIn, secure: cookieSecure }))
-  return signedIn
-}
-
 export const authRoutes: Route<Services>[] = [
   endpoint({
     name: 'login',
@@ -27,21 +21,20 @@ export const authRoutes: Route<Services>[] = [
     path: '/api/v1/auth/login',
     changes: 'sessions',
     setsCookie: true,
-    summary: 'Sign in with a user name or e-mail address; also sets the cookie for pictures and files',
+    summary: 'Sign in with a user name or e-mail address; also sets the cookie for pictures and files, or that of a session',
     tag: 'auth',
     allow: { who: 'public' },
     body: Type.Object({
       username: Type.String({ minLength: 1, maxLength: 254 }),
       password: Secret({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }),
+      ...SESSION_KIND,
     }),
-    reply: SignedIn,
-    run: async (call, { body }) => {
+    reply: Type.Union([SignedIn, BrowserSignedIn]),
+    run: (call, { body: { session, ...body } }) => {
       const { address } = call
       const keep = (token: string) => call.setHeader('Set-Cookie', deviceCookie(token, { secure: call.services.settings.cookieSecure }))
-      return withCookie(
-        call,
-        await call.services.accounts.login({ ...body, address, device: { token: call.cookie(DEVICE_COOKIE), store: keep } }),
-      )
+      const device = { token: call.cookie(DEVICE_COOKIE), store: keep }
+      return signInWith(call, session, (request) => call.services.accounts.login({ ...body, address, device }, request))
     },
   }),
   endpoint({
@@ -55,7 +48,7 @@ export const authRoutes: Route<Services>[] = [
     allow: { who: 'public' },
     body: Type.Object({ refreshToken: Type.String({ minLength: 1, maxLength: 200 }) }),
     reply: SignedIn,
-    run: async (call, { body }) => withCookie(call, await call.services.accounts.refresh(body.refreshToken)),
+    run: async (call, { body }) => withTokens(call, await call.services.accounts.refresh(body.refreshToken)),
   }),
   endpoint({
     name: 'logout',
@@ -63,13 +56,15 @@ export const authRoutes: Route<Services>[] = [
     path: '/api/v1/auth/logout',
     changes: 'sessions',
     setsCookie: true,
-    summary: 'Sign out: end this session, invalidate its tokens and clear the cookie',
+    summary: 'Sign out: end this session, invalidate its tokens and clear the cookies',
     tag: 'auth',
     allow: { who: 'user' },
     reply: Message,
     run: async (call) => {
       await call.services.accounts.logout(call.caller)
-      call.setHeader('Set-Cookie', authCookie('', { maxAgeSeconds: 0, secure: call.services.settings.cookieSecure }))
+      const secure = call.services.settings.cookieSecure
+      call.setHeader('Set-Cookie', authCookie('', { maxAgeSeconds: 0, secure }))
+      call.setHeader('Set-Cookie', sessionCookie('', { secure }))
       return { message: 'Signed out.' }
     },
   }),

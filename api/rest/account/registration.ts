@@ -2,8 +2,8 @@ import Type from 'typebox'
 import type { AccountServices } from '#api/areas/account.ts'
 import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { withCookie } from '#api/rest/account/auth.ts'
-import { FirstSignIn } from '#core/account/sign-in.ts'
+import { SESSION_KIND, signInWith } from '#api/rest/account/signing-in.ts'
+import { FirstBrowserSignIn, FirstSignIn } from '#core/account/sign-in.ts'
 import { Email, Password, Username } from '#core/account/user.ts'
 
 type Services = AccountServices & Pick<DataServices, 'settings'>
@@ -21,11 +21,11 @@ export const registrationRoutes = [
     tag: 'auth',
     allow: { who: 'public' },
     status: 201,
-    body: Type.Object({ username: Username, email: Email, password: Password }),
-    reply: FirstSignIn,
-    run: async (call, { body }) => {
-      const signedIn = await call.services.accounts.register(body, call.address)
-      return withCookie(call, { ...signedIn, message: `Welcome, ${body.username}; you are signed in.` })
+    body: Type.Object({ username: Username, email: Email, password: Password, ...SESSION_KIND }),
+    reply: Type.Union([FirstSignIn, FirstBrowserSignIn]),
+    run: async (call, { body: { session, ...user } }) => {
+      const signedIn = await signInWith(call, session, (request) => call.services.accounts.register(user, call.address, request))
+      return { ...signedIn, message: `Welcome, ${user.username}; you are signed in.` }
     },
   }),
 ]

@@ -2,8 +2,8 @@ import Type from 'typebox'
 import type { AccountServices } from '#api/areas/account.ts'
 import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf, type Route } from '#api/http/endpoint.ts'
-import { withCookie } from '#api/rest/account/auth.ts'
-import { FirstSignIn } from '#core/account/sign-in.ts'
+import { SESSION_KIND, signInWith } from '#api/rest/account/signing-in.ts'
+import { FirstBrowserSignIn, FirstSignIn } from '#core/account/sign-in.ts'
 import { Email, Password, Username } from '#core/account/user.ts'
 
 type Services = AccountServices & Pick<DataServices, 'settings'>
@@ -33,11 +33,11 @@ export const setupRoutes: Route<Services>[] = [
     summary: 'Create the first administrator and sign in. Only while there are no users',
     tag: 'setup',
     allow: { who: 'public' },
-    body: Type.Object({ username: Username, email: Email, password: Password }),
-    reply: FirstSignIn,
-    run: async (call, { body }) => {
-      const signedIn = await call.services.accounts.initialize(body)
-      return withCookie(call, { ...signedIn, message: `Carrel is set up; you are signed in as ${body.username}.` })
+    body: Type.Object({ username: Username, email: Email, password: Password, ...SESSION_KIND }),
+    reply: Type.Union([FirstSignIn, FirstBrowserSignIn]),
+    run: async (call, { body: { session, ...user } }) => {
+      const signedIn = await signInWith(call, session, (request) => call.services.accounts.initialize(user, request))
+      return { ...signedIn, message: `Carrel is set up; you are signed in as ${user.username}.` }
     },
   }),
 ]

@@ -113,7 +113,7 @@ const CASES: Record<keyof typeof REGULAR_JOBS, (world: World, t: Test) => Promis
     return async () =>
       t.equal((await database('task_metrics').where('task_type', 'analyze_book').where('hour', '<', ago(DAY_MS))).length, 1)
   },
-  'record when API keys were last used': async ({ database, services, url, adminToken }, t) => {
+  'record when API keys and sessions were last used': async ({ database, services, url, adminToken }, t) => {
     const admin = await services.accounts.callers.ofToken(adminToken, 'token')
     const { id, key } = await services.accounts.createApiKey({ name: 'app' }, admin as NonNullable<typeof admin>)
     t.equal((await fetch(`${url}/api/v1/books`, { headers: { 'x-api-key': key } })).status, 200)

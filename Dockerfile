@@ -5,6 +5,14 @@ COPY package.json package-lock.json ./
 # Also installs PostgreSQL and the Node that the server is tested with.
 RUN npm ci --omit=dev --no-audit --no-fund
 
+# The web interface; its packages stay behind in this stage.
+FROM node:24-bookworm-slim AS web
+WORKDIR /carrel/web
+COPY web/package.json web/package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+COPY web ./
+RUN npm run build -- --outDir built
+
 FROM node:24-bookworm-slim
 # unshare and setpriv (util-linux) confine the processes that run plugins; they are in the base image.
 ENV NODE_ENV=production \
@@ -22,6 +30,7 @@ COPY migrations ./migrations
 COPY plugin-sdk ./plugin-sdk
 COPY plugins ./plugins
 COPY workers ./workers
+COPY --from=web /carrel/web/built ./web/built
 # PostgreSQL refuses to run as root, and the server needs no rights: "node" is a user of the base image. A new volume takes the owner of /data.
 # With --user, use an id that /etc/passwd has: PostgreSQL looks it up.
 RUN mkdir /data /books && chown node:node /data

@@ -1,4 +1,4 @@
-import { type Server as HttpServer, STATUS_CODES } from 'node:http'
+import type { Server as HttpServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import restify, { type Handler, type Request, type Response, type Server as RestifyApp } from 'restify'
@@ -19,8 +19,11 @@ import { RateLimiter } from '#api/http/rate-limit.ts'
 import { RequestGuard } from '#api/http/request-guard.ts'
 import { SECURITY_HEADERS } from '#api/http/response.ts'
 import { routerPath } from '#api/http/route-path.ts'
+import { sendStream } from '#api/http/send.ts'
 import type { Services } from '#api/http/services.ts'
+import { CONNECT, socketRefusal } from '#api/http/socket-refusal.ts'
 import { routes as ownRoutes } from '#api/routes.ts'
+import type { PageReply, WebInterface } from '#api/web/web-interface.ts'
 import { readListState } from '#core/catalog/list-state-query.ts'
 import { COVER_BYTES_MAX } from '#core/covers/cover.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
@@ -57,6 +60,8 @@ const PARAMETER_LENGTH_MAX = 2_000
 export interface ServerOptions {
   /** Replaces the routes of this server. */
   routes?: readonly Route<Services>[]
+  /** The pages for browsers; without them `/` lists the other interfaces. */
+  web?: WebInterface
   bodyDeadlineMs?: number
   headersTimeoutMs?: number
   /** Replaces the limit of the machine. */
@@ -79,9 +84,11 @@ export class Server {
   readonly #app: RestifyApp
   readonly #http: HttpServer
   readonly #connections: Connections
+  readonly #web: WebInterface | null
 
   constructor(services: Services, options: ServerOptions = {}) {
     this.#services = services
+    this.#web = options.web ?? null
     this.#failing = { log: services.log, readName: () => readFreshSetting(services.database, 'application.name') }
     const { settings, log, accounts } = services
     const routes = options.routes ?? ownRoutes
@@ -110,7 +117,9 @@ export class Server {
       response._sent = true
       const exchange = this.#get(request)
       const isClosed = this.#mounts.some((mount) => mount !== exchange.mount && mount.covers(exchange.path))
-      this.#fail(exchange, isClosed ? unknownAddress() : refusalOfRouter(error))
+      const page = exchange.mount === null ? this.#web?.findUnknown(exchange) : null
+      if (page) this.#sendPage(exchange, page)
+      else this.#fail(exchange, isClosed ? unknownAddress() : refusalOfRouter(error))
       done()
     })
     // Restify passes listening errors to listeners that it expects to exist.
@@ -133,7 +142,12 @@ export class Server {
     this.#cors.allow(request, response)
     if (this.#draining.signal.aborted) response.setHeader('Connection', 'close')
     response.on('error', (error) => this.#services.log.debug({ requestId: exchange.id, error }, 'Could not send a response'))
-    if (readAddress(exchange) && !this.#cors.isPreflight(request) && request.url !== '*') return true
+    if (readAddress(exchange) && !this.#cors.isPreflight(request) && request.url !== '*') {
+      // Not counted by the rate limits: they protect the database.
+      const page = this.#web?.find(exchange)
+      if (page) this.#sendPage(exchange, page)
+      return !page
+    }
     this.#guard.count(exchange)
     if (exchange.path === '') this.#fail(exchange, new AppError('invalid_request', BAD_ADDRESS))
     else if (this.#cors.isPreflight(request)) answerPreflight(response)
@@ -246,6 +260,12 @@ export class Server {
     return exchange
   }
 
+  #sendPage(exchange: Exchange<Services>, page: () => Promise<PageReply>): void {
+    page()
+      .then((reply) => sendStream(exchange.response, reply))
+      .catch((error: unknown) => this.#fail(exchange, error))
+  }
+
   #fail(exchange: Exchange<Services>, error: unknown): void {
     void answerFailure(exchange, error, this.#failing)
   }
@@ -303,36 +323,6 @@ export class Server {
  * with all its objects would grow old, and only full collections would remove them.
  */
 const EXCHANGE = Symbol('exchange')
-
-/** In place of an error code: a client requested a tunnel. */
-const CONNECT = 'CONNECT'
-
-const SOCKET_REFUSALS: Record<number, string> = {
-  400: 'This is not a valid HTTP request.',
-  405: 'This server does not open connections to other servers (CONNECT).',
-  408: 'The request did not arrive in time.',
-  431: 'The headers of the request are too large.',
-}
-
-/** The complete response to input that is not an HTTP request. */
-function socketRefusal(code: string | undefined, rateHeaders: [name: string, value: string][]): string {
-  const status = code === 'HPE_HEADER_OVERFLOW' ? 431 : code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : code === CONNECT ? 405 : 400
-  const id = requestId(undefined, false)
-  const error = ({ 405: 'method_not_allowed', 408: 'request_timeout' } as Record<number, string>)[status] ?? 'invalid_request'
-  const body = JSON.stringify({ error, message: SOCKET_REFUSALS[status], requestId: id })
-  const lines = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    `X-Request-Id: ${id}`,
-    ...[...rateHeaders, ...Object.entries(SECURITY_HEADERS)].map(([name, value]) => `${name}: ${value}`),
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    // RFC 9110, 15.5.6: a 405 lists the methods that are supported.
-    ...(status === 405 ? ['Allow: GET, HEAD, POST, PUT, PATCH, DELETE'] : []),
-    'Cache-Control: no-store',
-    'Connection: close',
-  ]
-  return `${lines.join('\r\n')}\r\n\r\n${body}`
-}
 
 const BAD_ADDRESS = 'The address or the Host header of the request is not valid.'
 

@@ -22,8 +22,12 @@ const tap = path.join(path.dirname(resolve('tap/package.json')), 'dist', 'esm', 
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const foreign = /^(CARREL_|DATABASE_URL|INIT_CWD$|npm_|PG[A-Z]+$)/
   const kept = Object.entries(process.env).filter(([name]) => !foreign.test(name))
-  // tap starts its files with the first node on PATH.
-  return { ...Object.fromEntries(kept), PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}` }
+  // Hundreds of servers are started, and few of them need the web interface. tap starts its files with the first node on PATH.
+  return {
+    ...Object.fromEntries(kept),
+    CARREL_WEB_BUILD: 'false',
+    PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`,
+  }
 }
 
 /** Ends the shared test cluster now rather than seconds later. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { type OpenedDatabase, openOwnDatabase } from '#api/cli/open-database.ts'
@@ -11,12 +12,17 @@ import { STALLED_SIGNAL } from '#api/exit-codes.mjs'
 import { watchGarbage } from '#api/garbage.ts'
 import type { Services } from '#api/http/services.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
+import { webPlaces } from '#api/web/build.ts'
+import { WebInterface } from '#api/web/web-interface.ts'
 import { noteSuspects } from '#core/analysis/suspect-store.ts'
 import { watchDataFolder } from '#core/embedded/data-folder-watch.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { getLibraryProgress, getLibrarySummary, listLibrariesByName } from '#core/scan/library-progress-query.ts'
+import { readSetting } from '#core/settings/chosen-setting-store.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
 
+/** The folder of the installation. */
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** How long requests in progress may take after a stop signal; orchestrators kill after 10 to 30 s. */
 const DRAIN_MS = 10_000
 /** Limit for closing everything; what takes longer would hang forever. */
@@ -133,7 +139,8 @@ async function addFirst(services: Services, folders: readonly string[]): Promise
 /** Returns the address. @throws CommandProblem if the port is not available */
 async function listen({ settings, log }: CommandInput, services: Services, closers: Closers): Promise<string> {
   const [, { Server }] = await load()
-  const server = new Server(services)
+  const web = openWebInterface(services)
+  const server = new Server(services, { web })
   // Tasks return to the queue while the last requests finish.
   closers.push({
     what: 'server',
@@ -143,6 +150,8 @@ async function listen({ settings, log }: CommandInput, services: Services, close
     throw new CommandProblem(describeListenFailure(cause, settings), { cause })
   })
   log.info({}, `Listening on ${url}`)
+  closers.push({ what: 'build of the web interface', close: () => web.close() })
+  void web.start()
   const { allowLocal } = settings.plugins
   if (allowLocal.length > 0)
     log.warn(
@@ -150,6 +159,14 @@ async function listen({ settings, log }: CommandInput, services: Services, close
       `Plugins may connect to ${allowLocal.join(', ')} (plugins.allowLocal). This is for development only; remove it on a server that others use`,
     )
   return url
+}
+
+function openWebInterface({ settings, log, database }: Services): WebInterface {
+  const readStart = async () => ({
+    name: await readSetting(database, 'application.name'),
+    hasDocs: (await readSetting(database, 'apiDocs.enabled')) === 'true',
+  })
+  return new WebInterface({ places: webPlaces(ROOT), mayBuild: settings.webBuild, readStart, log })
 }
 
 /** Reports what the watchdog of an earlier process recorded, then starts the watchdog of this process. */

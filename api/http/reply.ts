@@ -90,8 +90,8 @@ export type StreamReply =
       /** Text made for this one response: compressed if the client accepts gzip and it is worth it. */
       compress?: true
       mediaType: string
-      /** Default 200; 400 for a page that shows a user in a browser what went wrong. */
-      status?: 200 | 206 | 400
+      /** Default 200; others for a page that shows a user in a browser what went wrong. */
+      status?: 200 | 206 | 400 | 404 | 503
       /** Strong ETag without quotes. */
       etag?: string
       lastModified?: Date

@@ -36,15 +36,19 @@ export function appendVary(response: ServerResponse, ...names: readonly string[]
   if (missing.length > 0) response.setHeader('Vary', [present, ...missing].join(', '))
 }
 
-/** Whether an Accept-Encoding header allows gzip (RFC 9110, 12.5.3): by name or by `*`, and not with weight zero. */
-export function takesGzip(accepted: string | string[] | undefined): boolean {
+/** Whether an Accept-Encoding header allows gzip. */
+export const takesGzip = (accepted: string | string[] | undefined): boolean => takesCoding(accepted, 'gzip')
+
+/** Whether an Accept-Encoding header allows this coding (RFC 9110, 12.5.3): by name or by `*`, and not with weight zero. */
+export function takesCoding(accepted: string | string[] | undefined, wanted: 'gzip' | 'br'): boolean {
   let any = false
   for (const part of String(accepted ?? '')
     .toLowerCase()
     .split(',')) {
     const [coding = '', ...parameters] = part.split(';').map((text) => text.trim())
     const refused = parameters.some((parameter) => /^q=0(\.0{0,3})?$/.test(parameter))
-    if (coding === 'gzip' || coding === 'x-gzip') return !refused
+    // RFC 9110, 8.4.1.3: the old name of gzip.
+    if (coding === wanted || (wanted === 'gzip' && coding === 'x-gzip')) return !refused
     if (coding === '*') any = !refused
   }
   return any

@@ -73,7 +73,7 @@ async function sendBytes(response: ServerResponse, reply: Extract<StreamReply, {
   const validators = packed && reply.etag !== undefined ? { ...reply, etag: packedEtag(reply.etag) } : reply
   if (reply.gzipped || reply.compress) appendVary(response, 'Accept-Encoding')
   setValidators(response, reply.cacheControl, validators)
-  if (endsByCondition(response, validators)) return
+  if (endsByCondition(response, validators, reply.headers)) return
   const bytes = packed ? (reply.gzipped ?? (await compress(reply.bytes))) : reply.bytes
   if (response.destroyed) return
   for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value)
@@ -164,11 +164,17 @@ function setValidators(response: ServerResponse, cacheControl: string, { etag, l
   if (lastModified !== undefined) response.setHeader('Last-Modified', lastModified.toUTCString())
 }
 
-/** Whether the client's copy is current; sends 304 then. @throws precondition_failed */
-function endsByCondition(response: ServerResponse, validators: Validators): boolean {
+/**
+ * Whether the client's copy is current; sends 304 then. @param headers those of the full response: browsers replace what they keep with the headers of
+ * the 304 (RFC 9111, 3.2), so that it must not carry the policy of other responses. @throws precondition_failed
+ */
+function endsByCondition(response: ServerResponse, validators: Validators, headers: Record<string, string> = {}): boolean {
   const outcome = checkConditions(response.req.headers, validators)
   if (outcome === 'failed') throw new AppError('precondition_failed')
-  if (outcome === 'unmodified') sendNothing(response, 304)
+  if (outcome === 'unmodified') {
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    sendNothing(response, 304)
+  }
   return outcome === 'unmodified'
 }
 

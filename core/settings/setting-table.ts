@@ -143,6 +143,23 @@ export const SETTINGS = [
     about: 'How many of these requests may come at once.',
   },
   {
+    key: 'rateLimit.pictures.perSecond',
+    flag: 'rate-limit-pictures',
+    env: 'CARREL_RATE_LIMIT_PICTURES',
+    kind: RATE,
+    // Ten screens of 36 covers, while somebody scrolls fast.
+    fallback: 400,
+    about: 'Covers, pages and parts of EPUBs per second for the browsers of one user, which sign in with a session cookie.',
+  },
+  {
+    key: 'rateLimit.pictures.burst',
+    flag: 'rate-limit-pictures-burst',
+    env: 'CARREL_RATE_LIMIT_PICTURES_BURST',
+    kind: RATE,
+    fallback: 1500,
+    about: 'How many of these requests may come at once.',
+  },
+  {
     key: 'connectionsPerAddress',
     flag: 'connections-per-address',
     env: 'CARREL_CONNECTIONS_PER_ADDRESS',
@@ -240,6 +257,15 @@ export const SETTINGS = [
     kind: { type: 'integer', min: 0, max: 3600 },
     fallback: 20,
     about: 'If the main thread is blocked for this long, the server records what blocked it, exits, and is restarted; 0 disables this.',
+  },
+  {
+    key: 'web.build',
+    flag: 'web-build',
+    env: 'CARREL_WEB_BUILD',
+    kind: { type: 'boolean' },
+    fallback: true,
+    about:
+      'Builds the web interface in the background when its files are missing or its sources have changed; off if this machine cannot reach the npm registry or has no 150 MB to spare.',
   },
   {
     key: 'log.level',

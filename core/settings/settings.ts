@@ -42,6 +42,7 @@ export function composeSettings(values: ReadonlyMap<string, Value | undefined>, 
       enabled: get('rateLimit.enabled'),
       anonymous: { perSecond: get('rateLimit.anonymous.perSecond'), burst: get('rateLimit.anonymous.burst') },
       authenticated: { perSecond: get('rateLimit.authenticated.perSecond'), burst: get('rateLimit.authenticated.burst') },
+      pictures: { perSecond: get('rateLimit.pictures.perSecond'), burst: get('rateLimit.pictures.burst') },
     },
     /** Connections of one address at once. */
     connectionsPerAddress: get('connectionsPerAddress'),
@@ -65,6 +66,8 @@ export function composeSettings(values: ReadonlyMap<string, Value | undefined>, 
     purgeAfterSeconds: get('purgeAfterHours') * 3600,
     /** How long the main thread may be blocked before the watchdog ends the process; 0 = without limit. */
     watchdogMs: get('watchdogSeconds') * 1000,
+    /** Whether the server builds missing files of the web interface. */
+    webBuild: get('web.build'),
     log: { level: get('log.level'), format: get('log.format') },
     compatibility: { legacyNames: get('compatibility.legacyNames') },
     /** Absolute paths of folders that administrators may browse; empty = the defaults, see core/scan/browse-folders.ts. */

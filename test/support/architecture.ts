@@ -22,7 +22,7 @@ const FOLDERS: Record<string, readonly string[]> = {
   plugins: ['core', 'plugin-sdk'],
   api: ['core', 'plugins'],
   migrations: [],
-  test: ['api', 'bench', 'core', 'migrations', 'plugins', 'plugin-sdk', 'workers'],
+  test: ['api', 'bench', 'core', 'migrations', 'plugins', 'plugin-sdk', 'web', 'workers'],
   bench: ['api', 'core', 'migrations', 'plugins', 'plugin-sdk', 'test', 'workers'],
 }
 
@@ -37,7 +37,7 @@ export const ORDER: Record<string, readonly string[]> = {
   workers: ['', 'images', 'metadata', 'formats', 'pool'],
   plugins: ['logs', 'packages', 'consent', 'runtime', 'network', 'credentials', 'repositories', 'templates', 'host', 'devkit', 'bundled'],
   // The folder itself has the list of routes, the server and the composition root. The command line starts the server, and `main.ts` the command line.
-  api: ['areas', 'http', 'views', 'docs', 'rest', 'events', 'opds', 'komga', 'koreader', '', 'cli', 'main'],
+  api: ['areas', 'http', 'views', 'docs', 'web', 'rest', 'events', 'opds', 'komga', 'koreader', '', 'cli', 'main'],
 }
 /** Programs that a person or a script starts. */
 const PROGRAMS = /^api\/(main|openapi-write|readme-write)\.ts$/
@@ -64,7 +64,7 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   '@napi-rs/canvas': /^workers\/formats\/pdf\//,
   unzipper: /^workers\/formats\/epub\/epub-entries\.ts$/,
   'fast-xml-parser': /^(workers\/metadata|plugin-sdk)\/xml\.ts$/,
-  htmlparser2: /^plugin-sdk\/html\.ts$/,
+  htmlparser2: /^(workers\/formats\/epub\/clean-chapter|plugin-sdk\/html)\.ts$/,
   'css-select': /^plugin-sdk\/html\.ts$/,
   busboy: /^api\/http\/upload\.ts$/,
   yazl: /^api\/http\/send-archive\.ts$/,

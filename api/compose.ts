@@ -12,6 +12,7 @@ import { handleBookAnalyses } from '#core/analysis/analyze-book.ts'
 import { handleBulkAnalyses } from '#core/analysis/request-analyses.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
+import { requestCoverDescriptions } from '#core/covers/describe-covers.ts'
 import { diskProbe } from '#core/database/disk-space.ts'
 import { databaseProbe } from '#core/database/liveness-query.ts'
 import { tokenKey } from '#core/embedded/data-folder.ts'
@@ -28,6 +29,7 @@ import { handlePageCacheMaintenance } from '#core/reading/page-cache-maintenance
 import { PositionLists } from '#core/reading/position-lists.ts'
 import { Publications } from '#core/reading/publications.ts'
 import { openPageReader, type PageReader } from '#core/reading/read-page.ts'
+import { SizedCovers } from '#core/reading/sized-covers.ts'
 import { handleReprocessing } from '#core/scan/reprocess-titles.ts'
 import { Scans } from '#core/scan/scans.ts'
 import type { Settings } from '#core/settings/settings.ts'
@@ -118,7 +120,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
     handleBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
     handleBulkAnalyses({ database, tasks })
     handleReprocessing({ database, tasks, rules })
-    handleMaintenance({ database, tasks, drawBookCover: pool.drawBookCover, settings })
+    handleMaintenance({ database, tasks, drawBookCover: pool.drawBookCover, describeCover: pool.describeCover, settings })
     const exports = await openExports({ database, tasks, log, jobs, dataFolder: settings.dataFolder })
     return {
       pool,
@@ -153,9 +155,10 @@ async function openReading(dependencies: CompositionDependencies, pool: ReaderPo
     readPublication: pool.readPublication,
     openZipEntry: pool.openZipEntry,
   })
+  const sizedCovers = new SizedCovers({ pageReader, resizeImage: pool.resizeImage, log: dependencies.log })
   const positionLists = new PositionLists({ publications, pageReader })
   return {
-    services: { pageReader, publications, positionLists },
+    services: { pageReader, sizedCovers, publications, positionLists },
     async close() {
       await positionLists.close()
       await Promise.all([pageReader.close(), publications.close()])
@@ -218,6 +221,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         await reportNarrowedKeys(database, log)
         events.start()
         await tasks.start()
+        await requestCoverDescriptions({ database, tasks })
         plugins.start()
       },
       async close() {

@@ -83,7 +83,7 @@ async function writeAnalyses(ids: readonly string[]): Promise<number> {
         pageCount: 1,
         pages: [page],
         title: `Book ${bookId.slice(0, 8)}`,
-        coverHash: 'e'.repeat(64),
+        cover: { hash: 'e'.repeat(64), width: 267, height: 400, color: '#806040', page: 1 },
       },
       ...{ state: 'analyzed' as const, problems: [], cleared: [] },
     }))

@@ -14,6 +14,14 @@ const rangesOf = (accept: string): Range[] =>
     return { type, quality: quality === undefined ? 1 : Number(quality) || 0 }
   })
 
+/** Whether the client names this media type itself and wants it no less than the usual one: browsers name the formats of pictures that they show. */
+export function namesType(accept: string | null, mediaType: string, usual: string): boolean {
+  if (accept === null) return false
+  const ranges = rangesOf(accept)
+  const quality = (type: string) => ranges.find((one) => one.type === type)?.quality ?? 0
+  return quality(mediaType) > 0 && quality(mediaType) >= quality(usual)
+}
+
 /** The range that decides about a media type: its name, else its kind, else any. */
 function rangeOf(ranges: readonly Range[], mediaType: string): Range | undefined {
   const kind = `${mediaType.slice(0, mediaType.indexOf('/'))}/*`

@@ -7,7 +7,8 @@ import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
 
-type Services = Pick<ContentServices, 'pageReader' | 'positionLists' | 'publications'> & Pick<DataServices, 'database' | 'settings'>
+type Services = Pick<ContentServices, 'pageReader' | 'sizedCovers' | 'positionLists' | 'publications'> &
+  Pick<DataServices, 'database' | 'settings'>
 
 const REST_BOOKS = '/api/v1/books/'
 const OPDS2_BOOKS = `${OPDS2_ROOT}/books/`

@@ -4,6 +4,7 @@ import type { AnalysisEnd, AnalyzedBook, BookToAnalyze, WrittenAnalysis } from '
 import { type FileVersion, isSameVersion } from '#core/analysis/file-version.ts'
 import { hasMetadata, recordEmbedded } from '#core/analysis/record-embedded.ts'
 import { removeCovers, writeCovers } from '#core/covers/book-cover-files.ts'
+import { storedCoverOf } from '#core/covers/cover.ts'
 import type { Announcer } from '#core/events/announcer.ts'
 import type { NewAnnouncement } from '#core/events/event.ts'
 import { bookEvent, coverEvent } from '#core/events/event-store.ts'
@@ -92,7 +93,7 @@ function rowOf(log: Log, what: AnalysisToWrite, cover: string | Error | null): A
       problems.push({ type: 'thumbnail', message: `The server could not store the cover in the data folder (${reason}).`, fatal: false })
     }
   }
-  const coverHash = cover instanceof Error ? null : cover
+  const stored = analysis.cover && typeof cover === 'string' ? storedCoverOf(analysis.cover, cover) : null
   return {
     bookId,
     ...facts,
@@ -104,7 +105,7 @@ function rowOf(log: Log, what: AnalysisToWrite, cover: string | Error | null): A
     pageCount: analysis.pageCount,
     pages: analysis.pages,
     title: storable(chooseTitle({ strategy: book.book_strategy, fileName: book.file_name, embedded: analysis.embedded.title })),
-    coverHash: book.cover_locked ? 'keep' : coverHash,
+    cover: book.cover_locked ? 'keep' : stored,
     state: problems.some((problem) => problem.fatal) ? 'failed' : 'analyzed',
     problems,
     cleared: clearedBy(analysis),

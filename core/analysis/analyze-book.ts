@@ -388,7 +388,7 @@ async function write(
     still.filter((one) => compared.has(one)),
     analyzed,
   )
-  await removeCovers(dependencies.dataFolder, idsOf(still.filter((_, index) => rows[index]?.coverHash === null)))
+  await removeCovers(dependencies.dataFolder, idsOf(still.filter((_, index) => rows[index]?.cover === null)))
   return all.map((one): AnalysisEnd => {
     const written = recorded.get(one.bookId)
     if (written) return written

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Suspicion } from '#core/analysis/suspect.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
+import type { StoredCover } from '#core/covers/cover.ts'
 import type { Analysis, BookErrorType, Page, Problem } from '#core/fields/analysis.ts'
 import { runsOf } from '#core/foundation/json-lines.ts'
 import { storable, storableMember } from '#core/foundation/storable-text.ts'
@@ -95,7 +96,7 @@ export interface AnalyzedBook {
   /** Used for a book without metadata of its own; otherwise its title is compared source by source. */
   title: string
   /** `keep` does not change the cover. */
-  coverHash: string | null | 'keep'
+  cover: StoredCover | null | 'keep'
   state: 'analyzed' | 'failed'
   problems: Problem[]
   /** Error types whose step succeeded, or that no longer belong to this file. */
@@ -131,7 +132,10 @@ export interface WrittenAnalysis {
 }
 
 const GIVEN = `json_to_recordset(CAST(? AS json)) AS g (id uuid, bytes bigint, mtime bigint, retry_due boolean, sha256 text, reader_hash text, format text,
-  page_source text, page_count integer, pages jsonb, title text, keep_cover boolean, cover_hash text, state text, cleared text[], problems json)`
+  page_source text, page_count integer, pages jsonb, title text, keep_cover boolean, cover_hash text, cover_width integer,
+  cover_height integer, cover_color text, cover_page integer, state text, cleared text[], problems json)`
+
+const COVER_COLUMNS = ['cover_hash', 'cover_width', 'cover_height', 'cover_color', 'cover_page']
 
 /**
  * Writes analyses of different books in one statement: everything or nothing. The result omits books that do not exist. Not prepared, like all statements of a
@@ -148,7 +152,7 @@ export async function recordAnalyzed(database: Knex, books: readonly AnalyzedBoo
            file_size = g.bytes, file_mtime_ns = g.mtime, retry_due = g.retry_due,
            file_format = coalesce(g.format, b.file_format), page_source = g.page_source, page_count = g.page_count,
            title = CASE WHEN EXISTS (SELECT 1 FROM book_metadata m WHERE m.book_id = b.id) THEN b.title ELSE g.title END,
-           cover_hash = CASE WHEN g.keep_cover THEN b.cover_hash ELSE g.cover_hash END, state = g.state, deleted_at = NULL, analyzed_at = now(), updated_at = now()
+           ${COVER_COLUMNS.map((column) => `${column} = CASE WHEN g.keep_cover THEN b.${column} ELSE g.${column} END`).join(', ')}, state = g.state, deleted_at = NULL, analyzed_at = now(), updated_at = now()
          FROM given g WHERE b.id = g.id AND b.id = ANY(CAST(? AS uuid[])) RETURNING b.id, b.series_id
        ), paged AS (
          INSERT INTO book_pages (book_id, pages) SELECT id, g.pages FROM updated JOIN given g USING (id)
@@ -199,6 +203,15 @@ function* storablePages(pages: readonly Page[]): Generator<Page> {
   for (const page of pages) yield { ...page, name: storable(page.name) }
 }
 
+/** The columns of a cover in the row of its book. */
+export const coverColumnsOf = ({ hash, width, height, color, page }: StoredCover) => ({
+  cover_hash: hash,
+  cover_width: width,
+  cover_height: height,
+  cover_color: color,
+  cover_page: page,
+})
+
 const rowOf = ({ problems, ...book }: AnalyzedBook) => ({
   id: book.bookId,
   bytes: book.bytes,
@@ -210,8 +223,8 @@ const rowOf = ({ problems, ...book }: AnalyzedBook) => ({
   page_source: book.pageSource,
   page_count: book.pageCount,
   title: book.title,
-  keep_cover: book.coverHash === 'keep',
-  cover_hash: book.coverHash === 'keep' ? null : book.coverHash,
+  keep_cover: book.cover === 'keep',
+  ...(book.cover !== null && book.cover !== 'keep' && coverColumnsOf(book.cover)),
   state: book.state,
   cleared: book.cleared.filter((type) => !problems.some((problem) => problem.type === type)),
   problems: problems.map(({ type, message, details, fatal }) => ({

@@ -1,4 +1,6 @@
 import type { Knex } from 'knex'
+import { coverColumnsOf } from '#core/analysis/book-store.ts'
+import type { StoredCover } from '#core/covers/cover.ts'
 import { announceCoverChange } from '#core/events/event-store.ts'
 import { READING_ORDER } from '#core/fields/reading-order.ts'
 
@@ -87,17 +89,18 @@ export async function listThumbnailBooks(database: Knex, bookIds: readonly strin
 /** Records the cover of a book whose file has not changed in the meantime; false if it has, or if the book was deleted. */
 export async function recordThumbnail(
   trx: Knex.Transaction,
-  { book, coverHash, isWhole }: { book: ThumbnailBook; coverHash: string; isWhole: boolean },
+  { book, cover, isWhole }: { book: ThumbnailBook; cover: StoredCover; isWhole: boolean },
 ): Promise<boolean> {
   const { rows } = await trx.raw(
     `WITH updated AS (
-       UPDATE books SET cover_hash = :coverHash, updated_at = now()
+       UPDATE books SET cover_hash = :cover_hash, cover_width = :cover_width, cover_height = :cover_height, cover_color = :cover_color,
+         cover_page = :cover_page, updated_at = now()
        WHERE id = :bookId AND file_mtime_ns = CAST(:mtimeNs AS bigint) AND file_size = CAST(:bytes AS bigint) RETURNING id
      ), cleared AS (
        DELETE FROM book_errors WHERE :isWhole AND error_type = 'thumbnail' AND book_id IN (SELECT id FROM updated)
      ) SELECT id FROM updated`,
-    { coverHash, isWhole, bookId: book.id, mtimeNs: book.mtimeNs, bytes: book.bytes },
+    { ...coverColumnsOf(cover), isWhole, bookId: book.id, mtimeNs: book.mtimeNs, bytes: book.bytes },
   )
-  if (rows.length > 0 && coverHash !== book.coverHash) await announceCoverChange(trx, { kind: 'book', id: book.id })
+  if (rows.length > 0 && cover.hash !== book.coverHash) await announceCoverChange(trx, { kind: 'book', id: book.id })
   return rows.length > 0
 }

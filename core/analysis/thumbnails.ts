@@ -12,7 +12,7 @@ import {
 } from '#core/analysis/thumbnail-store.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import { coverHashOf, writeCover } from '#core/covers/book-cover-files.ts'
-import { coverPath } from '#core/covers/cover.ts'
+import { coverPath, storedCoverOf } from '#core/covers/cover.ts'
 import type { DrawBookCover } from '#core/fields/analysis.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import type { TaskHandler, TaskRun } from '#core/tasks/task.ts'
@@ -103,11 +103,11 @@ async function makeThumbnail(
   const { cover, problem } = await drawBookCover({ root: book.libraryPath, path: book.path }, { signal: how.signal })
   if (problem) await recordPageProblem(database, book.id, { ...problem, type: 'thumbnail', fatal: false })
   if (!cover) return 'failed'
-  const coverHash = coverHashOf(cover.jpeg)
+  const stored = storedCoverOf(cover, coverHashOf(cover.jpeg))
   const isRecorded = await database.transaction(async (trx) => {
     // A process that writes the cover of a newer version waits, and writes it after this one.
     const isStill = (await lockBooks(trx, [book.id], 'wait')).has(book.id) && (await isKnownFile(book))
-    if (!isStill || !(await recordThumbnail(trx, { book, coverHash, isWhole: problem === null }))) return false
+    if (!isStill || !(await recordThumbnail(trx, { book, cover: stored, isWhole: problem === null }))) return false
     await writeCover(settings.dataFolder, book.id, cover.jpeg)
     return true
   })

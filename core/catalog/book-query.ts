@@ -20,10 +20,13 @@ import { orderKey, readListState } from '#core/catalog/list-state-query.ts'
 import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
 import { type ProgressRow, progressOf } from '#core/catalog/progress.ts'
 import { found, rankedOrder } from '#core/catalog/search-query.ts'
+import { type ShownCoverJson, shownCoverOf } from '#core/covers/shown-cover.ts'
+import { BOOK_COVER_JOIN, SHOWN_BOOK_COVER } from '#core/covers/shown-cover-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { select } from '#core/database/select.ts'
 import type { BookFormat } from '#core/fields/book-format.ts'
+import { languageTag } from '#core/fields/language-tag.ts'
 import { READING_ORDER, READING_TERMS } from '#core/fields/reading-order.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -59,6 +62,9 @@ interface BookRow {
   deleted_at: Date | null
   progress: ProgressRow | null
   reading_direction: Book['readingDirection']
+  language: string | null
+  series_language: string | null
+  cover: ShownCoverJson | null
   created_at: Date
   updated_at: Date
 }
@@ -326,11 +332,14 @@ const COLUMNS = `${own('id, library_id, series_id, title, title_sort, path, file
   libraries.name AS library_name, libraries.path AS library_path, series.title AS series_name,
   CASE WHEN read_progress.id IS NOT NULL THEN to_jsonb(read_progress) END AS progress,
   coalesce(series.reading_direction, libraries.default_reading_direction) AS reading_direction,
+  (SELECT b.language_iso FROM book_metadata b WHERE b.book_id = books.id) AS language,
+  (SELECT s.language FROM series_metadata s WHERE s.series_id = books.series_id) AS series_language, ${SHOWN_BOOK_COVER} AS cover,
   CASE WHEN books.state = 'failed' THEN (SELECT e.message FROM book_errors e
     WHERE e.book_id = books.id AND e.fatal ORDER BY e.occurred_at, e.error_type LIMIT 1) END AS analysis_error`
 /** The tables that the columns need beside books. Its binding is the user whose progress is read. */
 const JOINS = `JOIN series ON series.id = books.series_id JOIN libraries ON libraries.id = books.library_id
-  LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?`
+  LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?
+  ${BOOK_COVER_JOIN}`
 const TABLES = `books ${JOINS}`
 
 const SEEN = `books.id = ANY(CAST(? AS uuid[])) AND ${visibleSql('books.series_id')}`
@@ -362,6 +371,7 @@ function bookOf(row: BookRow, caller: Caller): Book {
     readerHash: row.reader_hash,
     pageCount: row.page_count,
     number: wholeNumber(row.number === null ? null : Number(row.number)),
+    numberLabel: row.number === null ? null : String(Number(row.number)),
     volume: row.volume,
     chapter: row.chapter === null ? null : Number(row.chapter),
     analyzed: row.state === 'analyzed',
@@ -369,6 +379,8 @@ function bookOf(row: BookRow, caller: Caller): Book {
     deleted: row.deleted_at !== null,
     readProgress: row.progress && progressOf(row.progress),
     readingDirection: row.reading_direction,
+    language: languageTag(row.language) ?? languageTag(row.series_language),
+    cover: shownCoverOf(row.cover),
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { FILE_PATH_NOTE } from '#core/account/path-view.ts'
+import { NullableShownCover } from '#core/covers/shown-cover.ts'
 import { BOOK_ERROR_TYPES } from '#core/fields/analysis.ts'
 import { BOOK_FORMATS } from '#core/fields/book-format.ts'
 import { INT32_MAX, Int32, Natural } from '#core/fields/field.ts'
@@ -43,6 +44,7 @@ export const Book = Noun('Book')({
   koreaderHash: Type.Optional(Nullable(Type.String({ description: 'Same as readerHash; only with compatibility.legacyNames.' }))),
   pageCount: Natural,
   number: Nullable(described(Int32, 'Null when the book has no number or a fractional one.')),
+  numberLabel: Nullable(Type.String({ description: 'The number as text, such as `1.5`; null when the book has none.' })),
   volume: Nullable(Int32),
   chapter: Nullable(Type.Number()),
   analyzed: Type.Boolean(),
@@ -50,6 +52,10 @@ export const Book = Noun('Book')({
   deleted: Type.Boolean(),
   readProgress: Nullable(ReadProgress),
   readingDirection: Nullable(OneOf(READING_DIRECTIONS)),
+  language: Nullable(
+    Type.String({ description: 'BCP 47 tag of its language, otherwise of that of its series; null when both are unknown.' }),
+  ),
+  cover: NullableShownCover,
   createdAt: Timestamp,
   updatedAt: Timestamp,
 })

@@ -179,13 +179,13 @@ export async function keepCover(
   }
   const { dataFolder } = dependencies.settings
   const owner = { ...cover.owner, id: cover.owner.id.toLowerCase() }
-  const { large } = drawn
+  const { large, small } = drawn
   const id = randomUUID()
   await announceCover(dependencies.database, owner, id)
   try {
     await writeCoverFiles(dataFolder, owner, { id, drawn })
     const hash = coverHashOf(large.jpeg)
-    const row = { id, source: cover.source, hash, width: large.width, height: large.height, given_by: cover.giver }
+    const row = { id, source: cover.source, hash, width: large.width, height: large.height, color: small.color, given_by: cover.giver }
     const added = await addCover(dependencies.database, owner, row)
     coverLookupOf(dependencies.database).forget(owner.id)
     return added

@@ -11,8 +11,20 @@ interface Dependencies {
   settings: { dataFolder: string }
 }
 
+/** The small picture of a cover. */
+export interface FoundPicture extends SmallPicture {
+  etag: string
+  /** Of the cover itself: its version. */
+  hash: string
+  /** Where the same picture is found in more than `above` pixels of width: a page of the book, or a JPEG file. Null if nowhere. */
+  larger: ({ above: number } & ({ bookId: string; pageNumber: number } | { path: string })) | null
+}
+
 /** The cover of a book or series that the caller may see, or a sentence that says why it has none. */
-export type FoundCover = (SmallPicture & { etag: string }) | { missing: string }
+export type FoundCover = FoundPicture | { missing: string }
+
+/** The width of most stored pictures: 400 pixels high, with the proportions of a page. */
+const USUAL_WIDTH = 267
 
 /** The thumbnail of a book: of the selected cover, otherwise of the extracted one. @throws not_found for a hidden or unknown book */
 export async function findBookThumbnail({ database, settings }: Dependencies, caller: Caller, bookId: string): Promise<FoundCover> {
@@ -31,7 +43,14 @@ async function findChosen(
   if (chosen === null) return null
   const etag = `${chosen.hash}-small`
   const found = await readSmallPicture({ path: chosenCoverPath(dataFolder, owner, { id: chosen.id, size: 'small' }), etag })
-  return found && { ...found, etag }
+  return (
+    found && {
+      ...found,
+      etag,
+      hash: chosen.hash,
+      larger: { above: USUAL_WIDTH, path: chosenCoverPath(dataFolder, owner, { id: chosen.id, size: 'large' }) },
+    }
+  )
 }
 
 async function findExtractedCover(book: ReadableBook, dataFolder: string): Promise<FoundCover> {
@@ -39,7 +58,8 @@ async function findExtractedCover(book: ReadableBook, dataFolder: string): Promi
   if (etag === null)
     return { missing: book.state === 'pending' ? `The cover of "${fileName}" does not exist yet.` : `"${fileName}" has no cover.` }
   const found = await readSmallPicture({ path: coverPath(dataFolder, book.id), etag })
-  return found ? { ...found, etag } : { missing: `The cover of "${fileName}" is missing; a deep scan restores it.` }
+  const larger = book.coverPage === null ? null : { above: book.coverWidth ?? USUAL_WIDTH, bookId: book.id, pageNumber: book.coverPage }
+  return found ? { ...found, etag, hash: etag, larger } : { missing: `The cover of "${fileName}" is missing; a deep scan restores it.` }
 }
 
 /**

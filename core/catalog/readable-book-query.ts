@@ -24,6 +24,10 @@ export interface ReadableBook {
   /** Pages, or positions of a text. */
   pageCount: number
   coverHash: string | null
+  /** Of the extracted cover in pixels; null if unknown. */
+  coverWidth: number | null
+  /** The page that the extracted cover shows, from 1; null if it shows none. */
+  coverPage: number | null
   /** The cover that a person or plugin selected; null for the extracted one. */
   chosenCover: { id: string; hash: string } | null
   /** Changes whenever the page list may have: it names one analysis of one content. */
@@ -45,13 +49,15 @@ interface ReadableRow {
   page_source: PageSource
   page_count: number
   cover_hash: string | null
+  cover_width: number | null
+  cover_page: number | null
   chosen_id: string | null
   chosen_hash: string | null
   analyzed: string | null
 }
 
 const READABLE = `
-  SELECT books.id, path, file_name, file_format, file_size, file_hash, state, page_source, page_count, cover_hash,
+  SELECT books.id, path, file_name, file_format, file_size, file_hash, state, page_source, page_count, cover_hash, cover_width, cover_page,
     (SELECT path FROM libraries WHERE id = books.library_id) AS library_path, file_mtime_ns::text AS file_mtime_ns,
     extract(epoch FROM analyzed_at)::text AS analyzed, covers.id AS chosen_id, covers.hash AS chosen_hash
   FROM books LEFT JOIN covers ON covers.book_id = books.id AND covers.is_selected
@@ -78,6 +84,8 @@ function readableOf(row: ReadableRow): ReadableBook {
     pageSource: row.page_source,
     pageCount: row.page_count,
     coverHash: row.cover_hash,
+    coverWidth: row.cover_width,
+    coverPage: row.cover_page,
     chosenCover: row.chosen_id === null ? null : { id: row.chosen_id, hash: row.chosen_hash as string },
     version: `${row.file_hash} ${row.analyzed}`,
   }

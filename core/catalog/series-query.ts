@@ -20,9 +20,12 @@ import {
   termsOfSeries,
   usesNumbers,
 } from '#core/catalog/series-sort-query.ts'
+import { type ShownCoverJson, shownCoverOf } from '#core/covers/shown-cover.ts'
+import { SERIES_COVER_JOIN, SHOWN_SERIES_COVER } from '#core/covers/shown-cover-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { select } from '#core/database/select.ts'
+import { languageTag } from '#core/fields/language-tag.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { type IdList, type IdPage, pageOfRows } from '#core/paging/id-page-query.ts'
 import type { ListPart } from '#core/paging/list-order.ts'
@@ -44,6 +47,8 @@ interface SeriesRow {
   summary: string | null
   publisher: string | null
   year: number | null
+  language: string | null
+  cover: ShownCoverJson | null
   cover_source: string | null
   /** Whether numbers were computed for this statement alone. */
   is_due: boolean
@@ -247,14 +252,15 @@ const COLUMNS = `series.id, series.library_id, series.path, series.title, series
   libraries.name AS library_name, libraries.path AS library_path,
   coalesce(owned.book_count, 0) AS book_count, coalesce(owned.book_count, 0) - coalesce(reading.books_read, 0) AS unread_count, owned.max_volume,
   owned.max_chapter, coalesce(owned.volumes_owned, 0) AS volumes_owned, coalesce(owned.is_due OR reading.is_due, false) AS is_due,
-  series_metadata.summary, series_metadata.publisher, series_metadata.year, covers.source AS cover_source`
+  series_metadata.summary, series_metadata.publisher, series_metadata.year, series_metadata.language,
+  covers.source AS cover_source, ${SHOWN_SERIES_COVER} AS cover`
 /** The tables that the columns need beside series. Its binding is the user whose progress is counted. */
 const JOINS = `JOIN libraries ON libraries.id = series.library_id
   CROSS JOIN (SELECT CAST(? AS uuid) AS user_id) AS me
   LEFT JOIN LATERAL ${numbersOf('series.id')} AS owned ON true
   LEFT JOIN LATERAL ${readingOf('series.id', 'me.user_id')} AS reading ON true
   LEFT JOIN series_metadata ON series_metadata.series_id = series.id
-  LEFT JOIN covers ON covers.series_id = series.id AND covers.is_selected`
+  ${SERIES_COVER_JOIN}`
 const TABLES = `series ${JOINS}`
 
 const SEEN = visibleSql('series.id')
@@ -284,12 +290,14 @@ function seriesOf(row: SeriesRow, caller: Caller): Series {
     summary: row.summary,
     publisher: row.publisher,
     year: row.year,
+    language: languageTag(row.language),
     path: seesWholePaths(caller) ? seriesFolder({ libraryPath: row.library_path, seriesPath: row.path }) : row.path,
     bookCount: Number(row.book_count),
     unreadCount: progressUserId(caller) === null ? null : Number(row.unread_count),
     localMaxVolume: row.max_volume,
     localMaxChapter: row.max_chapter === null ? null : Number(row.max_chapter),
     volumesOwned: Number(row.volumes_owned),
+    cover: shownCoverOf(row.cover),
     hasCustomCover: row.cover_source !== null,
     selectedCoverSource: row.cover_source,
     createdAt: row.created_at.toISOString(),

@@ -11,13 +11,15 @@ export interface CoverRow {
   hash: string
   width: number
   height: number
+  /** Null for one from before this column. */
+  color: string | null
   is_selected: boolean
   given_by: CoverGiver
   created_at: Date
   updated_at: Date
 }
 
-const COLUMNS = ['id', 'source', 'hash', 'width', 'height', 'is_selected', 'given_by', 'created_at', 'updated_at']
+const COLUMNS = ['id', 'source', 'hash', 'width', 'height', 'color', 'is_selected', 'given_by', 'created_at', 'updated_at']
 const ownerColumn = (owner: CoverOwner) => `${owner.kind}_id`
 /** In sentences. */
 export const nounOf = ({ kind }: CoverOwner): string => kind.replace('_', ' ')
@@ -58,7 +60,7 @@ export async function announceCover(database: Knex, owner: CoverOwner, coverId: 
 export async function addCover(
   database: Knex,
   owner: CoverOwner,
-  cover: Pick<CoverRow, 'id' | 'source' | 'hash' | 'width' | 'height' | 'given_by'>,
+  cover: Pick<CoverRow, 'id' | 'source' | 'hash' | 'width' | 'height' | 'color' | 'given_by'>,
 ): Promise<CoverRow> {
   return await database.transaction(async (trx) => {
     await lockOwner(trx, owner)

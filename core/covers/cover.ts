@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import type { Cover as Picture } from '#core/fields/analysis.ts'
+import type { DescribedCover, Cover as Picture } from '#core/fields/analysis.ts'
 import { Noun, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** Maximum size of an uploaded cover: only an uncompressed scan of a page is larger. */
@@ -46,8 +46,26 @@ export interface CoverOwner {
 export type RecordOwner = CoverOwner & { kind: 'book' | 'series' }
 
 /** A cover in its two sizes; or why it was refused: its format is not accepted, or it cannot be decoded. */
-export type DrawnCover = { large: Picture; small: Picture } | { refused: 'kind' | 'damaged' }
+export type DrawnCover = { large: Picture; small: DescribedCover } | { refused: 'kind' | 'damaged' }
 export type DrawCover = (bytes: Uint8Array) => Promise<DrawnCover>
+
+/** What is stored of the cover from a file. */
+export interface StoredCover extends Omit<DescribedCover, 'jpeg' | 'page'> {
+  /** Of its picture. */
+  hash: string
+  page: number | null
+}
+
+export const storedCoverOf = ({ width, height, color, page }: DescribedCover, hash: string): StoredCover => ({
+  hash,
+  width,
+  height,
+  color,
+  page: page ?? null,
+})
+
+/** Size and color of a cover that was drawn before; null if the picture cannot be decoded. */
+export type DescribeCover = (jpeg: Uint8Array) => Promise<Pick<DescribedCover, 'width' | 'height' | 'color'> | null>
 
 /** The path of the cover from a book's file: two digits of its id spread the files over 256 folders. */
 export function coverPath(dataFolder: string, bookId: string): string {

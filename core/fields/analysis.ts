@@ -90,6 +90,14 @@ export interface Cover {
   height: number
 }
 
+/** A cover as lists describe it. */
+export interface DescribedCover extends Cover {
+  /** Of most of the picture, `#rrggbb`. */
+  color: string
+  /** The page of the book that it shows, from 1; absent for another picture. */
+  page?: number
+}
+
 export interface Analysis {
   file: FileFacts | null
   /** By content; null if the content has none of the four formats. */
@@ -100,7 +108,7 @@ export interface Analysis {
   /** Natural, case-insensitive order of the full name. Empty for text EPUBs. */
   pages: Page[]
   embedded: Embedded
-  cover: Cover | null
+  cover: DescribedCover | null
   problems: Problem[]
 }
 
@@ -114,7 +122,7 @@ export type Analyze = (request: AnalysisRequest, options?: { signal?: AbortSigna
 
 /** The cover that an analysis would find in a file, and the problem if there is none or another picture had to be used. */
 export interface CoverOutcome {
-  cover: Cover | null
+  cover: DescribedCover | null
   problem: Problem | null
 }
 

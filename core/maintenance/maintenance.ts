@@ -1,6 +1,8 @@
 import type { Knex } from 'knex'
 import { handleThumbnails } from '#core/analysis/thumbnails.ts'
 import { registerDuplicateSearch } from '#core/catalog/duplicates.ts'
+import type { DescribeCover } from '#core/covers/cover.ts'
+import { handleCoverDescriptions } from '#core/covers/describe-covers.ts'
 import type { DrawBookCover } from '#core/fields/analysis.ts'
 import { handleOrphanRemoval } from '#core/maintenance/orphans.ts'
 import { purgeDeleted } from '#core/scan/purge-deleted.ts'
@@ -12,6 +14,7 @@ export function handleMaintenance(dependencies: {
   database: Knex
   tasks: TaskQueue
   drawBookCover: DrawBookCover
+  describeCover: DescribeCover
   settings: { dataFolder: string; workers: number }
 }): void {
   const { database, tasks, settings } = dependencies
@@ -19,6 +22,7 @@ export function handleMaintenance(dependencies: {
   handleRenumbering(dependencies)
   registerDuplicateSearch(dependencies)
   handleThumbnails(dependencies)
+  handleCoverDescriptions({ ...dependencies, dataFolder })
   handleOrphanRemoval({ database, tasks, dataFolder })
   tasks.handle('purge_deleted', { concurrency: 1 }, async (run) => ({
     purged: await purgeDeleted({ database, dataFolder }, run.libraryId as string, run.signal),

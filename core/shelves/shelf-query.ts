@@ -7,6 +7,8 @@ import type { BookSort } from '#core/catalog/book-sort-query.ts'
 import type { Series } from '#core/catalog/series.ts'
 import { pageOfSeries } from '#core/catalog/series-query.ts'
 import { orderOfSeries, type SeriesSort } from '#core/catalog/series-sort-query.ts'
+import { type ShownCoverJson, shownCoverOf } from '#core/covers/shown-cover.ts'
+import { BOOK_COVER_JOIN, SERIES_COVER_JOIN, SHOWN_BOOK_COVER, SHOWN_SERIES_COVER } from '#core/covers/shown-cover-query.ts'
 import type { Shelf, ShelfKind } from '#core/shelves/shelf.ts'
 import { SHELF_TABLES } from '#core/shelves/shelf-table.ts'
 
@@ -15,6 +17,7 @@ interface ShelfRow {
   name: string
   summary: string | null
   ordered: boolean
+  cover: ShownCoverJson | null
   count: string | number
   created_at: Date
   updated_at: Date
@@ -138,13 +141,30 @@ function visibleShelves(database: Knex, caller: Caller, kind: ShelfKind): Knex.Q
 }
 
 const withCounts = (database: Knex, caller: Caller, kind: ShelfKind, query: Knex.QueryBuilder): Knex.QueryBuilder =>
-  query.select('s.*', visibleMembers(database, caller, kind).count('*').as('count'))
+  query.select('s.*', visibleMembers(database, caller, kind).count('*').as('count'), coverOfFirst(database, caller, kind).as('cover'))
+
+/** The cover of the first member of shelf `s`: the one that {@link listCollectionSeries} or {@link listReadListBooks} returns first. */
+function coverOfFirst(database: Knex, caller: Caller, kind: ShelfKind): Knex.QueryBuilder {
+  const members = visibleMembers(database, caller, kind).limit(1)
+  if (kind === 'collection') {
+    const order = 'CASE WHEN s.ordered THEN m.position END, series.sort_key, series.id'
+    return members.joinRaw(SERIES_COVER_JOIN).orderByRaw(order).select(database.raw(SHOWN_SERIES_COVER))
+  }
+  const byRelease = ['year', 'month', 'day'].map((part) => `CASE WHEN NOT s.ordered THEN book_metadata.${part} END`)
+  return members
+    .joinRaw(BOOK_COVER_JOIN)
+    .leftJoin('book_metadata', 'book_metadata.book_id', 'books.id')
+    .whereNull('books.deleted_at')
+    .orderByRaw([...byRelease, 'm.position', 'books.id'].join(', '))
+    .select(database.raw(SHOWN_BOOK_COVER))
+}
 
 const shelfOf = (row: ShelfRow): Shelf => ({
   id: row.id,
   name: row.name,
   summary: row.summary,
   ordered: row.ordered,
+  cover: shownCoverOf(row.cover),
   count: Number(row.count),
   createdAt: row.created_at.toISOString(),
   updatedAt: row.updated_at.toISOString(),

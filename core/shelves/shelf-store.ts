@@ -116,7 +116,7 @@ async function changeMembers(trx: Knex, caller: Caller, kind: ShelfKind, change:
 
 /** If only hidden members are left, the shelf itself is now hidden: the response shows it as it was. */
 async function viewOfChanged(trx: Knex, caller: Caller, kind: ShelfKind, before: Shelf): Promise<Shelf> {
-  return (await findShelf(trx, caller, kind, before.id)) ?? { ...before, count: 0 }
+  return (await findShelf(trx, caller, kind, before.id)) ?? { ...before, cover: null, count: 0 }
 }
 
 /** @param of.before of its earlier members: users who could see it then but not now must be notified too */

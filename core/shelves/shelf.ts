@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { NullableShownCover, type ShownCover } from '#core/covers/shown-cover.ts'
 import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** A collection is a shelf of series, a read list one of books; everybody sees them, without the members that are hidden from them. */
@@ -18,6 +19,8 @@ const members = {
   summary: Nullable(Type.String()),
   /** True: in the order that its users chose. False: series by title, books by release date. */
   ordered: Type.Boolean(),
+  /** Of the first member that the caller may see. */
+  cover: NullableShownCover,
   createdAt: Timestamp,
   updatedAt: Timestamp,
 }
@@ -39,6 +42,8 @@ export interface Shelf {
   name: string
   summary: string | null
   ordered: boolean
+  /** Of the first member that the caller may see. */
+  cover: ShownCover | null
   count: number
   createdAt: string
   updatedAt: string

@@ -24,6 +24,7 @@ export const TASK_PRIORITY = {
   export_series: 300,
   cleanup_orphaned_files: 100,
   cleanup_pdf_cache: 100,
+  describe_covers: 50,
 } as const
 export type TaskType = keyof typeof TASK_PRIORITY
 

@@ -72,7 +72,7 @@ export async function openMatchingServer(
     ...{ settings: services.settings, log: silentLog, database, tasks, egress: new HttpsEgress(way, options.local) },
     ...{ supervisor: findSupervisor(), rules: findRules() },
     drawCover: async (bytes) => {
-      const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90 }
+      const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90, color: '#804020' }
       return { large: drawn, small: drawn }
     },
     resizeImage: resizePicture,

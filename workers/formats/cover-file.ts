@@ -1,4 +1,4 @@
-import type { Cover, LibraryFile, Problem } from '#core/fields/analysis.ts'
+import type { DescribedCover, LibraryFile, Problem } from '#core/fields/analysis.ts'
 import { BookProblem } from '../book-problem.ts'
 import type { DrawPdfPage } from '../drawing.ts'
 import { makeThumbnail } from '../images/image.ts'
@@ -7,7 +7,7 @@ import { THUMBNAIL_LONGEST_SIDE } from '../limits.ts'
 import { readCoverFile } from '../metadata/sidecars.ts'
 
 /** The cover of a book: `cover.jpg` beside it replaces that of the file, as `metadata.opf` replaces its metadata; if it cannot be used, that is a problem. */
-export async function withCoverFile<Found extends { cover: Cover | null; problems: Problem[] }>(
+export async function withCoverFile<Found extends { cover: DescribedCover | null; problems: Problem[] }>(
   file: LibraryFile,
   found: Found,
   draw: DrawPdfPage | undefined,

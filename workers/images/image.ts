@@ -1,12 +1,13 @@
 import { disableTypes, imageSize } from 'image-size'
 import sharp, { type Sharp } from 'sharp'
 import type { DrawCover } from '#core/covers/cover.ts'
-import type { Cover, PageOutcome } from '#core/fields/analysis.ts'
+import type { Cover, DescribedCover, PageOutcome } from '#core/fields/analysis.ts'
 import { bufferOf } from '#core/foundation/byte-view.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
 import { BookProblem } from '../book-problem.ts'
 import { DECODE_SECONDS_MAX, HEAD_BYTES, HEAD_BYTES_RETRY, JPEG_QUALITY, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from '../limits.ts'
 import { decodeBmp } from './bmp.ts'
+import { colorOf } from './cover-color.ts'
 
 // Our pool assigns threads; libvips' own would compete for the same cores. Its cache never hits here, but without any, each operation is removed at once under a
 // lock of the whole process, which makes small pictures take an eighth longer; with more than a megabyte in use it keeps none.
@@ -85,8 +86,10 @@ export function measureEntry(entryBytes: number, read: (bytes: number) => Uint8A
 }
 
 /** A JPEG whose longest side is at most 400 pixels, never enlarged. Throws {@link BookProblem} (`thumbnail`) when the picture cannot be decoded. */
-export async function makeThumbnail(bytes: Uint8Array): Promise<Cover> {
-  return decoding(bytes, (picture) => drawInside(picture, { width: THUMBNAIL_LONGEST_SIDE, height: THUMBNAIL_LONGEST_SIDE }, JPEG_QUALITY))
+export async function makeThumbnail(bytes: Uint8Array): Promise<DescribedCover> {
+  const fit = { width: THUMBNAIL_LONGEST_SIDE, height: THUMBNAIL_LONGEST_SIDE }
+  const cover = await decoding(bytes, (picture) => drawInside(picture, fit, JPEG_QUALITY))
+  return { ...cover, color: await colorOf(cover.jpeg) }
 }
 
 /** A JPEG of any picture, fit into these sides. Only for a process that ends at a deadline. Throws {@link BookProblem} (`thumbnail`). */

@@ -6,7 +6,7 @@ import { PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPageWindow } from '#
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
-import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
+import { SIZED_MEDIA_TYPES, type SizedThumbnailServices, sizedThumbnail, sizedThumbnailQuery } from '#api/views/thumbnail.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { listSeriesBooks, SERIES_BOOKS_MAX } from '#core/catalog/book-query.ts'
 import { readBookSort } from '#core/catalog/book-sort-query.ts'
@@ -24,7 +24,7 @@ import { cleanName, TAXONOMY_NAME_LENGTH_MAX } from '#core/metadata/name.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
-const stream = streamOf<Services>()
+const stream = streamOf<SizedThumbnailServices>()
 
 /** Enough for a filter that a user enters. */
 const NAMES_MAX = 20
@@ -223,12 +223,12 @@ export const seriesRoutes = [
   stream({
     name: 'getSeriesThumbnail',
     path: '/api/v1/series/:seriesId/thumbnail',
-    summary: 'Get the small cover of a series: the selected one, else that of its first book',
+    summary: 'Get the cover of a series, small or in a given width: the selected one, else that of its first book',
     tag: 'series',
     allow: { who: 'series-read', cookie: true },
     params: SeriesId,
-    query: Type.Object(thumbnailQuery),
-    mediaTypes: ['image/jpeg'],
-    run: (call, { params, query }) => seriesThumbnail(call, params.seriesId, query),
+    query: Type.Object(sizedThumbnailQuery),
+    mediaTypes: SIZED_MEDIA_TYPES,
+    run: (call, { params, query }) => sizedThumbnail(call, { kind: 'series', id: params.seriesId }, query),
   }),
 ]

@@ -2,10 +2,9 @@ import Type, { type TSchema } from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf, madeAt, streamOf } from '#api/http/endpoint.ts'
 import { type ListPage, Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
-import type { StreamReply } from '#api/http/reply.ts'
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SERIES_SORT } from '#api/views/series-view.ts'
-import { bookThumbnail, seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
+import { SIZED_MEDIA_TYPES, type SizedThumbnailServices, sizedThumbnail, sizedThumbnailQuery } from '#api/views/thumbnail.ts'
 import { readBookSort } from '#core/catalog/book-sort-query.ts'
 import { readSeriesSort } from '#core/catalog/series-sort-query.ts'
 import type { Kind } from '#core/fields/record-kind.ts'
@@ -18,7 +17,7 @@ import { addShelf, editMembers, editShelf, removeShelf } from '#core/shelves/she
 
 type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
-const stream = streamOf<Services>()
+const stream = streamOf<SizedThumbnailServices>()
 
 type Shelf = shapes.Shelf
 /** The query of a shelf's member list. */
@@ -54,8 +53,8 @@ interface ShelfRoutes {
   full: TSchema
   sort: TSchema
   listMembers(call: Call<Services>, shelf: Shelf, query: ListQuery): Promise<ListPage<unknown>>
-  /** The cover of the first member; null if there is none. */
-  firstCover(call: Call<Services>, shelf: Shelf, query: { placeholder?: boolean }): Promise<StreamReply | null>
+  /** The id of the first member, whose cover is shown; null if there is none. */
+  findFirst(call: Call<Services>, shelf: Shelf): Promise<string | null>
 }
 
 const COLLECTION: ShelfRoutes = {
@@ -83,9 +82,9 @@ const COLLECTION: ShelfRoutes = {
     const { items, total } = await listCollectionSeries(call.services.database, call.caller, list)
     return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
   },
-  async firstCover(call, shelf, query) {
+  async findFirst(call, shelf) {
     const { items } = await listCollectionSeries(call.services.database, call.caller, { offset: 0, limit: 1, sort: null, shelf })
-    return items[0] ? await seriesThumbnail(call, items[0].id, query) : null
+    return items[0]?.id ?? null
   },
 }
 
@@ -114,9 +113,9 @@ const READ_LIST: ShelfRoutes = {
     const { items, total } = await listReadListBooks(call.services.database, call.caller, list)
     return paginate({ call, page, pageSize, total, data: listedBooks(call, items, query) })
   },
-  async firstCover(call, shelf, query) {
+  async findFirst(call, shelf) {
     const { items } = await listReadListBooks(call.services.database, call.caller, { offset: 0, limit: 1, sort: null, shelf })
-    return items[0] ? await bookThumbnail(call, items[0].id, query) : null
+    return items[0]?.id ?? null
   },
 }
 
@@ -245,14 +244,16 @@ function recordRoutes(of: ShelfRoutes) {
     stream({
       name: `get${names.one}Thumbnail`,
       path: `${one}/thumbnail`,
-      summary: `Get the small cover of a ${noun}: that of its first ${of.member}`,
+      summary: `Get the cover of a ${noun}, small or in a given width: that of its first ${of.member}`,
       tag,
       params,
       allow: { ...read, cookie: true },
-      query: Type.Object(thumbnailQuery),
-      mediaTypes: ['image/jpeg'],
-      run: async (call, { params, query }) =>
-        (await of.firstCover(call, await get(call, params), query)) ?? refuse('not_found', `This ${noun} is empty.`),
+      query: Type.Object(sizedThumbnailQuery),
+      mediaTypes: SIZED_MEDIA_TYPES,
+      run: async (call, { params, query }) => {
+        const id = await of.findFirst(call, await get(call, params))
+        return await sizedThumbnail(call, { kind: of.member, id: id ?? refuse('not_found', `This ${noun} is empty.`) }, query)
+      },
     }),
   ]
 }

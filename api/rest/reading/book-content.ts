@@ -4,13 +4,13 @@ import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { bookFile } from '#api/views/book-file.ts'
 import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
-import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
+import { SIZED_MEDIA_TYPES, sizedThumbnail, sizedThumbnailQuery } from '#api/views/thumbnail.ts'
 import { BookPage } from '#core/catalog/book.ts'
 import { BOOK_MEDIA_TYPES } from '#core/fields/book-format.ts'
 import { AnyInteger, Uuid } from '#core/foundation/schema.ts'
 import { PAGE_FORMATS, PAGE_WIDTHS, readPageFormat } from '#core/reading/page-variant.ts'
 
-type Services = Pick<ContentServices, 'pageReader'> & Pick<DataServices, 'database' | 'settings'>
+type Services = Pick<ContentServices, 'pageReader' | 'sizedCovers'> & Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
@@ -57,13 +57,13 @@ export const bookContentRoutes = [
   stream({
     name: 'getBookThumbnail',
     path: '/api/v1/books/:bookId/thumbnail',
-    summary: 'Get the small cover of a book',
+    summary: 'Get the cover of a book, small or in a given width',
     tag: 'books',
     allow: { who: 'books-read', cookie: true },
     params: BookId,
-    query: Type.Object(thumbnailQuery),
-    mediaTypes: ['image/jpeg'],
-    run: (call, { params, query }) => bookThumbnail(call, params.bookId, query),
+    query: Type.Object(sizedThumbnailQuery),
+    mediaTypes: SIZED_MEDIA_TYPES,
+    run: (call, { params, query }) => sizedThumbnail(call, { kind: 'book', id: params.bookId }, query),
   }),
   stream({
     name: 'getBookFile',

@@ -237,7 +237,12 @@ t.test('after a temporary failure the book keeps its data, and is retried', asyn
     files: ['a/good.cbz', 'a/other.cbz'],
     analyze: async ({ path }) => {
       if (fault !== null && !path.endsWith('other.cbz')) return unread(fault)
-      return fakeAnalysis({ file: factsOfFile(path), pageCount: 7, embedded: { title: 'Good' }, cover: { jpeg, width: 60, height: 90 } })
+      return fakeAnalysis({
+        file: factsOfFile(path),
+        pageCount: 7,
+        embedded: { title: 'Good' },
+        cover: { jpeg, width: 60, height: 90, color: '#804020', page: 2 },
+      })
     },
   })
   const find = async (path: string) =>

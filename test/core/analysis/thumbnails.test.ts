@@ -15,7 +15,7 @@ import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
 
 t.setTimeout(240_000)
 
-const coverOf = (text: string) => ({ jpeg: Buffer.from(`cover of ${text}`), width: 1, height: 1 })
+const coverOf = (text: string) => ({ jpeg: Buffer.from(`cover of ${text}`), width: 1, height: 1, color: '#804020' })
 
 /** The cover of each file; `seen` lists what was read, in order, and `during` runs in the middle of reading. */
 function reading(seen: string[], during: () => Promise<void> = async () => {}) {

@@ -28,7 +28,11 @@ test('what a killed server left of covers is removed, and nothing else', async (
   // An upload that has written only its files.
   const half = '00000000-0000-4000-8000-00000000000a'
   await announceCover(database, { kind: 'series', id: saga }, half)
-  await writeCoverFiles(dataFolder, { kind: 'series', id: saga }, { id: half, drawn: { large: drawn, small: drawn } })
+  await writeCoverFiles(
+    dataFolder,
+    { kind: 'series', id: saga },
+    { id: half, drawn: { large: drawn, small: { ...drawn, color: '#804020' } } },
+  )
   t.equal(await clear(), 0, 'the upload may still be running')
   await database('cover_orphans').update({ due_at: new Date() })
   t.equal(await clear(), 1)

@@ -79,7 +79,7 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
     ...{ database, providers, log: silentLog, settings: { dataFolder: folder } },
     downloadCover: openPictures(database, host, new HttpsEgress(covers)).download,
     drawCover: async (bytes) => {
-      const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90 }
+      const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90, color: '#804020' }
       return { large: drawn, small: drawn }
     },
   })
@@ -246,7 +246,7 @@ t.test("a cover that a user selected stays: while a plugin's cover is fetched, a
     await database('covers').where('series_id', id).orderBy('source').select('source', 'is_selected', 'given_by')
   const chosen = await target('Berserk')
   slow.cover = async () => {
-    const picture = { source: 'custom', hash: 'h', width: 1, height: 1, given_by: 'user' as const }
+    const picture = { source: 'custom', hash: 'h', width: 1, height: 1, color: null, given_by: 'user' as const }
     await addCover(database, chosen, { id: randomUUID(), ...picture })
   }
   const { fields } = await matching.apply(chosen, how)

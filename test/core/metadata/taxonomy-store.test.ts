@@ -27,7 +27,7 @@ t.test('a deleted genre or tag, and each change of a cover, is a change of the b
   for (const owner of [{ kind: 'series', id: series } as const, { kind: 'book', id: book } as const]) {
     const expected = { books: owner.kind === 'book', series: owner.kind === 'series' }
     const id = randomUUID()
-    const cover = { id, source: 'custom', hash: 'h', width: 1, height: 1, given_by: 'user' as const }
+    const cover = { id, source: 'custom', hash: 'h', width: 1, height: 1, color: null, given_by: 'user' as const }
     t.match(await timesAfter(() => addCover(database, owner, cover)), expected, 'added')
     t.match(await timesAfter(() => selectCover(database, owner, null)), expected, 'selection cleared')
     t.match(await timesAfter(() => removeCoverRow(database, owner, { coverId: id, by: 'user' })), expected, 'deleted')

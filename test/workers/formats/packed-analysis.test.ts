@@ -9,7 +9,7 @@ const pagesOf = (count: number): Page[] =>
 
 t.test('an analysis is the same after its way between threads', async (t) => {
   for (const count of [0, 1, 500, 501, 3_000]) {
-    const analysis = fakeAnalysis({ pages: pagesOf(count), cover: { jpeg: new Uint8Array(3), width: 1, height: 2 } })
+    const analysis = fakeAnalysis({ pages: pagesOf(count), cover: { jpeg: new Uint8Array(3), width: 1, height: 2, color: '#804020' } })
     t.same(await unpackAnalysis(packAnalysis(analysis)), analysis, `${count}`)
   }
 })

@@ -1,4 +1,4 @@
-import type { Cover, Page, Problem } from '#core/fields/analysis.ts'
+import type { DescribedCover, Page, Problem } from '#core/fields/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
 import { isNotDrawn, makeThumbnail } from '../../images/image.ts'
@@ -15,7 +15,7 @@ export async function makeCover(
   problems: PageProblems,
   read: (index: number) => Promise<Uint8Array>,
   draw?: DrawPdfPage,
-): Promise<{ cover: Cover | null; problem: Problem | null }> {
+): Promise<{ cover: DescribedCover | null; problem: Problem | null }> {
   const which = first === 0 ? 'The first page' : `Page ${first + 1}`
   let refusal: string | null = null
   let isForeign = true
@@ -34,7 +34,7 @@ export async function makeCover(
     try {
       refuseHuge(page)
       bytes = await readNoting(index, problems, read)
-      const cover = await makeThumbnail(await makePlainCover(bytes, THUMBNAIL_LONGEST_SIDE, draw))
+      const cover = { ...(await makeThumbnail(await makePlainCover(bytes, THUMBNAIL_LONGEST_SIDE, draw))), page: index + 1 }
       return { cover, problem: refusal === null || isForeign ? null : coverProblem(which, `Page ${index + 1} is used instead.`, refusal) }
     } catch (error) {
       if (!(error instanceof BookProblem)) throw error

@@ -1,4 +1,4 @@
-import type { Cover, Problem } from '#core/fields/analysis.ts'
+import type { DescribedCover, Problem } from '#core/fields/analysis.ts'
 import { cutText } from '#core/foundation/text.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
 import { BookProblem } from '../../book-problem.ts'
@@ -22,7 +22,7 @@ export async function makeEpubCover(
   book: EpubPackage,
   encrypted: ReadonlySet<string>,
   draw: DrawPdfPage | undefined,
-): Promise<{ cover: Cover | null; problem: Problem | null }> {
+): Promise<{ cover: DescribedCover | null; problem: Problem | null }> {
   let failure: Problem | null = null
   let foreign: string | null = null
   const tried = new Set<ZipEntry>()

@@ -1,5 +1,6 @@
-import type { Analysis, Cover, LibraryFile, Problem } from '#core/fields/analysis.ts'
+import type { Analysis, DescribedCover, LibraryFile, Problem } from '#core/fields/analysis.ts'
 import type { DrawingOutcome, DrawPage } from '../../drawing.ts'
+import { colorOf } from '../../images/cover-color.ts'
 import { THUMBNAIL_LONGEST_SIDE } from '../../limits.ts'
 import { type DescribedPdf, documentOf, readDescription } from './pdf-description.ts'
 
@@ -15,13 +16,13 @@ export async function analyzePdf({ root, path }: LibraryFile, draw?: DrawPage): 
     return { pageCount: 0, pageSource: 'pdf', pages: [], embedded: {}, cover: null, problems: [described.problem] }
   }
   const document = documentOf(described)
-  const { cover, problem } = coverOf(outcome)
+  const { cover, problem } = await coverOf(outcome)
   return { ...document, cover, problems: [...document.problems, ...(problem ? [problem] : [])] }
 }
 
 const describeHere = async (file: LibraryFile): Promise<DescribedPdf> => (await import('./pdf.ts')).describePdfFile(file)
 
-function coverOf(outcome: DrawingOutcome): { cover: Cover | null; problem: Problem | null } {
+async function coverOf(outcome: DrawingOutcome): Promise<{ cover: DescribedCover | null; problem: Problem | null }> {
   if ('problem' in outcome) return { cover: null, problem: { ...outcome.problem, fatal: false } }
   const { jpeg, width, height, incomplete } = outcome
   const problem: Problem = {
@@ -29,5 +30,5 @@ function coverOf(outcome: DrawingOutcome): { cover: Cover | null; problem: Probl
     message: 'A picture on page 1 is too large to draw and is left out.',
     fatal: false,
   }
-  return { cover: { jpeg, width, height }, problem: incomplete ? problem : null }
+  return { cover: { jpeg, width, height, color: await colorOf(jpeg), page: 1 }, problem: incomplete ? problem : null }
 }

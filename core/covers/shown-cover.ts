@@ -1,0 +1,40 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { described, Noun, Nullable } from '#core/foundation/schema.ts'
+
+/** Distinguishes the covers that one record has had; a version is compared, never trusted. */
+const VERSION_DIGITS = 16
+
+const SIZE = 'in pixels, for its proportions; null until the server has measured it.'
+const Side = Type.Integer({ minimum: 1 })
+
+/** The cover that the thumbnail of a record shows. */
+export const ShownCover = Noun('ShownCover')({
+  version: Type.String({ description: 'Names this picture: with it as `v`, the address of the thumbnail never changes its meaning.' }),
+  width: Nullable(described(Side, `Width ${SIZE}`)),
+  height: Nullable(described(Side, `Height ${SIZE}`)),
+  color: Nullable(
+    Type.String({
+      pattern: '^#[0-9a-f]{6}$',
+      description: 'Color of most of the picture, such as `#a03c1e`; null until the server has found it.',
+    }),
+  ),
+})
+export type ShownCover = Static<typeof ShownCover>
+
+/** The same in lists and records, where null means that the thumbnail is the placeholder. */
+export const NullableShownCover = Nullable(ShownCover)
+
+/** As the statements of core/covers/shown-cover-query.ts return it. */
+export interface ShownCoverJson {
+  hash: string
+  width: number | null
+  height: number | null
+  color: string | null
+}
+
+/** @param hash of the picture */
+export const coverVersionOf = (hash: string): string => hash.slice(0, VERSION_DIGITS)
+
+export const shownCoverOf = (cover: ShownCoverJson | null): ShownCover | null =>
+  cover && { version: coverVersionOf(cover.hash), width: cover.width, height: cover.height, color: cover.color }

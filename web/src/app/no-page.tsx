@@ -3,12 +3,14 @@ import { appTexts } from '#texts/app.ts'
 
 export function NoPage() {
   return (
-    <main className="empty">
+    <div className="empty">
       <h1 className="section-title">{appTexts.noPage()}</h1>
       <p>{appTexts.noPageHint()}</p>
-      <Link className="btn" href="/">
-        {appTexts.toHome()}
-      </Link>
-    </main>
+      <div className="line">
+        <Link className="btn" href="/">
+          {appTexts.toHome()}
+        </Link>
+      </div>
+    </div>
   )
 }

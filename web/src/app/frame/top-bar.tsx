@@ -1,0 +1,26 @@
+import { Search } from 'lucide-react'
+import { Link } from 'wouter'
+import { RunningWork } from '#app/frame/running-work.tsx'
+import { UserMenu } from '#app/frame/user-menu.tsx'
+import { hasPage } from '#app/page-list.ts'
+import { Icon } from '#parts/icon.tsx'
+import { appTexts } from '#texts/app.ts'
+
+export function TopBar() {
+  return (
+    <header className="top">
+      {hasPage('/search') && (
+        <search className="search">
+          <Link className="input search" href="/search">
+            <Icon of={Search} />
+            <span className="quiet">{appTexts.search()}</span>
+          </Link>
+        </search>
+      )}
+      <div className="end">
+        <RunningWork />
+        <UserMenu />
+      </div>
+    </header>
+  )
+}

@@ -1,0 +1,42 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useLayoutEffect, useRef, useState } from 'react'
+import { leave, meQuery, signIn } from '#api/session.ts'
+import { PasswordField } from '#app/sign-in/password-field.tsx'
+import style from '#parts/above/dialog.module.css'
+import { appTexts } from '#texts/app.ts'
+
+/** Above the page, when the session has ended: the page keeps what was typed. It cannot be closed, since nothing below would work. */
+export function EndedSession() {
+  const box = useRef<HTMLDialogElement>(null)
+  const [error, setError] = useState<string | null>(null)
+  const [isBusy, setIsBusy] = useState(false)
+  const name = useQuery({ ...meQuery, enabled: false }).data?.username ?? ''
+  useLayoutEffect(() => box.current?.showModal(), [])
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    setIsBusy(true)
+    signIn(name, String(new FormData(event.currentTarget).get('password'))).catch((reason: Error) => {
+      setError(reason.message)
+      setIsBusy(false)
+    })
+  }
+  return (
+    <dialog ref={box} className={style['scrim']} aria-labelledby="ended-title" onCancel={(event) => event.preventDefault()}>
+      <form className="dialog" onSubmit={submit}>
+        <h2 id="ended-title">{appTexts.endedTitle()}</h2>
+        <p className="quiet">{appTexts.endedWords()}</p>
+        {/* For the browser, which knows the passwords by name. */}
+        <input className="visually-hidden" name="username" autoComplete="username" value={name} readOnly tabIndex={-1} aria-hidden="true" />
+        <PasswordField label={appTexts.passwordOf({ name })} name="password" autoComplete="current-password" error={error} autoFocus />
+        <div className="actions">
+          <button type="button" className="btn plain" onClick={leave}>
+            {appTexts.someoneElse()}
+          </button>
+          <button type="submit" className="btn main" aria-busy={isBusy}>
+            {appTexts.signIn()}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  )
+}

@@ -32,7 +32,7 @@ import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { readSetting } from '#core/settings/chosen-setting-store.ts'
 
-type Services = Pick<ContentServices, 'pageReader' | 'positionLists' | 'publications'> &
+type Services = Pick<ContentServices, 'pageReader' | 'sizedCovers' | 'positionLists' | 'publications'> &
   Pick<DataServices, 'database' | 'settings'> &
   Pick<PluginServices, 'recommendations'>
 const stream = streamOf<Services>()

@@ -40,6 +40,7 @@ import { metadataRoutes } from '#api/rest/catalog/metadata.ts'
 import { metadataEntryRoutes } from '#api/rest/catalog/metadata-entries.ts'
 import { readListRoutes } from '#api/rest/catalog/read-lists.ts'
 import { scanPreviewRoutes } from '#api/rest/catalog/scan-preview.ts'
+import { searchRoutes } from '#api/rest/catalog/search.ts'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
 import { seriesDownloadRoutes } from '#api/rest/catalog/series-download.ts'
 import { seriesMaintenanceRoutes } from '#api/rest/catalog/series-maintenance.ts'
@@ -94,6 +95,7 @@ export const routes: readonly Route<Services>[] = [
   ...seriesMaintenanceRoutes,
   ...taxonomyRoutes,
   ...vocabularyRoutes,
+  ...searchRoutes,
   ...duplicateRoutes,
   ...progressRoutes,
   ...homeShelfRoutes,

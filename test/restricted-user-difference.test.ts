@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { routes } from '#api/routes.ts'
+import { VALUE_FIELDS } from '#core/catalog/filter-value-query.ts'
 import { withoutMoment } from '#test/support/answer-text.ts'
 import { addWalker, openComposedServer, type Walker } from '#test/support/composed-server.ts'
 import { textOf } from '#test/support/event-reading.ts'
@@ -225,10 +226,14 @@ function* requests(things: { open: Ids; hidden: Ids; pluginId: string }): Genera
     'external_rating',
   ])
     yield list('series/list', {}, `?sort=${sort},desc`)
+  for (const of of ['series', 'books'])
+    for (const field of VALUE_FIELDS) yield { method: 'GET', path: `/api/v1/filter-values?of=${of}&field=${field}` }
   for (const words of [SECRET, 'saga', 'words', '9780306406157', `${SECRET} other`]) {
+    yield { method: 'GET', path: `/api/v1/search?q=${encodeURIComponent(words)}` }
     yield list('books/list', { fullTextSearch: words })
     yield list('series/list', { fullTextSearch: words })
     yield list('series/list/alphabetical-groups', { fullTextSearch: words })
+    yield list('books/list/alphabetical-groups', { fullTextSearch: words })
     yield list('series/search', { query: words })
   }
   const { hidden, pluginId } = things
@@ -252,14 +257,19 @@ function* requests(things: { open: Ids; hidden: Ids; pluginId: string }): Genera
   ]
   const ofBooks = [
     ...['is', 'isNot'].map((operator) => ({ seriesId: { operator, value: hidden.seriesId } })),
+    ...['in', 'notIn'].map((operator) => ({ id: { operator, values: [hidden.bookId] } })),
     ...text(SECRET).flatMap((how) => [{ title: how }, { path: how }, { publisher: how }]),
     ...['isTrue', 'isFalse'].flatMap((operator) => [{ hasError: { operator } }, { inReadList: { operator } }]),
   ]
   const ofSeries = [
+    ...['in', 'notIn'].map((operator) => ({ id: { operator, values: [hidden.seriesId] } })),
     ...text(SECRET).flatMap((how) => [{ name: how }, { publisher: how }]),
     ...['isTrue', 'isFalse'].flatMap((operator) => [{ inCollection: { operator } }, { hasUserRating: { operator } }]),
   ]
-  for (const condition of [...both, ...ofBooks]) yield list('books/list', { condition })
+  for (const condition of [...both, ...ofBooks]) {
+    yield list('books/list', { condition })
+    yield list('books/list/alphabetical-groups', { condition })
+  }
   for (const condition of [...both, ...ofSeries]) {
     yield list('series/list', { condition })
     yield list('series/list/alphabetical-groups', { condition })

@@ -181,7 +181,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
         redirect: 'manual',
       })
     for (const [list, conditions] of Object.entries(
-      CONDITIONS({ seriesId, collectionId: collection.id, readListId: readList.id, libraryId }),
+      CONDITIONS({ bookId, seriesId, collectionId: collection.id, readListId: readList.id, libraryId }),
     )) {
       for (const asked of conditions) {
         const answer = await send('POST', {
@@ -311,9 +311,10 @@ async function stateOf(database: Knex, seriesId: string): Promise<unknown[]> {
 const normal = (status: number, text: string) => [status, withoutMoment(text).replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/gi, '<id>')]
 
 /** Filters that match nothing but what is hidden. */
-const CONDITIONS = (ids: { seriesId: string; collectionId: string; readListId: string; libraryId: string }) => ({
+const CONDITIONS = (ids: { bookId: string; seriesId: string; collectionId: string; readListId: string; libraryId: string }) => ({
   books: [
     { condition: { seriesId: { operator: 'is', value: ids.seriesId } } },
+    { condition: { id: { operator: 'in', values: [ids.bookId] } } },
     { condition: { libraryId: { operator: 'is', value: ids.libraryId } } },
     { condition: { title: { operator: 'contains', value: SECRET } } },
     { condition: { not: { not: { title: { operator: 'beginsWith', value: SECRET } } } } },
@@ -325,6 +326,7 @@ const CONDITIONS = (ids: { seriesId: string; collectionId: string; readListId: s
     { fullTextSearch: SECRET },
   ],
   series: [
+    { condition: { id: { operator: 'in', values: [ids.seriesId] } } },
     { condition: { name: { operator: 'contains', value: SECRET } } },
     { condition: { libraryId: { operator: 'is', value: ids.libraryId } } },
     { condition: { genre: { operator: 'is', value: 'Kept away' } } },

@@ -171,6 +171,7 @@ export const BODIES: Record<string, (ids: Fixtures) => Record<string, unknown>> 
   'PATCH /api/v1/libraries/:libraryId': () => ({ 'largest body': { ...libraryEdit(), name: fill(200, 'P') } }),
   'POST /api/v1/books/list': (ids) => listConditions('books', ids),
   'POST /api/v1/series/list': (ids) => listConditions('series', ids),
+  'POST /api/v1/books/list/alphabetical-groups': (ids) => listConditions('books', ids),
   'POST /api/v1/series/list/alphabetical-groups': (ids) => listConditions('series', ids),
   'POST /:prefix/api/v1/books/list': komgaConditions,
   'POST /:prefix/api/v1/series/list': komgaConditions,

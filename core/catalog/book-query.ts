@@ -30,11 +30,10 @@ import { languageTag } from '#core/fields/language-tag.ts'
 import { READING_ORDER, READING_TERMS } from '#core/fields/reading-order.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { type FullBookMetadata, fullBookMetadataOf } from '#core/metadata/book-metadata-schema.ts'
-import { BOOK_RECORD, readRecords, recordOf, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
-import { listNamesOf, type Named } from '#core/metadata/taxonomy-query.ts'
+import { BOOK_RECORD, recordOf, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
 import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import { type IdList, type IdPage, pageOfRows } from '#core/paging/id-page-query.ts'
+import { countByInitial, type InitialGroup } from '#core/paging/initial-groups-query.ts'
 import type { ListPart } from '#core/paging/list-order.ts'
 import { type FoundPage, idsOfPage, pageOfMatches } from '#core/paging/match-page-query.ts'
 
@@ -198,6 +197,12 @@ export async function pageOfBooks(
 async function readPage(database: Knex, caller: Caller, { ids, total }: IdPage): Promise<{ items: Book[]; total: number }> {
   const books = await listBooksByIds(database, caller, ids)
   return { items: ids.flatMap((id) => books.get(id) ?? []), total }
+}
+
+/** How many books begin with each letter, among those that a list request would return. See {@link countByInitial}. */
+export async function listBookGroups(database: Knex, caller: Caller, filter: BookFilter, state?: ListState): Promise<InitialGroup[]> {
+  const matching = wholeOf(database, caller, state ?? (await readListState(database, caller)), filter)
+  return await countByInitial(database, matching.clearSelect().select('books.sort_key'))
 }
 
 /**
@@ -384,26 +389,4 @@ function bookOf(row: BookRow, caller: Caller): Book {
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   }
-}
-
-export type FullBook = Book & { genres: Named[]; tags: Named[]; metadata: FullBookMetadata }
-
-/** Books with all of their data, in three statements. The caller must have checked that they are visible. @param books at most {@link FULL_AT_ONCE} */
-export async function fullBooks(database: Knex, caller: Caller, books: readonly Book[]): Promise<FullBook[]> {
-  const ids = books.map(({ id }) => id)
-  const [stored, genres, tags] = await Promise.all([
-    readRecords(database, 'book', ids),
-    listNamesOf(database, caller, { taxonomy: 'genre', kind: 'book', ids }),
-    listNamesOf(database, caller, { taxonomy: 'tag', kind: 'book', ids }),
-  ])
-  return books.map((book) => {
-    const record = stored.get(book.id) ?? {
-      values: {},
-      sources: {},
-      locks: new Set<string>(),
-      createdAt: book.createdAt,
-      updatedAt: book.updatedAt,
-    }
-    return { ...book, genres: genres.get(book.id) ?? [], tags: tags.get(book.id) ?? [], metadata: fullBookMetadataOf(record) }
-  })
 }

@@ -73,6 +73,7 @@ const COVER_SOURCES = ['file', 'found', 'custom'] as const
 const mine = (book: string, more = '') => `EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = ${book} AND p.user_id = ?${more})`
 
 const SERIES: Record<string, Column> = {
+  id: { family: 'uuid', expression: 'series.id' },
   libraryId: { family: 'uuid', expression: 'series.library_id' },
   genre: { family: 'text', sets: [namesOf('series', 'genre', 'series.id')], name: 'n.name_key', key: 'name' },
   tag: { family: 'text', sets: [namesOf('series', 'tag', 'series.id')], name: 'n.name_key', key: 'name' },
@@ -134,6 +135,7 @@ const SERIES: Record<string, Column> = {
 }
 
 const BOOKS: Record<string, Column> = {
+  id: { family: 'uuid', expression: 'books.id' },
   libraryId: { family: 'uuid', expression: 'books.library_id' },
   seriesId: { family: 'uuid', expression: 'books.series_id' },
   genre: {

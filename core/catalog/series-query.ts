@@ -28,6 +28,7 @@ import { select } from '#core/database/select.ts'
 import { languageTag } from '#core/fields/language-tag.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { type IdList, type IdPage, pageOfRows } from '#core/paging/id-page-query.ts'
+import { countByInitial, type InitialGroup } from '#core/paging/initial-groups-query.ts'
 import type { ListPart } from '#core/paging/list-order.ts'
 import { type FoundPage, idsOfPage, pageOfMatches } from '#core/paging/match-page-query.ts'
 
@@ -219,25 +220,14 @@ export async function readSeriesRecords(database: Knex, caller: Caller, ids: rea
   return new Map(rows.map((row) => [row.id, seriesOf(row, caller)]))
 }
 
-/**
- * How many series begin with each letter (in lower case) or digit, among those that a list request would return. All other initials are under "#",
- * ignoring accents; groups come in order, "#" first.
- */
-export async function listAlphabeticalGroups(
-  database: Knex,
-  caller: Caller,
-  filter: SeriesFilter,
-): Promise<{ group: string; count: number }[]> {
-  const initials = database('series')
+/** How many series begin with each letter, among those that a list request would return. See {@link countByInitial}. */
+export async function listAlphabeticalGroups(database: Knex, caller: Caller, filter: SeriesFilter): Promise<InitialGroup[]> {
+  const keys = database('series')
     .modify(visibleTo(caller, 'series.id'))
     .whereRaw(HAS_BOOKS)
     .modify(matchesSeries(filter, caller))
-    .select(database.raw(`substr(series.sort_key, 1, 1) COLLATE "und-x-icu" AS initial`))
-  const rows: { group: string; count: number }[] = await database
-    .from(initials.as('initials'))
-    .select(database.raw(`CASE WHEN initial ~ '[[:alpha:]]' THEN initial ELSE '#' END AS "group", count(*)::int AS count`))
-    .groupByRaw('1')
-  return rows.sort((a, b) => (a.group === '#' ? -1 : b.group === '#' ? 1 : a.group.localeCompare(b.group)))
+    .select('series.sort_key')
+  return await countByInitial(database, keys)
 }
 
 /** A series by id, also one without existing books. @throws not_found when it does not exist or the caller may not see it */

@@ -43,6 +43,24 @@ export async function listPeople(database: Knex, caller: Caller, list: PeopleLis
   return { items, total: Number(counted?.['total']) }
 }
 
+/** The first people by name, each once with its roles, whose name contains this text; of books and series that the caller may see. */
+export async function findPeople(
+  database: Knex,
+  caller: Caller,
+  { search, limit }: { search: string; limit: number },
+): Promise<{ name: string; roles: string[] }[]> {
+  const list = { search, renamed: {}, offset: 0, limit }
+  const roles = database.from(rolesOf(database, caller, list, true).as('of')).select(database.raw('array_agg(role ORDER BY role) AS roles'))
+  return await database
+    .from('people AS p')
+    .crossJoin(database.raw('LATERAL ? AS r', [roles]))
+    .modify(matchesName(list))
+    .whereNotNull('r.roles')
+    .select('p.name', 'r.roles')
+    .orderByRaw('p.name COLLATE carrel_natural, p.id')
+    .limit(limit)
+}
+
 const matchesName =
   ({ search }: PeopleList) =>
   (query: Knex.QueryBuilder): void => {

@@ -6,6 +6,7 @@ import { visibleMessage } from '#core/account/path-view.ts'
 import { wordsFor } from '#core/account/private-words.ts'
 import { isRestricted } from '#core/account/user-store.ts'
 import { visibleLibrary, visibleTo } from '#core/account/visibility.ts'
+import { countRows } from '#core/database/select.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES, type TaskStatus } from '#core/foundation/task-status.ts'
@@ -87,17 +88,53 @@ const SELECT = `
   LEFT JOIN task_workers w ON w.worker = t.worker
   ORDER BY t.created_at DESC, t.id`
 
+/** Which tasks are listed. */
+interface TaskFilter {
+  status?: TaskStatus | undefined
+  taskType?: string | undefined
+  /** Also those of the books and series of the library. */
+  libraryId?: string | undefined
+  /** Added at this time or later. */
+  from?: Date | undefined
+  /** Added before this time. */
+  until?: Date | undefined
+}
+
+/** The library of a task, which some name only by their series or book. */
+const LIBRARY = `coalesce(tasks.library_id, (SELECT s.library_id FROM series s WHERE s.id = tasks.series_id),
+  (SELECT b.library_id FROM books b WHERE b.id = tasks.book_id))`
+
+const matching =
+  ({ status, taskType, libraryId, from, until }: TaskFilter): ((tasks: Knex.QueryBuilder) => void) =>
+  (tasks) => {
+    if (status !== undefined) tasks.where('tasks.status', status)
+    if (taskType !== undefined) tasks.where('tasks.type', taskType)
+    if (libraryId !== undefined) tasks.whereRaw(`${LIBRARY} = ?`, [libraryId])
+    if (from !== undefined) tasks.where('tasks.created_at', '>=', from)
+    if (until !== undefined) tasks.where('tasks.created_at', '<', until)
+  }
+
 /** Newest first. @param by the caller, who does not see tasks of hidden books, series and libraries; null for the server itself */
 export async function listTasks(
   database: Knex,
-  filter: { status?: TaskStatus | undefined; taskType?: string | undefined; limit: number },
+  filter: TaskFilter & { limit: number; offset?: number },
   by: Caller | null = null,
 ): Promise<TaskRecord[]> {
   return await readTasks(database, by, (tasks) => {
-    tasks.limit(filter.limit)
-    if (filter.status !== undefined) tasks.where('tasks.status', filter.status)
-    if (filter.taskType !== undefined) tasks.where('tasks.type', filter.taskType)
+    tasks
+      .modify(matching(filter))
+      .limit(filter.limit)
+      .offset(filter.offset ?? 0)
   })
+}
+
+/** How many tasks {@link listTasks} would list without a limit. */
+export async function countListedTasks(database: Knex, filter: TaskFilter, by: Caller): Promise<number> {
+  return await countRows(
+    database('tasks')
+      .modify(matching(filter))
+      .modify(await onlyVisibleTo(database, by)),
+  )
 }
 
 /** @param by as in `listTasks`. @throws not_found */

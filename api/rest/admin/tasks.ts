@@ -2,10 +2,12 @@ import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import type { WorkServices } from '#api/areas/work.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
-import { Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
-import { TASK_STATUSES } from '#core/foundation/task-status.ts'
+import { type ListPage, Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { readInstant } from '#core/foundation/instant.ts'
+import { described, Noun, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { TASK_STATUSES, type TaskStatus } from '#core/foundation/task-status.ts'
 import { cancelTask, retryTask } from '#core/maintenance/change-task.ts'
-import { countTasks, getTask, listTasks, TaskRecord, TaskStats } from '#core/tasks/task-query.ts'
+import { countListedTasks, countTasks, getTask, listTasks, TaskRecord, TaskStats } from '#core/tasks/task-query.ts'
 
 type Services = Pick<DataServices, 'database'> & Pick<WorkServices, 'scans' | 'tasks'>
 const endpoint = endpointOf<Services>()
@@ -22,7 +24,7 @@ export const taskRoutes = [
     name: 'listTasks',
     method: 'GET',
     path: '/api/v1/tasks',
-    summary: 'List tasks, newest first',
+    summary: 'List tasks, newest first: the first few, or with page or pageSize one page of all',
     tag,
     allow: { who: 'tasks-read' },
     query: Type.Object({
@@ -32,13 +34,18 @@ export const taskRoutes = [
         Type.Integer({
           minimum: 1,
           maximum: Number.MAX_SAFE_INTEGER,
-          description: `Default ${LIMIT_DEFAULT}; values above ${LIMIT_MAX} are reduced to ${LIMIT_MAX}.`,
+          description: `Without page and pageSize. Default ${LIMIT_DEFAULT}; values above ${LIMIT_MAX} are reduced to ${LIMIT_MAX}.`,
         }),
       ),
+      ...pageQuery,
+      libraryId: Type.Optional(described(Uuid, 'Only tasks of this library, its series and its books.')),
+      from: Type.Optional(described(Timestamp, 'Only tasks that were added at this time or later.')),
+      until: Type.Optional(
+        described(Timestamp, 'Only tasks that were added before this time. Pages with the same time have no task twice.'),
+      ),
     }),
-    reply: Type.Array(TaskRecord),
-    run: async (call, { query }) =>
-      await listTasks(call.services.database, { ...query, limit: Math.min(query.limit ?? LIMIT_DEFAULT, LIMIT_MAX) }, call.caller),
+    reply: Type.Union([Type.Array(TaskRecord), Paginated(TaskRecord)]),
+    run: (call, { query }) => answerTasks(call, query),
   }),
   endpoint({
     name: 'getTaskStats',
@@ -90,6 +97,32 @@ export const taskRoutes = [
     },
   }),
 ]
+
+interface TaskListQuery {
+  status?: TaskStatus
+  taskType?: string
+  limit?: number
+  page?: number
+  pageSize?: number
+  libraryId?: string
+  from?: string
+  until?: string
+}
+
+async function answerTasks(call: Call<Services>, query: TaskListQuery): Promise<TaskRecord[] | ListPage<TaskRecord>> {
+  const { caller, services } = call
+  const timeOf = (text: string | undefined) => (text === undefined ? undefined : (readInstant(text) ?? undefined))
+  const { status, taskType, libraryId } = query
+  const filter = { status, taskType, libraryId, from: timeOf(query.from), until: timeOf(query.until) }
+  if (query.page === undefined && query.pageSize === undefined)
+    return await listTasks(services.database, { ...filter, limit: Math.min(query.limit ?? LIMIT_DEFAULT, LIMIT_MAX) }, caller)
+  const { page, pageSize, offset, limit } = readPageWindow(query)
+  const [data, total] = await Promise.all([
+    listTasks(services.database, { ...filter, offset, limit }, caller),
+    countListedTasks(services.database, filter, caller),
+  ])
+  return paginate({ call, page, pageSize, total, data })
+}
 
 /** @throws not_found if the task does not exist or the caller may not see it */
 async function refuseHidden(call: Call<Services>, taskId: string): Promise<void> {

@@ -1,18 +1,14 @@
+import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import { BOOK_SORT, BookDetailView, bookView, FULL, FullBookView, ListedBook, listedBooks } from '#api/views/book-view.ts'
+import { InitialGroups } from '#api/views/initial-groups.ts'
+import type { Caller } from '#core/account/caller.ts'
 import { AdjacentBooks } from '#core/catalog/book.ts'
-import {
-  type BookFilter,
-  type FullBook,
-  findAdjacentBooks,
-  fullBooks,
-  getBook,
-  getBookWithRecord,
-  listBooks,
-} from '#core/catalog/book-query.ts'
+import { type FullBook, fullBooks } from '#core/catalog/book-detail-query.ts'
+import { type BookFilter, findAdjacentBooks, getBook, getBookWithRecord, listBookGroups, listBooks } from '#core/catalog/book-query.ts'
 import { readBookSort } from '#core/catalog/book-sort-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { getLibraryName } from '#core/catalog/library-name-query.ts'
@@ -26,6 +22,20 @@ const endpoint = endpointOf<Services>()
 
 const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Include books whose file is missing.' }))
 const bookQuery = { ...pageQuery, sort: BOOK_SORT, includeDeleted: INCLUDE_DELETED, full: FULL }
+
+const BookListRequest = Type.Object(
+  {
+    condition: Type.Optional(Nullable(BookCondition)),
+    fullTextSearch: Type.Optional(Nullable(Type.String({ maxLength: SEARCH_LENGTH_MAX }))),
+    includeDeleted: INCLUDE_DELETED,
+  },
+  { additionalProperties: false, title: 'BookFilter' },
+)
+
+function readFilter({ condition, fullTextSearch, includeDeleted }: Static<typeof BookListRequest>, caller: Caller): BookFilter {
+  const compiled = condition ? compileFilter(condition, 'books', caller) : undefined
+  return { condition: compiled, search: readSearch(fullTextSearch), includeDeleted }
+}
 
 /** A request for a list of books, from the path, query and body. */
 interface ListRequest {
@@ -66,20 +76,23 @@ export const bookRoutes = [
     allow: { who: 'books-read' },
     query: Type.Object({ ...pageQuery, sort: BOOK_SORT, full: FULL }),
     bodyOptional: true,
-    body: Type.Object(
-      {
-        condition: Type.Optional(Nullable(BookCondition)),
-        fullTextSearch: Type.Optional(Nullable(Type.String({ maxLength: SEARCH_LENGTH_MAX }))),
-        includeDeleted: INCLUDE_DELETED,
-      },
-      { additionalProperties: false },
-    ),
+    body: BookListRequest,
     reply: Paginated(ListedBook),
-    run: async (call, { query, body }) => {
-      const condition = body.condition ? compileFilter(body.condition, 'books', call.caller) : undefined
-      const filter = { condition, search: readSearch(body.fullTextSearch), includeDeleted: body.includeDeleted }
-      return await answerBooks({ call, query, filter })
-    },
+    run: (call, { query, body }) => answerBooks({ call, query, filter: readFilter(body, call.caller) }),
+  }),
+  endpoint({
+    name: 'listBookAlphabeticalGroups',
+    method: 'POST',
+    path: '/api/v1/books/list/alphabetical-groups',
+    changes: null,
+    dependsOn: 'catalog',
+    summary: 'Count the books of a list by their first letter',
+    tag: 'books',
+    allow: { who: 'books-read' },
+    bodyOptional: true,
+    body: BookListRequest,
+    reply: InitialGroups,
+    run: async (call, { body }) => await listBookGroups(call.services.database, call.caller, readFilter(body, call.caller), call.listState),
   }),
   endpoint({
     name: 'listLibraryBooks',

@@ -4,6 +4,7 @@ import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
+import { InitialGroups } from '#api/views/initial-groups.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
 import { SIZED_MEDIA_TYPES, type SizedThumbnailServices, sizedThumbnail, sizedThumbnailQuery } from '#api/views/thumbnail.ts'
@@ -126,7 +127,7 @@ export const seriesRoutes = [
     allow: { who: 'series-read' },
     bodyOptional: true,
     body: SeriesListRequest,
-    reply: Type.Array(Type.Object({ group: Type.String(), count: Type.Integer({ minimum: 0 }) })),
+    reply: InitialGroups,
     run: (call, { body }) => {
       const caller = call.caller
       return listAlphabeticalGroups(call.services.database, caller, readFilter(body, caller))

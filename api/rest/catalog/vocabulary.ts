@@ -2,10 +2,10 @@ import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
-import { listSeriesWords } from '#core/catalog/publisher-query.ts'
+import { FILTER_VALUES_MAX, listFilterValues, listSeriesWords, VALUE_FIELDS } from '#core/catalog/filter-value-query.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { AUTHOR_ROLES } from '#core/fields/field.ts'
-import { Noun, OneOf } from '#core/foundation/schema.ts'
+import { described, Noun, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 import { listPeople } from '#core/metadata/people-query.ts'
 
 const endpoint = endpointOf<Pick<DataServices, 'database'>>()
@@ -18,6 +18,12 @@ const shared = { method: 'GET', dependsOn: 'catalog', tag: 'series', allow: { wh
 const SeriesWord = Noun('SeriesWord')({
   name: Type.String(),
   seriesCount: Type.Integer({ minimum: 0, description: 'Only series that the caller may see.' }),
+})
+
+const FilterValue = Noun('FilterValue')({
+  value: Type.String({ description: 'For a condition; of an age or a year the number as text.' }),
+  role: Nullable(Type.String(), { description: 'Of a person: a condition takes `<role>:<value>`.' }),
+  count: Type.Integer({ minimum: 1, description: 'How many of the list have it.' }),
 })
 
 const wordsRoute = (name: string, of: 'publisher' | 'language') =>
@@ -48,6 +54,27 @@ export const vocabularyRoutes = [
       const list = { search, role, renamed: {}, offset, limit }
       const { items, total } = await listPeople(call.services.database, call.caller, list)
       return paginate({ call, page, pageSize, total, data: items })
+    },
+  }),
+  endpoint({
+    ...shared,
+    name: 'listFilterValues',
+    path: '/api/v1/filter-values',
+    summary: `List the most frequent values of a field of series or books, at most ${FILTER_VALUES_MAX}`,
+    allow: { who: 'series-read', also: ['books-read'] },
+    query: Type.Object({
+      field: described(OneOf(VALUE_FIELDS), 'Whose values are listed.'),
+      of: Type.Optional(
+        described(OneOf(['series', 'books']), 'Default: series, for formats books. Series have no format, books no status and no age.'),
+      ),
+      search: Type.Optional(Type.String({ maxLength: SEARCH_LENGTH_MAX, description: 'Part of the value, ignoring case and accents.' })),
+      libraryId: Type.Optional(Uuid),
+      role: Type.Optional(described(OneOf(AUTHOR_ROLES), 'Only for people.')),
+    }),
+    reply: Type.Array(FilterValue),
+    run: async (call, { query }) => {
+      const { of = query.field === 'format' ? 'books' : 'series', ...list } = query
+      return await listFilterValues(call.services.database, call.caller, { ...list, of, state: call.listState })
     },
   }),
   wordsRoute('listPublishers', 'publisher'),

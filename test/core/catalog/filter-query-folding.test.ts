@@ -1,6 +1,6 @@
 import t from 'tap'
 import { compileFilter } from '#core/catalog/filter-query.ts'
-import { listSeriesWords } from '#core/catalog/publisher-query.ts'
+import { listSeriesWords } from '#core/catalog/filter-value-query.ts'
 import { listAlphabeticalGroups, listSeries } from '#core/catalog/series-query.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'

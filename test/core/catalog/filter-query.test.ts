@@ -110,6 +110,9 @@ t.test('every field and operator of books', async (t) => {
     [{ libraryId: { operator: 'notIn', values: [other] } }, ['a1', 'a2', 'b1']],
     [{ seriesId: { operator: 'in', values: [akira, NOWHERE] } }, ['a1', 'a2']],
     [{ seriesId: text('isNot', akira) }, ['b1', 'e1']],
+    [{ id: { operator: 'in', values: [books['a2'], books['e1'], NOWHERE] } }, ['a2', 'e1']],
+    [{ id: { operator: 'notIn', values: [books['a2']] } }, ['a1', 'b1', 'e1']],
+    [{ id: is(books['b1'] as string) }, ['b1']],
     [{ readStatus: is('read') }, ['a1']],
     [{ readStatus: is('in_progress') }, ['b1']],
     [{ readStatus: is('unread') }, ['a2', 'e1']],
@@ -174,6 +177,8 @@ t.test('every field and operator of series', async (t) => {
     [{ genre: is('ACTION') }, ['Akira']],
     [{ tag: text('isNot', 'old school') }, ['Akira', 'Éden']],
     [{ libraryId: is(other) }, ['Éden']],
+    [{ id: { operator: 'in', values: [akira, NOWHERE] } }, ['Akira']],
+    [{ id: { operator: 'notIn', values: [akira] } }, [B, 'Éden']],
     [{ readStatus: is('read') }, []],
     [{ readStatus: is('in_progress') }, ['Akira', B]],
     [{ readStatus: text('isNot', 'in_progress') }, ['Éden']],
@@ -206,6 +211,7 @@ t.test('every field and operator of series', async (t) => {
   t.throws(() => compileFilter({ sharingTag: text('isNull') }, 'series', reader), { code: 'forbidden' })
   await shareSeries(database, { seriesId: akira, caller: reader, mode: 'deny' })
   t.same(await list('series', { not: { title: is('x') } }, reader), [B, 'Éden'], 'a filter opens no doors')
+  t.same(await list('series', { id: { operator: 'in', values: [akira] } }, reader), [])
   t.same(await list('books', { anyOf: [{ allOf: [] }, { seriesId: is(akira) }] }, reader), ['b1', 'e1'])
 })
 

@@ -91,6 +91,53 @@ t.test('tasks are listed, read and canceled over HTTP', async (t) => {
   t.equal((await ask('GET', '/tasks?status=sleeping')).status, 400)
   t.equal((await ask('GET', '/tasks?limit=0')).status, 400)
   t.equal((await ask('GET', '/tasks?limit=100000')).status, 200)
+  for (const query of ['page=0', 'pageSize=x', 'libraryId=7', 'from=yesterday', 'until=2024-02-30T00:00:00Z'])
+    t.equal((await ask('GET', `/tasks?${query}`)).status, 400, query)
+})
+
+t.test('tasks are listed by page, library and time', async (t) => {
+  const server = await openTestServer(t, { routes: taskRoutes })
+  const { database, adminToken: token } = server
+  const maintainer = await server.signUp({ username: 'mia', role: 'maintainer' })
+  const [libraryId, other] = [await addLibrary(database), await addLibrary(database, { name: 'Other' })]
+  const seriesId = await addSeries(database, { library_id: libraryId, title: 'Saga' })
+  const bookId = await addBook(database, { library_id: libraryId, series_id: seriesId, title: 'Saga 1' })
+  const add = async (hour: number, of: Record<string, string>) => {
+    const row = { type: 'analyze_book', priority: 1, max_attempts: 1, created_at: `2024-01-01T0${hour}:00:00Z` }
+    const [{ id }] = await database('tasks').insert({ ...row, dedupe_key: String(hour), ...of }, 'id')
+    return id as string
+  }
+  const ids = [
+    await add(0, { library_id: libraryId }),
+    await add(1, { series_id: seriesId }),
+    await add(2, { book_id: bookId }),
+    await add(3, { library_id: other }),
+    await add(4, {}),
+  ]
+  const get = async (query: string, as = token) =>
+    (
+      await server.request<{ data: TaskRecord[]; total: number; links: { next: string | null } }>('GET', `/api/v1/tasks?${query}`, {
+        token: as,
+      })
+    ).json
+  const walked: string[] = []
+  for (let next: string | null = `/api/v1/tasks?pageSize=2&taskType=analyze_book`; next; ) {
+    const page = await get(next.split('?')[1] as string)
+    t.equal(page.total, 5)
+    walked.push(...page.data.map(({ id }) => id))
+    next = page.links.next
+  }
+  t.same(walked, ids.toReversed(), 'each once, newest first')
+  const listed = async (query: string, as = token) => (await get(`page=1&${query}`, as)).data.map(({ id }) => ids.indexOf(id))
+  t.same(await listed(`libraryId=${libraryId}`), [2, 1, 0], 'also tasks that name only a series or a book')
+  t.same(await listed('from=2024-01-01T01:00:00Z&until=2024-01-01T03:00:00Z'), [2, 1])
+  t.same(await listed(`libraryId=${randomUUID()}`), [])
+  t.match(await get('page=9'), { data: [], total: 5 })
+  t.match(await get(`libraryId=${other}`), [{ id: ids[3] }], 'without a page still a plain list')
+  const { id: userId } = await database('users').where('username', 'mia').first('id')
+  await shareSeries(database, { seriesId, caller: { userId }, mode: 'deny' })
+  t.same(await listed(`libraryId=${libraryId}`, maintainer.token), [0])
+  t.equal((await get('page=1', maintainer.token)).total, 3, 'hidden tasks do not count')
 })
 
 t.test('canceling the task of a scan cancels the scan', async (t) => {

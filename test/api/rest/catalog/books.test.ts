@@ -114,6 +114,17 @@ t.test('books are listed by filter, order and page', async (t) => {
     { group: 's', count: 1 },
   ])
   t.equal((await listed('search', { query: 'secr' })).json.length, 1)
+  const grouped = (body: unknown, token = server.adminToken) =>
+    server.request<{ group: string; count: number }[]>('POST', '/api/v1/books/list/alphabetical-groups', { token, body })
+  t.same((await grouped({})).json, [
+    { group: 'h', count: 1 },
+    { group: 'i', count: 12 },
+  ])
+  t.same((await grouped({ condition: { title: { operator: 'contains', value: '1' } }, fullTextSearch: 'run' })).json, [
+    { group: 'i', count: 4 },
+  ])
+  t.same((await grouped({ condition: { title: { operator: 'is', value: 'none' } } })).json, [])
+  t.equal((await grouped({ condition: { titel: { operator: 'is', value: 'x' } } })).status, 400)
   for (const sort of [
     'name',
     'date_added',

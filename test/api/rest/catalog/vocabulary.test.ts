@@ -5,6 +5,8 @@ import { vocabularyRoutes } from '#api/rest/catalog/vocabulary.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 
+const NOWHERE = '00000000-0000-4000-8000-000000000000'
+
 t.test('authors, publishers and languages are lists, of what the caller may see', async (t) => {
   const server = await openTestServer(t, { routes: vocabularyRoutes })
   const { database, adminToken } = server
@@ -43,6 +45,23 @@ t.test('authors, publishers and languages are lists, of what the caller may see'
   t.same(await list('authors', rita.token), { total: 2, names: fiona })
   t.same(await list('publishers?search=editions', rita.token), { total: 0, names: [] })
   t.same(await list('languages', rita.token), { total: 1, names: ['en 2'] })
+  const values = async (query: string, token = adminToken) =>
+    await server.request<{ value: string; role: string | null; count: number }[]>('GET', `/api/v1/filter-values?${query}`, { token })
+  t.same((await values('field=person&role=writer')).json, [{ value: 'Émile', role: 'writer', count: 1 }])
+  t.same((await values('field=person&role=writer', rita.token)).json, [])
+  t.same((await values('field=format')).json, [{ value: 'cbz', role: null, count: 3 }])
+  t.same((await values(`field=language&of=series&libraryId=${library_id}&search=fr`)).json, [{ value: 'fr', role: null, count: 1 }])
+  t.same((await values(`field=language&libraryId=${NOWHERE}`)).json, [])
+  for (const query of [
+    '',
+    'field=color',
+    'field=genre&of=people',
+    'field=genre&libraryId=7',
+    `field=genre&search=${'x'.repeat(501)}`,
+    'field=genre&role=cook',
+  ])
+    t.equal((await values(query)).status, 400, query)
+  for (const query of ['field=format&of=series', 'field=genre&role=writer']) t.equal((await values(query)).status, 422, query)
 })
 
 t.test('full series have the average of the ratings of all users', async (t) => {

@@ -13,6 +13,7 @@ import { ownPasswordRoutes } from '#api/rest/account/own-password.ts'
 import { polledListRoutes } from '#api/rest/account/polled-lists.ts'
 import { preferenceRoutes } from '#api/rest/account/preferences.ts'
 import { registrationRoutes } from '#api/rest/account/registration.ts'
+import { sessionRoutes } from '#api/rest/account/sessions.ts'
 import { sharingTagRoutes } from '#api/rest/account/sharing-tags.ts'
 import { userRoutes } from '#api/rest/account/users.ts'
 import { filesystemRoutes } from '#api/rest/admin/filesystem.ts'
@@ -72,6 +73,7 @@ export const routes: readonly Route<Services>[] = [
   ...setupRoutes,
   ...setupSettingRoutes,
   ...authRoutes,
+  ...sessionRoutes,
   ...registrationRoutes,
   ...ownPasswordRoutes,
   ...preferenceRoutes,

@@ -10,7 +10,10 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** Who may call. `public`: anyone (the caller may be null). `user`: any signed-in caller. A permission: callers that have it. */
 export type Who = 'public' | 'user' | Permission
 
-/** `cookie: true` also accepts the `auth_token` cookie, for pictures and files that an <img> loads; only for GET. */
+/**
+ * All of our own API also accepts the session of a browser. `cookie: true` also accepts the `auth_token` cookie of clients with tokens, for pictures and files
+ * that an <img> loads; only for GET.
+ */
 export interface Allow<W extends Who = Who> {
   who: W
   /** Further permissions that are required. */
@@ -180,6 +183,8 @@ export interface StreamRoute<
   mediaTypes: string[]
   /** Schema of a JSON body, or of the data of each event; for OpenAPI. */
   reply?: TSchema
+  /** Covers, pages and parts of EPUBs, of which a browser shows hundreds while somebody scrolls: for its session they have a rate limit of their own. */
+  rate?: 'pictures'
   /** Sends parts of the content (Range); for OpenAPI. */
   ranges?: true
   /** The answer has no ETag, since it is made for this one request; for OpenAPI. */

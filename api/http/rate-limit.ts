@@ -6,11 +6,12 @@ import type { Settings } from '#core/settings/settings.ts'
 const BUCKETS_BYTES_MAX = 20 * 1024 * 1024
 
 /**
- * Who a request counts for: an authenticated user, or a group of client addresses. `guessing` counts requests of such a group with wrong
+ * Who a request counts for: an authenticated user, or a group of client addresses. `pictures` counts what the browsers of a user show, in their sessions, so
+ * that scrolling does not use up the requests of the user. `guessing` counts requests of such a group with wrong
  * keys or passwords: they have the limits of `anonymous` but a bucket of their own, so that neither exhausts the other.
  */
 export interface Client {
-  kind: 'anonymous' | 'authenticated' | 'guessing'
+  kind: 'anonymous' | 'authenticated' | 'pictures' | 'guessing'
   /** User id, or the result of `addressGroup`. */
   id: string
 }

@@ -69,7 +69,7 @@ export class RequestGuard {
   /** Counts a request whose credential was checked. @throws rate_limit_exceeded */
   #count(exchange: Exchange<never>, exempt: boolean, unauthenticated: Client): void {
     if (!this.#options.limiter) return
-    const client: Client = exchange.caller ? { kind: 'authenticated', id: exchange.caller.userId } : unauthenticated
+    const client: Client = exchange.caller ? { kind: kindOf(exchange), id: exchange.caller.userId } : unauthenticated
     // Wrong guesses count everywhere; otherwise the exempt paths would allow unlimited guessing.
     const counts = !exempt || client.kind === 'guessing'
     const allowance = counts ? this.#options.limiter.take(client) : this.#options.limiter.peek(client)
@@ -90,6 +90,10 @@ export class RequestGuard {
 
 /** Whether the address belongs to our own API, all of which accepts the session of a browser. */
 const isOwnApi = ({ mount, path }: Exchange<never>): boolean => mount === null && path.startsWith('/api/v1/')
+
+/** Which requests of the caller a request counts among. Programs have the same limits whatever they ask for. */
+const kindOf = ({ route, caller }: Exchange<never>): Client['kind'] =>
+  route?.kind === 'stream' && route.rate === 'pictures' && caller?.via === 'browser_session' ? 'pictures' : 'authenticated'
 
 function headersOf({ limit, remaining, resetSeconds }: Allowance): [name: string, value: string][] {
   return [

@@ -22,6 +22,7 @@ import { LoginThrottle } from '#core/account/login-throttle.ts'
 import { PASSWORD_COST, type PasswordCost, Passwords } from '#core/account/password.ts'
 import { RegistrationLimit } from '#core/account/registration-limit.ts'
 import { readRegistration } from '#core/account/registration-query.ts'
+import { endOwnSession, listOwnSessions, type Session } from '#core/account/session.ts'
 import { purgeSessions, type SessionKind } from '#core/account/session-store.ts'
 import { type LoginProof, type SessionRequest, type SignedIn, SignIn, type SignIns } from '#core/account/sign-in.ts'
 import { Tokens } from '#core/account/token.ts'
@@ -203,6 +204,16 @@ export class Accounts {
   /** @throws not_found, forbidden, conflict */
   async removeUser(id: string, by: Caller | null): Promise<void> {
     await this.#changing(removeUser(this.#options.database, id, by), (user) => user.id)
+  }
+
+  /** @throws forbidden (with an API key) */
+  listSessions(by: Caller, window: { offset: number; limit: number }): Promise<{ total: number; sessions: Session[] }> {
+    return listOwnSessions(this.#options.database, by, window)
+  }
+
+  /** @throws forbidden (with an API key), not_found */
+  async endSession(sessionId: string, by: Caller): Promise<void> {
+    await this.#changing(endOwnSession(this.#options.database, sessionId, by), () => by.userId)
   }
 
   /** The caller's own keys. */

@@ -36,7 +36,12 @@ const NEEDED: Record<Exclude<EventType, 'cover_updated'>, Permission | null> = {
   user_plugin_paused: 'progress-read',
   progress_updated: 'progress-read',
   progress_deleted: 'progress-read',
+  rating_updated: 'series-read',
+  want_to_read_updated: 'progress-read',
+  recommendations_updated: 'progress-read',
+  export_updated: 'series-read',
   scan_updated: 'libraries-read',
+  scan_files: 'libraries-write',
   task_updated: 'tasks-read',
   queue_updated: 'tasks-read',
   reload: null,
@@ -78,12 +83,14 @@ export const eventAudience = (database: Knex): Audience => ({
     return {
       groupOf: (follower) => groupOf(follower).id,
       show(follower, announcement) {
-        const { event, userId } = announcement
+        const { event, userId, narrowedBy } = announcement
         const { sight, seesAll } = groupOf(follower)
         if (event.type !== 'reload' && sight.tags === null) return null
         const needed = neededFor(event)
         if (needed !== null && !follower.permissions.has(needed)) return null
         if (userId !== undefined && userId !== follower.userId && (event.type !== 'task_updated' || !isAdministrator(follower))) return null
+        // A key that has a rule sees only what it has made, and a key without one gets no more than it asks for.
+        if (narrowedBy !== undefined && follower.narrowedBy !== null && follower.narrowedBy !== narrowedBy) return null
         if (seesAll) return eventFor(follower, event, userId)
         if (!isShown(announcement, sight, known)) return null
         const shown = seriesOf(announcement) === undefined ? withoutCounts(event) : event
@@ -139,7 +146,7 @@ export function sees(sight: Sight, { libraryId, age, tagIds }: SeriesFacts): boo
 
 /** Numbers and messages of a whole library count and name things that a user may not see. */
 function withoutCounts(event: CarrelEvent): CarrelEvent | null {
-  if (event.type === 'queue_updated') return null
+  if (event.type === 'queue_updated' || event.type === 'scan_files') return null
   if (event.type === 'scan_updated')
     return { ...event, filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, guard: null, errors: [] }
   if (event.type !== 'task_updated') return event

@@ -1,7 +1,17 @@
 import type { Knex } from 'knex'
 import type { User } from '#core/account/user.ts'
 import { readUser } from '#core/account/user-store.ts'
+import { countRows } from '#core/database/select.ts'
 import { announceAccess } from '#core/events/event-store.ts'
+
+interface SessionRow {
+  id: string
+  kind: 'browser' | 'tokens' | 'app'
+  userAgent: string | null
+  createdAt: Date
+  lastUsedAt: Date
+  expiresAt: Date
+}
 
 /** How a session is proved: by tokens, of which each refresh token works once, or by the cookie of a browser. */
 export type SessionKind = 'tokens' | 'cookie'
@@ -109,15 +119,41 @@ export async function recordSessionUses(
   )
 }
 
-export async function revokeSession(database: Knex, sessionId: string): Promise<void> {
-  await database.transaction(async (trx) => {
-    const ended = await trx('sessions').where({ id: sessionId }).whereNull('revoked_at').update({ revoked_at: new Date() }, ['user_id'])
-    await announceAccess(
-      trx,
-      ended.map(({ user_id }) => user_id),
-    )
+/** Ends a session of a user. @returns false when there is none that has not ended */
+export async function revokeSession(database: Knex, { sessionId, userId }: { sessionId: string; userId: string }): Promise<boolean> {
+  return await database.transaction(async (trx) => {
+    const ended = await open(trx('sessions'), userId).where('id', sessionId).update({ revoked_at: new Date() })
+    if (ended > 0) await announceAccess(trx, [userId])
+    return ended > 0
   })
 }
+
+/** The sessions of a user that have not ended, last used first. */
+export async function listSessionRows(
+  database: Knex,
+  { userId, offset, limit }: { userId: string; offset: number; limit: number },
+): Promise<{ total: number; rows: SessionRow[] }> {
+  const total = await countRows(open(database('sessions'), userId))
+  const rows: SessionRow[] = await open(database('sessions AS s'), userId)
+    .leftJoin('browser_sessions AS b', 'b.session_id', 's.id')
+    .leftJoin('app_sessions AS a', 'a.session_id', 's.id')
+    .orderBy([{ column: 's.last_used_at', order: 'desc' }, 's.id'])
+    .offset(offset)
+    .limit(limit)
+    .select({
+      id: 's.id',
+      kind: database.raw(`CASE WHEN b.session_id IS NOT NULL THEN 'browser' WHEN a.session_id IS NOT NULL THEN 'app' ELSE 'tokens' END`),
+      userAgent: 's.user_agent',
+      createdAt: 's.created_at',
+      lastUsedAt: 's.last_used_at',
+      expiresAt: 's.expires_at',
+    })
+  return { total, rows }
+}
+
+/** Of `sessions`, those of a user that have not ended. */
+const open = <Query extends Knex.QueryBuilder>(sessions: Query, userId: string): Query =>
+  sessions.where('user_id', userId).whereNull('revoked_at').where('expires_at', '>', new Date()) as Query
 
 export async function revokeSessionsOfUser(trx: Knex.Transaction, userId: string): Promise<void> {
   await trx('sessions').where({ user_id: userId }).whereNull('revoked_at').update({ revoked_at: new Date() })

@@ -46,7 +46,7 @@ export type BrowserSignedIn = Static<typeof BrowserSignedIn>
 export const FirstBrowserSignIn = Noun('FirstBrowserSignIn')({ ...BrowserSignedIn.properties, message: Type.String() })
 
 /** The session of a browser. Only the cookie has its token. */
-export interface BrowserSignIn {
+interface BrowserSignIn {
   cookieToken: string
   user: UserInfo
 }
@@ -189,7 +189,7 @@ export class SignIn {
   /** Ends the session of the caller, with all its tokens. An API key has none. */
   async logout({ sessionId, userId }: Caller): Promise<void> {
     if (sessionId === undefined) return
-    await revokeSession(this.#options.database, sessionId)
+    await revokeSession(this.#options.database, { sessionId, userId })
     this.#options.callers.forget(userId)
   }
 }

@@ -227,6 +227,7 @@ export const seriesRoutes = [
     summary: 'Get the cover of a series, small or in a given width: the selected one, else that of its first book',
     tag: 'series',
     allow: { who: 'series-read', cookie: true },
+    rate: 'pictures',
     params: SeriesId,
     query: Type.Object(sizedThumbnailQuery),
     mediaTypes: SIZED_MEDIA_TYPES,

@@ -248,6 +248,7 @@ function recordRoutes(of: ShelfRoutes) {
       tag,
       params,
       allow: { ...read, cookie: true },
+      rate: 'pictures',
       query: Type.Object(sizedThumbnailQuery),
       mediaTypes: SIZED_MEDIA_TYPES,
       run: async (call, { params, query }) => {

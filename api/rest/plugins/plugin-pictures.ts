@@ -18,6 +18,7 @@ export const pluginPictureRoutes = takingPluginIds([
     tag: 'plugins',
     // The token is only for the user who received it.
     allow: { who: 'series-read', cookie: true },
+    rate: 'pictures',
     params: Type.Object({
       pluginId: PluginReference,
       token: Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength: TOKEN_LENGTH_MAX, description: 'From the address in an answer.' }),

@@ -42,6 +42,7 @@ export const bookContentRoutes = [
     summary: 'Get the picture of a page',
     tag: 'books',
     allow: { who: 'pages-read', cookie: true },
+    rate: 'pictures',
     params: Type.Object({ bookId: Uuid, pageNumber: AnyInteger({ description: 'From 1.' }) }),
     query: Type.Object({
       width: Type.Optional(AnyInteger({ description: `Width in pixels; a page is never enlarged. One of ${PAGE_WIDTHS.join(', ')}.` })),
@@ -60,6 +61,7 @@ export const bookContentRoutes = [
     summary: 'Get the cover of a book, small or in a given width',
     tag: 'books',
     allow: { who: 'books-read', cookie: true },
+    rate: 'pictures',
     params: BookId,
     query: Type.Object(sizedThumbnailQuery),
     mediaTypes: SIZED_MEDIA_TYPES,

@@ -49,6 +49,7 @@ export const readingRoutes = [
     summary: 'Get a file of an EPUB, such as a chapter, picture or style sheet',
     tag: 'readium',
     allow: { who: 'pages-read', cookie: true },
+    rate: 'pictures',
     params: Type.Object({
       bookId: Uuid,
       resourcePath: Type.String({ maxLength: 4_096, description: 'Path in the archive, with slashes.' }),

@@ -11,7 +11,7 @@ import { shareSeries } from '#test/support/library-rows.ts'
 import { noisePicture } from '#test/support/paged-books.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
 import { buildNovel, openReadingServer } from '#test/support/readable-books.ts'
-import { openTestServer } from '#test/support/server.ts'
+import { openTestServer, testSettings } from '#test/support/server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 t.setTimeout(240_000)
@@ -293,7 +293,7 @@ t.test('what KOReader cannot send is refused', async (t) => {
 
 t.test('whoever guesses API keys is slowed down, and whoever has a good one is not', async (t) => {
   const server = await openTestServer(t, {
-    settings: { rateLimit: { enabled: true, anonymous: { perSecond: 0.01, burst: 10 }, authenticated: { perSecond: 50, burst: 200 } } },
+    settings: { rateLimit: { ...testSettings().rateLimit, enabled: true, anonymous: { perSecond: 0.01, burst: 10 } } },
   })
   const caller = await server.accounts.callers.ofToken(server.adminToken, 'token')
   const { key } = await server.accounts.createApiKey({ name: 'KOReader' }, caller as NonNullable<typeof caller>)

@@ -40,7 +40,12 @@ t.test('settings that nobody sets have their defaults', async (t) => {
     workers: os.availableParallelism(),
     databaseUrl: null,
     firstAdmin: null,
-    rateLimit: { enabled: true, anonymous: { perSecond: 10, burst: 50 }, authenticated: { perSecond: 50, burst: 200 } },
+    rateLimit: {
+      enabled: true,
+      anonymous: { perSecond: 10, burst: 50 },
+      authenticated: { perSecond: 50, burst: 200 },
+      pictures: { perSecond: 400, burst: 1500 },
+    },
     connectionsPerAddress: 256,
     tokenKey: null,
     accessTokenSeconds: 3600,

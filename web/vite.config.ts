@@ -26,7 +26,13 @@ function themeScript(): Plugin {
     },
     transformIndexHtml(_html, { bundle }) {
       const built = Object.values(bundle ?? {}).find((each) => each.type === 'asset' && each.names.includes('theme.js'))
-      return [{ tag: 'script', attrs: { src: built ? `./${built.fileName}` : './src/app/theme-first.js' }, injectTo: 'head-prepend' }]
+      const script = {
+        tag: 'script',
+        attrs: { src: built ? `./${built.fileName}` : '/src/app/theme-first.js' },
+        injectTo: 'head-prepend',
+      } as const
+      // The server of Carrel writes the base of the page by its address.
+      return isBuild ? [script] : [{ tag: 'base', attrs: { href: '/' }, injectTo: 'head-prepend' }, script]
     },
   }
 }

@@ -1,0 +1,5 @@
+import { BrowsePage } from './browse-page.tsx'
+
+export default function BookListPage() {
+  return <BrowsePage kind="books" libraryId={null} />
+}

@@ -1,0 +1,131 @@
+import { useQuery } from '@tanstack/react-query'
+import { BookOpen } from 'lucide-react'
+import { useCallback, useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
+import { librariesQuery } from '#api/libraries.ts'
+import type { LibraryRecord } from '#api/records.ts'
+import { Empty } from '#parts/states.tsx'
+import { browseTexts } from '#texts/browse.ts'
+import style from './browse.module.css'
+import { type BrowseAddress, type BrowseKind, changeAddress, isFiltered, readBrowseAddress } from './browse-address.ts'
+import { bookSource, seriesSource } from './browse-sources.ts'
+import { type AddressChange, BrowseTools } from './browse-tools.tsx'
+import { keepLook, withKeptLook } from './kept-look.ts'
+import { Letters } from './letters.tsx'
+import { NothingMatches, WorkList } from './work-list.tsx'
+
+interface BrowseProps {
+  kind: BrowseKind
+  /** Null for all libraries. */
+  libraryId: string | null
+}
+
+/** All series or books of a library, or of all. */
+export function BrowsePage({ kind, libraryId }: BrowseProps) {
+  const [path, navigate] = useLocation()
+  const search = useSearch()
+  const scope = `${libraryId ?? 'all'}.${kind}`
+  const address = readBrowseAddress(kind, withKeptLook(scope, search))
+  const libraries = useQuery(librariesQuery)
+  const library = libraries.data?.find(({ id }) => id === libraryId) ?? null
+  const [total, setTotal] = useState<number | null>(null)
+  const change = (changed: AddressChange) => {
+    const isLook = 'view' in changed || 'size' in changed
+    keepLook(scope, changed)
+    navigate(path + changeAddress(search, changed), { replace: isLook })
+  }
+  return (
+    <div className={style['browse']}>
+      <BrowseHead kind={kind} library={library} address={address} total={total} />
+      {!address.shelf && <Kinds kind={kind} libraryId={libraryId} library={library} />}
+      <BrowseTools kind={kind} address={address} onChange={change} />
+      <BrowseList
+        kind={kind}
+        libraryId={libraryId}
+        address={address}
+        onTotal={setTotal}
+        onClear={() => navigate(path + keepKind(search))}
+      />
+    </div>
+  )
+}
+
+const keepKind = (search: string) => (new URLSearchParams(search).get('of') === 'books' ? '?of=books' : '')
+
+interface HeadProps {
+  kind: BrowseKind
+  library: LibraryRecord | null
+  address: BrowseAddress
+  total: number | null
+}
+
+function BrowseHead({ kind, library, address, total }: HeadProps) {
+  const all = kind === 'series' ? browseTexts.allSeries() : browseTexts.allBooks()
+  const title = address.shelf ? browseTexts.onDeck() : (library?.name ?? all)
+  const count =
+    total === null ? '' : kind === 'series' ? browseTexts.seriesCount({ count: total }) : browseTexts.bookCount({ count: total })
+  return (
+    <header className="head">
+      <div>
+        <h1 className="page-title" dir="auto">
+          {title}
+        </h1>
+        <p className="quiet" role="status">
+          {count || '\u00a0'}
+        </p>
+      </div>
+    </header>
+  )
+}
+
+/** Series or books of the same place. */
+function Kinds({ kind, libraryId, library }: BrowseProps & { library: LibraryRecord | null }) {
+  const path = libraryId ? `/libraries/${libraryId}` : ''
+  const tabs = [
+    { kind: 'series', href: path || '/series', text: browseTexts.series(), count: library?.seriesCount },
+    { kind: 'books', href: path ? `${path}?of=books` : '/books', text: browseTexts.books(), count: library?.bookCount },
+  ]
+  return (
+    <nav className="tabs" aria-label={browseTexts.kinds()}>
+      {tabs.map((tab) => (
+        <Link key={tab.kind} href={tab.href} aria-current={tab.kind === kind ? 'page' : undefined}>
+          {tab.text} {tab.count === undefined ? null : <span className="count">{tab.count.toLocaleString('en')}</span>}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+interface ListProps extends BrowseProps {
+  address: BrowseAddress
+  onTotal: (total: number | null) => void
+  onClear: () => void
+}
+
+function BrowseList({ kind, libraryId, address, onTotal, onClear }: ListProps) {
+  const source = kind === 'series' ? seriesSource(address, libraryId) : bookSource(address, libraryId)
+  const hasLetters = kind === 'series' && address.sort.startsWith('name,')
+  const rail = useCallback(
+    (topIndex: number, jump: (index: number) => void) => (
+      <Letters address={address} libraryId={libraryId} topIndex={topIndex} onJump={jump} />
+    ),
+    [address, libraryId],
+  )
+  const empty = isFiltered(address) ? (
+    <NothingMatches onClear={onClear} />
+  ) : (
+    <Empty icon={BookOpen} title={browseTexts.emptyTitle()} words={address.shelf ? browseTexts.emptyShelf() : browseTexts.emptyWords()} />
+  )
+  return (
+    <WorkList
+      label={kind === 'series' ? browseTexts.series() : browseTexts.books()}
+      source={source}
+      view={address.view}
+      size={address.size}
+      isBooks={kind === 'books'}
+      empty={empty}
+      onTotal={onTotal}
+      {...(hasLetters ? { rail } : {})}
+    />
+  )
+}

@@ -1,0 +1,5 @@
+import { BrowsePage } from './browse-page.tsx'
+
+export default function SeriesListPage() {
+  return <BrowsePage kind="series" libraryId={null} />
+}

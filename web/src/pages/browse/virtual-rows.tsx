@@ -1,0 +1,127 @@
+import { type KeyboardEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
+import style from './browse.module.css'
+import type { RowLayout } from './row-layout.ts'
+import type { RowWindow } from './use-row-window.ts'
+
+interface VirtualRowsProps {
+  label: string
+  /** Of items. */
+  count: number
+  layout: RowLayout
+  rows: RowWindow
+  /** The item that Tab reaches; arrows move from there. */
+  active: number
+  onActive: (index: number) => void
+  /** Heads of columns, as a row of its own. */
+  head?: ReactNode
+  /** @param tabIndex for the link of the item */
+  renderItem: (index: number, tabIndex: 0 | -1) => ReactNode
+}
+
+/** Rows of a list of any length: those near the window are in the document. One stop of Tab; arrows, Home, End and page keys move inside. */
+export function VirtualRows({ label, count, layout, rows, active, onActive, head, renderItem }: VirtualRowsProps) {
+  const { columns, rowHeight, gap } = layout
+  const { box, seen, height, scrollToRow } = rows
+  const [wantsFocus, setWantsFocus] = useState<number | null>(null)
+  const grid = useRef<HTMLDivElement>(null)
+  const activeRow = Math.floor(active / columns)
+  useLayoutEffect(() => {
+    if (wantsFocus === null) return
+    const link = grid.current?.querySelector<HTMLElement>(`[data-index="${wantsFocus}"] a`)
+    if (!link) return
+    link.focus({ preventScroll: true })
+    setWantsFocus(null)
+  })
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
+    const to = nextIndex(event, { active, count, columns, pageRows: Math.max(1, Math.floor(innerHeight / rowHeight) - 1) })
+    if (to === null) return
+    event.preventDefault()
+    scrollToRow(Math.floor(to / columns), 'near')
+    onActive(to)
+    setWantsFocus(to)
+  }
+  // The row with the focus stays in the document when it leaves the window, or the focus would be lost.
+  const shown = rowsShown(seen, Math.ceil(count / columns), activeRow)
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: rows that are placed by hand are no table
+    <div
+      ref={grid}
+      role="grid"
+      aria-label={label}
+      aria-rowcount={Math.ceil(count / columns) + (head ? 1 : 0)}
+      aria-colcount={columns}
+      onKeyDown={onKeyDown}
+    >
+      {head}
+      <div ref={box} role="presentation" className={style['area']} style={{ blockSize: height }}>
+        {shown.map((row) => (
+          // biome-ignore lint/a11y/useSemanticElements: the same
+          <div
+            key={row}
+            role="row"
+            aria-rowindex={row + 1 + (head ? 1 : 0)}
+            tabIndex={-1}
+            className={style['row']}
+            style={{
+              transform: `translateY(${row * rowHeight - seen.shift}px)`,
+              gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`,
+              columnGap: gap,
+              blockSize: rowHeight,
+            }}
+          >
+            {itemsOf(row, columns, count).map((index) => (
+              // biome-ignore lint/a11y/useSemanticElements: rows that are placed by hand are no table
+              // biome-ignore lint/a11y/useFocusableInteractive: the link inside has the focus
+              <div
+                key={index}
+                role="gridcell"
+                data-index={index}
+                className={style['cell']}
+                onFocus={() => index !== active && onActive(index)}
+              >
+                {renderItem(index, index === active ? 0 : -1)}
+              </div>
+            ))}
+          </div>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function rowsShown({ first, last }: { first: number; last: number }, rowCount: number, activeRow: number): number[] {
+  const rows = Array.from({ length: Math.max(0, Math.min(last, rowCount - 1) - first + 1) }, (_, index) => first + index)
+  if (rows.length > 0 && activeRow < rowCount && !rows.includes(activeRow)) rows.push(activeRow)
+  return rows
+}
+
+function itemsOf(row: number, columns: number, count: number): number[] {
+  return Array.from({ length: Math.min(columns, count - row * columns) }, (_, column) => row * columns + column)
+}
+
+interface Moving {
+  active: number
+  count: number
+  columns: number
+  pageRows: number
+}
+
+function nextIndex(event: KeyboardEvent<HTMLElement>, { active, count, columns, pageRows }: Moving): number | null {
+  if (event.ctrlKey || event.metaKey || event.altKey || !(event.target as HTMLElement).closest('[role="gridcell"]')) return null
+  const isRightToLeft = getComputedStyle(event.currentTarget).direction === 'rtl'
+  const by: Record<string, number> = {
+    ArrowRight: isRightToLeft ? -1 : 1,
+    ArrowLeft: isRightToLeft ? 1 : -1,
+    ArrowDown: columns,
+    ArrowUp: -columns,
+    PageDown: columns * pageRows,
+    PageUp: -columns * pageRows,
+    Home: -active,
+    End: count - 1 - active,
+  }
+  const step = by[event.key]
+  if (step === undefined) return null
+  const to = active + step
+  if (event.key === 'ArrowUp' && to < 0) return null
+  return Math.max(0, Math.min(count - 1, to))
+}

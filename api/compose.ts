@@ -154,6 +154,7 @@ async function openReading(dependencies: CompositionDependencies, pool: ReaderPo
     database: dependencies.database,
     readPublication: pool.readPublication,
     openZipEntry: pool.openZipEntry,
+    cleanChapter: pool.cleanChapter,
   })
   const sizedCovers = new SizedCovers({ pageReader, resizeImage: pool.resizeImage, log: dependencies.log })
   const positionLists = new PositionLists({ publications, pageReader })

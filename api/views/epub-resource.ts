@@ -17,40 +17,65 @@ export const RESOURCE_MEDIA_TYPES = [
 const IMMUTABLE = 'private, max-age=31536000, immutable'
 const CHECKED = 'private, max-age=600'
 
-/**
- * Chapters load the pictures, styles and fonts of their book, in a frame of a web reader on this origin, which may turn their pages. They
- * cannot run scripts, contact other sites, submit forms or navigate the frame. `allow-same-origin` lets their requests carry the cookie;
- * without scripts it has no other effect.
- */
-const RESOURCE_POLICY = [
+const CONTENT_POLICY = [
   "default-src 'none'",
   "img-src 'self' data: blob:",
   "media-src 'self' data: blob:",
   "font-src 'self' data:",
   "style-src 'self' 'unsafe-inline'",
-  "frame-src 'self'",
   "script-src 'none'",
   "object-src 'none'",
   "form-action 'none'",
   "base-uri 'none'",
   "frame-ancestors 'self'",
-  'sandbox allow-same-origin',
-].join('; ')
+]
+
+/**
+ * Chapters load the pictures, styles and fonts of their book, in a frame of a web reader on this origin, which may turn their pages. They
+ * cannot run scripts, contact other sites, submit forms or navigate the frame. `allow-same-origin` lets their requests carry the cookie;
+ * without scripts it has no other effect.
+ */
+const RESOURCE_POLICY = [...CONTENT_POLICY, "frame-src 'self'", 'sandbox allow-same-origin'].join('; ')
+
+/**
+ * WebKit passes no events to listeners of the page around a frame without `allow-scripts`, so that taps would turn no page. `script-src` keeps
+ * scripts off all the same.
+ */
+const CLEAN_POLICY = [...CONTENT_POLICY, "frame-src 'none'", 'sandbox allow-same-origin allow-scripts'].join('; ')
+/** Chromium looks up the hosts of links before anybody follows them. */
+const NO_LOOK_UPS = { 'X-DNS-Prefetch-Control': 'off' }
+
+/** Changes with what cleaning removes, so that browsers ask for chapters anew. */
+const CLEANING_VERSION = 1
 
 /**
  * The reply with a file of an EPUB.
  * @param request.path in the archive @param request.named the file hash of the book that the address contains
+ * @param request.clean documents without what could run, send, or contact another site; other files as they are
  * @throws the errors of `getResource`
  */
 export async function epubResource(
   { services, caller }: { services: Services; caller: Caller },
-  request: { bookId: string; path: string; named?: string | undefined },
+  request: { bookId: string; path: string; named?: string | undefined; clean?: boolean | undefined },
 ): Promise<StreamReply> {
   const resource = await services.publications.getResource({
     caller,
     bookId: request.bookId,
     path: request.path,
   })
+  const cacheControl = request.named !== undefined && request.named === resource.fileHash ? IMMUTABLE : CHECKED
+  const { openClean } = resource
+  if (request.clean && openClean)
+    return {
+      kind: 'made',
+      make: async () => {
+        const { close: release, ...content } = await openClean()
+        return { ...content, release }
+      },
+      etag: `${resource.etag}-clean${CLEANING_VERSION}`,
+      cacheControl,
+      headers: { 'Content-Security-Policy': CLEAN_POLICY, ...NO_LOOK_UPS },
+    }
   return {
     kind: 'content',
     mediaType: resource.mediaType,
@@ -59,7 +84,7 @@ export async function epubResource(
     isAllowed: resource.isAllowed,
     open: resource.open,
     etag: resource.etag,
-    cacheControl: request.named !== undefined && request.named === resource.fileHash ? IMMUTABLE : CHECKED,
+    cacheControl,
     headers: { 'Content-Security-Policy': RESOURCE_POLICY },
   }
 }

@@ -101,6 +101,28 @@ export interface OpenedEntry {
 /** Opens one entry of a zip by its location. Runs in the server process. */
 export type OpenZipEntry = (request: EntryRequest) => Promise<{ entry: OpenedEntry } | { problem: Problem }>
 
+export const XHTML_TYPE = 'application/xhtml+xml'
+/** Of chapters that are not XML. */
+export const HTML_TYPES: ReadonlySet<string> = new Set(['text/html', 'text/x-oeb1-document'])
+
+/** Whether browsers show files of a media type as documents with elements, which can load more and contain scripts. */
+export const isDocument = (mediaType: string): boolean => HTML_TYPES.has(mediaType) || /[+/]xml$/.test(mediaType)
+
+/** Chapters of real books are hardly larger than 5 MB: browsers take seconds to lay them out. */
+export const CHAPTER_BYTES_MAX = 8 * 1024 * 1024
+
+/** A cleaned chapter as bytes in UTF-8, or why it cannot be cleaned. */
+export type ChapterOutcome = { bytes: Uint8Array; mediaType: string } | { problem: Problem }
+
+/**
+ * Removes from a document what could run, send, or contact another site, in the pool. Bad markup is repaired where possible.
+ * @param request.bytes at most `CHAPTER_BYTES_MAX`
+ */
+export type CleanChapter = (
+  request: { bytes: Uint8Array; mediaType: string },
+  options?: { signal?: AbortSignal },
+) => Promise<ChapterOutcome>
+
 /** As in URLs: `..` at the top stays at the top, so no path leaves the archive. */
 export function normalizeArchivePath(path: string): string {
   const parts: string[] = []

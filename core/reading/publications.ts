@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { BookLookup } from '#core/catalog/book-lookup.ts'
@@ -10,7 +11,10 @@ import { Semaphore } from '#core/foundation/semaphore.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import { type OpenPublication, unpackPublication } from '#core/reading/packed-publication.ts'
 import {
+  CHAPTER_BYTES_MAX,
+  type CleanChapter,
   GZIP_EXTRA_BYTES,
+  isDocument,
   type OpenedEntry,
   type OpenZipEntry,
   type PublicationFile,
@@ -37,6 +41,18 @@ interface FoundResource {
    *   many are being sent)
    */
   open(options: { asGzip: boolean }): Promise<OpenedResource>
+  /**
+   * The document without what could run, send, or contact another site; null for files that are not documents. The caller must call `close`, once.
+   * @throws what `open` throws, and page_unreadable for a document that is too large or too deep
+   */
+  openClean: (() => Promise<CleanedResource>) | null
+}
+
+/** Its media type is XHTML for chapters of HTML. */
+interface CleanedResource {
+  bytes: Uint8Array
+  mediaType: string
+  close(): void
 }
 
 interface OpenedResource extends OpenedEntry {
@@ -51,13 +67,24 @@ const IN_FLIGHT_LIMITS = {
 }
 /** For a file that is read while it is sent: a chunk that is read, one that is decompressed and two in the connection. */
 const LONG_IN_FLIGHT_BYTES = 1024 * 1024
+/** A chapter that is cleaned: the file, the copy in its thread, and the result. */
+const CLEANING_COPIES = 3
 /** Sending a file takes a moment. */
 const RETRY_SECONDS = 2
+
+type ReadableFile = PublicationFile & { zip: ZipLocation }
+/** @property weight bytes of memory; by default those of a file that is sent */
+interface OpenOptions {
+  userId: string
+  asGzip: boolean
+  weight?: number
+}
 
 interface PublicationDependencies {
   database: Knex
   readPublication: ReadPublication
   openZipEntry: OpenZipEntry
+  cleanChapter: CleanChapter
   /** How long permissions are cached; a fifth of a second by default. */
   rightsFreshMs?: number
   inFlight?: typeof IN_FLIGHT_LIMITS
@@ -121,9 +148,9 @@ export class Publications {
     throw new Error('refuseFile() returned')
   }
 
-  async #open(book: ReadableBook, file: PublicationFile & { zip: ZipLocation }, { userId, asGzip }: { userId: string; asGzip: boolean }) {
+  async #open(book: ReadableBook, file: ReadableFile, { userId, asGzip, weight = inFlightBytes(file) }: OpenOptions) {
     const { path: name, bytes, zip } = file
-    const release = this.#budget.tryEnter({ key: userId, weight: inFlightBytes({ bytes, zip }) })
+    const release = this.#budget.tryEnter({ key: userId, weight })
     if (!release)
       refuse('unavailable', 'Too many files of books are being sent at the moment. Try again in a moment.', {
         retryAfterSeconds: RETRY_SECONDS,
@@ -134,6 +161,31 @@ export class Publications {
       return await refuseFile(book, outcome.problem, `"${name}" of "${book.fileName}" cannot be read`)
     } catch (cause) {
       release()
+      if (cause instanceof AppError) throw cause
+      await checkUnchanged(book)
+      refuseForNow(book, cause)
+    }
+  }
+
+  async #openClean(book: ReadableBook, file: ReadableFile, userId: string): Promise<CleanedResource> {
+    const { path: name, bytes, mediaType } = file
+    const what = `"${name}" of "${book.fileName}" cannot be shown`
+    if (bytes > CHAPTER_BYTES_MAX)
+      refuse(
+        'page_unreadable',
+        `${what}: it has ${bytes} bytes, and at most ${CHAPTER_BYTES_MAX} are cleaned. Download the book to read it.`,
+        {
+          details: { bytes, bytesMax: CHAPTER_BYTES_MAX },
+        },
+      )
+    const { close, ...entry } = await this.#open(book, file, { userId, asGzip: false, weight: CLEANING_COPIES * bytes })
+    try {
+      const content = entry.whole ?? (await buffer(entry.read({ start: 0, end: entry.bytes })))
+      const outcome = await this.#dependencies.cleanChapter({ bytes: content, mediaType })
+      if ('problem' in outcome) return await refuseFile(book, outcome.problem, what)
+      return { ...outcome, close }
+    } catch (cause) {
+      close()
       if (cause instanceof AppError) throw cause
       await checkUnchanged(book)
       refuseForNow(book, cause)
@@ -156,6 +208,7 @@ export class Publications {
       gzipBytes: zip.method === 8 ? zip.compressedBytes + GZIP_EXTRA_BYTES : null,
       isAllowed: async () => (await this.#lookup.find(request.caller, book.id)) !== null,
       open: ({ asGzip }) => this.#open(book, { ...file, zip }, { userId: request.caller.userId, asGzip }),
+      openClean: isDocument(file.mediaType) ? () => this.#openClean(book, { ...file, zip }, request.caller.userId) : null,
     }
   }
 

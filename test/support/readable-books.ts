@@ -40,6 +40,7 @@ export async function openReadingServer(
           counts.entries++
           return pool.openZipEntry(request)
         },
+        cleanChapter: pool.cleanChapter,
         rightsFreshMs: 0,
         ...(options.inFlight && { inFlight: options.inFlight }),
       }),

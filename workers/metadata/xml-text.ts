@@ -158,6 +158,18 @@ const LATIN_1 =
   'agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ' +
   'ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml'
 
+// Of U+0391 to U+03A9, which has one gap, and in lower case of U+03B1 to U+03C9, whose gap is `sigmaf`.
+const GREEK =
+  'Alpha Beta Gamma Delta Epsilon Zeta Eta Theta Iota Kappa Lambda Mu Nu Xi Omicron Pi Rho - Sigma Tau Upsilon Phi Chi Psi Omega'.split(' ')
+
+// The other symbols of HTML 4, each before its name.
+const SYMBOLS =
+  '\u0192fnof \u02C6circ \u02DCtilde \u03D1thetasym \u03D2upsih \u03D6piv \u200Elrm \u200Frlm \u2021Dagger \u2030permil \u2033Prime \u203Eoline \u2044frasl \u2111image \u2118weierp \u211Creal ' +
+  '\u2135alefsym \u2190larr \u2191uarr \u2192rarr \u2193darr \u2194harr \u21B5crarr \u21D0lArr \u21D1uArr \u21D2rArr \u21D3dArr \u21D4hArr \u2200forall \u2202part \u2203exist \u2205empty ' +
+  '\u2207nabla \u2208isin \u2209notin \u220Bni \u220Fprod \u2211sum \u2212minus \u2217lowast \u221Aradic \u221Dprop \u221Einfin \u2220ang \u2227and \u2228or \u2229cap \u222Acup \u222Bint ' +
+  '\u2234there4 \u223Csim \u2245cong \u2248asymp \u2260ne \u2261equiv \u2264le \u2265ge \u2282sub \u2283sup \u2284nsub \u2286sube \u2287supe \u2295oplus \u2297otimes \u22A5perp \u22C5sdot ' +
+  '\u2308lceil \u2309rceil \u230Alfloor \u230Brfloor \u27E8lang \u27E9rang \u25CAloz \u2660spades \u2663clubs \u2665hearts \u2666diams'
+
 const NAMED = new Map<string, string>([
   ['amp', '&'],
   ['lt', '<'],
@@ -190,5 +202,11 @@ const NAMED = new Map<string, string>([
   ['thinsp', '\u2009'],
   ['zwnj', '\u200C'],
   ['zwj', '\u200D'],
+  ['sigmaf', 'ς'],
+  ...GREEK.flatMap((name, index): [string, string][] => [
+    [name, String.fromCodePoint(0x391 + index)],
+    [name.toLowerCase(), String.fromCodePoint(0x3b1 + index)],
+  ]),
+  ...SYMBOLS.split(' ').map((entry): [string, string] => [entry.slice(1), entry.charAt(0)]),
   ...LATIN_1.split(' ').map((name, index): [string, string] => [name, String.fromCodePoint(0xa0 + index)]),
 ])

@@ -16,10 +16,11 @@ import {
 import type { ReadSeriesFile } from '#core/fields/series-file.ts'
 import { BufferPool } from '#core/foundation/buffer-pool.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
-import type { OpenZipEntry, ReadPublication } from '#core/reading/publication.ts'
+import type { CleanChapter, OpenZipEntry, ReadPublication } from '#core/reading/publication.ts'
 import type { ReadReadingList } from '#core/shelves/reading-list.ts'
 import type { DrawPdfPage } from '../drawing.ts'
 import type * as Analyses from '../formats/analyze.ts'
+import type * as Chapters from '../formats/epub/clean-chapter.ts'
 import type * as Publications from '../formats/epub/publication.ts'
 import { OpenFiles } from '../formats/open-files.ts'
 import { unpackAnalysis } from '../formats/packed-analysis.ts'
@@ -62,6 +63,7 @@ export interface ReaderPool {
   readSeriesFile: ReadSeriesFile
   readPublication: ReadPublication
   openZipEntry: OpenZipEntry
+  cleanChapter: CleanChapter
   /** Whether threads and children can work now; false after close. After losses, the call tries to start them again. */
   healthy(): boolean
   /** Waits at most two seconds for running work, then terminates it. */
@@ -72,6 +74,7 @@ export interface ReaderPool {
 const analyses = exportsOf<typeof Analyses>(new URL('../formats/analyze.ts', import.meta.url))
 const rarPages = exportsOf<typeof RarPages>(new URL('../formats/rar/rar-page.ts', import.meta.url))
 const publications = exportsOf<typeof Publications>(new URL('../formats/epub/publication.ts', import.meta.url))
+const chapters = exportsOf<typeof Chapters>(new URL('../formats/epub/clean-chapter.ts', import.meta.url))
 const sidecars = exportsOf<typeof Sidecars>(new URL('../metadata/sidecars.ts', import.meta.url))
 const readingLists = exportsOf<typeof ReadingLists>(new URL('../metadata/reading-list.ts', import.meta.url))
 
@@ -134,7 +137,7 @@ const booksIn = (threads: ThreadPool, places: Semaphore): Pick<ReaderPool, 'anal
 const readsIn = (
   threads: ThreadPool,
   places: Semaphore,
-): Pick<ReaderPool, 'readRarPage' | 'extractRar' | 'readReadingList' | 'readSeriesFile' | 'readPublication'> => ({
+): Pick<ReaderPool, 'readRarPage' | 'extractRar' | 'readReadingList' | 'readSeriesFile' | 'readPublication' | 'cleanChapter'> => ({
   readRarPage: (request, { signal } = {}) => places.run(() => threads.run(rarPages('readRarPage'), request, signal, pageRefusal), signal),
   extractRar: (request, { signal } = {}) =>
     places.run(() => threads.run(rarPages('extractRarPages'), request, signal, (problem) => problem), signal),
@@ -145,6 +148,8 @@ const readsIn = (
     places.run(() => threads.run(sidecars('readSeriesFile'), request, signal, (problem) => ({ series: null, problem })), signal),
   readPublication: (request, { signal } = {}) =>
     places.run(() => threads.run(publications('readPacked'), request, signal, (problem) => ({ problem })), signal),
+  cleanChapter: (request, { signal } = {}) =>
+    places.run(() => threads.run(chapters('cleanChapter'), request, signal, (problem) => ({ problem })), signal),
 })
 
 /** Draws and resizes pages and covers. */

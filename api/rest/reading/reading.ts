@@ -56,9 +56,16 @@ export const readingRoutes = [
     }),
     query: Type.Object({
       v: Type.Optional(Type.String({ maxLength: 200, description: 'The fileHash of the book, which allows caching forever.' })),
+      clean: Type.Optional(
+        Type.Boolean({
+          description:
+            'Return XHTML, HTML, SVG and other XML without scripts, frames, forms, and links and addresses that would contact other sites by themselves; HTML becomes XHTML. Other files are returned as they are.',
+        }),
+      ),
     }),
     mediaTypes: RESOURCE_MEDIA_TYPES,
     ranges: true,
-    run: (call, { params, query }) => epubResource(call, { bookId: params.bookId, path: params.resourcePath, named: query.v }),
+    run: (call, { params, query }) =>
+      epubResource(call, { bookId: params.bookId, path: params.resourcePath, named: query.v, clean: query.clean }),
   }),
 ]

@@ -15,6 +15,8 @@ const NICENESS = 10
 const HEAP_MB_MAX = 512
 /** The newest and the one before, whose files open pages still ask for. */
 const BUILDS_KEPT = 2
+/** As api/web/build.ts names them; nothing else beside the folder is touched. */
+const BUILD_NAME = /^[0-9a-f]{24}$/
 /** npm without a cache takes minutes over a slow connection. */
 const OTHER_BUILD_PATIENCE_MS = 15 * 60_000
 const LOCK_POLL_MS = 200
@@ -136,7 +138,7 @@ function isAlive(/** @type {number} */ pid) {
 function removeOldBuilds() {
   const found = fs
     .readdirSync(builds, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() && BUILD_NAME.test(entry.name))
     .map((entry) => path.join(builds, entry.name))
     .sort((a, b) => fs.statSync(b).mtimeMs - fs.statSync(a).mtimeMs)
   for (const old of found.slice(BUILDS_KEPT)) fs.rmSync(old, { recursive: true, force: true })

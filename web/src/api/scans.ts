@@ -32,3 +32,6 @@ export function scanShare({ status, filesTotal, filesProcessed, booksFound, pend
   if (total === 0 || filesProcessed < filesTotal) return filesTotal === 0 ? null : (filesProcessed / filesTotal) * 0.1
   return 0.1 + 0.9 * (1 - Math.min(pendingAnalysis, total) / total)
 }
+
+export const cancelScan = (libraryId: string) =>
+  ask(api.POST('/api/v1/libraries/{libraryId}/scan/cancel', { params: { path: { libraryId } } }))

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useLayoutEffect, useRef, useState } from 'react'
 import { leave, meQuery, signIn } from '#api/session.ts'
-import { PasswordField } from '#app/sign-in/password-field.tsx'
 import style from '#parts/above/dialog.module.css'
+import { PasswordField } from '#parts/password-field.tsx'
 import { appTexts } from '#texts/app.ts'
 
 /** Above the page, when the session has ended: the page keeps what was typed. It cannot be closed, since nothing below would work. */

@@ -1,7 +1,7 @@
 import { Link, useLocation } from 'wouter'
 import { register } from '#api/session.ts'
-import { PasswordField } from '#app/sign-in/password-field.tsx'
 import { TextField } from '#parts/controls.tsx'
+import { PasswordField } from '#parts/password-field.tsx'
 import { appTexts } from '#texts/app.ts'
 import { GateForm } from './gate-form.tsx'
 

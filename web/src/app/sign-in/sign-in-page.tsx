@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { setupQuery, signIn } from '#api/session.ts'
-import { PasswordField } from '#app/sign-in/password-field.tsx'
 import { TextField } from '#parts/controls.tsx'
+import { PasswordField } from '#parts/password-field.tsx'
 import { appTexts } from '#texts/app.ts'
 import { GateForm } from './gate-form.tsx'
 

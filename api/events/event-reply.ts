@@ -29,15 +29,22 @@ export class EventForm {
   }
 }
 
-/** The event stream of one caller. @param more.types the types to send; `reload` is always sent */
+/**
+ * The event stream of one caller.
+ * @param more.types the types to send; `reload` is always sent
+ * @param more.lastEventId the event after which the stream begins, if the client sends no header
+ */
 export function eventsFor(
   { services, caller }: Call<Services>,
-  { form, types }: { form: EventForm; types?: ReadonlySet<EventType> },
+  { form, types, lastEventId }: { form: EventForm; types?: ReadonlySet<EventType>; lastEventId?: string },
 ): EventsReply {
   const follower = caller
   return {
     kind: 'events',
-    open: (after) => new EventFeed(services.events.follow(follower, { after, ...(types && { types }) }), form, follower.userId),
+    open: (last) => {
+      const after = last ?? (lastEventId || null)
+      return new EventFeed(services.events.follow(follower, { after, ...(types && { types }) }), form, follower.userId)
+    },
   }
 }
 

@@ -26,8 +26,9 @@ import {
   recordAnalyzed,
   recordUnreadable,
 } from '#core/analysis/book-store.ts'
+import { FileReport } from '#core/analysis/file-report.ts'
 import { type FileVersion, isSameVersion, NO_FILE, readVersion, readVersions } from '#core/analysis/file-version.ts'
-import { fitAnalysis } from '#core/analysis/fit-analysis.ts'
+import { analyzeOrDescribe } from '#core/analysis/fit-analysis.ts'
 import { listGoneDuplicates, relinkMoved } from '#core/analysis/relink-moved.ts'
 import type { Duplicate } from '#core/analysis/relink-store.ts'
 import { deathAmong, describeRefusal, mannerOf } from '#core/analysis/suspect.ts'
@@ -35,7 +36,7 @@ import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/a
 import { removeCovers } from '#core/covers/book-cover-files.ts'
 import { listKnownIds } from '#core/database/known-ids-query.ts'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
-import { type Analysis, type AnalysisRequest, type Analyze, failedAnalysis } from '#core/fields/analysis.ts'
+import { type Analyze, failedAnalysis } from '#core/fields/analysis.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
@@ -80,6 +81,7 @@ interface Context extends Dependencies {
   permits: Semaphore
   finds: StatementBatch<string, BookToAnalyze | undefined>
   batches: AnalysisBatches<AnalysisToWrite>
+  report: FileReport
 }
 
 /**
@@ -136,6 +138,7 @@ export function analyzeBook(given: Omit<Dependencies, 'announcer' | 'filesAtOnce
   const context: Context = {
     ...dependencies,
     permits: new Semaphore(dependencies.filesAtOnce),
+    report: new FileReport(dependencies.announcer),
     finds: new StatementBatch({ run: (ids) => findBooksToAnalyze(database, ids), retries: async () => false }),
     batches: new AnalysisBatches({
       together: (all) => writeTogether(dependencies, all),
@@ -171,7 +174,7 @@ async function analyzeOnce(context: Context, run: TaskRun, alone: boolean): Prom
   const analyze = (leave: () => void) =>
     duringWork('file', nameOfFile(book), () => analyzeFound(context, run, { book, refused: manner === 'refused', leave }))
   await context.precedence.after(SCAN_MS, run.signal)
-  return await context.permits.run(analyze, run.signal)
+  return await context.permits.run((leave) => context.report.during(book, leave, analyze), run.signal)
 }
 
 /** The name of a file in the report of a stall; long names lose their beginning, so the id comes last. */
@@ -191,6 +194,7 @@ async function analyzeFound(
   if (book.suspicion && refused) {
     // Its series is not aggregated here: the data of the file may have stopped the server, not the file itself.
     await recordRefused(context.database, book.id, describeRefusal(book.suspicion))
+    context.report.fail(book.id)
     announceErrors(context, book)
     return { kind: 'unchanged' }
   }
@@ -240,24 +244,8 @@ async function analyzeUntilStill(
       end = await record(context, book, { facts: after, known, analysis: failed, isStill: false })
     }
     if (book.suspicion) await forgetSuspects(context.database, [book.id])
+    if (analysis.problems.some(({ fatal }) => fatal)) context.report.fail(book.id)
     return end
-  }
-}
-
-/** @throws only when the task was canceled or the server stops; any other error becomes a problem of the book */
-async function analyzeOrDescribe({ analyze, log }: Context, request: AnalysisRequest, signal: AbortSignal): Promise<Analysis> {
-  try {
-    // The pool applies the deadline and the memory limit, from the moment when a thread takes the file.
-    return fitAnalysis(await analyze(request, { signal }))
-  } catch (error) {
-    if (signal.aborted) throw error
-    log.error({ err: error, path: request.path }, 'An analysis failed unexpectedly')
-    return failedAnalysis({
-      type: 'other',
-      message: 'The analysis of this file failed because of an error in the server.',
-      details: { reason: error instanceof Error ? error.message : String(error) },
-      fatal: true,
-    })
   }
 }
 

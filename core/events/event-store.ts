@@ -15,6 +15,8 @@ const NAMES_MAX = 60
 const ERRORS_MAX = 5
 /** Each is a UUID. A series has a hundred at most. */
 const TAGS_MAX = 100
+/** Of the running files of an event, and of the finished ones. */
+const FILES_BYTES_MAX = 3_500
 const ID_BYTES = 9
 
 /**
@@ -36,7 +38,9 @@ function dated(announcements: readonly NewAnnouncement[]): Announcement[] {
   }))
 }
 
-function boundTexts(event: NewAnnouncement['event']): NewAnnouncement['event'] {
+type NewEvent = NewAnnouncement['event']
+
+function boundTexts(event: NewEvent): NewEvent {
   // JSON writes a control character with six characters: texts of a scan that are full of them would not fit into a notification.
   const cut = (text: string) =>
     text
@@ -44,6 +48,7 @@ function boundTexts(event: NewAnnouncement['event']): NewAnnouncement['event'] {
       .toWellFormed()
       .replace(/\p{Cc}/gu, ' ')
   if (event.type === 'scan_updated') return { ...event, errors: event.errors.slice(0, ERRORS_MAX).map(cut) }
+  if (event.type === 'scan_files') return boundFiles(event, cut)
   if (event.type === 'task_updated') {
     const { error, progress } = event
     return {
@@ -55,6 +60,20 @@ function boundTexts(event: NewAnnouncement['event']): NewAnnouncement['event'] {
   if (event.type === 'series_metadata_updated') return { ...event, fieldsUpdated: event.fieldsUpdated.slice(0, NAMES_MAX) }
   if ('fields' in event && event.fields) return { ...event, fields: event.fields.slice(0, NAMES_MAX) }
   return event
+}
+
+/** As many files as fit, the oldest running and the newest finished ones. */
+function boundFiles(event: Extract<NewEvent, { type: 'scan_files' }>, cut: (text: string) => string): NewEvent {
+  const fit = <File extends { fileName: string }>(files: readonly File[]): File[] => {
+    let left = FILES_BYTES_MAX
+    return files
+      .map((file) => ({ ...file, fileName: cut(file.fileName) }))
+      .filter((file) => {
+        left -= Buffer.byteLength(JSON.stringify(file)) + 1
+        return left >= 0
+      })
+  }
+  return { ...event, running: fit(event.running), finished: fit(event.finished.toReversed()).reverse() }
 }
 
 /** Packs announcements into as few notifications as possible, in their order. */
@@ -135,6 +154,16 @@ export async function announceProgress(
     trx,
     rows.map((row) => ({ event: bookEvent(type, row), userId })),
   )
+}
+
+/** Announces to a user, and nobody else, that something of theirs about a series has changed. */
+export async function announceOwn(
+  trx: Knex.Transaction,
+  type: 'rating_updated' | 'want_to_read_updated',
+  { userId, seriesId }: { userId: string; seriesId: string },
+): Promise<void> {
+  const row: { library_id: string } | undefined = await trx('series').where('id', seriesId).first('library_id')
+  if (row) await announce(trx, [{ event: { type, seriesId, libraryId: row.library_id }, userId }])
 }
 
 async function listBookIds(trx: Knex.Transaction, bookIds: readonly string[]): Promise<BookIds[]> {

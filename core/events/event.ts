@@ -1,6 +1,6 @@
 import type { Static, TObject, TProperties } from 'typebox'
 import Type from 'typebox'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 
 const Fields = Type.Array(Type.String(), { description: 'Names of the members that changed, as in the record.' })
@@ -12,6 +12,13 @@ const ofReadList = { readListId: Uuid }
 const ofPlugin = { pluginId: Uuid }
 const Count = Type.Integer({ minimum: 0 })
 const fields = { fields: Type.Optional(Fields) }
+const file = { bookId: Uuid, ...ofLibrary, fileName: Type.String() }
+const FinishedFile = Noun('FinishedFile')({
+  ...file,
+  outcome: OneOf(['analyzed', 'failed', 'unchanged']),
+  durationMs: Type.Integer({ minimum: 0, description: 'How long the file was read, without the time in which its data was written.' }),
+})
+export type FinishedFile = Static<typeof FinishedFile>
 
 /** Every type of event with its members; each has `type` and `timestamp` as well. There are no others. */
 const EVENT_MEMBERS = {
@@ -45,6 +52,10 @@ const EVENT_MEMBERS = {
   user_plugin_paused: ofPlugin,
   progress_updated: ofBook,
   progress_deleted: ofBook,
+  rating_updated: ofSeries,
+  want_to_read_updated: ofSeries,
+  recommendations_updated: ofPlugin,
+  export_updated: { exportId: Uuid, status: OneOf(TASK_STATUSES) },
   scan_updated: {
     ...ofLibrary,
     taskId: Uuid,
@@ -75,6 +86,15 @@ const EVENT_MEMBERS = {
     libraryId: Type.Optional(Uuid),
     seriesId: Type.Optional(Uuid),
     bookId: Type.Optional(Uuid),
+  },
+  scan_files: {
+    readerId: Type.String({
+      format: 'uuid',
+      description: 'The process that reads the files: each process reports its own, and replaces its last list.',
+    }),
+    running: Type.Array(Type.Object({ ...file, startedAt: Timestamp }), { description: 'Files that are being read, the first few.' }),
+    finished: Type.Array(FinishedFile, { description: 'Files that were finished since the last event, the last few.' }),
+    finishedCount: Type.Integer({ minimum: 0, description: 'How many files were finished since the last event.' }),
   },
   queue_updated: {
     count: Type.Integer({ minimum: 0, description: 'How many tasks wait or run.' }),
@@ -128,6 +148,8 @@ interface Reach {
   seriesId?: string
   /** Only this user; for a task also administrators. */
   userId?: string
+  /** Of this user, only who has come by this API key, or by none. */
+  narrowedBy?: string | null
   /** Of a deleted series, before its deletion. */
   gone?: SeriesFacts
   /** Of the series of which a resource is made, when the event was announced: who may see one such series receives the event. */

@@ -45,7 +45,9 @@ function keyOf(event: CarrelEvent, userId: string | undefined): string {
   if (type === 'cover_updated') return `${type} ${event.entityId}`
   if (type === 'series_metadata_updated') return `${type} ${event.seriesId} ${event.pluginId} ${event.fieldsUpdated}`
   if ('bookId' in event) return `${type} ${event.bookId} ${userId ?? ''}`
-  if ('seriesId' in event) return `${type} ${event.seriesId} ${event.type === 'series_bulk_purged' ? event.count : ''}`
+  if (type === 'scan_files') return `${type} ${event.readerId}`
+  if (type === 'export_updated') return `${type} ${event.exportId}`
+  if ('seriesId' in event) return `${type} ${event.seriesId} ${event.type === 'series_bulk_purged' ? event.count : (userId ?? '')}`
   if ('collectionId' in event) return `${type} ${event.collectionId}`
   if ('readListId' in event) return `${type} ${event.readListId}`
   if ('pluginId' in event) return `${type} ${event.pluginId} ${userId ?? ''}`

@@ -282,8 +282,8 @@ export class Events implements StreamOwner {
     const deliveries = new Map<string, Delivery>()
     return (stream: EventStream): Delivery => {
       const { follower, audience } = stream
-      const { userId } = follower
-      const key = `${audience} ${decision.groupOf(follower)} ${personal.has(userId) ? userId : ''}`
+      const { userId, narrowedBy } = follower
+      const key = `${audience} ${decision.groupOf(follower)} ${personal.has(userId) ? `${userId} ${narrowedBy}` : ''}`
       let delivery = deliveries.get(key)
       if (delivery === undefined) {
         const visible = announcements.flatMap((announcement): Announcement[] => {

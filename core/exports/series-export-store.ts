@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { type Viewer, visibleTo } from '#core/account/visibility.ts'
+import { announce } from '#core/events/event-store.ts'
 import type { BookExportField, ExportFormat, ExportType, SeriesExportField } from '#core/exports/export-field-query.ts'
 import type { TaskStatus } from '#core/foundation/task-status.ts'
 
@@ -119,15 +120,34 @@ export async function countBytes(database: Knex, without: readonly string[] = []
  * @param userId without it, of all users
  */
 export async function settleExports(database: Knex, userId?: string): Promise<void> {
-  await database.raw(
-    `UPDATE ${TABLE} e SET
+  await database.transaction(async (trx) => {
+    const { rows } = await trx.raw(
+      `UPDATE ${TABLE} e SET
        status = CASE WHEN t.status = 'cancelled' THEN 'cancelled' ELSE 'failed' END,
        error = CASE WHEN t.status = 'cancelled' THEN NULL ELSE coalesce(e.error, 'The server stopped while it was creating this export. Create it again.') END,
        completed_at = now()
      FROM ${TABLE} o LEFT JOIN tasks t ON t.type = 'export_series' AND t.id = o.task_id
      WHERE o.id = e.id AND e.status IN ('pending', 'processing') AND e.created_at < now() - CASE WHEN t.id IS NULL THEN ${TASK_PATIENCE} ELSE interval '0' END
-       AND (t.id IS NULL OR t.status IN ('cancelled', 'failed', 'completed')) ${userId === undefined ? '' : 'AND e.user_id = :userId'}`,
-    userId === undefined ? {} : { userId },
+       AND (t.id IS NULL OR t.status IN ('cancelled', 'failed', 'completed')) ${userId === undefined ? '' : 'AND e.user_id = :userId'}
+       RETURNING ${ENDED.map((column) => `e.${column}`).join(', ')}`,
+      userId === undefined ? {} : { userId },
+    )
+    await announceEnded(trx, rows)
+  })
+}
+
+const ENDED = ['id', 'user_id', 'narrowed_by', 'status'] as const
+type Ended = Pick<ExportRecordRow, (typeof ENDED)[number]>
+
+/** Announces exports that have ended to their users. */
+async function announceEnded(trx: Knex.Transaction, ended: readonly Ended[]): Promise<void> {
+  await announce(
+    trx,
+    ended.map(({ id, user_id, narrowed_by, status }) => ({
+      event: { type: 'export_updated', exportId: id, status },
+      userId: user_id,
+      narrowedBy: narrowed_by,
+    })),
   )
 }
 
@@ -172,7 +192,9 @@ export async function completeExport(
 ): Promise<boolean> {
   const change = { status: 'completed', row_count: made.rows, file_bytes: made.bytes, completed_at: database.fn.now() }
   return await database.transaction(async (trx) => {
-    if ((await trx(TABLE).where({ id, status: 'processing' }).update(change)) === 0) return false
+    const ended: Ended[] = await trx(TABLE).where({ id, status: 'processing' }).update(change).returning(ENDED)
+    if (ended.length === 0) return false
+    await announceEnded(trx, ended)
     for (let at = 0; at < made.seriesIds.length; at += IDS_AT_ONCE)
       await trx(SHOWN_TABLE).insert({ export_id: id, series_ids: made.seriesIds.slice(at, at + IDS_AT_ONCE) })
     return true

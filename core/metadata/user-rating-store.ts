@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import Type, { type Static } from 'typebox'
+import { announceOwn } from '#core/events/event-store.ts'
 import { Noun, Nullable } from '#core/foundation/schema.ts'
 import { entryOf } from '#core/metadata/entry-query.ts'
 
@@ -27,16 +28,22 @@ export async function saveUserRating(
   rating: { userId: string; seriesId: string; rating: number; notes: string | null },
 ): Promise<UserRating> {
   const row = { user_id: rating.userId, series_id: rating.seriesId, rating: rating.rating, notes: rating.notes }
-  const [saved] = await database('series_user_ratings')
-    .insert(row)
-    .onConflict(['user_id', 'series_id'])
-    .merge({ rating: rating.rating, notes: rating.notes, updated_at: database.fn.now() })
-    .returning('*')
-  return entryOf<UserRating>(saved)
+  return await database.transaction(async (trx) => {
+    const [saved] = await trx('series_user_ratings')
+      .insert(row)
+      .onConflict(['user_id', 'series_id'])
+      .merge({ rating: rating.rating, notes: rating.notes, updated_at: trx.fn.now() })
+      .returning('*')
+    await announceOwn(trx, 'rating_updated', rating)
+    return entryOf<UserRating>(saved)
+  })
 }
 
 export async function deleteUserRating(database: Knex, userId: string, seriesId: string): Promise<void> {
-  await database('series_user_ratings').where({ user_id: userId, series_id: seriesId }).delete()
+  await database.transaction(async (trx) => {
+    const count = await trx('series_user_ratings').where({ user_id: userId, series_id: seriesId }).delete()
+    if (count > 0) await announceOwn(trx, 'rating_updated', { userId, seriesId })
+  })
 }
 
 /** @param seriesId if absent: all ratings of the user */

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { ProgressRow, ReadPosition, SyncPosition } from '#core/catalog/progress.ts'
-import { announceProgress } from '#core/events/event-store.ts'
+import { announceOwn, announceProgress } from '#core/events/event-store.ts'
 
 /** The position of a user in a book, in one of its forms. */
 interface SavedPosition {
@@ -21,21 +21,33 @@ interface SavedPosition {
   }
   /** Additional data of an e-reader. */
   syncPlace?: SyncPosition
+  /** What recorded it, for people: the name of a device or app, or else of the API key with this id. */
+  from?: { app?: string | undefined; apiKeyId?: string | null }
+  /**
+   * The time of the record from which the client started, null for none. A later record of another position is then kept, and the times of
+   * progressions do not count: clocks of devices may be wrong.
+   */
+  basedOn?: Date | null | undefined
 }
+
+/** Names of devices and keys are short; progressions allow more. */
+const APP_LENGTH_MAX = 100
 
 /**
  * Records the position of a user in a book. A page alone contains less than an earlier record of the same position, which is then kept. Positions
  * that differ by less than half a position of a text are the same, because clients round differently.
- * @returns null for a progression that is older than the recorded one
+ * @returns null for a progression that is older than the recorded one, and for a position that is based on an older record than the recorded one
  */
 export async function saveProgress(database: Knex, saved: SavedPosition): Promise<ProgressRow | null> {
-  const { position, progression, syncPlace } = saved
+  const { position, progression, syncPlace, basedOn, from = {} } = saved
+  const isBased = basedOn !== undefined
   return await database.transaction(async (trx) => {
     const { rows } = await trx.raw(
       `INSERT INTO read_progress AS p
-       (user_id, book_id, current_page, percentage, completed, locator, progression_at, sync_place, started_at, updated_at, completed_at)
+       (user_id, book_id, current_page, percentage, completed, locator, progression_at, sync_place, started_at, updated_at, completed_at, app)
      SELECT :userId, :bookId, :page, :percentage, :completed, CAST(:locator AS jsonb), CASE WHEN :isProgression THEN t.at END,
-       CAST(:syncPlace AS jsonb), t.at, t.at, CASE WHEN :completed THEN t.at END
+       CAST(:syncPlace AS jsonb), t.at, t.at, CASE WHEN :completed THEN t.at END,
+       coalesce(CAST(:app AS text), (SELECT left(k.name, ${APP_LENGTH_MAX}) FROM api_keys k WHERE k.id = CAST(:apiKeyId AS uuid)))
      FROM (SELECT least(coalesce(CAST(:at AS timestamptz), now()), now()) AS at) t
      ON CONFLICT (user_id, book_id) DO UPDATE SET
        current_page = excluded.current_page, completed = excluded.completed,
@@ -44,10 +56,11 @@ export async function saveProgress(database: Knex, saved: SavedPosition): Promis
        locator = CASE WHEN :isProgression THEN excluded.locator WHEN ${SAME_POSITION} THEN p.locator END,
        progression_at = coalesce(excluded.progression_at, p.progression_at),
        sync_place = CASE WHEN excluded.sync_place IS NOT NULL THEN excluded.sync_place WHEN ${SAME_POSITION} THEN p.sync_place END,
-       updated_at = greatest(p.updated_at, excluded.updated_at),
+       updated_at = greatest(p.updated_at, excluded.updated_at), app = excluded.app,
        completed_at = CASE WHEN excluded.completed THEN coalesce(p.completed_at, excluded.updated_at) END
-     WHERE NOT :isProgression OR p.progression_at IS NULL OR p.progression_at < excluded.progression_at
-       OR (p.progression_at = excluded.progression_at AND NOT :mustBeLater)
+     WHERE CASE WHEN :isBased THEN date_trunc('milliseconds', p.updated_at) <= CAST(:basedOn AS timestamptz) OR ${SAME_POSITION}
+       ELSE NOT :isProgression OR p.progression_at IS NULL OR p.progression_at < excluded.progression_at
+         OR (p.progression_at = excluded.progression_at AND NOT :mustBeLater) END
      RETURNING *`,
       {
         userId: saved.userId,
@@ -58,7 +71,11 @@ export async function saveProgress(database: Knex, saved: SavedPosition): Promis
         isProgression: progression !== undefined,
         mustBeLater: progression?.mustBeLater ?? false,
         locator: progression === undefined ? null : JSON.stringify(progression.locator),
-        at: progression?.at ?? null,
+        at: isBased ? null : (progression?.at ?? null),
+        isBased,
+        basedOn: basedOn?.toISOString() ?? null,
+        app: from.app?.slice(0, APP_LENGTH_MAX).toWellFormed() || null,
+        apiKeyId: from.apiKeyId ?? null,
         syncPlace: syncPlace === undefined ? null : JSON.stringify(syncPlace),
         isCounted: progression === undefined && saved.reportedPercentage == null,
         reported: saved.reportedPercentage ?? null,
@@ -88,7 +105,7 @@ export async function completeBooks(database: Knex, userId: string, bookIds: rea
       `INSERT INTO read_progress AS p (user_id, book_id, current_page, percentage, completed, completed_at)
      SELECT ?, b.id, greatest(b.page_count, 1), 1, true, now() FROM books b WHERE b.id = ANY(CAST(? AS uuid[])) ORDER BY b.id
      ON CONFLICT (user_id, book_id) DO UPDATE SET current_page = excluded.current_page, percentage = 1, completed = true, locator = NULL, sync_place = NULL,
-       updated_at = now(), completed_at = now()
+       updated_at = now(), completed_at = now(), app = NULL
      WHERE NOT p.completed RETURNING book_id`,
       [userId, [...bookIds]],
     )
@@ -125,6 +142,10 @@ async function announceRows(
 /** Adds a series to a user's list, or removes it. */
 export async function saveWantToRead(database: Knex, want: { userId: string; seriesId: string; wanted: boolean }): Promise<void> {
   const row = { user_id: want.userId, series_id: want.seriesId }
-  if (want.wanted) await database('want_to_read').insert(row).onConflict(['user_id', 'series_id']).ignore()
-  else await database('want_to_read').where(row).delete()
+  await database.transaction(async (trx) => {
+    const changed: unknown[] = want.wanted
+      ? await trx('want_to_read').insert(row).onConflict(['user_id', 'series_id']).ignore().returning('series_id')
+      : await trx('want_to_read').where(row).delete().returning('series_id')
+    if (changed.length > 0) await announceOwn(trx, 'want_to_read_updated', want)
+  })
 }

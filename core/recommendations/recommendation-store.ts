@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { announce } from '#core/events/event-store.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 
 /** The last list of a plugin for a user, as the plugin returned it. */
@@ -89,17 +90,23 @@ export async function recordRecommendations(
   user: PluginUser,
   { items, basedOn }: { items: readonly unknown[]; basedOn: readonly string[] },
 ): Promise<boolean> {
-  const { rows } = await database.raw(
-    `INSERT INTO recommendations AS r (plugin_id, user_id, items, based_on, generated_at)
+  return await database.transaction(async (trx) => {
+    const { rows } = await trx.raw(
+      `INSERT INTO recommendations AS r (plugin_id, user_id, items, based_on, generated_at)
      SELECT u.plugin_id, u.user_id, CAST(:items AS jsonb), CAST(:basedOn AS uuid[]), now() FROM user_plugins u
      WHERE u.plugin_id = :pluginId AND u.user_id = :userId AND u.enabled
      ON CONFLICT (plugin_id, user_id) DO UPDATE SET items = excluded.items, based_on = excluded.based_on, generated_at = excluded.generated_at,
        failures = 0, next_try_at = NULL, last_error = NULL, last_error_code = NULL, last_error_at = NULL
      RETURNING r.plugin_id`,
-    { ...user, items: JSON.stringify(items), basedOn: [...basedOn] },
-  )
-  return rows.length > 0
+      { ...user, items: JSON.stringify(items), basedOn: [...basedOn] },
+    )
+    if (rows.length > 0) await announceRecommendations(trx, user)
+    return rows.length > 0
+  })
 }
+
+const announceRecommendations = (trx: Knex.Transaction, { pluginId, userId }: PluginUser) =>
+  announce(trx, [{ event: { type: 'recommendations_updated', pluginId }, userId }])
 
 /**
  * Records that the list could not be made; the last one stays, and the next attempt waits.
@@ -112,19 +119,22 @@ export async function recordFailedRefresh(
   how: { retrySeconds: number } | { firstSeconds: number; lastSeconds: number },
 ): Promise<void> {
   const counts = 'firstSeconds' in how
-  await database.raw(
-    `UPDATE recommendations SET last_error = :message, last_error_code = :code, last_error_at = now(), failures = failures + CAST(:one AS int),
+  await database.transaction(async (trx) => {
+    await trx.raw(
+      `UPDATE recommendations SET last_error = :message, last_error_code = :code, last_error_at = now(), failures = failures + CAST(:one AS int),
        next_try_at = now() + make_interval(secs => least(:first * power(2, least(CASE WHEN :counts THEN failures ELSE 0 END, 20)), :last))
      WHERE plugin_id = :pluginId AND user_id = :userId`,
-    {
-      ...user,
-      ...error,
-      counts,
-      one: counts ? 1 : 0,
-      first: counts ? how.firstSeconds : how.retrySeconds,
-      last: counts ? how.lastSeconds : how.retrySeconds,
-    },
-  )
+      {
+        ...user,
+        ...error,
+        counts,
+        one: counts ? 1 : 0,
+        first: counts ? how.firstSeconds : how.retrySeconds,
+        last: counts ? how.lastSeconds : how.retrySeconds,
+      },
+    )
+    await announceRecommendations(trx, user)
+  })
 }
 
 /** Call when a possible cause of the failures has changed: the next request need not wait. */

@@ -49,6 +49,14 @@ const isOf =
   ({ data }: { data: Record<string, unknown> }) =>
     data['type'] === type && Object.entries(members).every(([name, value]) => data[name] === value)
 
+/** What became of the files of a scan, as far as the reader was told. */
+const namesOfFiles = ({ events }: EventReader) =>
+  events
+    .filter(isOf('scan_files'))
+    .flatMap(({ data }) =>
+      (data['finished'] as { fileName: string; outcome: string }[]).map(({ fileName, outcome }) => `${fileName} ${outcome}`),
+    )
+
 function checkForms(t: Test, { events }: EventReader): void {
   for (const { type, data } of events) {
     t.equal(type, data.type, 'the event is named as in its data')
@@ -102,6 +110,9 @@ t.test('a scan and its analyses, seen by one reader and not by another; cut, res
     [],
     'who is allowed only what is tagged is told nothing of what is not, nor of its numbers',
   )
+  await until(() => namesOfFiles(admin).length >= 2)
+  t.same(namesOfFiles(admin).sort(), ['Hidden 1.cbz analyzed', 'Open 1.cbz analyzed'])
+  for (const reader of [watcher, selective]) t.notOk(reader.text().includes('scan_files'), 'files are for who may change libraries')
   t.notOk(watcher.text().includes('task_updated'), 'tasks are for who may read tasks')
   t.notOk(watcher.text().includes(root), 'and paths of files for nobody else')
 
@@ -137,23 +148,40 @@ t.test('a scan and its analyses, seen by one reader and not by another; cut, res
     const later = await followEvents(node, free.token, { after: id })
     await later.find(isEdited)
     t.equal(later.events.some(isOf('book_updated', { bookId: hiddenBook })), false, 'and nothing twice')
+    // A new EventSource has no header; one that reconnects sends both.
+    const path = `/api/v1/events?lastEventId=${cutAt}`
+    const queried = await followEvents(node, free.token, { path })
+    await queried.find(isOf('book_updated', { bookId: hiddenBook }))
+    await queried.find(isEdited)
+    const both = await followEvents(node, free.token, { path, after: id })
+    await both.find(isEdited)
+    t.equal(both.events.some(isOf('book_updated', { bookId: hiddenBook })), false, 'the header counts')
+    await Promise.all([queried.close(), both.close()])
     for (const reader of [restricted, resumed, later]) checkForms(t, reader)
     for (const secret of secrets) t.notOk(restricted.text().includes(secret), 'not a byte of what is hidden')
     await Promise.all([restricted, resumed, later].map((reader) => reader.close()))
   }
 
-  await t.test('progress is told to its reader alone', async (t) => {
+  await t.test('progress, ratings, series to read and exports are told to their reader alone', async (t) => {
     const mine = await followEvents(other, free.token)
     const theirs = await followEvents(url, bound.token)
     await ask(url, free.token, 'PUT', `/api/v1/books/${openBook}/progress`, { currentPage: 1 })
     await mine.find(isOf('progress_updated', { bookId: openBook, seriesId: openId, libraryId }))
     await ask(url, free.token, 'DELETE', `/api/v1/books/${openBook}/progress`)
     await mine.find(isOf('progress_deleted', { bookId: openBook }))
+    await ask(url, free.token, 'PUT', `/api/v1/series/${openId}/rating`, { rating: 70 })
+    await ask(url, free.token, 'PUT', `/api/v1/user/want-to-read/${openId}`)
+    await mine.find(isOf('rating_updated', { seriesId: openId, libraryId }))
+    await mine.find(isOf('want_to_read_updated', { seriesId: openId, libraryId }))
+    const wanted = { format: 'json', libraryIds: [libraryId], fields: [] }
+    const made = await ask<{ id: string }>(url, free.token, 'POST', '/api/v1/user/exports/series', wanted)
+    await mine.find(isOf('export_updated', { exportId: made.id, status: 'completed' }))
     // What comes after it has come, so it would have.
     await ask(url, adminToken, 'PATCH', `/api/v1/libraries/${libraryId}`, { description: 'Many' })
     for (const reader of [theirs, admin]) {
       await reader.find(isOf('library_updated', { libraryId }))
-      t.notOk(reader.text().includes('progress_'), 'and to nobody else')
+      for (const own of ['progress_', 'rating_', 'want_to_read_', 'export_updated'])
+        t.notOk(reader.text().includes(own), 'and to nobody else')
     }
     await Promise.all([mine.close(), theirs.close()])
   })
@@ -197,6 +225,15 @@ t.test('streams end when their user may do something else, and are few enough', 
   t.match(await followEvents(url, adminToken, { after: 'never-was-here' }).then((reader) => reader.find(isOf('reload'))), {
     type: 'reload',
   })
+  for (const path of ['/api/v1/events', '/api/v1/events/stream', '/api/v1/tasks/stream', '/api/v1/scans/stream']) {
+    const lost = await followEvents(url, adminToken, { path: `${path}?lastEventId=never-was-here` })
+    t.match(await lost.find(({ data }) => data.type === 'reload'), { data: { type: 'reload' } }, path)
+    await lost.close()
+    const empty = await followEvents(url, adminToken, { path: `${path}?lastEventId=` })
+    t.same(empty.events, [], 'an empty id is none')
+    await empty.close()
+    await t.rejects(followEvents(url, adminToken, { path: `${path}?lastEventId=${'x'.repeat(65)}` }), /400/)
+  }
   const many = await Promise.all(Array.from({ length: 98 }, () => followEvents(url, adminToken)))
   await t.rejects(followEvents(url, adminToken), /429.*rate_limit_exceeded/, 'one user has no thousands')
   await Promise.all(many.map((reader) => reader.close()))

@@ -5,7 +5,7 @@ import type { Announcement, CarrelEvent, SeriesFacts } from '#core/events/event.
 import { readSeriesFacts } from '#core/events/event-store.ts'
 import { addTestKey, rateSeries, setTestRule } from '#test/support/access-rules.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { ACCESS_CHANGES, CATALOG_CHANGES, openRandomWorld, readFacts, seenBy } from '#test/support/random-access.ts'
 
 const timestamp = '2026-01-31T12:00:00.000Z'
@@ -116,6 +116,45 @@ t.test('an event names no library that its receiver may not see, although they s
   ]
   const { show } = await eventAudience(database).decide([old, fresh], [caller])
   t.same([show(caller, old), show(caller, fresh)?.type], [null, 'series_updated'])
+})
+
+t.test('files that are read are for who may change libraries and sees every series', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const libraryId = await addLibrary(database)
+  const seriesId = await addSeries(database, { library_id: libraryId, title: 'Adult' })
+  const [admin, reader] = [await addCaller(database, { role: 'admin' }), await addCaller(database)]
+  const maintainers = [await addCaller(database, { role: 'maintainer' }), await addCaller(database, { role: 'maintainer' })]
+  const [free, bound] = maintainers as [typeof admin, typeof admin]
+  await shareSeries(database, { seriesId, caller: bound, mode: 'deny' })
+  const files = announcementOf({ type: 'scan_files', readerId: seriesId, running: [], finished: [], finishedCount: 0 })
+  const { show } = await eventAudience(database).decide([files], [admin, reader, free, bound])
+  t.same(
+    [admin, reader, free, bound].map((caller) => show(caller, files)?.type ?? null),
+    ['scan_files', null, 'scan_files', null],
+  )
+})
+
+t.test('the exports of a user are for the user, and for the key that has made them', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const user = await addCaller(database)
+  const keys = [await addTestKey(database, user.userId), await addTestKey(database, user.userId)]
+  const [maker, other] = keys.map((narrowedBy) => ({ ...user, narrowedBy })) as [typeof user, typeof user]
+  const stranger = await addCaller(database, { role: 'admin' })
+  const exportId = '00000000-0000-4000-8000-000000000001'
+  const ended = (narrowedBy: string | null) =>
+    announcementOf({ type: 'export_updated', exportId, status: 'completed' }, { userId: user.userId, narrowedBy })
+  const [byKey, byUser] = [ended(maker.narrowedBy), ended(null)]
+  const followers = [user, maker, other, stranger]
+  const { show } = await eventAudience(database).decide([byKey, byUser], followers)
+  t.same(
+    followers.map((follower) => [byKey, byUser].map((one) => show(follower, one) !== null)),
+    [
+      [true, true],
+      [true, false],
+      [false, false],
+      [false, false],
+    ],
+  )
 })
 
 t.test('the progress of a user in a series that a key may not see is not sent to the key', async (t) => {

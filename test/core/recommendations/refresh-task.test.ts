@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { onlyFull } from '#test/support/lane-size.ts'
+import { addCaller } from '#test/support/library-rows.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
+import { receiveEvents } from '#test/support/received-events.ts'
 import { item, openRecommendationServer, until } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
@@ -40,6 +42,24 @@ t.test('one task at a time, which can be canceled', async (t) => {
   await get()
   t.equal((await settled()).recommendations[0]?.externalId, '2', 'the canceled run left nothing')
   t.equal((await database('recommendations').first()).failures, 0)
+})
+
+t.test('a user hears that a list is ready, or that it could not be made', async (t) => {
+  const { renew, setAnswer, rita, settled, database, pluginId, userId } = await openRecommendationServer(t)
+  const reader = await addCaller(database, { role: 'admin' })
+  const [mine, others] = (await receiveEvents(t, database, [{ ...reader, userId }, reader])) as [{ type: string }[], { type: string }[]]
+  const told = () => mine.filter(({ type }) => type === 'recommendations_updated')
+  await renew([item('1', 1)])
+  await until(async () => told().length === 1, 'the event of the list')
+  t.same(told(), [{ type: 'recommendations_updated', pluginId }])
+  setAnswer({ value: 'no list' })
+  await rita('POST', 'recommendations/refresh')
+  await settled()
+  await until(async () => told().length === 2, 'the event of the failure')
+  t.notOk(
+    others.some(({ type }) => type === 'recommendations_updated'),
+    'nobody else does',
+  )
 })
 
 t.test('a list stays while no task runs, and an interrupted task runs again', async (t) => {

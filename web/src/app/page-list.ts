@@ -4,10 +4,12 @@ import type { Address } from '#app/addresses.ts'
 /** Pages are loaded when they are opened; each module exports its page as default. Addresses without a page are places for later ones. */
 export const PAGES: Partial<Record<Address, ComponentType>> = {
   '/setup': lazy(() => import('#pages/setup/setup-page.tsx')),
+  '/work': lazy(() => import('#pages/work/work-page.tsx')),
   '/': lazy(() => import('#pages/home/home-page.tsx')),
   '/libraries': lazy(() => import('#pages/browse/libraries-page.tsx')),
   '/libraries/:libraryId': lazy(() => import('#pages/browse/library-page.tsx')),
   '/series': lazy(() => import('#pages/browse/series-list-page.tsx')),
+  '/series/:seriesId': lazy(() => import('#pages/series/series-page.tsx')),
   '/books': lazy(() => import('#pages/browse/book-list-page.tsx')),
   '/books/:bookId/read': lazy(() => import('#reader/read-page.tsx')),
 }

@@ -6,7 +6,7 @@ export function followHeading(): void {
   const read = () => {
     asked = 0
     const heading = document.querySelector('main h1')?.textContent?.trim()
-    const title = heading ? appTexts.titleOf({ page: heading }) : appTexts.name()
+    const title = heading && heading !== appTexts.name() ? appTexts.titleOf({ page: heading }) : appTexts.name()
     if (document.title !== title) document.title = title
   }
   new MutationObserver(() => {

@@ -11,7 +11,11 @@ export function EndedSession() {
   const [error, setError] = useState<string | null>(null)
   const [isBusy, setIsBusy] = useState(false)
   const name = useQuery({ ...meQuery, enabled: false }).data?.username ?? ''
-  useLayoutEffect(() => box.current?.showModal(), [])
+  useLayoutEffect(() => {
+    box.current?.showModal()
+    // The browser gives the focus to the first field, which is the hidden name.
+    box.current?.querySelector<HTMLElement>('[name="password"]')?.focus()
+  }, [])
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     setIsBusy(true)
@@ -27,7 +31,7 @@ export function EndedSession() {
         <p className="quiet">{appTexts.endedWords()}</p>
         {/* For the browser, which knows the passwords by name. */}
         <input className="visually-hidden" name="username" autoComplete="username" value={name} readOnly tabIndex={-1} aria-hidden="true" />
-        <PasswordField label={appTexts.passwordOf({ name })} name="password" autoComplete="current-password" error={error} autoFocus />
+        <PasswordField label={appTexts.passwordOf({ name })} name="password" autoComplete="current-password" error={error} />
         <div className="actions">
           <button type="button" className="btn plain" onClick={leave}>
             {appTexts.someoneElse()}

@@ -49,6 +49,7 @@ function Found({ preview: { detectedSeries, totalFiles, truncated } }: { preview
             <summary>
               <Icon of={ChevronRight} flips />
               <bdi className="work">{name}</bdi>
+              {path !== null && path !== name && <bdi className={style['path']}>{path}</bdi>}
               <span className="end">{setupTexts.booksIn({ count: bookCount })}</span>
             </summary>
             <ul>

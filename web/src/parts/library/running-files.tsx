@@ -29,7 +29,7 @@ export function RunningFiles({ libraryId, title }: { libraryId: string; title: s
       <ul className={style['running']}>
         {shown.map(({ bookId, fileName }) => (
           <li key={bookId}>
-            <span className="ring" style={{ '--at': '35%' }} />
+            <span className={`ring ${style['turning']}`} style={{ '--at': '35%' }} />
             <bdi className="clip">{fileName}</bdi>
           </li>
         ))}

@@ -11,6 +11,7 @@ import { chosenCoverPath, coverPath } from '#core/covers/cover.ts'
 import { rateSeries } from '#test/support/access-rules.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { withoutMoment } from '#test/support/answer-text.ts'
+import { OWN_PAGE } from '#test/support/browsers.ts'
 import { addWalker, openComposedServer, type Walker } from '#test/support/composed-server.ts'
 import { textOf } from '#test/support/event-reading.ts'
 import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
@@ -34,9 +35,9 @@ const WALKERS: readonly Walker[] = someOf(
     { role: 'admin', mode: 'deny' },
     { role: 'maintainer', mode: 'libraries' },
     ...ROLES.filter((role) => role !== 'reader' && role !== 'admin').map((role) => ({ role, mode: 'deny' as const })),
-    { role: 'reader', mode: 'allow' },
+    { role: 'reader', mode: 'allow', byCookie: true },
     { role: 'reader', mode: 'up_to' },
-    { role: 'maintainer', mode: 'not_from' },
+    { role: 'maintainer', mode: 'not_from', byCookie: true },
     { role: 'reader', mode: 'libraries', byKey: true },
     { role: 'maintainer', mode: 'up_to', byKey: true },
   ],
@@ -160,7 +161,12 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   for (const walker of WALKERS) {
     const { role, mode } = walker
     const tagId = mode === 'deny' ? tag.id : openTag.id
-    const { id: userId, accessToken, said: who } = await addWalker({ database, services }, { ...walker, tagId, libraries: [openLibraryId] })
+    const {
+      id: userId,
+      accessToken,
+      said: who,
+      cookie,
+    } = await addWalker({ database, services }, { ...walker, tagId, libraries: [openLibraryId] })
     const hidesLibrary = mode === 'libraries'
     names['hidesLibrary'] = hidesLibrary
     const hidden = [...ofSeries, ...(hidesLibrary ? [libraryId] : [])]
@@ -176,7 +182,10 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     const send = async (method: string, request: BuiltRequest) =>
       await fetch(url + request.path, {
         method,
-        headers: { authorization: `Bearer ${accessToken}`, ...request.headers },
+        headers: {
+          ...(cookie && request.path.startsWith('/api/v1/') ? { cookie, ...OWN_PAGE } : { authorization: `Bearer ${accessToken}` }),
+          ...request.headers,
+        },
         ...(request.body !== undefined && { body: request.body }),
         redirect: 'manual',
       })

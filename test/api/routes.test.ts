@@ -2,6 +2,7 @@ import t from 'tap'
 import { routes } from '#api/routes.ts'
 import { ROLE_PERMISSIONS } from '#core/account/permission.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
+import { OWN_PAGE, openBrowser } from '#test/support/browsers.ts'
 import { openProtocols } from '#test/support/composed-server.ts'
 import { enableKomga } from '#test/support/komga-switch.ts'
 import { openTestServer } from '#test/support/server.ts'
@@ -21,6 +22,7 @@ t.test('every route but the public ones asks who is there, and for its permissio
     (await server.accounts.callers.ofToken(reader.token, 'token'))!,
   )
   const admin = (await server.accounts.callers.ofToken(server.adminToken, 'token'))!
+  const browser = await openBrowser(server, { username: 'rita', password: 'rita has a password' })
   const open: string[] = []
   const account: string[] = []
   for (const { method, path, allow } of routes) {
@@ -36,6 +38,12 @@ t.test('every route but the public ones asks who is there, and for its permissio
     t.equal((await server.request(method, address)).status, 401, `${name} without credentials`)
     const cookie = await server.request(method, address, { headers: { cookie: 'auth_token=nonsense' } })
     t.equal(cookie.status, 401, `${name} with a bad cookie`)
+    const session = await server.request(method, address, { headers: { cookie: `carrel_session=st_${'x'.repeat(43)}`, ...OWN_PAGE } })
+    t.equal(session.status, 401, `${name} with a forged session`)
+    const changes = method !== 'GET'
+    const strange = await server.request(method, address, { headers: { cookie: browser.cookie } })
+    if (!path.startsWith('/api/v1/')) t.equal(strange.status, 401, `${name} with the session of a browser`)
+    else if (changes) t.equal(strange.status, 403, `${name} with the session of a browser, and from no page of this server`)
     if (allow.who === 'user') {
       account.push(name)
       continue
@@ -50,18 +58,23 @@ t.test('every route but the public ones asks who is there, and for its permissio
       t.match(await server.request(method, address, { token: narrow.key }), { status: 403 }, `${name} with ${allow.who} alone`)
       await server.accounts.removeApiKey(narrow.id, admin)
     }
-    if (!mine.has(allow.who)) t.equal((await server.request(method, address, { token: reader.token })).status, 403, `${name} as a reader`)
+    if (mine.has(allow.who)) continue
+    t.equal((await server.request(method, address, { token: reader.token })).status, 403, `${name} as a reader`)
+    if (path.startsWith('/api/v1/'))
+      t.match(await browser.request(method, address), { status: 403, json: { details } }, `${name} as a reader in a browser`)
   }
   // Nothing but the account itself and what every user may know: an API key without permissions reaches these too.
   t.same(account.sort(), [
     'DELETE /:prefix/api/v1/client-settings/user',
     'DELETE /:prefix/api/v1/syncpoints/me',
+    'DELETE /api/v1/auth/sessions/:sessionId',
     'GET /:prefix/api/v1/client-settings/user/list',
     'GET /:prefix/api/v1/fonts/families',
     'GET /:prefix/api/v1/login/set-cookie',
     'GET /:prefix/api/v1/users/me',
     'GET /:prefix/api/v1/users/me/authentication-activity',
     'GET /api/v1/auth/me',
+    'GET /api/v1/auth/sessions',
     'GET /api/v1/settings/public',
     'GET /api/v1/user',
     'GET /api/v1/user/sharing-tags',

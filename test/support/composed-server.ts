@@ -27,6 +27,8 @@ export interface Walker {
   mode: 'deny' | 'allow' | 'libraries' | 'up_to' | 'not_from'
   /** Whether it is an API key that has the rule, and not its user. */
   byKey?: boolean
+  /** Whether they come with the session of a browser, which our own API accepts. */
+  byCookie?: boolean
 }
 
 /** The whole server on a free port, with all its services, a fresh database, a folder of its own and the first administrator. */
@@ -71,32 +73,31 @@ export async function openProtocols(database: Knex): Promise<void> {
  * Makes a user with a rule, and signs them in; or a key with the rule, whose user sees everything.
  * @param walker.tagId that is denied, or the only one allowed
  * @param walker.libraries the only ones that a list shows
- * @returns the access token, or the key, and `ownToken` of the user
+ * @returns the access token, or the key; `ownToken` of the user; and the cookie of their browser, if they have one
  */
 export async function addWalker(
   { database, services }: { database: Knex; services: Services },
-  { role, mode, byKey = false, tagId, libraries = [] }: Walker & { tagId: string; libraries?: readonly string[] },
-): Promise<{ said: string; id: string; accessToken: string; ownToken: string }> {
-  const name = `${role}-${mode}${byKey ? '-key' : ''}`
+  { role, mode, byKey = false, byCookie = false, tagId, libraries = [] }: Walker & { tagId: string; libraries?: readonly string[] },
+): Promise<{ said: string; id: string; accessToken: string; ownToken: string; cookie: string | null }> {
+  const name = `${role}-${mode}${byKey ? '-key' : byCookie ? '-cookie' : ''}`
   const user = { username: `walker-${name}`, email: `${name}@example.org`, password: 'a long enough password', role }
   const { id } = await services.accounts.createUser(user, null)
-  const said = `${role} (${mode}${byKey ? ' of a key' : ''})`
+  const said = `${role} (${mode}${byKey ? ' of a key' : byCookie ? ' in a browser' : ''})`
   if (mode === 'deny' || mode === 'allow') {
     await database('user_sharing_grants').insert({ user_id: id, sharing_tag_id: tagId, access_mode: mode })
   }
-  const { accessToken: ownToken } = await services.accounts.login({
-    username: user.username,
-    password: user.password,
-    address: '127.0.0.1',
-  })
-  if (mode === 'deny' || mode === 'allow') return { said, id, accessToken: ownToken, ownToken }
+  const login = { username: user.username, password: user.password, address: '127.0.0.1' }
+  const { accessToken: ownToken } = await services.accounts.login(login)
+  const browser = byCookie ? await services.accounts.login(login, { kind: 'cookie', userAgent: null }) : null
+  const cookie = browser && `carrel_session=${browser.cookieToken}`
+  if (mode === 'deny' || mode === 'allow') return { said, id, accessToken: ownToken, ownToken, cookie }
   const made = byKey ? await addKey(services, ownToken) : null
   const rule =
     mode === 'libraries'
       ? { libraries }
       : { age: mode === 'up_to' ? ({ mode, years: 12, unrated: 'hide' } as const) : ({ mode, years: 18, unrated: 'show' } as const) }
   await setTestRule(database, made ? { api_key_id: made.id } : { user_id: id }, rule)
-  return { said, id, accessToken: made?.key ?? ownToken, ownToken }
+  return { said, id, accessToken: made?.key ?? ownToken, ownToken, cookie }
 }
 
 async function addKey({ accounts }: Services, accessToken: string): Promise<{ id: string; key: string }> {

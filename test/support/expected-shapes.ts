@@ -46,6 +46,7 @@ const OWN: RegExp[] = [
   // The Komga API.
   / \/\{\}\/(api|actuator)\//,
   /^POST \/api\/v1\/auth\/refresh$/,
+  / \/api\/v1\/auth\/sessions(\/|$)/,
   /^PUT \/api\/v1\/user\/password$/,
   /^GET \/api\/v1\/setup\/settings$/,
   // They report features that Carrel does not have.

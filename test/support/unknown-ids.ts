@@ -8,6 +8,7 @@ export const unknownIds = () => ({
   exportId: randomUUID(),
   keyId: randomUUID(),
   apiKeyId: randomUUID(),
+  sessionId: randomUUID(),
   titleId: randomUUID(),
   altTitleId: randomUUID(),
   alternateTitleId: randomUUID(),

@@ -3,7 +3,7 @@ import type { AccountServices } from '#api/areas/account.ts'
 import type { DataServices } from '#api/areas/data.ts'
 import { authCookie, DEVICE_COOKIE, deviceCookie, sessionCookie } from '#api/http/authentication.ts'
 import { endpointOf, type Route } from '#api/http/endpoint.ts'
-import { SESSION_KIND, signInWith, withTokens } from '#api/rest/account/signing-in.ts'
+import { renewSessionCookie, SESSION_KIND, signInWith, withTokens } from '#api/rest/account/signing-in.ts'
 import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
 import { BrowserSignedIn, SignedIn } from '#core/account/sign-in.ts'
 import { UserDetail, UserInfo, userInfo } from '#core/account/user.ts'
@@ -72,12 +72,14 @@ export const authRoutes: Route<Services>[] = [
     name: 'getMe',
     method: 'GET',
     path: '/api/v1/auth/me',
-    summary: 'Get the signed-in user and the permissions of this credential',
+    setsCookie: true,
+    summary: 'Get the signed-in user and the permissions of this credential; renews the cookie of a session',
     tag: 'auth',
     allow: { who: 'user', cookie: true },
     reply: UserInfo,
     run: async (call) => {
       const caller = call.caller
+      renewSessionCookie(call)
       const user = await call.services.accounts.getUser(caller.userId)
       return { ...userInfo(user), permissions: [...caller.permissions] }
     },

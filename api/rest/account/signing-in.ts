@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { AccountServices } from '#api/areas/account.ts'
 import type { DataServices } from '#api/areas/data.ts'
-import { authCookie, sessionCookie } from '#api/http/authentication.ts'
+import { authCookie, sessionCookie, sessionCookieName } from '#api/http/authentication.ts'
 import { isOwnPage, NOT_OWN_PAGE } from '#api/http/cross-site.ts'
 import type { Call } from '#api/http/endpoint.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -26,6 +26,13 @@ export function withTokens(call: SignInCall, signedIn: SignedIn): SignedIn {
   const { cookieSecure } = call.services.settings
   call.setHeader('Set-Cookie', authCookie(signedIn.accessToken, { maxAgeSeconds: signedIn.expiresIn, secure: cookieSecure }))
   return signedIn
+}
+
+/** Sends the cookie of a browser's session again: browsers delete the oldest ones, however often they are sent. */
+export function renewSessionCookie(call: SignInCall): void {
+  const secure = call.services.settings.cookieSecure
+  const token = call.cookie(sessionCookieName(secure))
+  if (call.caller?.via === 'browser_session' && token !== null) call.setHeader('Set-Cookie', sessionCookie(token, { secure }))
 }
 
 /**

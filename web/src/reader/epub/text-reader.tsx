@@ -1,0 +1,143 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useRef, useState } from 'react'
+import { api, ask } from '#api/client.ts'
+import { readerTexts } from '#texts/reader.ts'
+import { KeySheet } from '../shared/key-sheet.tsx'
+import { ReaderMessage } from '../shared/reader-message.tsx'
+import { ReaderNotes } from '../shared/reader-notes.tsx'
+import { useLevels } from '../shared/use-levels.ts'
+import { useReaderAddress } from '../shared/use-reader-address.ts'
+import { ContentsDrawer } from './contents-drawer.tsx'
+import { LeaveDialog } from './leave-dialog.tsx'
+import { type Note, NotePopover } from './note-popover.tsx'
+import { SearchDrawer } from './search-drawer.tsx'
+import { TextBars } from './text-bars.tsx'
+import { textBookOf } from './text-book.ts'
+import { TextConflictDialog } from './text-conflict-dialog.tsx'
+import { textKeys } from './text-keys.ts'
+import type { BookMap } from './text-locator.ts'
+import { flattenContents, spanChapters } from './text-map.ts'
+import { TEXT_DEFAULTS } from './text-settings.ts'
+import { TextSettingsPanel } from './text-settings-panel.tsx'
+import { useTextActions } from './use-text-actions.ts'
+import { useTextRecorder } from './use-text-recorder.ts'
+import { type OpenedText, useTextView } from './use-text-view.ts'
+import { chapterTitle, positionsOf, useWhereabouts } from './whereabouts.ts'
+import './text-reader.css'
+
+/** What lies over the text. */
+export type TextPanel = 'settings' | 'contents' | 'search' | 'keys' | null
+
+/** Loads what places in the book are computed from, then shows it. */
+export default function TextReader({ opened }: { opened: OpenedText }) {
+  const { book } = opened
+  const positions = useQuery({
+    queryKey: ['reading', book.id, 'positions'],
+    queryFn: ({ signal }) => ask(api.GET('/api/v1/books/{bookId}/positions', { params: { path: { bookId: book.id } }, signal })),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (positions.error) return <ReaderMessage bookId={book.id} problem={positions.error} onRetry={() => void positions.refetch()} />
+  if (!positions.data) return <ReaderMessage bookId={book.id} />
+  return <OpenedReader opened={opened} positions={positionsOf(positions.data)} />
+}
+
+interface ReaderProps {
+  opened: OpenedText
+  positions: ReturnType<typeof positionsOf>
+}
+
+function useMap({ opened, positions }: ReaderProps): BookMap {
+  const { book, manifest } = opened
+  const textBook = useMemo(() => textBookOf(book, manifest), [book, manifest])
+  return useMemo(() => ({ book: textBook, spans: spanChapters(textBook.hrefs, positions), count: positions.length }), [textBook, positions])
+}
+
+function OpenedReader({ opened, positions }: ReaderProps) {
+  const { book, manifest } = opened
+  const map = useMap({ opened, positions })
+  const host = useRef<HTMLDivElement>(null)
+  const address = useReaderAddress()
+  const [panel, setPanel] = useState<TextPanel>(null)
+  const [hasBars, setBars] = useState(true)
+  const [leaving, setLeaving] = useState<string | null>(null)
+  const [note, setNote] = useState<Note | null>(null)
+  const levels = useLevels({ kind: 'text', defaults: TEXT_DEFAULTS, initial: opened.levels, bookId: book.id, seriesId: book.seriesId })
+  const { settings } = levels
+  const contents = useMemo(() => flattenContents(manifest.toc ?? [], readerTexts.untitled()), [manifest])
+  const turn = (by: 1 | -1) => {
+    setBars(false)
+    setNote(null)
+    void reading.view?.turn(by)
+  }
+  const seriesHref = `/series/${book.seriesId}`
+  const direction = map.book.dir === 'rtl' ? 'rtl' : 'ltr'
+  const keys = useTextActions({ address, panel, setPanel, hasBars, setBars, seriesHref, turn, direction, goToEnd: (end) => goToEnd(end) })
+  const reading = useTextView(opened, {
+    ...{ host, map, settings },
+    actions: {
+      tapped: (fraction) => {
+        setNote(null)
+        if (settings.flow === 'scroll' || (fraction >= 1 / 3 && fraction <= 2 / 3)) setBars(!hasBars)
+        else turn(fraction > 2 / 3 === (direction === 'ltr') ? 1 : -1)
+      },
+      followed: setLeaving,
+      noted: (element, at) => setNote({ text: element.textContent ?? '', at }),
+      keyed: keys.handle,
+      loaded: (doc) => nameDocument(doc, opened),
+    },
+  })
+  const goToEnd = (end: 'first' | 'last') =>
+    void reading.view?.goTo(end === 'first' ? 0 : map.book.sections.length - 1, end === 'first' ? 0 : 1)
+  const where = useWhereabouts({ map, contents, place: reading.place })
+  const recording = useTextRecorder(opened, { map, place: reading.place, isIncognito: address.isIncognito })
+  if (reading.problem) return <ReaderMessage bookId={book.id} problem={reading.problem} />
+  const close = () => setPanel(null)
+  return (
+    <main className="reader" data-bars={hasBars ? 'shown' : 'hidden'}>
+      <article className={panel === 'settings' ? 'ebook beside' : 'ebook'} data-read={settings.paper}>
+        <header className="ebook-head">
+          <p dir="auto">{book.title}</p>
+          <p dir="auto">{where.chapter}</p>
+        </header>
+        <div className="ebook-place" ref={host} />
+        <footer className="ebook-foot">
+          <p>{where.pageWords}</p>
+          <p>{where.percent}</p>
+        </footer>
+      </article>
+      {settings.flow === 'scroll' && reading.place?.isChapterEnd && where.hasNext && (
+        <div className="float-foot">
+          <button type="button" className="btn" onClick={() => turn(1)}>
+            {readerTexts.toNextChapter()}
+          </button>
+        </div>
+      )}
+      <TextBars {...{ opened, where, map, panel, setPanel, seriesHref }} view={reading.view} />
+      <ReaderNotes recording={recording} isIncognito={address.isIncognito} />
+      {panel === 'settings' && <TextSettingsPanel of={levels} isFixed={reading.view?.isFixed ?? false} onClose={close} />}
+      {panel === 'contents' && <ContentsDrawer {...{ contents, where, map }} view={reading.view} onClose={close} />}
+      {panel === 'search' && (
+        <SearchDrawer map={map} view={reading.view} titleOf={(index) => chapterTitle(contents, { map, index })} onClose={close} />
+      )}
+      {panel === 'keys' && <KeySheet groups={textKeys(direction)} onClose={close} />}
+      {note && <NotePopover note={note} onClose={() => setNote(null)} />}
+      {leaving !== null && <LeaveDialog address={leaving} onClose={() => setLeaving(null)} />}
+      {recording.conflict && (
+        <TextConflictDialog
+          elsewhere={recording.conflict}
+          onChoose={(choice) => {
+            if (choice === 'theirs' && recording.conflict) reading.goToLocator(recording.conflict.locator)
+            recording.settle(choice)
+          }}
+        />
+      )}
+    </main>
+  )
+}
+
+/** The language of a chapter that names none: for hyphens and the forms of Han letters. */
+function nameDocument(doc: Document, { manifest }: OpenedText): void {
+  const { language } = manifest.metadata
+  const first: unknown = Array.isArray(language) ? language[0] : language
+  if (typeof first === 'string') doc.documentElement.lang ||= first
+}

@@ -1,0 +1,40 @@
+import { type ReaderAddress, toggleFullScreen } from '../shared/use-reader-address.ts'
+import { useReaderKeys } from '../shared/use-reader-keys.ts'
+import type { TextPanel } from './text-reader.tsx'
+
+interface TextControls {
+  address: ReaderAddress
+  panel: TextPanel
+  setPanel(panel: TextPanel): void
+  hasBars: boolean
+  setBars(isShown: boolean): void
+  seriesHref: string
+  direction: 'ltr' | 'rtl'
+  turn(by: 1 | -1): void
+  goToEnd(end: 'first' | 'last'): void
+}
+
+/** All that keys do in a text. */
+export function useTextActions(controls: TextControls): ReturnType<typeof useReaderKeys> {
+  const { address, panel, setPanel, hasBars, setBars, seriesHref, direction, turn, goToEnd } = controls
+  const toggle = (which: TextPanel) => setPanel(panel === which ? null : which)
+  return useReaderKeys(direction, {
+    next: () => turn(1),
+    previous: () => turn(-1),
+    first: () => goToEnd('first'),
+    last: () => goToEnd('last'),
+    fullScreen: toggleFullScreen,
+    incognito: address.toggleIncognito,
+    contents: () => toggle('contents'),
+    overview: () => toggle('contents'),
+    search: () => toggle('search'),
+    settings: () => toggle('settings'),
+    help: () => toggle('keys'),
+    bars: () => setBars(!hasBars),
+    back: () => {
+      if (panel) setPanel(null)
+      else if (hasBars) address.navigate(seriesHref)
+      else setBars(true)
+    },
+  })
+}

@@ -1,0 +1,70 @@
+import serif from '@fontsource-variable/source-serif-4/files/source-serif-4-latin-wght-normal.woff2?url'
+import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
+import type { Book, OpenedBook } from '../open-book.ts'
+import { type BookMap, type Locator, placeOfLocator } from './text-locator.ts'
+import type { TextSettings } from './text-settings.ts'
+import { chapterStyles, paginatorAttributes } from './text-styles.ts'
+import { type ShownPlace, TextView, type TextViewActions } from './text-view.ts'
+
+export type OpenedText = Extract<OpenedBook, { kind: 'text' }>
+
+/** The view of a book, null while it is loaded; and what is on screen, null before the first chapter. */
+export interface TextReading {
+  view: TextView | null
+  place: ShownPlace | null
+  problem: Error | null
+  goToLocator(locator: Locator): void
+}
+
+interface Options {
+  host: RefObject<HTMLDivElement | null>
+  map: BookMap
+  settings: TextSettings
+  actions: Omit<TextViewActions, 'relocated'>
+}
+
+/** Opens a book at its recorded place and follows its settings. */
+export function useTextView({ book, progression }: OpenedText, { host, map, settings, actions }: Options): TextReading {
+  const [view, setView] = useState<TextView | null>(null)
+  const [place, setPlace] = useState<ShownPlace | null>(null)
+  const [problem, setProblem] = useState<Error | null>(null)
+  const latest = useRef<TextViewActions>(null)
+  latest.current = { ...actions, relocated: setPlace }
+  const style = useMemo(() => dressOf(settings), [settings])
+  const first = useRef({ style, map })
+  useEffect(() => {
+    if (!host.current) return
+    let isClosed = false
+    let opened: TextView | null = null
+    TextView.open(host.current, first.current.map.book, () => latest.current!).then((made) => {
+      if (isClosed) return made.close()
+      opened = made
+      made.dress(...first.current.style)
+      setView(made)
+      return goToStart(made, { book, locator: progression?.locator ?? null, map: first.current.map })
+    }, setProblem)
+    return () => {
+      isClosed = true
+      opened?.close()
+    }
+  }, [host, book, progression])
+  useEffect(() => view?.dress(...style), [view, style])
+  const goToLocator = (locator: Locator) => {
+    const { index, anchor } = placeOfLocator(map, locator)
+    void view?.goTo(index, anchor)
+  }
+  return { view, place, problem, goToLocator }
+}
+
+type Dress = Parameters<TextView['dress']>
+
+const dressOf = (settings: TextSettings): Dress => [
+  paginatorAttributes(settings),
+  chapterStyles(settings, new URL(serif, document.baseURI).href),
+]
+
+async function goToStart(view: TextView, { book, locator, map }: { book: Book; locator: Locator | null; map: BookMap }): Promise<void> {
+  if (!locator || book.readProgress?.completed) return await view.goTo(0)
+  const { index, anchor } = placeOfLocator(map, locator)
+  await view.goTo(index, anchor)
+}

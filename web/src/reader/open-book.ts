@@ -1,0 +1,60 @@
+import { api, ask } from '#api/client.ts'
+import type { components } from '#api/schema.d.ts'
+import { sendLocator } from './epub/text-progress.ts'
+import { readTextSettings, type TextSettings } from './epub/text-settings.ts'
+import { sendPage } from './pages/page-progress.ts'
+import { type PageSettings, readPageSettings } from './pages/page-settings.ts'
+import { loadLevels } from './shared/kept-settings.ts'
+import type { Levels } from './shared/levels.ts'
+import { findUnsent, keepUnsent } from './shared/unsent.ts'
+
+export type Book = components['schemas']['Book']
+export type BookPage = components['schemas']['BookPage']
+export type Manifest = components['schemas']['WebPublication']
+export type Progression = components['schemas']['Progression']
+
+/** A book with all that its reader needs before the first page shows. */
+export type OpenedBook =
+  | { kind: 'pages'; book: Book; pages: readonly BookPage[]; levels: Levels<PageSettings> }
+  | { kind: 'text'; book: Book; manifest: Manifest; progression: Progression | null; levels: Levels<TextSettings> }
+
+/** Loads a book for reading. @throws Problem */
+export async function openBook(bookId: string, signal: AbortSignal): Promise<OpenedBook> {
+  const path = { bookId }
+  await sendUnsent(bookId)
+  const answer = await ask(api.GET('/api/v1/books/{bookId}', { params: { path }, signal }))
+  // Without `full` the record stands beside its metadata.
+  const { book } = answer as components['schemas']['BookDetail']
+  const of = { bookId, seriesId: book.seriesId, signal }
+  const manifest = book.fileFormat === 'epub' ? await loadManifest(bookId, signal) : null
+  if (manifest && !isOfPages(manifest)) {
+    const [progression, levels] = await Promise.all([
+      ask(api.GET('/api/v1/books/{bookId}/progression', { params: { path }, signal })),
+      loadLevels<TextSettings>('text', { ...of, read: readTextSettings }),
+    ])
+    return { kind: 'text', book, manifest, progression: progression ?? null, levels }
+  }
+  const [pages, levels] = await Promise.all([
+    ask(api.GET('/api/v1/books/{bookId}/pages', { params: { path }, signal })),
+    loadLevels<PageSettings>('pages', { ...of, read: readPageSettings }),
+  ])
+  return { kind: 'pages', book, pages, levels }
+}
+
+const loadManifest = (bookId: string, signal: AbortSignal): Promise<Manifest> =>
+  ask(api.GET('/api/v1/books/{bookId}/manifest', { params: { path: { bookId } }, signal }))
+
+/** A comic in an EPUB: the server offers its pictures as pages. */
+const isOfPages = ({ readingOrder }: Manifest): boolean => readingOrder.every(({ type }) => type?.startsWith('image/'))
+
+/** Sends a place that an earlier page could not send. A later one, of another device, holds without a question: this one was left long ago. */
+async function sendUnsent(bookId: string): Promise<void> {
+  const unsent = findUnsent(bookId)
+  if (!unsent) return
+  const request = { basedOn: unsent.basedOn, keepalive: false }
+  const sent = unsent.sent as Partial<Progression['locator']> & { page?: unknown; isCompleted?: unknown }
+  let answer: { kind: string } = { kind: 'refused' }
+  if (typeof sent?.page === 'number') answer = await sendPage(bookId, { page: sent.page, isCompleted: sent.isCompleted === true }, request)
+  else if (typeof sent?.href === 'string') answer = await sendLocator(bookId, sent as Progression['locator'], request)
+  if (answer.kind !== 'later') keepUnsent(bookId, null)
+}

@@ -1,0 +1,39 @@
+import { keyTexts } from '#texts/reader.ts'
+import { EVERYWHERE_KEYS, type KeyGroup } from '../shared/key-sheet.tsx'
+import type { Direction } from './page-rules.ts'
+
+const ARROWS: Record<Direction, readonly [next: string, previous: string]> = { ltr: ['→', '←'], rtl: ['←', '→'], ttb: ['↓', '↑'] }
+
+/** The keys of the reader of pages, in the present direction. */
+export function pageKeys(direction: Direction): KeyGroup[] {
+  const [next, previous] = ARROWS[direction]
+  return [
+    {
+      title: keyTexts.turn(),
+      lines: [
+        { words: keyTexts.next(), keys: [next, keyTexts.space()] },
+        { words: keyTexts.previous(), keys: [previous, `⇧ ${keyTexts.space()}`] },
+        { words: keyTexts.firstLast(), keys: ['Home', 'End'] },
+        { words: keyTexts.books(), keys: ['N', 'P'] },
+      ],
+    },
+    {
+      title: keyTexts.go(),
+      lines: [
+        { words: keyTexts.byNumber(), keys: ['G'] },
+        { words: keyTexts.overview(), keys: ['T'] },
+      ],
+    },
+    {
+      title: keyTexts.look(),
+      lines: [
+        { words: keyTexts.layouts(), keys: ['1', '2', '3'] },
+        { words: keyTexts.offset(), keys: ['O'] },
+        { words: keyTexts.direction(), keys: ['D'] },
+        { words: keyTexts.fits(), keys: ['W', 'H', 'Z'] },
+        { words: keyTexts.zooms(), keys: ['+', '−', '0'] },
+      ],
+    },
+    EVERYWHERE_KEYS(),
+  ]
+}

@@ -1,0 +1,42 @@
+import { api, ask } from '#api/client.ts'
+import { Problem } from '#api/problem.ts'
+import type { Answer, BasedOn } from '../shared/progress-recorder.ts'
+
+/** What is recorded of a book of pages. */
+export interface SentPage {
+  page: number
+  /** Once the end was reached, leafing back keeps the book finished. */
+  isCompleted: boolean
+}
+
+/** Where the user read on another device. */
+export interface PageElsewhere {
+  page: number
+  updatedAt: string
+}
+
+/** Records a page. */
+export async function sendPage(
+  bookId: string,
+  { page, isCompleted }: SentPage,
+  { basedOn, keepalive }: { basedOn: BasedOn; keepalive: boolean },
+): Promise<Answer<PageElsewhere>> {
+  try {
+    const body = { currentPage: page, ...(isCompleted && { completed: true }), ...(basedOn !== undefined && { basedOn }) }
+    const recorded = await ask(api.PUT('/api/v1/books/{bookId}/progress', { params: { path: { bookId } }, body, keepalive }))
+    return { kind: 'recorded', updatedAt: recorded.updatedAt }
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    const elsewhere = error.status === 409 ? readElsewhere(error.details) : null
+    if (elsewhere) return { kind: 'conflict', elsewhere }
+    // After a sign-in the session is back, so an ended one is worth another attempt.
+    if (error.isPassing || error.status === 401) return { kind: 'later' }
+    return { kind: 'refused', sentence: error.message }
+  }
+}
+
+function readElsewhere(details: unknown): PageElsewhere | null {
+  const { progress } = (details ?? {}) as { progress?: Record<string, unknown> | null }
+  const { currentPage, updatedAt } = progress ?? {}
+  return typeof currentPage === 'number' && typeof updatedAt === 'string' ? { page: currentPage, updatedAt } : null
+}

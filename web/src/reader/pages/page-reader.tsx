@@ -1,0 +1,155 @@
+import { BookOpen, Expand, LayoutGrid, Settings } from 'lucide-react'
+import { type CSSProperties, useRef, useState } from 'react'
+import { Icon } from '#parts/icon.tsx'
+import { readerTexts } from '#texts/reader.ts'
+import { KeySheet } from '../shared/key-sheet.tsx'
+import { BarTool, TopBar } from '../shared/reader-bars.tsx'
+import { ReaderNotes } from '../shared/reader-notes.tsx'
+import { useLevels } from '../shared/use-levels.ts'
+import { toggleFullScreen, useReaderAddress } from '../shared/use-reader-address.ts'
+import { useSize } from '../shared/use-size.ts'
+import { ConflictDialog } from './conflict-dialog.tsx'
+import { EndCard } from './end-card.tsx'
+import { PageFoot } from './page-foot.tsx'
+import { pageKeys } from './page-keys.ts'
+import { PageOverview } from './page-overview.tsx'
+import { PAGE_DEFAULTS, type PageSettings } from './page-settings.ts'
+import { PageSettingsPanel } from './page-settings-panel.tsx'
+import { PageStage } from './page-stage.tsx'
+import { PageStrip } from './page-strip.tsx'
+import { useNeighbors } from './use-neighbors.ts'
+import { type PageControls, type Panel, usePageActions } from './use-page-actions.ts'
+import { usePageLoader } from './use-page-loader.ts'
+import { usePageRecorder } from './use-page-recorder.ts'
+import { type OpenedPages, type PageView, startPage, usePageView } from './use-page-view.ts'
+import type { StageZoom } from './use-stage-zoom.ts'
+
+/** The reader of comics and PDFs. */
+export default function PageReader({ opened }: { opened: OpenedPages }) {
+  const controls = usePageControls(opened)
+  const { view, levels, address, stage, screen, panel, setPanel, hasBars, setBars } = controls
+  usePageActions(controls)
+  const loader = usePageLoader(opened)
+  const recording = usePageRecorder(opened, view, address.isIncognito)
+  const { settings } = levels
+  const shared = { opened, view, loader, settings, screen, stage, onBars: () => setBars(!hasBars) }
+  return (
+    <main
+      className="reader"
+      data-bars={hasBars ? 'shown' : 'hidden'}
+      data-desk={deskOf(settings)}
+      style={lightOf(settings)}
+      ref={controls.box}
+    >
+      <div className={panel === 'settings' ? 'stage-room reader-has-panel' : 'stage-room'}>
+        {view.layout === 'strip' ? <PageStrip {...shared} /> : <PageStage {...shared} zoomControl={controls.zoomControl} />}
+      </div>
+      <Bars opened={opened} controls={controls} />
+      <div className="hairline" dir={view.direction === 'rtl' ? 'rtl' : 'ltr'} style={atOf(view.index, view.spreads.length)}>
+        <i />
+      </div>
+      <ReaderNotes recording={recording} isIncognito={address.isIncognito} />
+      {panel === 'settings' && (
+        <PageSettingsPanel of={levels} layout={view.layout} onKeys={() => setPanel('keys')} onClose={() => setPanel(null)} />
+      )}
+      {panel === 'overview' && <PageOverview opened={opened} view={view} onClose={() => setPanel(null)} />}
+      {panel === 'keys' && (
+        <KeySheet
+          groups={pageKeys(view.direction)}
+          note={view.direction === 'rtl' ? readerTexts.keysRtl() : undefined}
+          onClose={() => setPanel(null)}
+        />
+      )}
+      {view.isEnded && (
+        <EndCard
+          book={opened.book}
+          next={controls.neighbors.next}
+          page={view.page}
+          isIncognito={address.isIncognito}
+          onStay={view.stayAtEnd}
+        />
+      )}
+      {recording.conflict && (
+        <ConflictDialog
+          book={opened.book}
+          here={view.page}
+          elsewhere={recording.conflict}
+          onChoose={(choice) => {
+            if (choice === 'theirs') view.goToPage(recording.conflict?.page ?? view.page)
+            recording.settle(choice)
+          }}
+        />
+      )}
+    </main>
+  )
+}
+
+function usePageControls(opened: OpenedPages) {
+  const { book } = opened
+  const address = useReaderAddress()
+  const box = useRef<HTMLElement>(null)
+  const stage = useRef<HTMLDivElement>(null)
+  const pageBox = useRef<HTMLInputElement>(null)
+  const zoomControl = useRef<StageZoom>(null)
+  const levels = useLevels({ kind: 'pages', defaults: PAGE_DEFAULTS, initial: opened.levels, bookId: book.id, seriesId: book.seriesId })
+  const screen = useSize(stage)
+  const [start] = useState(() => startPage(opened, address.search.get('page')))
+  const pageView = usePageView(opened, { settings: levels.settings, screen: useSize(box), start })
+  const [panel, setPanel] = useState<Panel>(null)
+  // The bars show what can be done until the first turn.
+  const [hasBars, setBars] = useState(true)
+  const view: PageView = {
+    ...pageView,
+    turn(by) {
+      setBars(false)
+      return pageView.turn(by)
+    },
+  }
+  const neighbors = useNeighbors(book, address.search)
+  const refs = { box, stage, pageBox, zoomControl }
+  return { ...refs, levels, screen, view, address, neighbors, panel, setPanel, hasBars, setBars, seriesHref: `/series/${book.seriesId}` }
+}
+
+interface BarsProps {
+  opened: OpenedPages
+  controls: PageControls
+}
+
+function Bars({ opened, controls }: BarsProps) {
+  const { view, levels, panel, setPanel } = controls
+  const { book } = opened
+  const isDouble = view.layout === 'double'
+  const tools = (
+    <>
+      <BarTool label={readerTexts.allPages()} icon={<Icon of={LayoutGrid} />} onPress={() => setPanel('overview')} />
+      <BarTool
+        label={readerTexts.layoutDouble()}
+        className="wide-only"
+        icon={<Icon of={BookOpen} />}
+        isPressed={isDouble}
+        onPress={() => levels.choose('layout', isDouble ? 'single' : 'double')}
+      />
+      <BarTool label={readerTexts.fullScreen()} className="wide-only" icon={<Icon of={Expand} />} onPress={toggleFullScreen} />
+      <BarTool
+        label={readerTexts.settingsKey()}
+        icon={<Icon of={Settings} />}
+        isPressed={panel === 'settings'}
+        onPress={() => setPanel(panel === 'settings' ? null : 'settings')}
+      />
+    </>
+  )
+  return (
+    <>
+      <TopBar back={{ href: controls.seriesHref, label: book.seriesName }} title={book.title} subtitle={book.seriesName} tools={tools} />
+      <PageFoot opened={opened} view={view} neighbors={controls.neighbors} pageBox={controls.pageBox} />
+    </>
+  )
+}
+
+const deskOf = ({ desk }: PageSettings): string | undefined => (desk === 'theme' ? undefined : desk)
+
+const lightOf = ({ brightness, contrast, invert }: PageSettings): CSSProperties =>
+  ({ '--brightness': brightness / 100, '--contrast': contrast / 100, '--invert': invert ? 1 : 0 }) as CSSProperties
+
+const atOf = (index: number, count: number): CSSProperties =>
+  ({ '--at': `${count > 1 ? (index / (count - 1)) * 100 : 100}%` }) as CSSProperties

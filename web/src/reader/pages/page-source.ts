@@ -1,0 +1,48 @@
+import { serverAddress } from '#api/client.ts'
+import { Problem, readProblem } from '#api/problem.ts'
+import { readerTexts } from '#texts/reader.ts'
+import type { PageSource, WantedPage } from './page-loader.ts'
+
+/** Formats that every browser of the build's targets shows; the server converts others. */
+const ACCEPT = 'image/avif,image/webp,image/jpeg,image/png,image/gif,image/svg+xml;q=0.1'
+
+/** @param hash of the file, by which browsers keep pages for good */
+export function pageAddress(bookId: string, hash: string, { page, width }: WantedPage): string {
+  const query = new URLSearchParams({ v: hash, ...(width !== undefined && { width: String(width) }) })
+  return serverAddress(`api/v1/books/${bookId}/pages/${page}?${query}`)
+}
+
+/** The pages of a book on the server. */
+export const pageSourceOf = (bookId: string, hash: string): PageSource => ({
+  async fetch(wanted, { signal, onBytes }) {
+    const get = (which: WantedPage) =>
+      fetch(pageAddress(bookId, hash, which), { signal, headers: { Accept: ACCEPT }, credentials: 'same-origin' })
+    try {
+      let response = await get(wanted)
+      // A damaged picture cannot be made smaller, but browsers show what is there of it.
+      if (response.status === 422 && wanted.width !== undefined) response = await get({ page: wanted.page, width: undefined })
+      if (!response.ok) throw readProblem(response, await response.json().catch(() => null))
+      return await readBlob(response, onBytes)
+    } catch (error) {
+      throw signal.aborted || error instanceof Problem ? error : Problem.fromNetwork(error)
+    }
+  },
+  explain(error) {
+    if (error instanceof Problem) return { sentence: error.message, requestId: error.requestId }
+    return { sentence: readerTexts.pageUndecodable(), requestId: null }
+  },
+})
+
+async function readBlob(response: Response, onBytes: (received: number, total: number | null) => void): Promise<Blob> {
+  const stated = Number(response.headers.get('Content-Length'))
+  const total = stated > 0 && !response.headers.has('Content-Encoding') ? stated : null
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let received = 0
+  const reader = response.body?.getReader()
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+    chunks.push(part.value)
+    received += part.value.length
+    onBytes(received, total)
+  }
+  return new Blob(chunks, { type: response.headers.get('Content-Type') ?? '' })
+}

@@ -156,7 +156,7 @@ async function openReading(dependencies: CompositionDependencies, pool: ReaderPo
     openZipEntry: pool.openZipEntry,
     cleanChapter: pool.cleanChapter,
   })
-  const sizedCovers = new SizedCovers({ pageReader, resizeImage: pool.resizeImage, log: dependencies.log })
+  const sizedCovers = new SizedCovers({ ...pool, pageReader, log: dependencies.log })
   const positionLists = new PositionLists({ publications, pageReader })
   return {
     services: { pageReader, sizedCovers, publications, positionLists },

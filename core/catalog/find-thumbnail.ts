@@ -16,8 +16,8 @@ export interface FoundPicture extends SmallPicture {
   etag: string
   /** Of the cover itself: its version. */
   hash: string
-  /** Where the same picture is found in more than `above` pixels of width: a page of the book, or a JPEG file. Null if nowhere. */
-  larger: ({ above: number } & ({ bookId: string; pageNumber: number } | { path: string })) | null
+  /** Where the same picture is found in more than `above` pixels of width: a page of the book, a JPEG file, or only the file of the book. */
+  larger: { above: number } & ({ bookId: string; pageNumber: number } | { path: string } | { book: ReadableBook })
 }
 
 /** The cover of a book or series that the caller may see, or a sentence that says why it has none. */
@@ -58,7 +58,8 @@ async function findExtractedCover(book: ReadableBook, dataFolder: string): Promi
   if (etag === null)
     return { missing: book.state === 'pending' ? `The cover of "${fileName}" does not exist yet.` : `"${fileName}" has no cover.` }
   const found = await readSmallPicture({ path: coverPath(dataFolder, book.id), etag })
-  const larger = book.coverPage === null ? null : { above: book.coverWidth ?? USUAL_WIDTH, bookId: book.id, pageNumber: book.coverPage }
+  const page = book.coverPage === null ? { book } : { bookId: book.id, pageNumber: book.coverPage }
+  const larger = { above: book.coverWidth ?? USUAL_WIDTH, ...page }
   return found ? { ...found, etag, hash: etag, larger } : { missing: `The cover of "${fileName}" is missing; a deep scan restores it.` }
 }
 

@@ -71,6 +71,8 @@ export interface LibraryFile {
 export interface AnalysisRequest extends LibraryFile {
   /** Read every page's bytes and check them too (deep scan); otherwise page heads and the cover only. */
   verifyPages: boolean
+  /** Longer side of the cover in pixels; by default that of a thumbnail. */
+  coverSide?: number
 }
 
 /** Properties of the file itself; null in {@link Analysis} only if the file could not be read at all. */
@@ -126,8 +128,11 @@ export interface CoverOutcome {
   problem: Problem | null
 }
 
-/** Only draws the cover of one file, off the main thread. Never rejects for a bad file; rejects with AbortError when aborted. */
-export type DrawBookCover = (request: LibraryFile, options?: { signal?: AbortSignal }) => Promise<CoverOutcome>
+/** Only draws the cover of one file, by default as a thumbnail, off the main thread. Never rejects for a bad file; rejects with AbortError when aborted. */
+export type DrawBookCover = (
+  request: LibraryFile & Pick<AnalysisRequest, 'coverSide'>,
+  options?: { signal?: AbortSignal },
+) => Promise<CoverOutcome>
 
 /** The bytes of one page as stored in the file, or as rendered. */
 export interface PageImage {

@@ -1,19 +1,25 @@
 import { readFile } from 'node:fs/promises'
 import type { Caller } from '#core/account/caller.ts'
 import type { FoundPicture } from '#core/catalog/find-thumbnail.ts'
-import type { ResizeImage } from '#core/fields/analysis.ts'
+import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
+import type { DrawBookCover, PageOutcome, ResizeImage } from '#core/fields/analysis.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
-import type { PageCache } from '#core/reading/page-cache.ts'
+import { checkUnchanged } from '#core/reading/file-problems.ts'
+import type { StoredPicture } from '#core/reading/page-cache-files.ts'
 import { PAGE_WIDTHS } from '#core/reading/page-variant.ts'
 import type { PageReader } from '#core/reading/read-page.ts'
 
 /** The widths of covers. A list, as that of pages; the sizes of cards of an interface, also at twice the density of pixels. */
 export const COVER_WIDTHS = [160, 240, 320, 480] as const
-/** Formats that are made within the time of a frame. AVIF takes two to four times as long as WebP, which every browser that shows AVIF shows too. */
+/** AVIF takes two to four times as long to make as WebP, which every browser that shows AVIF shows too. */
 export type CoverFormat = 'jpeg' | 'webp'
-/** Part of the names in the cache: increase it when resizing makes different bytes than before. */
-const RESIZING = 1
+/** Part of the names in the cache: increase it when drawing or resizing makes different bytes than before. */
+const MAKING = 1
+/** The widest cover with the proportions of a page. */
+const DRAWN_SIDE = 720
+/** Sources whose covers are only found by unpacking the whole file, which takes seconds. */
+const UNPACKED_WHOLE: readonly string[] = ['rar', 'rar_solid'] satisfies ReadableBook['pageSource'][]
 
 /** @throws invalid_request for a width that is not offered */
 export function checkCoverWidth(width: number | undefined): void {
@@ -22,10 +28,8 @@ export function checkCoverWidth(width: number | undefined): void {
 }
 
 /** A cover in the wanted width, or as wide as there is one. */
-export interface SizedCover {
-  bytes: Uint8Array
-  mediaType: string
-  /** False if a sharper one exists that cannot be read now. */
+export interface SizedCover extends StoredPicture {
+  /** False if there may be a sharper one, which cannot be read now. */
   isFinal: boolean
 }
 
@@ -37,42 +41,48 @@ interface Request {
   signal: AbortSignal
 }
 
+interface Dependencies {
+  pageReader: PageReader
+  resizeImage: ResizeImage
+  drawBookCover: DrawBookCover
+  log: Log
+}
+
 /**
- * Covers in the sizes of cards, made when they are requested and kept in the page cache. Those that are wider than the stored picture come from the page that it
- * shows, or from the file of a chosen cover; all others from the stored picture, which takes no more than a few milliseconds.
+ * Covers in the sizes of cards, made when they are requested and kept in the page cache. Those that are wider than the stored picture are made from the page that
+ * it shows, or from the file that it comes from; all others from the stored picture, within a few milliseconds.
  */
 export class SizedCovers {
-  readonly #pageReader: PageReader
-  readonly #resizeImage: ResizeImage
-  readonly #log: Log
+  readonly #dependencies: Dependencies
 
-  constructor(dependencies: { pageReader: PageReader; resizeImage: ResizeImage; log: Log }) {
-    this.#pageReader = dependencies.pageReader
-    this.#resizeImage = dependencies.resizeImage
-    this.#log = dependencies.log
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** @param cover the stored picture, which the caller may see */
   async read(cover: FoundPicture, request: Request): Promise<SizedCover> {
     const { larger } = cover
-    if (larger === null || request.width <= larger.above)
-      return { ...(await this.#resized(cover, request, async () => cover.bytes)), isFinal: true }
+    if (request.width <= larger.above) return await this.#smaller(cover, request)
     try {
-      const sharp =
-        'path' in larger ? await this.#resized(cover, request, () => readFile(larger.path)) : await this.#readPage(larger, request)
-      return { ...sharp, isFinal: true }
+      const sharp = 'bookId' in larger ? await this.#readPage(larger, request) : await this.#readLarger(cover, request)
+      if (sharp !== null) return { ...sharp, isFinal: true }
     } catch (error) {
       if (request.signal.aborted) throw error
-      // The file may be gone, or its disk asleep; somebody who browses still sees the cover.
       if (!(error instanceof AppError))
-        this.#log.warn({ err: error }, 'Could not read the file of a cover; the stored picture is shown instead')
-      return { bytes: cover.bytes, mediaType: 'image/jpeg', isFinal: false }
+        this.#dependencies.log.warn({ err: error, larger }, 'Could not read a large cover; a small one is sent')
     }
+    // The file may be gone, or its disk asleep; somebody who browses still sees the cover.
+    return { ...(await this.#smaller(cover, request)), isFinal: false }
   }
 
-  async #readPage(page: { bookId: string; pageNumber: number }, { caller, width, format, signal }: Request) {
+  async #smaller(cover: FoundPicture, request: Request): Promise<SizedCover> {
+    const made = await this.#resized(cover, { ...request, width: Math.min(request.width, cover.larger.above) }, async () => cover.bytes)
+    return { ...(made ?? { bytes: cover.bytes, mediaType: 'image/jpeg' }), isFinal: true }
+  }
+
+  async #readPage(page: { bookId: string; pageNumber: number }, { caller, width, format, signal }: Request): Promise<StoredPicture> {
     const [narrowest] = PAGE_WIDTHS
-    const found = await this.#pageReader.getPage({ caller, ...page, width: Math.max(width, narrowest), format, signal })
+    const found = await this.#dependencies.pageReader.getPage({ caller, ...page, width: Math.max(width, narrowest), format, signal })
     const { bytes, mediaType, release } = await found.read()
     if (release === undefined) return { bytes, mediaType }
     // A page that is as small as requested lies in memory that is given back.
@@ -81,13 +91,44 @@ export class SizedCovers {
     return { bytes: copy, mediaType }
   }
 
-  async #resized(cover: FoundPicture, { width, format, signal }: Request, read: () => Promise<Uint8Array>) {
-    const key = { hash: cover.hash, name: `cover${RESIZING}-${width}-${format}` }
-    const made = await this.#cache.picture(key, signal, async () => this.#resizeImage({ bytes: await read(), width, format }))
-    return 'problem' in made ? { bytes: cover.bytes, mediaType: 'image/jpeg' } : made
+  /** Null if there is none. */
+  async #readLarger(cover: FoundPicture, request: Request): Promise<StoredPicture | null> {
+    const { larger } = cover
+    if ('path' in larger) return await this.#resized(cover, request, () => readFile(larger.path))
+    if (!('book' in larger) || UNPACKED_WHOLE.includes(larger.book.pageSource)) return null
+    const { book } = larger
+    return await this.#resized(cover, request, async () => {
+      const drawn = await this.#make(cover, 'drawn', request.signal, async (signal) => {
+        const { cover: found } = await this.#dependencies.drawBookCover(
+          { root: book.libraryPath, path: book.path, coverSide: DRAWN_SIDE },
+          { signal },
+        )
+        await checkUnchanged(book)
+        return found ? { bytes: found.jpeg, mediaType: 'image/jpeg' } : null
+      })
+      return drawn?.bytes ?? null
+    })
   }
 
-  get #cache(): PageCache {
-    return this.#pageReader.cache
+  /** @param read null if there is no picture */
+  async #resized(
+    cover: FoundPicture,
+    { width, format, signal }: Request,
+    read: () => Promise<Uint8Array | null>,
+  ): Promise<StoredPicture | null> {
+    return await this.#make(cover, `${width}-${format}`, signal, async () => {
+      const bytes = await read()
+      return bytes && (await this.#dependencies.resizeImage({ bytes, width, format }))
+    })
+  }
+
+  async #make(
+    { hash }: FoundPicture,
+    name: string,
+    signal: AbortSignal,
+    make: (signal: AbortSignal) => Promise<PageOutcome | null>,
+  ): Promise<StoredPicture | null> {
+    const made = await this.#dependencies.pageReader.cache.picture({ hash, name: `cover${MAKING}-${name}` }, signal, make)
+    return made === null || 'problem' in made ? null : made
   }
 }

@@ -60,7 +60,7 @@ export const analyzePacked = async (request: AnalysisRequest, draw?: DrawPdfPage
   packAnalysis(await analyze(request, draw))
 
 /** Draws the cover without hashing the file, which is most of the work. Never throws for a bad file. */
-export async function drawBookCover(file: LibraryFile, draw?: DrawPdfPage): Promise<CoverOutcome> {
+export async function drawBookCover(file: LibraryFile & Pick<AnalysisRequest, 'coverSide'>, draw?: DrawPdfPage): Promise<CoverOutcome> {
   let fd: number
   try {
     fd = openInsideSync(file.root, file.path)

@@ -85,10 +85,9 @@ export function measureEntry(entryBytes: number, read: (bytes: number) => Uint8A
   return measurePicture(read(entryBytes))
 }
 
-/** A JPEG whose longest side is at most 400 pixels, never enlarged. Throws {@link BookProblem} (`thumbnail`) when the picture cannot be decoded. */
-export async function makeThumbnail(bytes: Uint8Array): Promise<DescribedCover> {
-  const fit = { width: THUMBNAIL_LONGEST_SIDE, height: THUMBNAIL_LONGEST_SIDE }
-  const cover = await decoding(bytes, (picture) => drawInside(picture, fit, JPEG_QUALITY))
+/** A JPEG whose longest side is at most 400 pixels, or another length, never enlarged. Throws {@link BookProblem} (`thumbnail`) when the picture cannot be decoded. */
+export async function makeThumbnail(bytes: Uint8Array, side: number = THUMBNAIL_LONGEST_SIDE): Promise<DescribedCover> {
+  const cover = await decoding(bytes, (picture) => drawInside(picture, { width: side, height: side }, JPEG_QUALITY))
   return { ...cover, color: await colorOf(cover.jpeg) }
 }
 

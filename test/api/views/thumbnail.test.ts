@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { writeCover } from '#core/covers/book-cover-files.ts'
 import { PLACEHOLDER_COVER } from '#core/covers/placeholder.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
+import { buildEpub } from '#test/support/epub-builder.ts'
 import { enableKomga } from '#test/support/komga-switch.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
@@ -147,7 +148,7 @@ t.test('a wide cover comes from the chosen picture, and from the stored one whil
   const v = book.cover_hash.slice(0, 16)
   rmSync(join(root, 'Saga/Saga 1.5.cbz'))
   const soft = await look(`${path}?width=480&v=${v}`, BROWSER)
-  t.match([soft.status, soft.headers], [200, { 'content-type': 'image/jpeg', 'cache-control': 'private, max-age=600' }])
+  t.match([soft.status, soft.headers], [200, { 'content-type': 'image/webp', 'cache-control': 'private, max-age=600' }])
   t.match(measurePicture(soft.bytes), { width: 267 })
   t.match((await look(`${path}?width=160&v=${v}`, BROWSER)).headers, { 'content-type': 'image/webp', 'cache-control': IMMUTABLE })
 
@@ -172,4 +173,25 @@ t.test('a wide cover comes from the chosen picture, and from the stored one whil
     'the version of the cover before',
   )
   t.match(await ask('GET', `series/${book.series_id}`), { json: { cover: { version: hash.slice(0, 16) } } }, 'that of its first book')
+})
+
+t.test('a wide cover that shows no page of the book is drawn from its file', async (t) => {
+  const picture = await jpegPage({ width: 800, height: 1200 })
+  const manifest =
+    '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/><item id="cover" href="cover.jpg" media-type="image/jpeg" properties="cover-image"/>'
+  const { database, url, adminToken, root } = await openLibraryServer(t, {
+    'Text 1.epub': buildEpub({ manifest, files: { 'cover.jpg': picture } }),
+  })
+  const [book] = await database('books').select('id', 'cover_hash', 'cover_page')
+  t.equal(book.cover_page, null)
+  const headers = { ...BROWSER, authorization: `Bearer ${adminToken}` }
+  const look = (width: number) =>
+    get(`${url}/api/v1/books/${book.id}/thumbnail?width=${width}&v=${book.cover_hash.slice(0, 16)}`, { headers })
+  for (const width of [320, 480]) {
+    const wide = await look(width)
+    t.match([wide.status, wide.headers], [200, { 'content-type': 'image/webp', 'cache-control': IMMUTABLE }])
+    t.match(measurePicture(wide.bytes), { width, height: width * 1.5 })
+  }
+  rmSync(join(root, 'Text 1.epub'))
+  t.match((await look(480)).headers, { 'cache-control': IMMUTABLE }, 'what was drawn is kept')
 })

@@ -11,7 +11,7 @@ import type { PageProblems } from './comic-problems.ts'
  * it. `read` returns the bytes of a page or throws {@link BookProblem}, which is then recorded for that page too.
  */
 export async function makeCover(
-  { pages, first }: { pages: readonly Page[]; first: number },
+  { pages, first, side = THUMBNAIL_LONGEST_SIDE }: { pages: readonly Page[]; first: number; side?: number | undefined },
   problems: PageProblems,
   read: (index: number) => Promise<Uint8Array>,
   draw?: DrawPdfPage,
@@ -34,7 +34,7 @@ export async function makeCover(
     try {
       refuseHuge(page)
       bytes = await readNoting(index, problems, read)
-      const cover = { ...(await makeThumbnail(await makePlainCover(bytes, THUMBNAIL_LONGEST_SIDE, draw))), page: index + 1 }
+      const cover = { ...(await makeThumbnail(await makePlainCover(bytes, side, draw), side)), page: index + 1 }
       return { cover, problem: refusal === null || isForeign ? null : coverProblem(which, `Page ${index + 1} is used instead.`, refusal) }
     } catch (error) {
       if (!(error instanceof BookProblem)) throw error

@@ -20,7 +20,7 @@ export type Contents = Omit<Analysis, 'file' | 'format'>
  */
 export async function analyzeZipComic(
   archive: ZipArchive,
-  options: { verifyPages: boolean; draw?: DrawPdfPage | undefined },
+  options: { verifyPages: boolean; coverSide?: number | undefined; draw?: DrawPdfPage | undefined },
 ): Promise<Contents> {
   const all = inPageOrder(archive.entries.filter((entry) => pageTypeOf(entry.name) !== null))
   if (all.length === 0) return zeroPages('zip')
@@ -35,7 +35,7 @@ export async function analyzeZipComic(
     }
   }
   const read = async (index: number) => archive.read(entries[index]!, ENTRY_BYTES_MAX)
-  const { cover, problem } = await makeCover({ pages, first }, problems, read, options.draw)
+  const { cover, problem } = await makeCover({ pages, first, side: options.coverSide }, problems, read, options.draw)
   return contents('zip', pages, cover, info, [problems.problem(), problem])
 }
 

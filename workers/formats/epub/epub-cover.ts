@@ -21,7 +21,7 @@ export async function makeEpubCover(
   archive: ZipArchive,
   book: EpubPackage,
   encrypted: ReadonlySet<string>,
-  draw: DrawPdfPage | undefined,
+  { draw, coverSide: side = THUMBNAIL_LONGEST_SIDE }: { draw?: DrawPdfPage | undefined; coverSide?: number | undefined },
 ): Promise<{ cover: DescribedCover | null; problem: Problem | null }> {
   let failure: Problem | null = null
   let foreign: string | null = null
@@ -32,8 +32,8 @@ export async function makeEpubCover(
     let content: Uint8Array | null = null
     try {
       content = archive.read(entry, ENTRY_BYTES_MAX)
-      const bytes = await makePlainCover(content, THUMBNAIL_LONGEST_SIDE, draw)
-      return { cover: await makeThumbnail(bytes), problem: null }
+      const bytes = await makePlainCover(content, side, draw)
+      return { cover: await makeThumbnail(bytes, side), problem: null }
     } catch (error) {
       if (!(error instanceof BookProblem)) throw error
       if (content !== null && isForeign(book, entry, content)) foreign ??= entry.name

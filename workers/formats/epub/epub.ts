@@ -24,6 +24,8 @@ const POSITION_BYTES = 1024
 
 interface EpubOptions {
   verifyPages: boolean
+  /** Longer side of the cover; by default that of a thumbnail. */
+  coverSide?: number | undefined
   /** Draws covers that are not plain pictures; without it they are drawn in this thread. */
   draw?: DrawPdfPage | undefined
 }
@@ -44,13 +46,13 @@ export async function analyzeEpub(archive: ZipArchive, options: EpubOptions): Pr
 async function analyzePackage(
   archive: ZipArchive,
   book: EpubPackage,
-  { verifyPages, draw }: EpubOptions,
+  { verifyPages, ...covers }: EpubOptions,
 ): Promise<Omit<Analysis, 'file' | 'format'>> {
   const encrypted = findEncryptedPaths(archive, book)
   checkContents(archive, book)
   const images = findSpineImages(archive, book)
   const { pages, problem: pageProblem } = readPages(archive, images ?? [], verifyPages)
-  const { cover, problem: coverProblem } = await makeEpubCover(archive, book, encrypted, draw)
+  const { cover, problem: coverProblem } = await makeEpubCover(archive, book, encrypted, covers)
   const problems = [
     entityProblem(book),
     book.metadataProblem,

@@ -1,4 +1,4 @@
-import type { Analysis, DescribedCover, LibraryFile, Problem } from '#core/fields/analysis.ts'
+import type { Analysis, AnalysisRequest, DescribedCover, LibraryFile, Problem } from '#core/fields/analysis.ts'
 import type { DrawingOutcome, DrawPage } from '../../drawing.ts'
 import { colorOf } from '../../images/cover-color.ts'
 import { THUMBNAIL_LONGEST_SIDE } from '../../limits.ts'
@@ -8,9 +8,12 @@ import { type DescribedPdf, documentOf, readDescription } from './pdf-descriptio
  * Title, pages with their sizes, and page 1 as cover. Returns everything wrong with the file as `problems`. With `draw`, another process opens the
  * file and describes it: pdf.js, which takes 50 MB and a second to load, is loaded here only when that process was lost.
  */
-export async function analyzePdf({ root, path }: LibraryFile, draw?: DrawPage): Promise<Omit<Analysis, 'file' | 'format'>> {
+export async function analyzePdf(
+  { root, path, coverSide = THUMBNAIL_LONGEST_SIDE }: LibraryFile & Pick<AnalysisRequest, 'coverSide'>,
+  draw?: DrawPage,
+): Promise<Omit<Analysis, 'file' | 'format'>> {
   const drawing = draw ?? (await import('./pdf.ts')).drawPdfPage
-  const outcome = await drawing({ root, path, index: 0, longestSide: THUMBNAIL_LONGEST_SIDE, purpose: 'cover', describes: true })
+  const outcome = await drawing({ root, path, index: 0, longestSide: coverSide, purpose: 'cover', describes: true })
   const described = (outcome.description && readDescription(outcome.description)) ?? (await describeHere({ root, path }))
   if ('problem' in described) {
     return { pageCount: 0, pageSource: 'pdf', pages: [], embedded: {}, cover: null, problems: [described.problem] }

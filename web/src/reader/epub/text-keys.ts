@@ -11,6 +11,7 @@ export function textKeys(direction: 'ltr' | 'rtl'): KeyGroup[] {
         { words: keyTexts.next(), keys: [next, keyTexts.space()] },
         { words: keyTexts.previous(), keys: [previous, `⇧ ${keyTexts.space()}`] },
         { words: keyTexts.firstLast(), keys: ['Home', 'End'] },
+        { words: keyTexts.books(), keys: ['N', 'P'] },
         { words: keyTexts.contents(), keys: ['C'] },
         { words: keyTexts.search(), keys: ['/'] },
       ],

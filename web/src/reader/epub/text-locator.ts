@@ -3,7 +3,7 @@ import type { Progression } from '../open-book.ts'
 import { DocumentText } from './document-text.ts'
 import { findQuote, QUOTED_LETTERS, quoteAt } from './quote.ts'
 import type { TextBook } from './text-book.ts'
-import { type ChapterSpan, placeOf, positionAt, totalOf } from './text-map.ts'
+import { type ChapterSpan, placeOf, totalOf } from './text-map.ts'
 import type { ShownPlace } from './text-view.ts'
 
 export type Locator = Progression['locator']
@@ -15,13 +15,17 @@ export interface BookMap {
   count: number
 }
 
-/** The locator of what is on screen: by CFI for this file, by quoted text for others, by progression for all. */
-export function locatorOf({ book, spans, count }: BookMap, place: ShownPlace): Locator {
-  const { index, fraction, range, doc } = place
-  const totalProgression = totalOf(spans, place)
-  const position = count > 0 ? { position: positionAt(totalProgression, count) } : {}
+/**
+ * The locator of what is on screen: by CFI for this file, by quoted text for others, by progression for all. Without a position: the server
+ * would take the beginning of the last one for the end of the book.
+ */
+export function locatorOf({ book, spans }: BookMap, place: ShownPlace): Locator {
+  const { index, range, doc } = place
+  const isEnd = isBookEnd(book, place)
+  const fraction = isEnd ? 1 : place.fraction
+  const totalProgression = isEnd ? 1 : totalOf(spans, place)
   const base = { href: book.hrefs[index] ?? '', type: 'application/xhtml+xml' }
-  if (!range || !doc) return { ...base, locations: { progression: fraction, totalProgression, ...position } }
+  if (!range || !doc) return { ...base, locations: { progression: fraction, totalProgression } }
   const start = range.cloneRange()
   start.collapse(true)
   const fragments = [cfi.joinIndir(cfi.fake.fromIndex(index), cfi.fromRange(start))]
@@ -29,10 +33,14 @@ export function locatorOf({ book, spans, count }: BookMap, place: ShownPlace): L
   const { before, highlight } = quoteAt(text.text, text.offsetOf(range.startContainer, range.startOffset))
   return {
     ...base,
-    locations: { fragments, progression: fraction, totalProgression, ...position },
+    locations: { fragments, progression: fraction, totalProgression },
     ...(highlight !== '' && { text: { ...(before && { before }), highlight } }),
   }
 }
+
+/** Whether the last page of the book is on screen. */
+export const isBookEnd = ({ sections }: TextBook, { index, isChapterEnd }: ShownPlace): boolean =>
+  isChapterEnd && index === sections.length - 1
 
 /** Where a locator leads: the chapter, and the place in it once the chapter is there. */
 export function placeOfLocator({ book, spans }: BookMap, locator: Locator): { index: number; anchor: (doc: Document) => Range | number } {

@@ -11,6 +11,8 @@ export interface ShownPlace {
   doc: Document | null
   /** Whether the chapter shows its end. */
   isChapterEnd: boolean
+  /** Whether a finger turned the page. */
+  isSwipe: boolean
 }
 
 export interface TextViewActions {
@@ -23,6 +25,16 @@ export interface TextViewActions {
   noted(note: Element, at: DOMRect): void
   keyed(event: KeyboardEvent): void
   loaded(doc: Document, index: number): void
+}
+
+/** What the renderers of foliate tell. */
+interface Relocation {
+  reason: string
+  index: number
+  fraction?: number
+  range: Range | null
+  /** Of a page, as a part of the chapter. */
+  size?: number
 }
 
 type Anchor = number | ((doc: Document) => Range | Element | number)
@@ -92,11 +104,18 @@ export class TextView {
     return this.#renderer.getAttribute('flow') === 'scrolled'
   }
 
-  #relocated({ index, fraction, range, size = 0 }: { index: number; fraction?: number; range: Range | null; size?: number }): void {
+  #relocated({ reason, index, fraction, range, size = 0 }: Relocation): void {
     const inChapter = Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction ?? 0)) : 0
     const doc = range?.startContainer.ownerDocument ?? null
     const seen = this.#isScrolled && doc ? this.#scrolledPart(doc) : size
-    this.#actions().relocated({ index, fraction: inChapter, range, doc, isChapterEnd: inChapter + seen >= 0.99 })
+    this.#actions().relocated({
+      index,
+      fraction: inChapter,
+      range,
+      doc,
+      isChapterEnd: inChapter + seen >= 0.99,
+      isSwipe: reason === 'snap',
+    })
   }
 
   /** How much of the chapter the screen shows. */

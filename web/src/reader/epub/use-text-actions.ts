@@ -1,3 +1,4 @@
+import type { Neighbors } from '../shared/use-neighbors.ts'
 import { type ReaderAddress, toggleFullScreen } from '../shared/use-reader-address.ts'
 import { useReaderKeys } from '../shared/use-reader-keys.ts'
 import type { TextPanel } from './text-reader.tsx'
@@ -12,17 +13,21 @@ interface TextControls {
   direction: 'ltr' | 'rtl'
   turn(by: 1 | -1): void
   goToEnd(end: 'first' | 'last'): void
+  neighbors: Neighbors
 }
 
 /** All that keys do in a text. */
 export function useTextActions(controls: TextControls): ReturnType<typeof useReaderKeys> {
-  const { address, panel, setPanel, hasBars, setBars, seriesHref, direction, turn, goToEnd } = controls
+  const { address, panel, setPanel, hasBars, setBars, seriesHref, direction, turn, goToEnd, neighbors } = controls
   const toggle = (which: TextPanel) => setPanel(panel === which ? null : which)
   return useReaderKeys(direction, {
     next: () => turn(1),
     previous: () => turn(-1),
     first: () => goToEnd('first'),
     last: () => goToEnd('last'),
+    // A key that is held must not run through the series.
+    nextBook: (isRepeat) => neighbors.next && !isRepeat && address.navigate(neighbors.next.href),
+    previousBook: (isRepeat) => neighbors.previous && !isRepeat && address.navigate(neighbors.previous.href),
     fullScreen: toggleFullScreen,
     incognito: address.toggleIncognito,
     contents: () => toggle('contents'),

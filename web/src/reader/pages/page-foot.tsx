@@ -3,10 +3,10 @@ import { type CSSProperties, type RefObject, useState } from 'react'
 import { Link } from 'wouter'
 import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
+import type { Neighbors } from '../shared/use-neighbors.ts'
 import { readPageNumber } from './page-number.ts'
 import { pageAddress } from './page-source.ts'
 import { pagesLabel, pagesOf } from './spreads.ts'
-import type { Neighbors } from './use-neighbors.ts'
 import type { OpenedPages, PageView } from './use-page-view.ts'
 
 interface FootProps {

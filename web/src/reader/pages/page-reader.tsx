@@ -2,14 +2,15 @@ import { BookOpen, Expand, LayoutGrid, Settings } from 'lucide-react'
 import { type CSSProperties, useRef, useState } from 'react'
 import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
+import { EndCard } from '../shared/end-card.tsx'
 import { KeySheet } from '../shared/key-sheet.tsx'
 import { BarTool, TopBar } from '../shared/reader-bars.tsx'
 import { ReaderNotes } from '../shared/reader-notes.tsx'
 import { useLevels } from '../shared/use-levels.ts'
+import { useNeighbors } from '../shared/use-neighbors.ts'
 import { toggleFullScreen, useReaderAddress } from '../shared/use-reader-address.ts'
 import { useSize } from '../shared/use-size.ts'
 import { ConflictDialog } from './conflict-dialog.tsx'
-import { EndCard } from './end-card.tsx'
 import { PageFoot } from './page-foot.tsx'
 import { pageKeys } from './page-keys.ts'
 import { PageOverview } from './page-overview.tsx'
@@ -17,7 +18,6 @@ import { PAGE_DEFAULTS, type PageSettings } from './page-settings.ts'
 import { PageSettingsPanel } from './page-settings-panel.tsx'
 import { PageStage } from './page-stage.tsx'
 import { PageStrip } from './page-strip.tsx'
-import { useNeighbors } from './use-neighbors.ts'
 import { type PageControls, type Panel, usePageActions } from './use-page-actions.ts'
 import { usePageLoader } from './use-page-loader.ts'
 import { usePageRecorder } from './use-page-recorder.ts'
@@ -64,7 +64,7 @@ export default function PageReader({ opened }: { opened: OpenedPages }) {
         <EndCard
           book={opened.book}
           next={controls.neighbors.next}
-          page={view.page}
+          stay={readerTexts.stayOn({ page: view.page })}
           isIncognito={address.isIncognito}
           onStay={view.stayAtEnd}
         />

@@ -1,5 +1,5 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react'
-import { type CSSProperties, type RefObject, useEffect, useMemo, useRef } from 'react'
+import { type CSSProperties, type MouseEvent, type RefObject, useEffect, useMemo, useRef } from 'react'
 import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
 import type { Size } from '../shared/use-size.ts'
@@ -94,15 +94,19 @@ const isWidePage = ({ pages }: OpenedPages, page: number): boolean => {
   return Boolean(size?.width && size.height && size.width > size.height)
 }
 
-/** For a pointer and for screen readers; taps beside them do the same. */
+/** For the keyboard and screen readers, and the arrows under a pointer. Taps on them are gestures of the page. */
 function TurnButtons({ view }: { view: PageView }) {
+  const turn = (by: 1 | -1) => (event: MouseEvent) => {
+    // Clicks of a pointer have a number, those of keys have none.
+    if (event.detail === 0) view.turn(by)
+  }
   const dir = view.direction === 'rtl' ? 'rtl' : 'ltr'
   return (
     <>
-      <button type="button" className="turn previous" dir={dir} aria-label={readerTexts.previousPage()} onClick={() => view.turn(-1)}>
+      <button type="button" className="turn previous" dir={dir} aria-label={readerTexts.previousPage()} onClick={turn(-1)}>
         <Icon of={ChevronLeft} flips />
       </button>
-      <button type="button" className="turn next" dir={dir} aria-label={readerTexts.nextPage()} onClick={() => view.turn(1)}>
+      <button type="button" className="turn next" dir={dir} aria-label={readerTexts.nextPage()} onClick={turn(1)}>
         <Icon of={ChevronRight} flips />
       </button>
     </>

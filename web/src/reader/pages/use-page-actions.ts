@@ -1,10 +1,10 @@
 import type { RefObject } from 'react'
 import type { LevelSettings } from '../shared/use-levels.ts'
+import type { Neighbors } from '../shared/use-neighbors.ts'
 import { type ReaderAddress, toggleFullScreen } from '../shared/use-reader-address.ts'
 import { type ReaderActions, useReaderKeys } from '../shared/use-reader-keys.ts'
 import type { Direction } from './page-rules.ts'
 import type { PageSettings } from './page-settings.ts'
-import type { Neighbors } from './use-neighbors.ts'
 import type { PageView } from './use-page-view.ts'
 import type { StageZoom } from './use-stage-zoom.ts'
 

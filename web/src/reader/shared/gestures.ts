@@ -161,5 +161,6 @@ export class Gestures {
   }
 }
 
+/** Controls on a page keep their events, but swipes begin on the buttons that turn it. */
 const isControl = (target: EventTarget | null): boolean =>
-  target instanceof Element && target.closest('button, a, input, [role="toolbar"]') !== null
+  target instanceof Element && target.closest('button:not(.turn), a, input') !== null

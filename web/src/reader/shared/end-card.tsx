@@ -4,20 +4,21 @@ import { Link } from 'wouter'
 import { api, ask, serverAddress } from '#api/client.ts'
 import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
-import { ReaderDialog } from '../shared/reader-dialog.tsx'
+import type { Book } from '../open-book.ts'
+import { ReaderDialog } from './reader-dialog.tsx'
 import type { Neighbor } from './use-neighbors.ts'
-import type { OpenedPages } from './use-page-view.ts'
 
 interface EndProps {
-  book: OpenedPages['book']
+  book: Book
   next: Neighbor | null | undefined
-  page: number
+  /** The words for staying where one is. */
+  stay: string
   isIncognito: boolean
   onStay(): void
 }
 
 /** After the last page: the next book first, and staying is always possible. */
-export function EndCard({ book, next, page, isIncognito, onStay }: EndProps) {
+export function EndCard({ book, next, stay, isIncognito, onStay }: EndProps) {
   const seriesHref = `/series/${book.seriesId}`
   const title = next?.title ?? readerTexts.noNext()
   const done = !isIncognito && (
@@ -47,7 +48,7 @@ export function EndCard({ book, next, page, isIncognito, onStay }: EndProps) {
       <div className="line marks">
         {!isIncognito && <MarkUnread bookId={book.id} />}
         <button type="button" className="btn plain" onClick={onStay}>
-          {readerTexts.stayOn({ page })}
+          {stay}
         </button>
       </div>
     </ReaderDialog>

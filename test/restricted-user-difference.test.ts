@@ -226,8 +226,8 @@ function* requests(things: { open: Ids; hidden: Ids; pluginId: string }): Genera
     'external_rating',
   ])
     yield list('series/list', {}, `?sort=${sort},desc`)
-  for (const of of ['series', 'books'])
-    for (const field of VALUE_FIELDS) yield { method: 'GET', path: `/api/v1/filter-values?of=${of}&field=${field}` }
+  for (const kind of ['series', 'books'])
+    for (const field of VALUE_FIELDS) yield { method: 'GET', path: `/api/v1/filter-values?of=${kind}&field=${field}` }
   for (const words of [SECRET, 'saga', 'words', '9780306406157', `${SECRET} other`]) {
     yield { method: 'GET', path: `/api/v1/search?q=${encodeURIComponent(words)}` }
     yield list('books/list', { fullTextSearch: words })

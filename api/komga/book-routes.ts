@@ -9,13 +9,14 @@ import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { SearchBody } from '#api/komga/series-routes.ts'
 import { readKomgaBookSort } from '#api/komga/sort.ts'
 import { bookFile } from '#api/views/book-file.ts'
-import { findAdjacentBooks, listOnDeck } from '#core/catalog/book-query.ts'
+import { findAdjacentBooks } from '#core/catalog/book-query.ts'
 import { listDuplicateIds } from '#core/catalog/duplicates.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { readSearch } from '#core/catalog/search-query.ts'
 import { BOOK_MEDIA_TYPES } from '#core/fields/book-format.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
+import { listOnDeck } from '#core/reading/on-deck-query.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()

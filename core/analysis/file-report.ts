@@ -23,7 +23,7 @@ interface Running {
 export class FileReport {
   readonly #announcer: Announcer
   readonly #reader = randomUUID()
-  readonly #running = new Map<string, Running>()
+  readonly #running = new Set<Running>()
   #finished: FinishedFile[] = []
   #finishedCount = 0
   #timer: NodeJS.Timeout | undefined
@@ -35,7 +35,7 @@ export class FileReport {
   /** Reports a file while it is analyzed. @param leave says that it was read */
   async during(file: File, leave: () => void, analyze: (leave: () => void) => Promise<AnalysisEnd>): Promise<AnalysisEnd> {
     const running: Running = { file, begun: performance.now(), startedAt: new Date().toISOString() }
-    this.#running.set(file.id, running)
+    this.#running.add(running)
     this.#plan()
     try {
       const end = await analyze(() => {
@@ -46,15 +46,14 @@ export class FileReport {
       this.#finish(running, end)
       return end
     } finally {
-      this.#running.delete(file.id)
+      this.#running.delete(running)
       this.#plan()
     }
   }
 
   /** Says that a file that is being analyzed cannot be read. */
   fail(bookId: string): void {
-    const running = this.#running.get(bookId)
-    if (running) running.failed = true
+    for (const running of this.#running) if (running.file.id === bookId) running.failed = true
   }
 
   #finish({ file, begun, read, failed }: Running, { kind }: AnalysisEnd): void {
@@ -75,7 +74,7 @@ export class FileReport {
   #announce(): void {
     this.#timer = undefined
     // The oldest first: a file that takes long is what people look for.
-    const running = [...this.#running.values()]
+    const running = [...this.#running]
       .filter(({ read }) => read === undefined)
       .slice(0, FILES_MAX)
       .map(({ file, startedAt }) => ({ bookId: file.id, libraryId: file.library_id, fileName: file.file_name, startedAt }))

@@ -19,7 +19,7 @@ import type { ListState } from '#core/catalog/list-state.ts'
 import { orderKey, readListState } from '#core/catalog/list-state-query.ts'
 import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
 import { type ProgressRow, progressOf } from '#core/catalog/progress.ts'
-import { found, rankedOrder } from '#core/catalog/search-query.ts'
+import { countFew, found, rankedOrder } from '#core/catalog/search-query.ts'
 import { type ShownCoverJson, shownCoverOf } from '#core/covers/shown-cover.ts'
 import { BOOK_COVER_JOIN, SHOWN_BOOK_COVER } from '#core/covers/shown-cover-query.ts'
 import { prepared } from '#core/database/prepared.ts'
@@ -30,7 +30,9 @@ import { languageTag } from '#core/fields/language-tag.ts'
 import { READING_ORDER, READING_TERMS } from '#core/fields/reading-order.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { BOOK_RECORD, recordOf, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
+import { type FullBookMetadata, fullBookMetadataOf } from '#core/metadata/book-metadata-schema.ts'
+import { BOOK_RECORD, readRecords, recordOf, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
+import { listNamesOf, type Named } from '#core/metadata/taxonomy-query.ts'
 import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import { type IdList, type IdPage, pageOfRows } from '#core/paging/id-page-query.ts'
 import { countByInitial, type InitialGroup } from '#core/paging/initial-groups-query.ts'
@@ -99,6 +101,8 @@ interface BookList {
   limit: number
   /** If it was read already, before this list. */
   state?: ListState | undefined
+  /** Of a search: the total is exact only while it is small. */
+  few?: true
 }
 
 /** One page of the books that the caller may see, and the total. */
@@ -132,7 +136,8 @@ async function findPage(database: Knex, caller: Caller, list: BookList): Promise
   }
   const ranked = list.sort === null && search ? rankedOrder('book', search, termsOf(sort)) : order
   const walking = search ? undefined : walkingOf(database, caller, state, filter)
-  return { page: { matching, walking, total: total.known ?? total.count, order: ranked, offset, limit, key } }
+  const count = list.few ? () => countFew(database, hitsOf(database, caller, state, filter) ?? matching) : total.count
+  return { page: { matching, walking, total: total.known ?? count, order: ranked, offset, limit, key } }
 }
 
 const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, filter: BookFilter): Knex.QueryBuilder =>
@@ -203,38 +208,6 @@ async function readPage(database: Knex, caller: Caller, { ids, total }: IdPage):
 export async function listBookGroups(database: Knex, caller: Caller, filter: BookFilter, state?: ListState): Promise<InitialGroup[]> {
   const matching = wholeOf(database, caller, state ?? (await readListState(database, caller)), filter)
   return await countByInitial(database, matching.clearSelect().select('books.sort_key'))
-}
-
-/**
- * What to read next: for each series of which the caller has finished a book and has none in progress, the first book not begun; the series read
- * last comes first unless a sort is given.
- */
-export async function listOnDeck(
-  database: Knex,
-  caller: Caller,
-  list: { filter: Pick<BookFilter, 'libraryId' | 'seriesId'>; sort: BookSort | null; offset: number; limit: number },
-): Promise<{ items: Book[]; total: number }> {
-  const touched = database('read_progress AS p')
-    .join('books', 'books.id', 'p.book_id')
-    .whereRaw('p.user_id = ?', [progressUserId(caller)])
-    .modify(visibleTo(caller, 'books.series_id'))
-    .modify(matches(list.filter, caller))
-    .groupBy('books.series_id')
-    .havingRaw('bool_and(p.completed)')
-    .select('books.series_id', database.raw('max(p.updated_at) AS read_at'))
-  const matching = database
-    .from(touched.as('touched'))
-    .joinRaw(
-      `CROSS JOIN LATERAL (SELECT books.id FROM books WHERE books.series_id = touched.series_id AND books.deleted_at IS NULL
-         AND NOT EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = ?)
-       ORDER BY ${READING_ORDER} LIMIT 1) AS following`,
-      [progressUserId(caller)],
-    )
-    .select('following.id')
-  const ordered = list.sort
-    ? sortedBooks(database, caller, matching, list.sort)
-    : { matching, order: { terms: ['touched.read_at DESC', 'following.id'] } }
-  return await pageOfBooks(database, caller, { ...ordered, offset: list.offset, limit: list.limit })
 }
 
 /** A book by id, deleted or not. @throws not_found when it does not exist or the caller may not see it */
@@ -389,4 +362,26 @@ function bookOf(row: BookRow, caller: Caller): Book {
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   }
+}
+
+export type FullBook = Book & { genres: Named[]; tags: Named[]; metadata: FullBookMetadata }
+
+/** Books with all of their data, in three statements. The caller must have checked that they are visible. @param books at most {@link FULL_AT_ONCE} */
+export async function fullBooks(database: Knex, caller: Caller, books: readonly Book[]): Promise<FullBook[]> {
+  const ids = books.map(({ id }) => id)
+  const [stored, genres, tags] = await Promise.all([
+    readRecords(database, 'book', ids),
+    listNamesOf(database, caller, { taxonomy: 'genre', kind: 'book', ids }),
+    listNamesOf(database, caller, { taxonomy: 'tag', kind: 'book', ids }),
+  ])
+  return books.map((book) => {
+    const record = stored.get(book.id) ?? {
+      values: {},
+      sources: {},
+      locks: new Set<string>(),
+      createdAt: book.createdAt,
+      updatedAt: book.updatedAt,
+    }
+    return { ...book, genres: genres.get(book.id) ?? [], tags: tags.get(book.id) ?? [], metadata: fullBookMetadataOf(record) }
+  })
 }

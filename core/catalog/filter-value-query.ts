@@ -68,58 +68,81 @@ interface FilterValue {
   count: number
 }
 
-/** Where the values of a field are: rows that belong to the entry `v` of a list. */
+/** How the values of a field are counted. Each is counted as it is stored, and only what differs is folded and named. */
 interface Source {
-  /** Each in the form `<table> ON <condition>`. */
-  joins: readonly string[]
+  /** Selects `raw`, `role` and `count` over the entries of `listed`; `chosen(id)` restricts to names that contain the search. */
+  counted: (chosen: (id: string) => string) => string
+  /** The table `n` of the names, by their ids. */
+  names?: 'genres' | 'tags' | 'people'
   value: string
   /** Equal for what a condition treats as one value. */
   folded: string
-  role?: string
+  hasRoles?: true
 }
 
-const named = (kind: 'genre' | 'tag', ...of: [owner: 'book' | 'series', id: string][]): Source => ({
-  joins: of.map(([owner, id]) => `(${owner}_${kind}s x JOIN ${kind}s n ON n.id = x.${kind}_id) ON x.${owner}_id = ${id}`),
-  value: 'n.name',
-  folded: 'n.name_fold',
+const NAME = { value: 'n.name', folded: 'n.name_fold' }
+const column = (join: string, raw: string, value: string): Source => ({
+  counted: () => `SELECT ${raw} AS raw, NULL::text AS role, count(*) AS count FROM listed v JOIN ${join} GROUP BY 1`,
+  value,
+  folded: `carrel_fold(${value})`,
 })
-const PEOPLE_OF_BOOKS = 'book_people x JOIN people n ON n.id = x.person_id'
-const people = (...joins: string[]): Source => ({ joins, value: 'n.name', folded: 'n.name_fold', role: 'x.role' })
-const text = (owner: 'book' | 'series', column: string): Source => ({
-  joins: [`${owner}_metadata m ON m.${owner}_id = v.id`],
-  value: `trim(m.${column})`,
-  folded: `trim(${column === 'publisher' ? 'm.publisher_fold' : `carrel_fold(m.${column})`})`,
-})
-const plain = (join: string, expression: string): Source => ({ joins: [join], value: expression, folded: expression })
+const text = (owner: 'book' | 'series', name: string): Source =>
+  column(`${owner}_metadata m ON m.${owner}_id = v.id`, `m.${name}`, 'trim(c.raw)')
+const number = (name: string): Source => column('series_metadata m ON m.series_id = v.id', `m.${name}`, 'c.raw::text')
 
-/** The same fields as in conditions, where they are called `ageRating` (age) and otherwise as here. */
+const ofSeries = (kind: 'genre' | 'tag'): Source => ({
+  ...NAME,
+  names: `${kind}s`,
+  counted: (chosen) => `SELECT x.${kind}_id AS raw, NULL::text AS role, count(*) AS count
+    FROM listed v JOIN series_${kind}s x ON x.series_id = v.id WHERE ${chosen(`x.${kind}_id`)} GROUP BY 1`,
+})
+/** Books have the names of their series too: those are counted by series. */
+const ofBooks = (kind: 'genre' | 'tag'): Source => ({
+  ...NAME,
+  names: `${kind}s`,
+  counted: (chosen) => `SELECT x.${kind}_id AS raw, NULL::text AS role, sum(s.count) AS count
+    FROM (SELECT series_id, count(*) AS count FROM listed GROUP BY 1) AS s JOIN series_${kind}s x USING (series_id) WHERE ${chosen(`x.${kind}_id`)} GROUP BY 1
+    UNION ALL SELECT x.${kind}_id, NULL, count(*) FROM listed v JOIN book_${kind}s x ON x.book_id = v.id
+    WHERE NOT EXISTS (SELECT 1 FROM series_${kind}s s WHERE s.series_id = v.series_id AND s.${kind}_id = x.${kind}_id) AND ${chosen(`x.${kind}_id`)} GROUP BY 1`,
+})
+/** @param of selects `id` of the entry, `person_id` and `role` of its people */
+const people = (...of: string[]): Source => ({
+  ...NAME,
+  names: 'people',
+  hasRoles: true,
+  counted: (chosen) => `SELECT person_id AS raw, role, count(*) AS count
+    FROM (${of.map((rows) => `SELECT ${rows} WHERE ${chosen('x.person_id')}`).join(' UNION ')}) AS found GROUP BY 1, 2`,
+})
+
+/** The same fields as in conditions, where the age is called `ageRating`. */
 const SOURCES: Record<'series' | 'books', Partial<Record<ValueField, Source>>> = {
   series: {
-    genre: named('genre', ['series', 'v.id']),
-    tag: named('tag', ['series', 'v.id']),
+    genre: ofSeries('genre'),
+    tag: ofSeries('tag'),
     person: people(
-      '(series_people x JOIN people n ON n.id = x.person_id) ON x.series_id = v.id',
-      `(${PEOPLE_OF_BOOKS} JOIN books b ON b.id = x.book_id AND b.deleted_at IS NULL) ON b.series_id = v.id`,
+      'v.id, x.person_id, x.role FROM listed v JOIN series_people x ON x.series_id = v.id',
+      'v.id, x.person_id, x.role FROM book_people x JOIN books b ON b.id = x.book_id AND b.deleted_at IS NULL JOIN listed v ON v.id = b.series_id',
     ),
     publisher: text('series', 'publisher'),
     language: text('series', 'language'),
     status: text('series', 'status'),
-    age: plain('series_metadata m ON m.series_id = v.id', 'm.age_rating::text'),
-    year: plain('series_metadata m ON m.series_id = v.id', 'm.year::text'),
+    age: number('age_rating'),
+    year: number('year'),
   },
   books: {
-    genre: named('genre', ['book', 'v.id'], ['series', 'v.series_id']),
-    tag: named('tag', ['book', 'v.id'], ['series', 'v.series_id']),
-    person: people(`(${PEOPLE_OF_BOOKS}) ON x.book_id = v.id`),
+    genre: ofBooks('genre'),
+    tag: ofBooks('tag'),
+    person: people('DISTINCT v.id, x.person_id, x.role FROM listed v JOIN book_people x ON x.book_id = v.id'),
     publisher: text('book', 'publisher'),
     language: text('book', 'language_iso'),
-    format: plain('books b ON b.id = v.id', 'b.file_format'),
-    year: plain('books b ON b.id = v.id', 'extract(year FROM b.released)::int::text'),
+    format: column('books b ON b.id = v.id', 'b.file_format', 'c.raw'),
+    year: column('books b ON b.id = v.id', 'b.released', 'extract(year FROM c.raw)::int::text'),
   },
 }
 
 /**
- * The most frequent values of a field among the series or books that the caller may see, with their numbers: as many as a condition with this value finds.
+ * The most frequent values of a field among the series or books that the caller may see, with their numbers: as many as a condition with this value finds,
+ * except that two spellings of a name at one entry count twice.
  * @param list.search part of the value, ignoring case and accents
  * @throws invalid_value for a field that the list does not have, and for a role of anything but people
  */
@@ -138,32 +161,25 @@ export async function listFilterValues(
   const { of, field, search, libraryId, role } = list
   const source = SOURCES[of][field]
   if (source === undefined) refuseValue('/field', `A list of ${of} has no ${field}: its fields are ${Object.keys(SOURCES[of]).join(', ')}.`)
-  if (role !== undefined && source.role === undefined)
-    refuseValue('/role', `Only people have roles: leave role out for the field ${field}.`)
+  if (role !== undefined && !source.hasRoles) refuseValue('/role', `Only people have roles: leave role out for the field ${field}.`)
   const { sight } = list.state ?? (await readListState(database, caller))
   const listed = database(of).modify(visibleInList(readSight(sight), of))
   if (of === 'series') listed.whereRaw(HAS_BOOKS).select('series.id')
   else listed.whereNull('books.deleted_at').select('books.id', 'books.series_id')
   if (libraryId !== undefined) listed.where(`${of}.library_id`, libraryId)
-  const bindings: Knex.RawBinding[] = []
-  const rows = source.joins.map((join) => {
-    const conditions = [`${source.value} <> ''`, `length(${source.value}) <= ${VALUE_LENGTH_MAX}`]
-    const add = (condition: string, binding: string) => {
-      conditions.push(condition)
-      bindings.push(binding)
-    }
-    if (search) add(`${source.folded} LIKE '%' || carrel_pattern(?) || '%'`, nameKeyPart(search))
-    if (role !== undefined) add(`${source.role} = ?`, role)
-    return `SELECT v.id, ${source.value} AS value, ${source.folded} AS folded, ${source.role ?? 'NULL::text'} AS role
-      FROM listed v JOIN ${join} WHERE ${conditions.join(' AND ')}`
-  })
-  // An entry counts once, however often it has the value.
+  const { names, value, folded } = source
+  const contains = (text: string) => `${text} LIKE '%' || carrel_pattern(:search) || '%'`
+  const counted = source.counted((id) =>
+    names && search ? `${id} = ANY(ARRAY(SELECT n.id FROM ${names} n WHERE ${contains('n.name_fold')}))` : 'true',
+  )
   return await select<FilterValue>(
     database.raw(
-      `WITH listed AS (?) SELECT min(value) AS value, role, count(*)::int AS count
-       FROM (SELECT min(value) AS value, role, folded FROM (${rows.join(' UNION ALL ')}) AS found GROUP BY id, folded, role) AS counted
-       GROUP BY folded, role ORDER BY count(*) DESC, min(value) COLLATE carrel_natural, role LIMIT ${FILTER_VALUES_MAX}`,
-      [listed, ...bindings],
+      `WITH listed AS (:listed), counted AS (${counted}),
+         named AS (SELECT ${value} AS value, ${folded} AS folded, role, count FROM counted c ${names ? `JOIN ${names} n ON n.id = c.raw` : ''})
+       SELECT min(value) AS value, role, sum(count)::int AS count FROM named
+       WHERE value <> '' AND length(value) <= ${VALUE_LENGTH_MAX} ${search ? `AND ${contains('folded')}` : ''} ${role === undefined ? '' : 'AND role = :role'}
+       GROUP BY folded, role ORDER BY sum(count) DESC, min(value) COLLATE carrel_natural, role LIMIT ${FILTER_VALUES_MAX}`,
+      { listed, ...(search && { search: nameKeyPart(search) }), ...(role !== undefined && { role }) },
     ),
   )
 }

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { countRows } from '#core/database/select.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { OrderTerm, Terms } from '#core/paging/list-order.ts'
 
@@ -40,6 +41,17 @@ export function rankedOrder(kind: Searched, search: string, terms: readonly Orde
   const rank = `ts_rank('${WEIGHTS}', ${kind}_search.document, carrel_search_query(?)) DESC`
   return (total) => (total > RANKED_MAX ? { terms } : { terms: [rank, ...terms], bindings: [search] })
 }
+
+/** How many rows match, counted only as far as {@link rankedOrder} asks: the first matches of a common word need not wait for the number of all. */
+export const countFew = (database: Knex, matching: Knex.QueryBuilder): Promise<number> =>
+  countRows(
+    database.from(
+      matching
+        .clone()
+        .limit(RANKED_MAX + 1)
+        .as('few'),
+    ),
+  )
 
 /** A regular expression for titles, in the syntax that {@link readTitlePattern} accepts. */
 export interface TitlePattern {

@@ -7,7 +7,7 @@ import { keptSeries } from '#core/catalog/kept-total-query.ts'
 import type { ListState } from '#core/catalog/list-state.ts'
 import { orderKey, readListState } from '#core/catalog/list-state-query.ts'
 import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
-import { found, rankedOrder, type TitlePattern } from '#core/catalog/search-query.ts'
+import { countFew, found, rankedOrder, type TitlePattern } from '#core/catalog/search-query.ts'
 import { type Series, seriesFolder } from '#core/catalog/series.ts'
 import { numbersOf, readingOf } from '#core/catalog/series-numbers-query.ts'
 import { computeSeriesNumbers, computeSoon } from '#core/catalog/series-numbers-store.ts'
@@ -126,6 +126,8 @@ interface SeriesList {
   limit: number
   /** If it was read already, before this list. */
   state?: ListState | undefined
+  /** Of a search: the total is exact only while it is small. */
+  few?: true
 }
 
 /** One page of the series that the caller may see, and the total. */
@@ -157,7 +159,8 @@ async function findPage(database: Knex, caller: Caller, list: SeriesList): Promi
     return { matches: { table: 'series', matching, whole, total, ...parts, offset, limit, key } }
   }
   const ranked = list.sort === null && search ? rankedOrder('series', search, termsOfSeries(caller, sort).terms) : order
-  return { page: { matching, total: total.known ?? total.count, order: ranked, offset, limit, key } }
+  const count = list.few ? () => countFew(database, matching) : total.count
+  return { page: { matching, total: total.known ?? count, order: ranked, offset, limit, key } }
 }
 
 const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, filter: SeriesFilter): Knex.QueryBuilder =>

@@ -1,4 +1,4 @@
-import type { FullBook } from '#core/catalog/book-detail-query.ts'
+import type { FullBook } from '#core/catalog/book-query.ts'
 import { CONTRIBUTOR_OF_ROLE } from '#core/fields/contributor-role.ts'
 import type { Author } from '#core/fields/field.ts'
 import { readIsbns } from '#core/fields/isbn.ts'

@@ -54,6 +54,8 @@ const OWN: RegExp[] = [
   /\/(progression|manifest|positions)$/,
   / \/koreader\//,
   / \/api\/v1\/user\/want-to-read/,
+  /^POST \/api\/v1\/books\/list\/alphabetical-groups$/,
+  /^GET \/api\/v1\/(search|filter-values)$/,
   / \/api\/v1\/user\/exports\/series/,
   / \/api\/v1\/(collections|read-lists)(\/|$)/,
   /\/(series\/\{\}\/collections|books\/\{\}\/read-lists)$/,

@@ -7,8 +7,16 @@ import { BOOK_SORT, BookDetailView, bookView, FULL, FullBookView, ListedBook, li
 import { InitialGroups } from '#api/views/initial-groups.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { AdjacentBooks } from '#core/catalog/book.ts'
-import { type FullBook, fullBooks } from '#core/catalog/book-detail-query.ts'
-import { type BookFilter, findAdjacentBooks, getBook, getBookWithRecord, listBookGroups, listBooks } from '#core/catalog/book-query.ts'
+import {
+  type BookFilter,
+  type FullBook,
+  findAdjacentBooks,
+  fullBooks,
+  getBook,
+  getBookWithRecord,
+  listBookGroups,
+  listBooks,
+} from '#core/catalog/book-query.ts'
 import { readBookSort } from '#core/catalog/book-sort-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { getLibraryName } from '#core/catalog/library-name-query.ts'

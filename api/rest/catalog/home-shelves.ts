@@ -4,12 +4,13 @@ import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
-import { type BookFilter, listBooks, listOnDeck } from '#core/catalog/book-query.ts'
+import { type BookFilter, listBooks } from '#core/catalog/book-query.ts'
 import { type BookSort, readBookSort } from '#core/catalog/book-sort-query.ts'
 import { getLibraryName } from '#core/catalog/library-name-query.ts'
 import { listSeries, type SeriesFilter } from '#core/catalog/series-query.ts'
 import { readSeriesSort, type SeriesSort } from '#core/catalog/series-sort-query.ts'
 import { Uuid } from '#core/foundation/schema.ts'
+import { listOnDeck } from '#core/reading/on-deck-query.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()

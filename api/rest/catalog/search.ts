@@ -29,7 +29,7 @@ const Found = Noun('Found')({
 async function findAll({ services, caller, listState: state }: Call<Services>, search: string) {
   const { database } = services
   const page = { offset: 0, limit: FOUND_MAX }
-  const list = { ...page, filter: { search }, sort: null, state }
+  const list = { ...page, filter: { search }, sort: null, state, few: true as const }
   const [series, books, people, collections, readLists] = await Promise.all([
     listSeries(database, caller, list),
     listBooks(database, caller, list),

@@ -229,7 +229,7 @@ async function watchFirstScan(
     out.line()
     out.line(`  Address      ${at.url}`)
     out.line(`  Data folder  ${at.folder}`)
-    out.line(`  Admin        ${needsSetup ? 'none yet; create one:' : 'exists'}`)
+    out.line(`  Admin        ${needsSetup ? 'none yet: open the address in a browser, or create one:' : 'exists'}`)
     if (needsSetup) {
       out.line(`                 ${typed(`user add <name> --role admin --data-dir ${quoted(at.folder)}`)}`)
       out.line(`                 or POST ${at.url}/api/v1/setup/initialize with username, email and password`)

@@ -29,7 +29,7 @@ t.test('started, used by commands, refused twice, stopped', async (t) => {
 
   await server.said(/Carrel is ready/)
   t.match(server.output(), new RegExp(`Address +${server.url}`))
-  t.match(server.output(), /Admin +none yet; create one:/)
+  t.match(server.output(), /Admin +none yet: open the address in a browser, or create one:/)
   t.match(server.output(), /Books +1 found, 1 failed/)
   t.notMatch(server.output(), '\u001b[31m', 'what a file is called does not reach the terminal as it is')
 

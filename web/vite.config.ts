@@ -37,21 +37,9 @@ function themeScript(): Plugin {
   }
 }
 
-/** React Aria adds a style element of its own unless one with this id exists; its rule is in styles.css. */
-function pressableStyle(): Plugin {
-  return {
-    name: 'pressable-style',
-    transformIndexHtml: {
-      order: 'post',
-      handler: (html) => html.replace('<link rel="stylesheet"', '<link id="react-aria-pressable-style" rel="stylesheet"'),
-    },
-  }
-}
-
 /** The style elements that packages add to the page; the policy of the page allows these texts and no others. */
 const FOREIGN_STYLES: readonly [file: string, text: RegExp][] = [
   ['node_modules/foliate-js/paginator.js', /innerHTML = `<style>([^$]*?)<\/style>/],
-  ['node_modules/react-aria/dist/private/overlays/usePreventScroll.mjs', /style\.textContent = `\s*([^$]*?)\s*`\.trim\(\)/],
 ]
 
 function hashOfStyle(file: string, text: RegExp): string {
@@ -95,7 +83,7 @@ function compressedForms(): Plugin {
 export default defineConfig({
   // Relative, so that everything works below any path of a proxy.
   base: './',
-  plugins: [themeScript(), pressableStyle(), serverFacts(), compressedForms()],
+  plugins: [themeScript(), serverFacts(), compressedForms()],
   build: {
     // Browsers that know light-dark(), nested styles and Promise.withResolvers.
     target: ['chrome123', 'firefox121', 'safari17.5'],

@@ -45,7 +45,7 @@ whenSignedOut(() => {
   if (queries.getQueryData(meQuery.queryKey)) setEnded(true)
 })
 
-tabs.addEventListener('message', ({ data }: MessageEvent<Message>) => (data === 'signed-out' ? leave() : void enter()))
+tabs.addEventListener('message', ({ data }: MessageEvent<Message>) => (data === 'signed-out' ? leave() : void enter().catch(() => {})))
 
 export async function signIn(username: string, password: string): Promise<void> {
   await ask(api.POST('/api/v1/auth/login', { body: { username, password, session: 'cookie' } }))

@@ -117,7 +117,12 @@ const CASES: Record<keyof typeof REGULAR_JOBS, (world: World, t: Test) => Promis
     const admin = await services.accounts.callers.ofToken(adminToken, 'token')
     const { id, key } = await services.accounts.createApiKey({ name: 'app' }, admin as NonNullable<typeof admin>)
     t.equal((await fetch(`${url}/api/v1/books`, { headers: { 'x-api-key': key } })).status, 200)
-    return async () => t.type((await database('api_keys').where('id', id).first('last_used_at')).last_used_at, Date)
+    const sessions = database('sessions').where('id', admin?.sessionId)
+    await sessions.clone().update({ last_used_at: ago(HOUR_MS) })
+    return async () => {
+      t.type((await database('api_keys').where('id', id).first('last_used_at')).last_used_at, Date)
+      t.ok((await sessions.clone().first('last_used_at')).last_used_at > ago(HOUR_MS / 2))
+    }
   },
   'delete old sessions': async ({ database, userId }, t) => {
     const add = async (row: object) =>

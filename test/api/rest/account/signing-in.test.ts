@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { SignedIn } from '#core/account/sign-in.ts'
 import { cookiesOf, OWN_PAGE, openBrowser } from '#test/support/browsers.ts'
+import { openComposedServer } from '#test/support/composed-server.ts'
 import { ADMIN, openTestServer } from '#test/support/server.ts'
 
 t.setTimeout(60_000)
@@ -149,6 +153,87 @@ t.test('behind TLS the name of the cookie keeps other hosts of the domain from s
   t.equal((await me(`carrel_session=${token}`)).status, 401, 'other hosts can set this one')
   const own = { cookie: `__Host-carrel_session=${token}`, origin: server.url.replace('http:', 'https:') }
   t.match((await server.request('POST', '/api/v1/auth/logout', { headers: own })).headers.getSetCookie(), [/Secure/, /^__Host-.*Secure$/])
+})
+
+t.test('the first administrator, and who registers, get a session in the browser as well', async (t) => {
+  const server = await openTestServer(t, { admin: false })
+  await server.database('chosen_settings').insert({ key: 'auth.registration_enabled', value: 'true' })
+  for (const [path, user] of [
+    ['/api/v1/setup/initialize', ADMIN],
+    ['/api/v1/auth/register', { username: 'rita', email: 'rita@example.org', password: 'rita has a password' }],
+  ] as const) {
+    const body = { ...user, session: 'cookie' }
+    for (const headers of [{}, { 'sec-fetch-site': 'cross-site' }, { origin: OTHER }] as Record<string, string>[])
+      t.equal((await server.request('POST', path, { headers, body })).status, 403, `${path} ${JSON.stringify(headers)}`)
+    const made = await server.request<{ message: string }>('POST', path, { headers: OWN_PAGE, body })
+    t.match(made.json, { message: RegExp(user.username), user: { username: user.username } }, path)
+    t.same(Object.keys(made.json).sort(), ['message', 'user'])
+    const cookie = `carrel_session=${cookiesOf(made).get('carrel_session')}`
+    t.match((await server.request('GET', '/api/v1/user', { headers: { cookie } })).json, { username: user.username })
+  }
+})
+
+t.test('asking who is signed in renews the cookie, and no other request does', async (t) => {
+  const server = await openTestServer(t)
+  const { cookie, request } = await openBrowser(server, LOGIN)
+  const renewed = await request('GET', '/api/v1/auth/me')
+  t.equal(renewed.headers.getSetCookie().join(), `${cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=34560000`)
+  t.equal((await request('GET', '/api/v1/user')).headers.getSetCookie().length, 0)
+  t.equal((await server.request('GET', '/api/v1/auth/me', { token: server.adminToken })).headers.getSetCookie().length, 0)
+  const beside = { cookie, authorization: `Bearer ${server.adminToken}` }
+  t.equal((await server.request('GET', '/api/v1/auth/me', { headers: beside })).headers.getSetCookie().length, 0, 'the header counts')
+})
+
+t.test('the session lasts from its last use, and not from the sign-in', async (t) => {
+  const server = await openTestServer(t, { settings: { refreshTokenDays: 3 } })
+  const browser = await openBrowser(server, LOGIN)
+  const age = async (days: number) => {
+    await server.accounts.callers.recordUses()
+    await server.database.raw('UPDATE sessions SET expires_at = expires_at - make_interval(days => ?)', [days])
+    server.accounts.callers.forget()
+    return (await browser.request('GET', '/api/v1/user')).status
+  }
+  for (const day of [2, 4, 6]) t.equal(await age(2), 200, `day ${day}`)
+  t.equal(await age(4), 401)
+})
+
+t.test('event streams take the session and end with it', async (t) => {
+  const { url, services } = await openComposedServer(t)
+  const login = { username: 'ada', password: 'a long enough password' }
+  await services.accounts.createUser({ ...login, username: 'mia', email: 'mia@example.org' }, null)
+  const { cookieToken } = await services.accounts.login(
+    { ...login, username: 'mia', address: '127.0.0.1' },
+    { kind: 'cookie', userAgent: null },
+  )
+  const headers = { cookie: `carrel_session=${cookieToken}` }
+  const stream = await fetch(`${url}/api/v1/events`, { headers })
+  t.match([stream.status, stream.headers.get('content-type')], [200, /event-stream/])
+  // Like every answer whose credential has ended, it is cut off.
+  const ended = stream.text().catch(() => 'cut off')
+  t.equal((await fetch(`${url}/api/v1/auth/logout`, { method: 'POST', headers: { ...headers, ...OWN_PAGE } })).status, 200)
+  t.type(await ended, 'string', 'the stream has ended')
+  t.equal((await fetch(`${url}/api/v1/events`, { headers })).status, 401)
+})
+
+t.test('a session that ends while a body arrives changes nothing', async (t) => {
+  const server = await openTestServer(t)
+  const browser = await openBrowser(server, LOGIN)
+  const body = JSON.stringify({ name: 'late' })
+  const head = `POST /api/v1/api-keys HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nCookie: ${browser.cookie}\r\nSec-Fetch-Site: same-origin\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`
+  const socket = net.connect({ port: server.port, host: '127.0.0.1' })
+  t.teardown(() => socket.destroy())
+  let answer = ''
+  socket.on('data', (chunk) => {
+    answer += chunk
+  })
+  socket.write(head)
+  // Until the server has looked for the session.
+  while (!server.accounts.callers.knowsBrowserSession(browser.cookie.slice('carrel_session='.length))) await sleep(10)
+  t.equal((await browser.request('POST', '/api/v1/auth/logout')).status, 200)
+  socket.write(body)
+  await once(socket, 'close')
+  t.match(answer, /^HTTP\/1.1 401 /)
+  t.same(await server.database('api_keys').select(), [])
 })
 
 t.test('tokens are refused as cookies, and cookies as tokens', async (t) => {

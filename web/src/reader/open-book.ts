@@ -4,14 +4,10 @@ import { sendLocator } from './epub/text-progress.ts'
 import { readTextSettings, type TextSettings } from './epub/text-settings.ts'
 import { sendPage } from './pages/page-progress.ts'
 import { type PageSettings, readPageSettings } from './pages/page-settings.ts'
+import type { Book, BookPage, Manifest, Progression } from './records.ts'
 import { loadLevels } from './shared/kept-settings.ts'
 import type { Levels } from './shared/levels.ts'
 import { findUnsent, keepUnsent } from './shared/unsent.ts'
-
-export type Book = components['schemas']['Book']
-export type BookPage = components['schemas']['BookPage']
-export type Manifest = components['schemas']['WebPublication']
-export type Progression = components['schemas']['Progression']
 
 /** A book with all that its reader needs before the first page shows. */
 export type OpenedBook =

@@ -3,7 +3,11 @@ import { lazy, Suspense } from 'react'
 import { useParams } from 'wouter'
 import { openBook } from './open-book.ts'
 import { ReaderMessage } from './shared/reader-message.tsx'
-import './reader.css'
+import './shared/papers.css'
+import './shared/bars.css'
+import './shared/panels.css'
+import './shared/dialogs.css'
+import './pages/pages.css'
 
 const PageReader = lazy(() => import('./pages/page-reader.tsx'))
 const TextReader = lazy(() => import('./epub/text-reader.tsx'))

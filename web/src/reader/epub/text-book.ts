@@ -1,5 +1,5 @@
 import { serverAddress } from '#api/client.ts'
-import type { Book, Manifest } from '../open-book.ts'
+import type { Book, Manifest } from '../records.ts'
 
 /** A chapter as foliate's renderers take it. */
 export interface TextSection {

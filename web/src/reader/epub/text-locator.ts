@@ -1,5 +1,5 @@
 import * as cfi from 'foliate-js/epubcfi.js'
-import type { Progression } from '../open-book.ts'
+import type { Progression } from '../records.ts'
 import { DocumentText } from './document-text.ts'
 import { findQuote, QUOTED_LETTERS, quoteAt } from './quote.ts'
 import type { TextBook } from './text-book.ts'

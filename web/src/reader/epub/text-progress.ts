@@ -1,6 +1,6 @@
 import { api, ask } from '#api/client.ts'
 import { Problem } from '#api/problem.ts'
-import type { Progression } from '../open-book.ts'
+import type { Progression } from '../records.ts'
 import type { Answer, BasedOn } from '../shared/progress-recorder.ts'
 import type { Locator } from './text-locator.ts'
 

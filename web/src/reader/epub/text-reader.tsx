@@ -20,6 +20,7 @@ import { TextConflictDialog } from './text-conflict-dialog.tsx'
 import { textKeys } from './text-keys.ts'
 import { type BookMap, isBookEnd } from './text-locator.ts'
 import { flattenContents, spanChapters } from './text-map.ts'
+import type { TextPanel } from './text-panel.ts'
 import { TEXT_DEFAULTS } from './text-settings.ts'
 import { TextSettingsPanel } from './text-settings-panel.tsx'
 import { useTextActions } from './use-text-actions.ts'
@@ -27,9 +28,6 @@ import { useTextRecorder } from './use-text-recorder.ts'
 import { type OpenedText, useTextView } from './use-text-view.ts'
 import { chapterTitle, positionsOf, useWhereabouts } from './whereabouts.ts'
 import './text-reader.css'
-
-/** What lies over the text. */
-export type TextPanel = 'settings' | 'contents' | 'search' | 'keys' | null
 
 /** Loads what places in the book are computed from, then shows it. */
 export default function TextReader({ opened }: { opened: OpenedText }) {

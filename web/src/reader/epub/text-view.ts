@@ -49,6 +49,7 @@ export class TextView {
   readonly #renderer: Paginator | FixedLayout
   readonly isFixed: boolean
   #wheeledAt = 0
+  #shown = { index: -1, fraction: 0 }
 
   private constructor(book: TextBook, renderer: Paginator | FixedLayout, actions: () => TextViewActions) {
     this.#book = book
@@ -108,14 +109,10 @@ export class TextView {
     const inChapter = Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction ?? 0)) : 0
     const doc = range?.startContainer.ownerDocument ?? null
     const seen = this.#isScrolled && doc ? this.#scrolledPart(doc) : size
-    this.#actions().relocated({
-      index,
-      fraction: inChapter,
-      range,
-      doc,
-      isChapterEnd: inChapter + seen >= 0.99,
-      isSwipe: reason === 'snap',
-    })
+    // A tap ends in the same place, but foliate calls it a move.
+    const isSwipe = reason === 'snap' && (index !== this.#shown.index || inChapter !== this.#shown.fraction)
+    this.#shown = { index, fraction: inChapter }
+    this.#actions().relocated({ index, fraction: inChapter, range, doc, isChapterEnd: inChapter + seen >= 0.99, isSwipe })
   }
 
   /** How much of the chapter the screen shows. */
@@ -148,7 +145,7 @@ export class TextView {
   }
 
   #follow(link: HTMLAnchorElement, doc: Document): void {
-    const address = URL.parse(link.getAttribute('href') ?? link.getAttributeNS('http://www.w3.org/1999/xlink', 'href') ?? '', doc.baseURI)
+    const address = URL.parse(attributeOf(link, 'href'), doc.baseURI)
     if (!address) return
     const target = this.#book.resolve(address.href)
     if (!target) {
@@ -172,10 +169,10 @@ export class TextView {
   }
 }
 
-const EPUB_NAMESPACE = 'http://www.idpf.org/2007/ops'
+/** An attribute of any namespace: links in drawings have theirs, and so have types of EPUB. */
+const attributeOf = (element: Element, name: string): string =>
+  Array.from(element.attributes).find(({ localName }) => localName === name)?.value ?? ''
 
-const isNoteLink = (link: Element): boolean =>
-  /\bnoteref\b/.test(link.getAttributeNS(EPUB_NAMESPACE, 'type') ?? link.getAttribute('epub:type') ?? '') ||
-  link.getAttribute('role') === 'doc-noteref'
+const isNoteLink = (link: Element): boolean => /\bnoteref\b/.test(attributeOf(link, 'type')) || link.getAttribute('role') === 'doc-noteref'
 
 const sameDocument = ({ pathname }: URL, doc: Document): boolean => pathname === new URL(doc.URL).pathname

@@ -1,7 +1,7 @@
 import type { Neighbors } from '../shared/use-neighbors.ts'
 import { type ReaderAddress, toggleFullScreen } from '../shared/use-reader-address.ts'
 import { useReaderKeys } from '../shared/use-reader-keys.ts'
-import type { TextPanel } from './text-reader.tsx'
+import type { TextPanel } from './text-panel.ts'
 
 interface TextControls {
   address: ReaderAddress

@@ -1,6 +1,7 @@
 import serif from '@fontsource-variable/source-serif-4/files/source-serif-4-latin-wght-normal.woff2?url'
 import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
-import type { Book, OpenedBook } from '../open-book.ts'
+import type { OpenedBook } from '../open-book.ts'
+import type { Book } from '../records.ts'
 import { type BookMap, type Locator, placeOfLocator } from './text-locator.ts'
 import type { TextSettings } from './text-settings.ts'
 import { chapterStyles, paginatorAttributes } from './text-styles.ts'

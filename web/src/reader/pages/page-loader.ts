@@ -71,6 +71,13 @@ export class PageLoader {
     this.#startNext()
   }
 
+  /** Shows what the browser can decode of the file: a damaged picture cannot be made smaller by the server. */
+  showAsIs(page: number): void {
+    const entry = this.#entries.get(page)
+    if (entry) entry.wanted = { page, width: undefined }
+    this.retry(page)
+  }
+
   retryAll(): void {
     for (const page of this.#entries.keys()) this.retry(page)
   }

@@ -30,7 +30,16 @@ export function PagePicture({ loader, page, total, title, half = 'whole', isTurn
     )
   }
   if (state.kind === 'broken')
-    return <BrokenPage state={state} page={page} style={style} onRetry={() => loader.retry(page)} onSkip={onSkip} />
+    return (
+      <BrokenPage
+        state={state}
+        page={page}
+        style={style}
+        onRetry={() => loader.retry(page)}
+        onShow={() => loader.showAsIs(page)}
+        onSkip={onSkip}
+      />
+    )
   return <SlowPage state={state} page={page} style={style} />
 }
 
@@ -75,10 +84,11 @@ interface BrokenProps {
   page: number
   style: CSSProperties | undefined
   onRetry(): void
+  onShow(): void
   onSkip(): void
 }
 
-function BrokenPage({ state, page, style, onRetry, onSkip }: BrokenProps) {
+function BrokenPage({ state, page, style, onRetry, onShow, onSkip }: BrokenProps) {
   return (
     <section className="slot broken page-box" aria-label={readerTexts.page({ page })} style={style}>
       <Icon of={ImageOff} />
@@ -88,6 +98,9 @@ function BrokenPage({ state, page, style, onRetry, onSkip }: BrokenProps) {
         <button type="button" className="btn" onClick={onRetry}>
           <Icon of={RotateCw} />
           {readerTexts.retry()}
+        </button>
+        <button type="button" className="btn plain" onClick={onShow}>
+          {readerTexts.showAsIs()}
         </button>
         <button type="button" className="btn plain" onClick={onSkip}>
           {readerTexts.skipPage()}

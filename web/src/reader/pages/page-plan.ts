@@ -48,8 +48,8 @@ export function choosePageWidth(request: {
   isPdf: boolean
 }): number | undefined {
   const needed = request.shownWidth * request.density
-  // A picture a twentieth smaller than its place cannot be told from an exact one, and the next size has twice the pixels.
-  const width = WIDTHS.find((known) => known >= needed * 0.95)
+  // Never smaller than its place: lines of ink become soft when a picture is enlarged, be it by a hundredth.
+  const width = WIDTHS.find((known) => known >= needed)
   if (request.isPdf) return width ?? WIDEST
   if (width === undefined || (request.pageWidth !== null && request.pageWidth <= width)) return undefined
   return width

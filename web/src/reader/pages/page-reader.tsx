@@ -9,11 +9,13 @@ import { ReaderNotes } from '../shared/reader-notes.tsx'
 import { useLevels } from '../shared/use-levels.ts'
 import { useNeighbors } from '../shared/use-neighbors.ts'
 import { toggleFullScreen, useReaderAddress } from '../shared/use-reader-address.ts'
+import type { Recording } from '../shared/use-recorder.ts'
 import { useSize } from '../shared/use-size.ts'
 import { ConflictDialog } from './conflict-dialog.tsx'
 import { PageFoot } from './page-foot.tsx'
 import { pageKeys } from './page-keys.ts'
 import { PageOverview } from './page-overview.tsx'
+import type { PageElsewhere } from './page-progress.ts'
 import { PAGE_DEFAULTS, type PageSettings } from './page-settings.ts'
 import { PageSettingsPanel } from './page-settings-panel.tsx'
 import { PageStage } from './page-stage.tsx'
@@ -27,7 +29,7 @@ import type { StageZoom } from './use-stage-zoom.ts'
 /** The reader of comics and PDFs. */
 export default function PageReader({ opened }: { opened: OpenedPages }) {
   const controls = usePageControls(opened)
-  const { view, levels, address, stage, screen, panel, setPanel, hasBars, setBars } = controls
+  const { view, levels, address, stage, screen, panel, hasBars, setBars } = controls
   usePageActions(controls)
   const loader = usePageLoader(opened)
   const recording = usePageRecorder(opened, view, address.isIncognito)
@@ -42,13 +44,27 @@ export default function PageReader({ opened }: { opened: OpenedPages }) {
       ref={controls.box}
     >
       <div className={panel === 'settings' ? 'stage-room reader-has-panel' : 'stage-room'}>
-        {view.layout === 'strip' ? <PageStrip {...shared} /> : <PageStage {...shared} zoomControl={controls.zoomControl} />}
+        {view.layout === 'strip' ? (
+          <PageStrip {...shared} onScrolled={() => setBars(false)} />
+        ) : (
+          <PageStage {...shared} zoomControl={controls.zoomControl} />
+        )}
       </div>
       <Bars opened={opened} controls={controls} />
       <div className="hairline" dir={view.direction === 'rtl' ? 'rtl' : 'ltr'} style={atOf(view.index, view.spreads.length)}>
         <i />
       </div>
       <ReaderNotes recording={recording} isIncognito={address.isIncognito} />
+      <Overlays opened={opened} controls={controls} recording={recording} />
+    </main>
+  )
+}
+
+/** What lies over the pages: panels and questions. */
+function Overlays({ opened, controls, recording }: { opened: OpenedPages; controls: PageControls; recording: Recording<PageElsewhere> }) {
+  const { view, levels, address, panel, setPanel } = controls
+  return (
+    <>
       {panel === 'settings' && (
         <PageSettingsPanel of={levels} layout={view.layout} onKeys={() => setPanel('keys')} onClose={() => setPanel(null)} />
       )}
@@ -80,7 +96,7 @@ export default function PageReader({ opened }: { opened: OpenedPages }) {
           }}
         />
       )}
-    </main>
+    </>
   )
 }
 

@@ -15,12 +15,8 @@ export function pageAddress(bookId: string, hash: string, { page, width }: Wante
 /** The pages of a book on the server. */
 export const pageSourceOf = (bookId: string, hash: string): PageSource => ({
   async fetch(wanted, { signal, onBytes }) {
-    const get = (which: WantedPage) =>
-      fetch(pageAddress(bookId, hash, which), { signal, headers: { Accept: ACCEPT }, credentials: 'same-origin' })
     try {
-      let response = await get(wanted)
-      // A damaged picture cannot be made smaller, but browsers show what is there of it.
-      if (response.status === 422 && wanted.width !== undefined) response = await get({ page: wanted.page, width: undefined })
+      const response = await fetch(pageAddress(bookId, hash, wanted), { signal, headers: { Accept: ACCEPT }, credentials: 'same-origin' })
       if (!response.ok) throw readProblem(response, await response.json().catch(() => null))
       return await readBlob(response, onBytes)
     } catch (error) {
@@ -28,6 +24,8 @@ export const pageSourceOf = (bookId: string, hash: string): PageSource => ({
     }
   },
   explain(error) {
+    // The server speaks of a request that people did not make.
+    if (error instanceof Problem && error.status === 422) return { sentence: readerTexts.pageDamaged(), requestId: error.requestId }
     if (error instanceof Problem) return { sentence: error.message, requestId: error.requestId }
     return { sentence: readerTexts.pageUndecodable(), requestId: null }
   },

@@ -16,13 +16,15 @@ interface StripProps {
   screen: Size | null
   stage: RefObject<HTMLDivElement | null>
   onBars(): void
+  /** When the reader scrolls, not when the page is set by other controls. */
+  onScrolled(): void
 }
 
 /** All pages below each other. Only those in view and one on each side are in the document. */
-export function PageStrip({ opened, view, loader, settings, screen, stage, onBars }: StripProps) {
+export function PageStrip({ opened, view, loader, settings, screen, stage, onBars, onScrolled }: StripProps) {
   const width = screen ? Math.round(stripWidth(screen, settings.stripWidth)) : 0
   const layout = useMemo(() => layStrip(opened.pages, width || 1, settings.gap), [opened.pages, width, settings.gap])
-  const { inView, onScroll } = useStripPlace({ stage, layout, view, screen })
+  const { inView, onScroll } = useStripPlace({ stage, layout, view, screen, onScrolled })
   const shown = useMemo(() => ({ ...inView, widthOf: () => width }), [inView, width])
   useWantedPages(loader, opened, { view, shown: screen ? shown : null })
   const mounted = opened.pages.slice(Math.max(0, inView.first - 1), inView.last + 2)
@@ -61,10 +63,11 @@ interface PlaceOptions {
   layout: StripLayout
   view: PageView
   screen: Size | null
+  onScrolled(): void
 }
 
 /** Keeps the place while sizes change, tells the view which page counts as read, and goes where the view says. */
-function useStripPlace({ stage, layout, view, screen }: PlaceOptions) {
+function useStripPlace({ stage, layout, view, screen, onScrolled }: PlaceOptions) {
   const [inView, setInView] = useState({ first: view.index, last: view.index })
   const anchor = useRef<StripAnchor>({ page: view.index + 1, fraction: 0 })
   // The page that scrolling led to: when the view names another, somebody asked to go there.
@@ -104,6 +107,7 @@ function useStripPlace({ stage, layout, view, screen }: PlaceOptions) {
       return
     }
     anchor.current = anchorAt(layout, top)
+    onScrolled()
     const page = stripPage(layout, top, height)
     if (page - 1 === reached.current) return
     reached.current = page - 1

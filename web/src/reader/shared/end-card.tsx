@@ -4,7 +4,7 @@ import { Link } from 'wouter'
 import { api, ask, serverAddress } from '#api/client.ts'
 import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
-import type { Book } from '../open-book.ts'
+import type { Book } from '../records.ts'
 import { ReaderDialog } from './reader-dialog.tsx'
 import type { Neighbor } from './use-neighbors.ts'
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { api, ask } from '#api/client.ts'
-import type { Book } from '../open-book.ts'
+import type { Book } from '../records.ts'
 
 export interface Neighbor {
   book: Book

@@ -29,7 +29,7 @@ t.test('pictures are as wide as the screen needs, and never wider than the page'
   const page = { pageWidth: 3000, isPdf: false }
   t.equal(choosePageWidth({ ...page, shownWidth: 360, density: 3 }), 1280)
   t.equal(choosePageWidth({ ...page, shownWidth: 520, density: 1 }), 640)
-  t.equal(choosePageWidth({ ...page, shownWidth: 660, density: 1 }), 640, 'a little larger than a width does not need the next')
+  t.equal(choosePageWidth({ ...page, shownWidth: 645, density: 1 }), 960, 'a picture is never enlarged')
   t.equal(choosePageWidth({ ...page, shownWidth: 2500, density: 1 }), undefined)
   t.equal(choosePageWidth({ shownWidth: 700, density: 1, pageWidth: 800, isPdf: false }), undefined)
   t.equal(

@@ -114,6 +114,9 @@ function namedOf(route: string, ids: Fixtures): Known {
     sha256: 'a'.repeat(64),
     // A word that every title has.
     query: / \/opds\//.test(route) ? 'vital' : 'largest',
+    // The values that take longest to count; only people have roles.
+    ...(/filter-values/.test(route) && { field: 'person', of: 'books', role: 'writer', search: '' }),
+    ...(/GET .*\/tasks$/.test(route) && { from: '2000-01-01T00:00:00Z', until: '2100-01-01T00:00:00Z' }),
     // These routes need the book with the damaged file.
     bookId: /\/(retry|analyze-unanalyzed)$/.test(route) ? ids.brokenBookId : /\/previous$/.test(route) ? ids.bookIds[1] : ids.bookIds[0],
     key: /PUT|reset|history/.test(route) ? 'display.custom_metadata_template' : 'application.name',
@@ -133,7 +136,7 @@ function knownOf(route: Route<Services>, ids: Fixtures): Known {
     ...{ taskId: ids.taskId, titleId: ids.titleId, repositoryId: ids.repositoryId, callId: ids.callId },
     ...{ resourcePath: 'OPS/c1.xhtml', document: 'a'.repeat(32) },
     // Prepared before each run.
-    applicationId: randomUUID(),
+    ...{ applicationId: randomUUID(), annotationId: randomUUID(), readingId: randomUUID() },
     duplicateId: randomUUID(),
     ...{ bookIds: ids.bookIds, seriesIds: ids.seriesIds },
     ...namedOf(`${route.method} ${route.path}`, ids),

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -65,7 +65,10 @@ t.test('docs/architecture.md has the folders in the order that is enforced', asy
 
 t.test('every test mirrors a source file', async (t) => {
   const sources = sourcePaths(root)
-  const topics = new Set(sources.filter((path) => !path.startsWith('test/')).map((path) => path.replace(/\.(ts|mjs|js)$/, '')))
+  const inBrowsers = globSync('web/src/**/*.{ts,tsx}', { cwd: root })
+  const topics = new Set(
+    [...sources.filter((path) => !path.startsWith('test/')), ...inBrowsers].map((path) => path.replace(/\.(tsx?|mjs|js)$/, '')),
+  )
   // Suites that cross the whole house rather than one file of it.
   const crossing = /^test\/(architecture|end-to-end|bad-input|crash|faults|restricted-user)(-[a-z-]+)?\.test\.ts$/
   const orphans = sources

@@ -19,8 +19,8 @@ export interface BuiltInterface {
   files: Register<BuiltFile>
   /** The document of every page. */
   index: string
-  /** The addresses of pages. */
-  addresses: readonly RegExp[]
+  /** Whether a path is the address of a page. */
+  isAddress(path: string): boolean
   /** The Content-Security-Policy of pages. */
   policy: string
 }
@@ -59,14 +59,17 @@ export async function readBuiltInterface(folder: string): Promise<BuiltInterface
       isImmutable,
     })
   }
-  return { files, index, addresses: addresses.map(patternOf), policy: policyOf(styles) }
+  const patterns = addresses.map((address) => address.split('/'))
+  const isAddress = (path: string) => {
+    const parts = path.split('/')
+    return patterns.some((pattern) => matches(pattern, parts))
+  }
+  return { files, index, isAddress, policy: policyOf(styles) }
 }
 
-/** The pattern of an address such as `/books/:bookId/read`. */
-function patternOf(address: string): RegExp {
-  const parts = address.split('/').map((part) => (part.startsWith(':') ? '[^/]+' : part.replace(/[^\w-]/g, '\\$&')))
-  return new RegExp(`^${parts.join('/')}$`)
-}
+/** @param pattern the parts of an address such as `/books/:bookId/read` */
+const matches = (pattern: readonly string[], parts: readonly string[]): boolean =>
+  pattern.length === parts.length && pattern.every((part, index) => (part.startsWith(':') ? parts[index] !== '' : part === parts[index]))
 
 /** @param styles hashes of the style elements that packages add */
 const policyOf = (styles: readonly string[]): string =>

@@ -88,7 +88,7 @@ export class WebInterface {
     const { built } = this.#state
     const file = built.files.get(path)
     if (file) return async () => replyOf(file, request.headers['accept-encoding'])
-    if (!takesHtml(asked) || !built.addresses.some((address) => address.test(path))) return null
+    if (!takesHtml(asked) || !built.isAddress(path)) return null
     return async () => pageOf(built, request.url ?? '', 200)
   }
 

@@ -17,6 +17,7 @@ const QUICK = [
   'test/migrations/',
   'test/core/',
   'test/workers/metadata/',
+  'test/web/',
   'test/workers/formats/comic/',
   'test/plugins/logs/',
   'test/plugins/network/rules.test.ts',
@@ -77,6 +78,7 @@ const SHARED = [
   'test/workers/',
   'test/api/',
   'test/migrations/',
+  'test/web/',
 ]
 /** But these: they stop PostgreSQL, start and count processes, burn what they can get, bound the most memory that they ever had, or take long. */
 const ALONE = [

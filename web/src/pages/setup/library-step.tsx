@@ -1,7 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
-import { createLibrary, type NewLibrary } from '#api/new-library.ts'
+import { createLibrary } from '#api/new-library.ts'
 import { ChoiceButtons } from '#parts/choice-buttons.tsx'
 import { TextField } from '#parts/controls.tsx'
 import { FolderPicker } from '#parts/library/folder-picker.tsx'
@@ -26,30 +26,39 @@ const DIRECTIONS = [
   { value: 'ttb', text: setupTexts.down() },
 ] as const
 
-export function LibraryStep() {
+/** What is entered, and what adds it. */
+function useNewLibrary() {
   const client = useQueryClient()
   const [, navigate] = useLocation()
   const [name, setName] = useState<string | null>(null)
   const [folder, setFolder] = useState<string | null>(null)
   const [kind, setKind] = useState<Kind>('both')
   const [direction, setDirection] = useState<Direction>('ltr')
-  const [error, setError] = useState<Error | null>(null)
-  const [isBusy, setIsBusy] = useState(false)
   // Until something is typed, the library is named after its folder.
   const shownName = name ?? folder?.split('/').at(-1) ?? ''
-  const submit = async (event: FormEvent) => {
-    event.preventDefault()
-    if (folder === null) return setError(new Error(setupTexts.folderMissing()))
-    setIsBusy(true)
-    const library: NewLibrary = { name: shownName.trim(), path: folder, allowedFormats: FORMATS[kind], defaultReadingDirection: direction }
-    try {
-      const { id } = await createLibrary(library)
+  const adding = useMutation({
+    mutationFn: async () => {
+      if (folder === null) throw new Error(setupTexts.folderMissing())
+      return await createLibrary({
+        name: shownName.trim(),
+        path: folder,
+        allowedFormats: FORMATS[kind],
+        defaultReadingDirection: direction,
+      })
+    },
+    onSuccess: ({ id }) => {
       void client.invalidateQueries({ queryKey: ['libraries'] })
       navigate(`/setup?library=${id}`)
-    } catch (reason) {
-      setError(reason as Error)
-      setIsBusy(false)
-    }
+    },
+  })
+  return { name: shownName, setName, folder, setFolder, kind, setKind, direction, setDirection, adding, leave: () => navigate('/') }
+}
+
+export function LibraryStep() {
+  const { name, setName, folder, setFolder, kind, setKind, direction, setDirection, adding, leave } = useNewLibrary()
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    adding.mutate()
   }
   return (
     <main className={style['make']}>
@@ -61,7 +70,7 @@ export function LibraryStep() {
         <FolderPicker value={folder} onChange={setFolder} />
         <TextField
           label={setupTexts.libraryName()}
-          value={shownName}
+          value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
           maxLength={200}
           required
@@ -74,12 +83,12 @@ export function LibraryStep() {
           onChange={setDirection}
           hint={setupTexts.directionHint()}
         />
-        {error && <Failure error={error} title={setupTexts.add()} />}
+        {adding.error && <Failure error={adding.error} title={setupTexts.add()} />}
         <div className={`line ${style['actions']}`}>
-          <button type="button" className="btn plain" onClick={() => navigate('/')}>
+          <button type="button" className="btn plain" onClick={leave}>
             {setupTexts.later()}
           </button>
-          <button type="submit" className="btn main big" aria-busy={isBusy}>
+          <button type="submit" className="btn main big" aria-busy={adding.isPending}>
             {setupTexts.add()}
           </button>
         </div>

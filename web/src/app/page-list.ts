@@ -11,6 +11,13 @@ export const PAGES: Partial<Record<Address, ComponentType>> = {
   '/series': lazy(() => import('#pages/browse/series-list-page.tsx')),
   '/series/:seriesId': lazy(() => import('#pages/series/series-page.tsx')),
   '/books': lazy(() => import('#pages/browse/book-list-page.tsx')),
+  '/books/:bookId': lazy(() => import('#pages/book/book-page.tsx')),
+  '/search': lazy(() => import('#pages/search/search-page.tsx')),
+  '/collections': lazy(() => import('#pages/lists/collections-page.tsx')),
+  '/collections/:collectionId': lazy(() => import('#pages/lists/collection-page.tsx')),
+  '/read-lists': lazy(() => import('#pages/lists/read-lists-page.tsx')),
+  '/read-lists/:readListId': lazy(() => import('#pages/lists/read-list-page.tsx')),
+  '/want-to-read': lazy(() => import('#pages/lists/want-to-read-page.tsx')),
   '/books/:bookId/read': lazy(() => import('#reader/read-page.tsx')),
 }
 

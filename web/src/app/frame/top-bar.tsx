@@ -1,12 +1,16 @@
 import { Search } from 'lucide-react'
-import { Link } from 'wouter'
+import { useCallback } from 'react'
+import { Link, useLocation } from 'wouter'
 import { RunningWork } from '#app/frame/running-work.tsx'
 import { UserMenu } from '#app/frame/user-menu.tsx'
 import { hasPage } from '#app/page-list.ts'
 import { Icon } from '#parts/icon.tsx'
+import { useSearchKeys } from '#parts/shortcuts.ts'
 import { appTexts } from '#texts/app.ts'
 
 export function TopBar() {
+  const [, navigate] = useLocation()
+  useSearchKeys(useCallback(() => navigate('/search'), [navigate]))
   return (
     <header className="top">
       {hasPage('/search') && (
@@ -14,6 +18,7 @@ export function TopBar() {
           <Link className="input search" href="/search">
             <Icon of={Search} />
             <span className="quiet">{appTexts.search()}</span>
+            <kbd className="wide spread">Ctrl K</kbd>
           </Link>
         </search>
       )}

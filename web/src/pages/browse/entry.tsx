@@ -27,7 +27,8 @@ interface Entry {
   entries: () => readonly MenuEntry[]
 }
 
-export function entryOfBook(book: BookRecord): Entry {
+/** @param isInSeries all entries are of one series: its name is not repeated */
+export function entryOfBook(book: BookRecord, isInSeries: boolean): Entry {
   return {
     href: `/books/${book.id}`,
     title: book.title,
@@ -35,7 +36,9 @@ export function entryOfBook(book: BookRecord): Entry {
     cover: coverPath(book, `api/v1/books/${book.id}`),
     record: book,
     mark: markOfBook(book),
-    words: (
+    words: isInSeries ? (
+      bookWords(book)
+    ) : (
       <>
         <bdi>{book.seriesName}</bdi>
         {bookWords(book) && <span> · {bookWords(book)}</span>}

@@ -22,6 +22,8 @@ interface WorkListProps {
   view: BrowseView
   size: number
   isBooks: boolean
+  /** All books are of one series: its name is not repeated. */
+  isInSeries?: boolean
   /** What an empty list says. */
   empty: ReactNode
   onTotal?: (total: number | null) => void
@@ -34,7 +36,7 @@ const COVERED = { top: 64, bottom: 64 }
 const BONES = 24
 
 /** A list of any length that scrolls as one page, and is found again where it was left. */
-export function WorkList({ label, source, view, size, isBooks, empty, onTotal, rail }: WorkListProps) {
+export function WorkList({ label, source, view, size, isBooks, isInSeries = false, empty, onTotal, rail }: WorkListProps) {
   const { setRoom, layout } = useRowLayout(view, size)
   const [known, setKnown] = useState({ name: '', total: 0 })
   const name = JSON.stringify(source.key)
@@ -70,7 +72,7 @@ export function WorkList({ label, source, view, size, isBooks, empty, onTotal, r
             onActive={setActive}
             head={view === 'table' && <TableHead isBooks={isBooks} />}
             renderItem={(index, tabIndex) => (
-              <Item record={pages.recordAt(index)} view={view} width={layout.coverWidth} tabIndex={tabIndex} />
+              <Item record={pages.recordAt(index)} view={view} width={layout.coverWidth} isInSeries={isInSeries} tabIndex={tabIndex} />
             )}
           />
         )}
@@ -84,19 +86,20 @@ interface ItemProps {
   record: Work | undefined
   view: BrowseView
   width: number
+  isInSeries: boolean
   tabIndex: 0 | -1
 }
 
-function Item({ record, view, width, tabIndex }: ItemProps) {
+function Item({ record, view, width, isInSeries, tabIndex }: ItemProps) {
   if (!record) return <Waiting view={view} />
   const isBook = 'seriesName' in record
   if (view === 'grid')
     return isBook ? (
-      <BookCard book={record} width={width} level={2} tabIndex={tabIndex} />
+      <BookCard book={record} width={width} isInSeries={isInSeries} level={isInSeries ? 3 : 2} tabIndex={tabIndex} />
     ) : (
       <SeriesCard series={record} width={width} level={2} tabIndex={tabIndex} />
     )
-  const entry = isBook ? entryOfBook(record) : entryOfSeries(record)
+  const entry = isBook ? entryOfBook(record, isInSeries) : entryOfSeries(record)
   return view === 'list' ? <ListEntry entry={entry} tabIndex={tabIndex} /> : <TableEntry entry={entry} tabIndex={tabIndex} />
 }
 

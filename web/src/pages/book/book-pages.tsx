@@ -1,0 +1,63 @@
+import { useId, useState } from 'react'
+import { Link } from 'wouter'
+import { serverAddress } from '#api/client.ts'
+import type { FullBookRecord } from '#api/records.ts'
+import { workTexts } from '#texts/works.ts'
+import style from './book.module.css'
+
+/** Pages shown at first: around where the reader is. */
+const SHOWN = 18
+/** Pages of books with thousands are a burden for the browser, even unseen; the reader shows them all. */
+const SHOWN_MAX = 600
+/** The API's smallest width of a page, in pixels. */
+const WIDTH = 320
+
+/** The pages of a comic or PDF as small pictures that lead into the reader. */
+export function BookPages({ book }: { book: FullBookRecord }) {
+  const id = useId()
+  const [showsAll, setShowsAll] = useState(false)
+  const { pageCount, fileFormat, readProgress, fileHash } = book
+  if (pageCount === 0 || fileFormat === 'epub') return null
+  const current = readProgress && !readProgress.completed ? readProgress.currentPage : null
+  const first = showsAll ? 1 : Math.max(1, Math.min((current ?? 1) - 6, pageCount - SHOWN + 1))
+  const count = Math.min(showsAll ? SHOWN_MAX : SHOWN, pageCount - first + 1)
+  const numbers = Array.from({ length: count }, (_, index) => first + index)
+  return (
+    <section className="stack" aria-labelledby={id}>
+      <header className="head">
+        <h2 className="section-title" id={id}>
+          {workTexts.pages()} <span className="faint">{pageCount.toLocaleString('en')}</span>
+        </h2>
+        {!showsAll && count < pageCount && pageCount <= SHOWN_MAX && (
+          <div className="end">
+            <button type="button" className="btn plain" onClick={() => setShowsAll(true)}>
+              {workTexts.allPages({ count: pageCount })}
+            </button>
+          </div>
+        )}
+      </header>
+      <ol className={style['leaves']}>
+        {numbers.map((page) => (
+          <li key={page}>
+            <Link
+              className={style['leaf']}
+              href={`/books/${book.id}/read?page=${page}`}
+              aria-label={workTexts.pageLabel({ page })}
+              aria-current={page === current ? 'true' : undefined}
+            >
+              <span className="cover whole">
+                <img
+                  src={serverAddress(`api/v1/books/${book.id}/pages/${page}?width=${WIDTH}&v=${fileHash}`)}
+                  alt=""
+                  loading="lazy"
+                  decoding="async"
+                />
+              </span>
+              <span>{page.toLocaleString('en')}</span>
+            </Link>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

@@ -1,0 +1,26 @@
+import { defineTexts } from '#texts/define-texts.ts'
+
+export const listTexts = defineTexts({
+  collections: 'Collections',
+  collectionsEmpty: 'No collections yet',
+  collectionsWords: 'A collection holds series that belong together. Apps and administrators can make them.',
+  collectionEmpty: 'No series in this collection',
+  readLists: 'Read lists',
+  readListsEmpty: 'No read lists yet',
+  readListsWords: 'A read list holds books of any series in the order to read them. Apps and administrators can make them.',
+  readListEmpty: 'No books in this read list',
+  seriesCount: { one: '{count} series', other: '{count} series' },
+  bookCount: { one: '{count} book', other: '{count} books' },
+  readOf: '{read} of {total} read',
+  continueWith: 'Continue · {title}',
+  startWith: 'Read · {title}',
+  books: 'Books',
+  up: 'Move {title} up',
+  down: 'Move {title} down',
+  moved: '{title} is number {number} now',
+  wantToRead: 'Want to read',
+  wantToReadEmpty: 'Nothing on this list',
+  wantToReadWords: 'Open the menu of a series and choose “Want to read” to keep it here for later.',
+  browse: 'Browse all series',
+  tooLong: 'This list has {total} books; the first {shown} are shown.',
+})

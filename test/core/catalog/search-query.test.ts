@@ -135,3 +135,31 @@ t.test('each searched field is found with its latest value', async (t) => {
     }
   }
 })
+
+t.test('the first matches are the same whether all matches are counted or only a few', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const caller = await addCaller(database)
+  const library_id = await addLibrary(database)
+  const seriesId = await addSeries(database, { library_id, title: 'Magazine' })
+  // More than are sorted by rank.
+  await database.raw(
+    `INSERT INTO books (library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title)
+     SELECT :library_id, :seriesId, 'p' || n, 'f', 'cbz', 1, 1, CASE WHEN n % 9 = 0 THEN 'Rare issue ' ELSE 'Issue ' END || n FROM generate_series(1, 2300) n`,
+    { library_id, seriesId },
+  )
+  for (const [search, few, all] of [
+    ['issue', 2_001, 2_300],
+    ['rare', 255, 255],
+    ['nothing', 0, 0],
+  ] as const) {
+    const list = { filter: { search }, sort: null, offset: 0, limit: 8 }
+    const [exact, bounded] = [
+      await listBooks(database, caller, list),
+      await listBooks(database, await addCaller(database), { ...list, few: true }),
+    ]
+    t.same([exact.total, bounded.items], [all, exact.items], search)
+    t.ok([few, all].includes(bounded.total), `${bounded.total} of ${search}`)
+    const series = await listSeries(database, caller, { ...list, few: true })
+    t.equal(series.total, 0)
+  }
+})

@@ -148,8 +148,9 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
 }
 
 /** Opens the components that serve books: pages, files of EPUBs, positions. */
-async function openReading(dependencies: CompositionDependencies, pool: ReaderPool) {
+async function openReading(dependencies: CompositionDependencies, pool: ReaderPool, tasks: TaskQueue) {
   const pageReader = await openPages(dependencies, pool)
+  handlePageCacheMaintenance({ tasks, cache: pageReader.cache })
   const publications = new Publications({
     database: dependencies.database,
     readPublication: pool.readPublication,
@@ -193,8 +194,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
   const { drawCover, resizeImage } = pool
   const plugins = await openPlugins({ ...dependencies, jobs, tasks, supervisor, rules, drawCover, resizeImage })
   try {
-    const reading = await openReading(dependencies, pool)
-    handlePageCacheMaintenance({ tasks, cache: reading.services.pageReader.cache })
+    const reading = await openReading(dependencies, pool, tasks)
     return {
       services: {
         settings,

@@ -24,7 +24,7 @@ import { RegistrationLimit } from '#core/account/registration-limit.ts'
 import { readRegistration } from '#core/account/registration-query.ts'
 import { endOwnSession, listOwnSessions, type Session } from '#core/account/session.ts'
 import { purgeSessions, type SessionKind } from '#core/account/session-store.ts'
-import { type LoginProof, type SessionRequest, type SignedIn, SignIn, type SignIns } from '#core/account/sign-in.ts'
+import { type LoginProof, type SessionRequest, type SignedIn, SignIn, type SignInAnswers } from '#core/account/sign-in.ts'
 import { Tokens } from '#core/account/token.ts'
 import type { EditedUser, NewUser, User, UserDetail } from '#core/account/user.ts'
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
@@ -103,7 +103,7 @@ export class Accounts {
   }
 
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
-  login<Kind extends SessionKind = 'tokens'>(proof: LoginProof, session = TOKENS as SessionRequest<Kind>): Promise<SignIns[Kind]> {
+  login<Kind extends SessionKind = 'tokens'>(proof: LoginProof, session = TOKENS as SessionRequest<Kind>): Promise<SignInAnswers[Kind]> {
     return this.#signIn.login(proof, session)
   }
 
@@ -125,7 +125,7 @@ export class Accounts {
   async initialize<Kind extends SessionKind = 'tokens'>(
     request: NewUser,
     session = TOKENS as SessionRequest<Kind>,
-  ): Promise<SignIns[Kind]> {
+  ): Promise<SignInAnswers[Kind]> {
     // Checked before the costly hash; insertFirstUser checks again under a lock.
     if (await hasUsers(this.#options.database)) refuseSecondSetup()
     const user = await createFirstAdmin(this.#users, request)
@@ -148,7 +148,7 @@ export class Accounts {
     { username, email, password }: Pick<NewUser, 'username' | 'email' | 'password'>,
     address: string,
     session = TOKENS as SessionRequest<Kind>,
-  ): Promise<SignIns[Kind]> {
+  ): Promise<SignInAnswers[Kind]> {
     if (!(await hasUsers(this.#options.database)))
       refuse('conflict', 'Carrel has not been set up yet; create its first administrator first.')
     this.#registrations.count(address)

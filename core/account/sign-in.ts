@@ -52,7 +52,7 @@ interface BrowserSignIn {
 }
 
 /** What a sign-in returns, by the kind of the session. */
-export interface SignIns {
+export interface SignInAnswers {
   tokens: SignedIn
   cookie: BrowserSignIn
 }
@@ -127,14 +127,14 @@ export class SignIn {
     return sessionId === null ? null : { kind, sessionId, secret }
   }
 
-  async #complete<Kind extends SessionKind>(user: User, { kind, sessionId, secret }: OpenedSession<Kind>): Promise<SignIns[Kind]> {
+  async #complete<Kind extends SessionKind>(user: User, { kind, sessionId, secret }: OpenedSession<Kind>): Promise<SignInAnswers[Kind]> {
     await recordLogin(this.#options.database, user.id)
     const answer = kind === 'cookie' ? { cookieToken: secret, user: userInfo(user) } : await this.#answer(user, sessionId, secret)
-    return answer as SignIns[Kind]
+    return answer as SignInAnswers[Kind]
   }
 
   /** Starts a session without a password, for a new account. @throws unauthorized when it was deleted in the meantime */
-  async begin<Kind extends SessionKind>(user: User, request: SessionRequest<Kind>): Promise<SignIns[Kind]> {
+  async begin<Kind extends SessionKind>(user: User, request: SessionRequest<Kind>): Promise<SignInAnswers[Kind]> {
     return this.#complete(user, (await this.#openSession(request, user, null)) ?? refuse('unauthorized', WRONG_LOGIN))
   }
 
@@ -142,7 +142,7 @@ export class SignIn {
   async login<Kind extends SessionKind>(
     { username, password, address, device }: LoginProof,
     request: SessionRequest<Kind>,
-  ): Promise<SignIns[Kind]> {
+  ): Promise<SignInAnswers[Kind]> {
     const { found, account } = await findLogin(this.#options.database, username)
     const client = { address, device: device?.token ?? null }
     const known = await this.#options.devices.find(found?.user.id ?? null, client)

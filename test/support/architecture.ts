@@ -74,7 +74,7 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   // Servers do not install it.
   esbuild: /^(plugin-sdk\/(build\.mjs|create\/.*)|plugins\/((bundled|runtime\/guest|templates\/guest\/rules)\/build\.mjs|devkit\/.*))$/,
   'whatwg-url': /^plugins\/runtime\/guest\/web\/url\.ts$/,
-  sharp: /^workers\/images\/image\.ts$/,
+  sharp: /^workers\/images\//,
   'image-size': /^workers\/images\/image\.ts$/,
   restify: /^api\//,
   passport: /^api\//,

@@ -27,7 +27,7 @@ export async function colorOf(jpeg: Uint8Array): Promise<string> {
     .resize({ width: LONGEST_SIDE, height: LONGEST_SIDE, fit: 'inside', withoutEnlargement: true })
     .toColourspace('srgb')
     .removeAlpha()
-    .raw()
+    .toFormat('raw')
     .toBuffer({ resolveWithObject: true })
   return mostOf(data, info.channels)
 }

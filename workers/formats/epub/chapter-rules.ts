@@ -2,57 +2,78 @@
 
 /** Elements that are removed with all that they contain. */
 const REMOVED = new Set([
-  ...['script', 'handler', 'listener', 'template'],
-  ...['iframe', 'frame', 'frameset', 'embed', 'applet', 'portal', 'fencedframe', 'base', 'param'],
-  ...['input', 'select', 'textarea', 'datalist', 'keygen', 'isindex'],
+  'script',
+  'handler',
+  'listener',
+  'template',
+  'iframe',
+  'frame',
+  'frameset',
+  'embed',
+  'applet',
+  'portal',
+  'fencedframe',
+  'base',
+  'param',
+  'input',
+  'select',
+  'textarea',
+  'datalist',
+  'keygen',
+  'isindex',
 ])
 /** Elements whose content remains: forms contain text, and the others what to show where they do not work. */
 const UNWRAPPED = new Set(['form', 'button', 'object', 'noscript', 'noframes'])
 /** Chapters that are not well-formed often leave these open. */
 const VOID = new Set([
-  ...[
-    'area',
-    'base',
-    'br',
-    'col',
-    'embed',
-    'frame',
-    'hr',
-    'img',
-    'input',
-    'isindex',
-    'keygen',
-    'link',
-    'meta',
-    'param',
-    'source',
-    'track',
-    'wbr',
-  ],
+  'area',
+  'base',
+  'br',
+  'col',
+  'embed',
+  'frame',
+  'hr',
+  'img',
+  'input',
+  'isindex',
+  'keygen',
+  'link',
+  'meta',
+  'param',
+  'source',
+  'track',
+  'wbr',
 ])
 const ANIMATIONS = new Set(['set', 'animate', 'animatecolor', 'animatemotion', 'animatetransform'])
 
 /** Attributes that send, load or open something, and `xml:base`, which changes what addresses mean. */
 const REMOVED_ATTRIBUTES = new Set([
-  ...['srcdoc', 'formaction', 'action', 'ping', 'attributionsrc', 'manifest', 'target', 'http-equiv', 'base', 'nonce'],
+  'srcdoc',
+  'formaction',
+  'action',
+  'ping',
+  'attributionsrc',
+  'manifest',
+  'target',
+  'http-equiv',
+  'base',
+  'nonce',
 ])
 const ADDRESS_ATTRIBUTES = new Set([
-  ...[
-    'href',
-    'src',
-    'poster',
-    'background',
-    'data',
-    'cite',
-    'longdesc',
-    'classid',
-    'codebase',
-    'archive',
-    'profile',
-    'icon',
-    'lowsrc',
-    'dynsrc',
-  ],
+  'href',
+  'src',
+  'poster',
+  'background',
+  'data',
+  'cite',
+  'longdesc',
+  'classid',
+  'codebase',
+  'archive',
+  'profile',
+  'icon',
+  'lowsrc',
+  'dynsrc',
 ])
 const SOURCE_SETS = new Set(['srcset', 'imagesrcset'])
 
@@ -104,14 +125,14 @@ const PICTURES = new Set(['img', 'image'])
 
 /** Links may lead to other sites; everything that is loaded is in the book, or a picture in the address itself. */
 function allowsAddress(element: string, value: string): boolean {
-  if (isLocalAddress(value)) return true
+  if (isRelativeAddress(value)) return true
   const address = asBrowsersRead(value).toLowerCase()
   if (LINKS.has(element)) return /^(?:https?:|mailto:|tel:|[\\/]{2})/.test(address)
   return PICTURES.has(element) && /^data:image\/[a-z]/.test(address)
 }
 
 /** Whether an address has neither a scheme nor a host, so that it leads to this server. */
-export const isLocalAddress = (value: string): boolean => !/^(?:[\\/]{2}|[A-Za-z][A-Za-z0-9+.-]*:)/.test(asBrowsersRead(value))
+export const isRelativeAddress = (value: string): boolean => !/^(?:[\\/]{2}|[A-Za-z][A-Za-z0-9+.-]*:)/.test(asBrowsersRead(value))
 
 /** Browsers ignore blanks and controls before an address, and tabs and line ends in it. */
 const asBrowsersRead = (address: string) => address.replace(/[\t\n\r]+/g, '').replace(/^[\0- ]+/, '')

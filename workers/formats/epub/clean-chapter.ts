@@ -3,7 +3,7 @@ import { type ChapterOutcome, HTML_TYPES, XHTML_TYPE } from '#core/reading/publi
 import { BookProblem } from '../../book-problem.ts'
 import { cutDoctype, decodeXmlText, resolveReferences } from '../../metadata/xml-text.ts'
 import { Namespaces, XHTML_NAMESPACE } from './chapter-namespaces.ts'
-import { type Attributes, allowsAttribute, isLocalAddress, localName, ruleOfElement } from './chapter-rules.ts'
+import { type Attributes, allowsAttribute, isRelativeAddress, localName, ruleOfElement } from './chapter-rules.ts'
 
 /** Browsers nest HTML no deeper. */
 const DEPTH_MAX = 512
@@ -66,7 +66,7 @@ class ChapterWriter {
     for (const [, key = '', value = ''] of data.slice(0, INSTRUCTION_LENGTH_MAX).matchAll(/\s(href|type|media)=("[^"]*"|'[^']*')/g))
       members.set(key, decodeReferences(value.slice(1, -1)))
     // Those of other types are transformations: programs that write documents.
-    if (members.get('type') !== 'text/css' || !isLocalAddress(members.get('href') ?? '')) return
+    if (members.get('type') !== 'text/css' || !isRelativeAddress(members.get('href') ?? '')) return
     this.#written.push(`<?xml-stylesheet${attributesOf(members)}?>`)
   }
 

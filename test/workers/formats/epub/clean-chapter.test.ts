@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { onlyCost } from '#test/support/lane-size.ts'
 import { findDangers } from '#test/support/markup-check.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 import { cleanChapter } from '#workers/formats/epub/clean-chapter.ts'
@@ -215,7 +216,7 @@ t.test('no text makes the result malformed or dangerous', async (t) => {
   t.ok(shown > 500, 'most texts are shown')
 })
 
-t.test('markup of any kind takes time in proportion to its size', async (t) => {
+t.test('markup of any kind takes time in proportion to its size', onlyCost, async (t) => {
   const units = [
     '</a>',
     '&amp;',

@@ -61,9 +61,11 @@ import { pluginStorageRoutes } from '#api/rest/plugins/plugin-storage.ts'
 import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
 import { recommendationRoutes } from '#api/rest/plugins/recommendations.ts'
 import { userPluginRoutes } from '#api/rest/plugins/user-plugins.ts'
+import { annotationRoutes } from '#api/rest/reading/annotations.ts'
 import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
+import { readingHistoryRoutes } from '#api/rest/reading/readings.ts'
 
 /** All routes of the API. The OpenAPI document and several tests are derived from this list. */
 export const routes: readonly Route<Services>[] = [
@@ -100,6 +102,8 @@ export const routes: readonly Route<Services>[] = [
   ...searchRoutes,
   ...duplicateRoutes,
   ...progressRoutes,
+  ...annotationRoutes,
+  ...readingHistoryRoutes,
   ...homeShelfRoutes,
   ...eventRoutes,
   ...taskRoutes,

@@ -59,9 +59,9 @@ export const komgaProgressRoutes = [
     ),
     run: async (call, { params, body }) => {
       const { database } = call.services
-      const { userId } = call.caller
+      const { userId, narrowedBy: apiKeyId } = call.caller
       const { bookId, extent } = await getReading(database, call.caller, params.bookId)
-      await saveProgress(database, { userId, bookId, position: placeGiven(extent, body), pageCount: extent.pageCount })
+      await saveProgress(database, { userId, bookId, position: placeGiven(extent, body), pageCount: extent.pageCount, from: { apiKeyId } })
     },
   }),
   komgaEndpoint({

@@ -193,6 +193,14 @@ export const BODIES: Record<string, (ids: Fixtures) => Record<string, unknown>> 
   'POST /api/v1/series/bulk/genres': ({ seriesIds }) => bulk({ seriesIds: seriesIds.slice(1, 101) }),
   'POST /api/v1/books/bulk/tags': ({ bookIds }) => bulk({ bookIds: first(bookIds, 500) }),
   'POST /api/v1/books/bulk/genres': ({ bookIds }) => bulk({ bookIds: first(bookIds, 500) }),
+  'PUT /api/v1/books/:bookId/annotations/:annotationId': () => ({
+    'largest body': {
+      kind: 'highlight',
+      locator: { ...locator(), locations: { totalProgression: 0.5 } },
+      color: fill(40),
+      note: fill(4_000),
+    },
+  }),
   'PUT /api/v1/books/:bookId/progression': () => ({
     'largest body': { modified: new Date().toISOString(), device: { id: fill(500), name: fill(500) }, locator: locator() },
   }),

@@ -200,6 +200,16 @@ export const PREPARATIONS: Record<string, Prepare> = {
       },
     ]),
   ),
+  'DELETE /api/v1/books/:bookId/annotations/:annotationId': async (server, { bookIds }) => {
+    const path = `/api/v1/books/${bookIds[0]}/annotations/${randomUUID()}`
+    await send(server, 'PUT', path, { kind: 'bookmark', locator: { href: 'x', type: 'text/html' } })
+    return { path }
+  },
+  'DELETE /api/v1/user/readings/:readingId': async (server, { bookIds }) => {
+    for (const currentPage of [2, 1]) await send(server, 'PUT', `/api/v1/books/${bookIds[0]}/progress`, { currentPage })
+    const { data } = await server.get<{ data: { readingId: string }[] }>('/api/v1/user/readings')
+    return { path: `/api/v1/user/readings/${data[0]?.readingId}` }
+  },
   'DELETE /api/v1/user/want-to-read/:seriesId': async (server, { seriesIds }) =>
     void (await send(server, 'PUT', `/api/v1/user/want-to-read/${seriesIds[0]}`)) as undefined,
   'POST /api/v1/books/:bookId/metadata/applications/:applicationId/undo': applied('books'),

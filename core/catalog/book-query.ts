@@ -62,6 +62,8 @@ interface BookRow {
   analysis_error: string | null
   deleted_at: Date | null
   progress: ProgressRow | null
+  read_count: number
+  last_read_at: Date | null
   reading_direction: Book['readingDirection']
   language: string | null
   series_language: string | null
@@ -308,7 +310,7 @@ const own = (columns: string): string => columns.replaceAll(/\w+/g, 'books.$&')
 const COLUMNS = `${own('id, library_id, series_id, title, title_sort, path, file_format, file_size, file_hash, reader_hash')},
   ${own('state, page_count, number, volume, chapter, deleted_at, created_at, updated_at')},
   libraries.name AS library_name, libraries.path AS library_path, series.title AS series_name,
-  CASE WHEN read_progress.id IS NOT NULL THEN to_jsonb(read_progress) END AS progress,
+  CASE WHEN read_progress.id IS NOT NULL THEN to_jsonb(read_progress) END AS progress, past.count AS read_count, past.last_at AS last_read_at,
   coalesce(series.reading_direction, libraries.default_reading_direction) AS reading_direction,
   (SELECT b.language_iso FROM book_metadata b WHERE b.book_id = books.id) AS language,
   (SELECT s.language FROM series_metadata s WHERE s.series_id = books.series_id) AS series_language, ${SHOWN_BOOK_COVER} AS cover,
@@ -316,7 +318,10 @@ const COLUMNS = `${own('id, library_id, series_id, title, title_sort, path, file
     WHERE e.book_id = books.id AND e.fatal ORDER BY e.occurred_at, e.error_type LIMIT 1) END AS analysis_error`
 /** The tables that the columns need beside books. Its binding is the user whose progress is read. */
 const JOINS = `JOIN series ON series.id = books.series_id JOIN libraries ON libraries.id = books.library_id
-  LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?
+  CROSS JOIN (SELECT CAST(? AS uuid) AS id) AS reader
+  LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = reader.id
+  CROSS JOIN LATERAL (SELECT count(r.finished_at)::int AS count, max(r.last_at) AS last_at
+    FROM readings r WHERE r.user_id = reader.id AND r.book_id = books.id) AS past
   ${BOOK_COVER_JOIN}`
 const TABLES = `books ${JOINS}`
 
@@ -355,6 +360,8 @@ function bookOf(row: BookRow, caller: Caller): Book {
     analyzed: row.state === 'analyzed',
     analysisError: row.analysis_error,
     deleted: row.deleted_at !== null,
+    readCount: row.read_count,
+    lastReadAt: row.last_read_at?.toISOString() ?? null,
     readProgress: row.progress && progressOf(row.progress),
     readingDirection: row.reading_direction,
     language: languageTag(row.language) ?? languageTag(row.series_language),

@@ -22,6 +22,7 @@ export const ReadProgress = Noun('ReadProgress')({
   startedAt: Timestamp,
   updatedAt: Timestamp,
   completedAt: Type.Optional(Nullable(Timestamp)),
+  app: Type.Optional(Nullable(Type.String({ description: 'Name of the device or API key that recorded it; null when unknown.' }))),
 })
 
 /** A book in lists and records. */
@@ -51,6 +52,8 @@ export const Book = Noun('Book')({
   analysisError: Nullable(Type.String()),
   deleted: Type.Boolean(),
   readProgress: Nullable(ReadProgress),
+  readCount: described(Count, 'How often you have finished it.'),
+  lastReadAt: Nullable(described(Timestamp, 'When you have read in it last, also if it was marked as unread since.')),
   readingDirection: Nullable(OneOf(READING_DIRECTIONS)),
   language: Nullable(
     Type.String({ description: 'BCP 47 tag of its language, otherwise of that of its series; null when both are unknown.' }),

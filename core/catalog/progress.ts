@@ -12,6 +12,8 @@ export interface ProgressRow {
   started_at: Date | string
   updated_at: Date | string
   completed_at: Date | string | null
+  /** The device or app that recorded it; null when unknown. */
+  app: string | null
 }
 
 /** The same, with the exact position in addition to the page. */
@@ -35,6 +37,7 @@ export function progressOf(row: ProgressRow): Static<typeof ReadProgress> {
     startedAt: iso(row.started_at),
     updatedAt: iso(row.updated_at),
     completedAt: row.completed_at && iso(row.completed_at),
+    app: row.app,
   }
 }
 

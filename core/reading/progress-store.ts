@@ -35,7 +35,8 @@ const APP_LENGTH_MAX = 100
 
 /**
  * Records the position of a user in a book. A page alone contains less than an earlier record of the same position, which is then kept. Positions
- * that differ by less than half a position of a text are the same, because clients round differently.
+ * that differ by less than half a position of a text are the same, because clients round differently. The time of the record grows with every other
+ * position, also if that has an earlier time: clients compare by it.
  * @returns null for a progression that is older than the recorded one, and for a position that is based on an older record than the recorded one
  */
 export async function saveProgress(database: Knex, saved: SavedPosition): Promise<ProgressRow | null> {
@@ -56,7 +57,7 @@ export async function saveProgress(database: Knex, saved: SavedPosition): Promis
        locator = CASE WHEN :isProgression THEN excluded.locator WHEN ${SAME_POSITION} THEN p.locator END,
        progression_at = coalesce(excluded.progression_at, p.progression_at),
        sync_place = CASE WHEN excluded.sync_place IS NOT NULL THEN excluded.sync_place WHEN ${SAME_POSITION} THEN p.sync_place END,
-       updated_at = greatest(p.updated_at, excluded.updated_at), app = excluded.app,
+       updated_at = greatest(p.updated_at + CASE WHEN ${SAME_POSITION} THEN interval '0' ELSE interval '1 millisecond' END, excluded.updated_at), app = excluded.app,
        completed_at = CASE WHEN excluded.completed THEN coalesce(p.completed_at, excluded.updated_at) END
      WHERE CASE WHEN :isBased THEN date_trunc('milliseconds', p.updated_at) <= CAST(:basedOn AS timestamptz) OR ${SAME_POSITION}
        ELSE NOT :isProgression OR p.progression_at IS NULL OR p.progression_at < excluded.progression_at

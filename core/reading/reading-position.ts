@@ -1,5 +1,5 @@
 import type { Caller } from '#core/account/caller.ts'
-import { type ProgressRow, readPositionOf } from '#core/catalog/progress.ts'
+import { type ProgressRow, progressOf, readPositionOf } from '#core/catalog/progress.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { readInstant } from '#core/foundation/instant.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
@@ -24,11 +24,17 @@ interface ReportedPage {
   completed?: boolean | null | undefined
 }
 
-/** Records the page of a user. @throws not_found, invalid_value for a page that the book does not have */
+/** ISO 8601 time of the record from which the client started, null for none. Undefined: whatever is recorded is replaced. */
+type BasedOn = string | null | undefined
+
+/**
+ * Records the page of a user.
+ * @throws not_found, invalid_value for a page that the book does not have, conflict for a later record of another position than `basedOn`
+ */
 export async function recordPage(
-  dependencies: Pick<PositionDependencies, 'database'>,
+  dependencies: PositionDependencies,
   { caller, bookId }: PositionRequest,
-  reported: ReportedPage,
+  { basedOn, ...reported }: ReportedPage & { basedOn?: BasedOn },
 ): Promise<ProgressRow> {
   const { database } = dependencies
   const reading = await getReading(database, caller, bookId)
@@ -41,8 +47,24 @@ export async function recordPage(
     pageCount: extent.pageCount,
     position: readPositionOf(extent, reported),
     reportedPercentage: reported.progressPercentage,
+    from: { apiKeyId: caller.narrowedBy },
+    basedOn: readBasedOn(basedOn),
   })
-  return row ?? refuse('conflict')
+  return row ?? (await refuseLater(dependencies, { caller, bookId }))
+}
+
+function readBasedOn(basedOn: BasedOn): Date | null | undefined {
+  return typeof basedOn === 'string' ? (readInstant(basedOn) ?? refuseMember('/basedOn', 'is not a time of the years 1 to 9999')) : basedOn
+}
+
+/** The recorded position is in the details, for the client to show. */
+async function refuseLater(dependencies: PositionDependencies, request: PositionRequest): Promise<never> {
+  const { progress } = await getReading(dependencies.database, request.caller, request.bookId)
+  // Without the permission to read it, the client learns only that there is one.
+  const details = progress && { progress: progressOf(progress), progression: await getProgression(dependencies, request) }
+  refuse('conflict', 'Another position was recorded after the one that you started from. Ask the user which one counts.', {
+    ...(details && { details }),
+  })
 }
 
 /** The position of a user as a Readium progression; null when none is recorded. @throws not_found */
@@ -58,13 +80,14 @@ export async function getProgression(
 /**
  * Records the position of a user from a Readium progression.
  * @param options.mustBeLater also refuses one with the same time as the last
+ * @param options.basedOn then it is compared with all records, not by time with the last progression
  * @throws not_found, invalid_value, conflict for one that is older than the last progression; pages recorded in between do not matter
  */
 export async function recordProgression(
   dependencies: PositionDependencies,
   { caller, bookId }: PositionRequest,
   progression: Progression,
-  options: { mustBeLater?: boolean } = {},
+  options: { mustBeLater?: boolean; basedOn?: BasedOn } = {},
 ): Promise<ProgressRow> {
   const reading = await getReading(dependencies.database, caller, bookId)
   const { extent } = reading
@@ -78,7 +101,10 @@ export async function recordProgression(
     position: positionOfLocator(extent, progression.locator, known),
     reportedPercentage: progression.locator.locations?.totalProgression,
     progression: { locator: position, at: at.toISOString(), mustBeLater: options.mustBeLater ?? false },
+    from: { app: progression.device.name, apiKeyId: caller.narrowedBy },
+    basedOn: readBasedOn(options.basedOn),
   })
+  if (row === null && options.basedOn !== undefined) await refuseLater(dependencies, { caller, bookId })
   return row ?? refuse('conflict', 'A later progression is stored already; get it first, then send your position.')
 }
 

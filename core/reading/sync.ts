@@ -57,6 +57,7 @@ export async function recordDocumentPosition(
         reportedPercentage: reported.percentage,
         pageCount: extent.pageCount,
         syncPlace,
+        from: { app: reported.device },
       }
       saved.push((await saveProgress(trx, record)) as PositionRow | null)
     }

@@ -1,14 +1,15 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { asUser, visibleTo } from '#core/account/visibility.ts'
-import type { Book } from '#core/catalog/book.ts'
-import { pageOfBooks, sortedBooks } from '#core/catalog/book-query.ts'
+import type { AdjacentBooks, Book } from '#core/catalog/book.ts'
+import { listBooksByIds, pageOfBooks, sortedBooks } from '#core/catalog/book-query.ts'
 import type { BookSort } from '#core/catalog/book-sort-query.ts'
 import type { Series } from '#core/catalog/series.ts'
 import { pageOfSeries } from '#core/catalog/series-query.ts'
 import { orderOfSeries, type SeriesSort } from '#core/catalog/series-sort-query.ts'
 import { type ShownCoverJson, shownCoverOf } from '#core/covers/shown-cover.ts'
 import { BOOK_COVER_JOIN, SERIES_COVER_JOIN, SHOWN_BOOK_COVER, SHOWN_SERIES_COVER } from '#core/covers/shown-cover-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import type { Shelf, ShelfKind } from '#core/shelves/shelf.ts'
 import { SHELF_TABLES } from '#core/shelves/shelf-table.ts'
 
@@ -105,18 +106,45 @@ export async function listReadListBooks(
   caller: Caller,
   list: Window & { shelf: Pick<Shelf, 'id' | 'ordered'>; sort: BookSort | null },
 ): Promise<{ items: Book[]; total: number }> {
-  const matching = database('books')
+  const matching = booksOfReadList(database, caller, list.shelf.id).select('books.id')
+  const ordered = list.sort ? sortedBooks(database, caller, matching, list.sort) : { matching, order: { terms: ownOrder(list.shelf) } }
+  return await pageOfBooks(database, caller, { ...ordered, offset: list.offset, limit: list.limit })
+}
+
+const booksOfReadList = (database: Knex, caller: Caller, readListId: string): Knex.QueryBuilder =>
+  database('books')
     .join('read_list_books AS m', 'm.book_id', 'books.id')
     .leftJoin('book_metadata', 'book_metadata.book_id', 'books.id')
-    .where('m.read_list_id', list.shelf.id)
+    .where('m.read_list_id', readListId)
     .whereNull('books.deleted_at')
     .modify(visibleTo(caller, 'books.series_id'))
-    .select('books.id')
-  const byRelease = ['book_metadata.year', 'book_metadata.month', 'book_metadata.day', 'm.position', 'books.id']
-  const ordered = list.sort
-    ? sortedBooks(database, caller, matching, list.sort)
-    : { matching, order: { terms: list.shelf.ordered ? ['m.position', 'books.id'] : byRelease } }
-  return await pageOfBooks(database, caller, { ...ordered, offset: list.offset, limit: list.limit })
+
+const ownOrder = ({ ordered }: Pick<Shelf, 'ordered'>): string[] =>
+  ordered ? ['m.position', 'books.id'] : ['book_metadata.year', 'book_metadata.month', 'book_metadata.day', 'm.position', 'books.id']
+
+/** The books before and after this one in a read list, in its own order. @throws not_found when either is unknown, or the list lacks the book */
+export async function findAdjacentInReadList(
+  database: Knex,
+  caller: Caller,
+  { readListId, bookId }: { readListId: string; bookId: string },
+): Promise<AdjacentBooks> {
+  const shelf = (await findShelf(database, caller, 'read_list', readListId)) ?? refuse('not_found', `There is no read list ${readListId}.`)
+  const order = ownOrder(shelf).join(', ')
+  const listed = booksOfReadList(database, caller, readListId).select(
+    database.raw(`books.id, lag(books.id) OVER (ORDER BY ${order}) AS prev, lead(books.id) OVER (ORDER BY ${order}) AS next`),
+  )
+  const neighbors: { prev: string | null; next: string | null } | undefined = await database
+    .from(listed.as('listed'))
+    .where('id', bookId)
+    .first('prev', 'next')
+  if (!neighbors) refuse('not_found', `The read list contains no book ${bookId}, or you may not see it.`)
+  const { prev, next } = neighbors
+  const books = await listBooksByIds(
+    database,
+    caller,
+    [prev, next].filter((id) => id !== null),
+  )
+  return { prev: books.get(prev ?? '') ?? null, next: books.get(next ?? '') ?? null }
 }
 
 /** Members of shelf `s` that the caller may see. */

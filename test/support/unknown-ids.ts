@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto'
 export const unknownIds = () => ({
   repositoryId: randomUUID(),
   callId: randomUUID(),
+  annotationId: randomUUID(),
+  readingId: randomUUID(),
   token: 'of-no-picture',
   exportId: randomUUID(),
   keyId: randomUUID(),

@@ -22,8 +22,9 @@ import { compileFilter } from '#core/catalog/filter-query.ts'
 import { getLibraryName } from '#core/catalog/library-name-query.ts'
 import { BookCondition } from '#core/catalog/list-condition-schema.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
-import { Nullable, Uuid } from '#core/foundation/schema.ts'
+import { described, Nullable, Uuid } from '#core/foundation/schema.ts'
 import { bookDetailMetadataOf } from '#core/metadata/book-metadata-schema.ts'
+import { findAdjacentInReadList } from '#core/shelves/shelf-query.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
@@ -145,13 +146,19 @@ export const bookRoutes = [
     method: 'GET',
     path: '/api/v1/books/:bookId/adjacent',
     dependsOn: 'catalog',
-    summary: 'Get the books before and after this one in its series',
+    summary: 'Get the books before and after this one in its series, or in a read list',
     tag: 'books',
     allow: { who: 'books-read' },
     params: Type.Object({ bookId: Uuid }),
+    query: Type.Object({
+      readListId: Type.Optional(described(Uuid, 'The order of this read list counts, instead of that of the series.')),
+    }),
     reply: AdjacentBooks,
-    run: async (call, { params }) => {
-      const { prev, next } = await findAdjacentBooks(call.services.database, call.caller, params.bookId)
+    run: async (call, { params: { bookId }, query: { readListId } }) => {
+      const { database } = call.services
+      const { prev, next } = await (readListId === undefined
+        ? findAdjacentBooks(database, call.caller, bookId)
+        : findAdjacentInReadList(database, call.caller, { readListId, bookId }))
       return { prev: prev && bookView(call.services, prev), next: next && bookView(call.services, next) }
     },
   }),

@@ -35,10 +35,20 @@ const ProgressChanges = Noun('ProgressChanges')({
   ),
   asOf: described(Timestamp, 'The updatedAfter of your next request. Nothing recorded before it is missing from the answers so far.'),
 })
+const basedOn = Type.Optional(
+  Nullable(
+    described(
+      Timestamp,
+      'The updatedAt of the progress from which you started, null for none. If another position was recorded later, the answer is 409 with it in `details`, as `progress` and `progression`.',
+    ),
+  ),
+)
 const PAGE_MAX = 2_147_483_647
 
 /** For routes whose answer also reveals previous progress. */
 const mark = { who: 'progress-write', also: ['progress-read'] } as const
+
+const BasedProgression = Type.Object({ ...Progression.properties, basedOn }, { additionalProperties: false, title: 'BasedProgression' })
 
 interface MarkRequest {
   call: { caller: Caller; services: Services }
@@ -109,6 +119,7 @@ export const progressRoutes = [
         currentPage: Type.Integer({ minimum: 1, maximum: PAGE_MAX }),
         progressPercentage: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 1 }))),
         completed: Type.Optional(Nullable(Type.Boolean({ description: 'Default: true on the last page.' }))),
+        basedOn,
       },
       { additionalProperties: false },
     ),
@@ -149,10 +160,13 @@ export const progressRoutes = [
     tag: 'progress',
     allow: { who: 'progress-write' },
     params: BookId,
-    body: Progression,
-    status: 204,
-    run: async (call, { params, body }) => {
-      await recordProgression(call.services, { caller: call.caller, ...params }, body)
+    body: BasedProgression,
+    reply: ReadProgress,
+    mayBeEmpty: true,
+    run: async (call, { params, body: { basedOn, ...progression } }) => {
+      const row = await recordProgression(call.services, { caller: call.caller, ...params }, progression, { basedOn })
+      // Other clients know the answer of the specification, which is empty.
+      return basedOn === undefined ? undefined : progressOf(row)
     },
   }),
   endpoint({

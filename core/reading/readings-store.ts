@@ -1,0 +1,99 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibleTo } from '#core/account/visibility.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { refuseMember } from '#core/metadata/patch-rules.ts'
+import type { DayOfReading } from '#core/reading/readings.ts'
+
+interface DayRow {
+  day: string
+  reading_id: string
+  book_id: string
+  first_page: number
+  last_page: number
+  page_count: number
+  seconds: number
+  last_at: Date
+  app: string | null
+  begun_at: Date
+  finished_at: Date | null
+}
+
+/** What readings to list or delete. Days are those of `timeZone`. */
+export interface ReadingFilter {
+  timeZone: string
+  from?: string | undefined
+  to?: string | undefined
+  bookId?: string | undefined
+}
+
+/** One page of what the caller has read by day, the latest day first; without books that the caller may not see. @throws invalid_value for a day that does not exist */
+export async function listDaysOfReading(
+  database: Knex,
+  caller: Caller,
+  { offset, limit, ...filter }: ReadingFilter & { offset: number; limit: number },
+): Promise<{ items: DayOfReading[]; total: number }> {
+  const days = database('reading_sittings AS s')
+    .join('readings AS r', 'r.id', 's.reading_id')
+    .join('books', 'books.id', 'r.book_id')
+    .where('s.user_id', caller.userId)
+    .modify(within(database, 's.begun_at', filter))
+    .modify(visibleTo(caller, 'books.series_id'))
+    .groupByRaw('1, r.id, books.id')
+    .select(
+      database.raw(
+        `to_char(s.begun_at AT TIME ZONE ?, 'YYYY-MM-DD') AS day, r.id AS reading_id, r.book_id, min(s.first_page) AS first_page,
+         max(s.last_page) AS last_page, books.page_count, sum(extract(epoch FROM s.ended_at - s.begun_at))::int AS seconds, max(s.ended_at) AS last_at,
+         (array_agg(s.app ORDER BY s.ended_at DESC))[1] AS app, r.begun_at, r.finished_at`,
+        [filter.timeZone],
+      ),
+    )
+  const [rows, counted] = await Promise.all([
+    database.from(days.clone().as('d')).orderByRaw('day DESC, last_at DESC, reading_id').offset(offset).limit(limit) as Promise<DayRow[]>,
+    database.from(days.clone().as('d')).count({ total: '*' }).first(),
+  ])
+  return { items: rows.map(dayOf), total: Number(counted?.['total']) }
+}
+
+const dayOf = (row: DayRow): DayOfReading => ({
+  day: row.day,
+  readingId: row.reading_id,
+  bookId: row.book_id,
+  firstPage: row.first_page,
+  lastPage: row.last_page,
+  pageCount: row.page_count,
+  seconds: row.seconds,
+  lastAt: row.last_at.toISOString(),
+  app: row.app,
+  begunAt: row.begun_at.toISOString(),
+  finishedAt: row.finished_at?.toISOString() ?? null,
+})
+
+function within(database: Knex, column: string, { timeZone, from, to, bookId }: ReadingFilter) {
+  const day = (name: string, text: string) => {
+    if (Number.isNaN(Date.parse(text)) || new Date(text).toISOString().slice(0, 10) !== text || text < '0001')
+      refuseMember(`/${name}`, 'is no day of the calendar')
+    return text
+  }
+  return (query: Knex.QueryBuilder): void => {
+    const start = 'CAST(CAST(? AS date) AS timestamp) AT TIME ZONE ?'
+    if (from !== undefined) query.where(column, '>=', database.raw(start, [day('from', from), timeZone]))
+    if (to !== undefined)
+      query.where(column, '<', database.raw(`CAST(CAST(? AS date) + 1 AS timestamp) AT TIME ZONE ?`, [day('to', to), timeZone]))
+    if (bookId !== undefined) query.where('r.book_id', bookId)
+  }
+}
+
+/** Deletes readings of the caller that began in these days; positions stay. Returns how many were deleted. @throws invalid_value as above */
+export async function deleteReadings(database: Knex, caller: Caller, filter: ReadingFilter): Promise<number> {
+  return await database('readings AS r')
+    .where('r.user_id', caller.userId)
+    .modify(within(database, 'r.begun_at', filter))
+    .delete()
+}
+
+/** Deletes one reading of the caller. @throws not_found */
+export async function deleteReading(database: Knex, caller: Caller, id: string): Promise<void> {
+  const count = await database('readings').where({ id, user_id: caller.userId }).delete()
+  if (count === 0) refuse('not_found', `You have no reading ${id}.`)
+}

@@ -2,8 +2,9 @@ import { ALargeSmall, ChevronLeft, ChevronRight, Expand, List, Search } from 'lu
 import { type CSSProperties, useState } from 'react'
 import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
-import { BarTool, TopBar } from '../shared/reader-bars.tsx'
+import { BarTool, BookmarkIcon, TopBar } from '../shared/reader-bars.tsx'
 import { toggleFullScreen } from '../shared/use-reader-address.ts'
+import type { TextBookmarks } from './text-bookmarks.ts'
 import type { BookMap } from './text-locator.ts'
 import { placeOf, positionAt } from './text-map.ts'
 import type { TextPanel } from './text-panel.ts'
@@ -17,12 +18,13 @@ interface BarsProps {
   map: BookMap
   view: TextView | null
   panel: TextPanel
+  bookmarks: TextBookmarks
   setPanel(panel: TextPanel): void
   seriesHref: string
 }
 
 /** The bars over a text. The lower one is a single line, as high as the foot of the page, so that it hides no text. */
-export function TextBars({ opened: { book }, where, map, view, panel, setPanel, seriesHref }: BarsProps) {
+export function TextBars({ opened: { book }, where, map, view, panel, bookmarks, setPanel, seriesHref }: BarsProps) {
   const toggle = (which: TextPanel) => setPanel(panel === which ? null : which)
   return (
     <>
@@ -45,6 +47,12 @@ export function TextBars({ opened: { book }, where, map, view, panel, setPanel, 
               icon={<Icon of={Search} />}
               isPressed={panel === 'search'}
               onPress={() => toggle('search')}
+            />
+            <BarTool
+              label={readerTexts.bookmarkKey()}
+              icon={<BookmarkIcon isSet={bookmarks.isHere} />}
+              isPressed={bookmarks.isHere}
+              onPress={bookmarks.toggle}
             />
             <BarTool label={readerTexts.fullScreen()} className="wide-only" icon={<Icon of={Expand} />} onPress={toggleFullScreen} />
             <BarTool

@@ -14,7 +14,7 @@ export function TextConflictDialog({ elsewhere, onChoose }: ConflictProps) {
   const when = whenLabel(elsewhere.updatedAt, Date.now())
   return (
     <ReaderDialog title={readerTexts.conflictTextTitle()} className="dialog conflict" isLow onClose={() => onChoose('mine')}>
-      <p className="quiet">{readerTexts.conflictTextWords({ percent, when })}</p>
+      <p className="quiet">{readerTexts.conflictTextWords({ percent, when, device: elsewhere.device || readerTexts.otherDevice() })}</p>
       <div className="actions">
         <button type="button" className="btn big" onClick={() => onChoose('mine')}>
           {readerTexts.stayHere()}

@@ -14,6 +14,7 @@ export function textKeys(direction: 'ltr' | 'rtl'): KeyGroup[] {
         { words: keyTexts.books(), keys: ['N', 'P'] },
         { words: keyTexts.contents(), keys: ['C'] },
         { words: keyTexts.search(), keys: ['/'] },
+        { words: keyTexts.bookmark(), keys: ['B'] },
       ],
     },
     EVERYWHERE_KEYS(),

@@ -8,6 +8,8 @@ import type { Locator } from './text-locator.ts'
 export interface TextElsewhere {
   locator: Locator
   updatedAt: string
+  /** As the device names itself. */
+  device: string
 }
 
 const DEVICE_KEY = 'carrel.device'
@@ -52,5 +54,7 @@ export async function sendLocator(
 
 function readElsewhere(details: unknown): TextElsewhere | null {
   const { progress, progression } = (details ?? {}) as { progress?: { updatedAt?: unknown } | null; progression?: Progression | null }
-  return progression && typeof progress?.updatedAt === 'string' ? { locator: progression.locator, updatedAt: progress.updatedAt } : null
+  return progression && typeof progress?.updatedAt === 'string'
+    ? { locator: progression.locator, updatedAt: progress.updatedAt, device: progression.device.name }
+    : null
 }

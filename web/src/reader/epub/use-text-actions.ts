@@ -3,22 +3,21 @@ import { type ReaderAddress, toggleFullScreen } from '../shared/use-reader-addre
 import { useReaderKeys } from '../shared/use-reader-keys.ts'
 import type { TextPanel } from './text-panel.ts'
 
-interface TextControls {
+interface ActionOptions {
   address: ReaderAddress
-  panel: TextPanel
-  setPanel(panel: TextPanel): void
-  hasBars: boolean
-  setBars(isShown: boolean): void
+  over: { panel: TextPanel; setPanel(panel: TextPanel): void; hasBars: boolean; setBars(isShown: boolean): void }
   seriesHref: string
   direction: 'ltr' | 'rtl'
   turn(by: 1 | -1): void
   goToEnd(end: 'first' | 'last'): void
   neighbors: Neighbors
+  toggleBookmark(): void
 }
 
 /** All that keys do in a text. */
-export function useTextActions(controls: TextControls): ReturnType<typeof useReaderKeys> {
-  const { address, panel, setPanel, hasBars, setBars, seriesHref, direction, turn, goToEnd, neighbors } = controls
+export function useTextActions(controls: ActionOptions): ReturnType<typeof useReaderKeys> {
+  const { over, address, seriesHref, direction, turn, goToEnd, neighbors, toggleBookmark } = controls
+  const { panel, setPanel, hasBars, setBars } = over
   const toggle = (which: TextPanel) => setPanel(panel === which ? null : which)
   return useReaderKeys(direction, {
     next: () => turn(1),
@@ -30,6 +29,7 @@ export function useTextActions(controls: TextControls): ReturnType<typeof useRea
     previousBook: (isRepeat) => neighbors.previous && !isRepeat && address.navigate(neighbors.previous.href),
     fullScreen: toggleFullScreen,
     incognito: address.toggleIncognito,
+    bookmark: toggleBookmark,
     contents: () => toggle('contents'),
     overview: () => toggle('contents'),
     search: () => toggle('search'),

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { readerTexts } from '#texts/reader.ts'
 import { percentLabel } from '../shared/labels.ts'
-import type { BookMap } from './text-locator.ts'
+import { type BookMap, isBookEnd } from './text-locator.ts'
 import { type ContentsEntry, positionAt, type TextPosition, totalOf } from './text-map.ts'
 import type { ShownPlace } from './text-view.ts'
 
@@ -32,7 +32,7 @@ interface Options {
 export function useWhereabouts({ map, contents, place }: Options): Whereabouts {
   const targets = useMemo(() => contents.map(({ href }) => map.book.resolve(href)), [contents, map])
   return useMemo(() => {
-    const total = place ? totalOf(map.spans, place) : 0
+    const total = place ? (isBookEnd(map.book, place) ? 1 : totalOf(map.spans, place)) : 0
     const page = positionAt(total, Math.max(1, map.count))
     const entry = place ? targets.findLastIndex((target) => target !== null && isReached(target, place)) : -1
     return {

@@ -6,22 +6,23 @@ import { readerTexts } from '#texts/reader.ts'
 import type { Neighbors } from '../shared/use-neighbors.ts'
 import { readPageNumber } from './page-number.ts'
 import { pageAddress } from './page-source.ts'
-import { pagesLabel, pagesOf } from './spreads.ts'
+import { pagesLabel, pagesOf, spreadOf } from './spreads.ts'
 import type { OpenedPages, PageView } from './use-page-view.ts'
 
 interface FootProps {
   opened: OpenedPages
   view: PageView
   neighbors: Neighbors
+  bookmarked: ReadonlySet<number>
   pageBox: RefObject<HTMLInputElement | null>
 }
 
 /** The bar below: where in the book, in the direction of reading. */
-export function PageFoot({ opened, view, neighbors, pageBox }: FootProps) {
+export function PageFoot({ opened, view, neighbors, bookmarked, pageBox }: FootProps) {
   const dir = view.direction === 'rtl' ? 'rtl' : 'ltr'
   return (
     <footer className="rbar rbar-foot" dir={dir}>
-      <PageSeek opened={opened} view={view} />
+      <PageSeek opened={opened} view={view} bookmarked={bookmarked} />
       <div className="rbar-row">
         {neighbors.previous ? (
           <Link className="jump" href={neighbors.previous.href} aria-label={readerTexts.previousBook({ title: neighbors.previous.title })}>
@@ -45,7 +46,7 @@ export function PageFoot({ opened, view, neighbors, pageBox }: FootProps) {
   )
 }
 
-function PageSeek({ opened, view }: { opened: OpenedPages; view: PageView }) {
+function PageSeek({ opened, view, bookmarked }: Pick<FootProps, 'opened' | 'view' | 'bookmarked'>) {
   // While dragged the page under the thumb is previewed; the reader goes there when the thumb is let go.
   const [dragged, setDragged] = useState<number | null>(null)
   const last = view.spreads.length - 1
@@ -59,6 +60,13 @@ function PageSeek({ opened, view }: { opened: OpenedPages; view: PageView }) {
   return (
     <div className="seek" style={{ '--at': at } as CSSProperties}>
       <i className="seek-fill" />
+      {[...bookmarked].map((page) => (
+        <i
+          key={page}
+          className="seek-tick is-mark"
+          style={{ '--x': `${(spreadOf(view.spreads, page) / Math.max(1, last)) * 100}%` } as CSSProperties}
+        />
+      ))}
       {dragged !== null && <Peek opened={opened} pages={pagesOf(view.spreads[index])} label={label} />}
       <input
         type="range"

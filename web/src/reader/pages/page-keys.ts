@@ -22,6 +22,7 @@ export function pageKeys(direction: Direction): KeyGroup[] {
       lines: [
         { words: keyTexts.byNumber(), keys: ['G'] },
         { words: keyTexts.overview(), keys: ['T'] },
+        { words: keyTexts.bookmark(), keys: ['B'] },
       ],
     },
     {

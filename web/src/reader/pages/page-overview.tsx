@@ -9,6 +9,7 @@ import type { OpenedPages, PageView } from './use-page-view.ts'
 interface OverviewProps {
   opened: OpenedPages
   view: PageView
+  bookmarked: ReadonlySet<number>
   onClose(): void
 }
 
@@ -16,7 +17,7 @@ interface OverviewProps {
 const THUMB_WIDTH = 320
 
 /** All pages as small pictures; the browser loads those near the screen. */
-export function PageOverview({ opened: { book, pages }, view, onClose }: OverviewProps) {
+export function PageOverview({ opened: { book, pages }, view, bookmarked, onClose }: OverviewProps) {
   const current = useRef<HTMLButtonElement>(null)
   useEffect(() => {
     current.current?.scrollIntoView({ block: 'center' })
@@ -48,9 +49,10 @@ export function PageOverview({ opened: { book, pages }, view, onClose }: Overvie
                   ref={isShown ? current : undefined}
                   className={isWide(page) ? 'thumb wide' : 'thumb'}
                   aria-current={isShown || undefined}
-                  aria-label={readerTexts.page({ page: page.pageNumber })}
+                  aria-label={nameOf(page.pageNumber, bookmarked)}
                   onClick={() => choose(page.pageNumber)}
                 >
+                  {bookmarked.has(page.pageNumber) && <span className="flag" />}
                   <span className="pic">
                     <img loading="lazy" src={pageAddress(book.id, book.fileHash, { page: page.pageNumber, width: THUMB_WIDTH })} alt="" />
                   </span>
@@ -64,3 +66,6 @@ export function PageOverview({ opened: { book, pages }, view, onClose }: Overvie
     </section>
   )
 }
+
+const nameOf = (page: number, bookmarked: ReadonlySet<number>): string =>
+  bookmarked.has(page) ? readerTexts.bookmarkedPage({ page }) : readerTexts.page({ page })

@@ -4,7 +4,7 @@ import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
 import { EndCard } from '../shared/end-card.tsx'
 import { KeySheet } from '../shared/key-sheet.tsx'
-import { BarTool, TopBar } from '../shared/reader-bars.tsx'
+import { BarTool, BookmarkIcon, TopBar } from '../shared/reader-bars.tsx'
 import { ReaderNotes } from '../shared/reader-notes.tsx'
 import { useLevels } from '../shared/use-levels.ts'
 import { useNeighbors } from '../shared/use-neighbors.ts'
@@ -12,6 +12,7 @@ import { toggleFullScreen, useReaderAddress } from '../shared/use-reader-address
 import type { Recording } from '../shared/use-recorder.ts'
 import { useSize } from '../shared/use-size.ts'
 import { ConflictDialog } from './conflict-dialog.tsx'
+import { usePageBookmarks } from './page-bookmarks.ts'
 import { PageFoot } from './page-foot.tsx'
 import { pageKeys } from './page-keys.ts'
 import { PageOverview } from './page-overview.tsx'
@@ -20,6 +21,7 @@ import { PAGE_DEFAULTS, type PageSettings } from './page-settings.ts'
 import { PageSettingsPanel } from './page-settings-panel.tsx'
 import { PageStage } from './page-stage.tsx'
 import { PageStrip } from './page-strip.tsx'
+import { pagesLabel } from './spreads.ts'
 import { type PageControls, type Panel, usePageActions } from './use-page-actions.ts'
 import { usePageLoader } from './use-page-loader.ts'
 import { usePageRecorder } from './use-page-recorder.ts'
@@ -54,7 +56,10 @@ export default function PageReader({ opened }: { opened: OpenedPages }) {
       <div className="hairline" dir={view.direction === 'rtl' ? 'rtl' : 'ltr'} style={atOf(view.index, view.spreads.length)}>
         <i />
       </div>
-      <ReaderNotes recording={recording} isIncognito={address.isIncognito} />
+      <p className="visually-hidden" role="status">
+        {readerTexts.pageOf({ page: pagesLabel(view.spreads[view.index]), total: opened.pages.length })}
+      </p>
+      <ReaderNotes recording={recording} isIncognito={address.isIncognito} unmarked={controls.bookmarks.refused} />
       <Overlays opened={opened} controls={controls} recording={recording} />
     </main>
   )
@@ -68,7 +73,9 @@ function Overlays({ opened, controls, recording }: { opened: OpenedPages; contro
       {panel === 'settings' && (
         <PageSettingsPanel of={levels} layout={view.layout} onKeys={() => setPanel('keys')} onClose={() => setPanel(null)} />
       )}
-      {panel === 'overview' && <PageOverview opened={opened} view={view} onClose={() => setPanel(null)} />}
+      {panel === 'overview' && (
+        <PageOverview opened={opened} view={view} bookmarked={controls.bookmarks.pages} onClose={() => setPanel(null)} />
+      )}
       {panel === 'keys' && (
         <KeySheet
           groups={pageKeys(view.direction)}
@@ -79,7 +86,7 @@ function Overlays({ opened, controls, recording }: { opened: OpenedPages; contro
       {view.isEnded && (
         <EndCard
           book={opened.book}
-          next={controls.neighbors.next}
+          neighbors={controls.neighbors}
           stay={readerTexts.stayOn({ page: view.page })}
           isIncognito={address.isIncognito}
           onStay={view.stayAtEnd}
@@ -122,8 +129,22 @@ function usePageControls(opened: OpenedPages) {
     },
   }
   const neighbors = useNeighbors(book, address.search)
+  const bookmarks = usePageBookmarks(opened, view)
   const refs = { box, stage, pageBox, zoomControl }
-  return { ...refs, levels, screen, view, address, neighbors, panel, setPanel, hasBars, setBars, seriesHref: `/series/${book.seriesId}` }
+  return {
+    ...refs,
+    bookmarks,
+    levels,
+    screen,
+    view,
+    address,
+    neighbors,
+    panel,
+    setPanel,
+    hasBars,
+    setBars,
+    seriesHref: `/series/${book.seriesId}`,
+  }
 }
 
 interface BarsProps {
@@ -145,6 +166,12 @@ function Bars({ opened, controls }: BarsProps) {
         isPressed={isDouble}
         onPress={() => levels.choose('layout', isDouble ? 'single' : 'double')}
       />
+      <BarTool
+        label={readerTexts.bookmarkKey()}
+        icon={<BookmarkIcon isSet={controls.bookmarks.isHere} />}
+        isPressed={controls.bookmarks.isHere}
+        onPress={controls.bookmarks.toggle}
+      />
       <BarTool label={readerTexts.fullScreen()} className="wide-only" icon={<Icon of={Expand} />} onPress={toggleFullScreen} />
       <BarTool
         label={readerTexts.settingsKey()}
@@ -157,7 +184,13 @@ function Bars({ opened, controls }: BarsProps) {
   return (
     <>
       <TopBar back={{ href: controls.seriesHref, label: book.seriesName }} title={book.title} subtitle={book.seriesName} tools={tools} />
-      <PageFoot opened={opened} view={view} neighbors={controls.neighbors} pageBox={controls.pageBox} />
+      <PageFoot
+        opened={opened}
+        view={view}
+        bookmarked={controls.bookmarks.pages}
+        neighbors={controls.neighbors}
+        pageBox={controls.pageBox}
+      />
     </>
   )
 }

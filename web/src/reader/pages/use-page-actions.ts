@@ -3,6 +3,7 @@ import type { LevelSettings } from '../shared/use-levels.ts'
 import type { Neighbors } from '../shared/use-neighbors.ts'
 import { type ReaderAddress, toggleFullScreen } from '../shared/use-reader-address.ts'
 import { type ReaderActions, useReaderKeys } from '../shared/use-reader-keys.ts'
+import type { PageBookmarks } from './page-bookmarks.ts'
 import type { Direction } from './page-rules.ts'
 import type { PageSettings } from './page-settings.ts'
 import type { PageView } from './use-page-view.ts'
@@ -24,6 +25,7 @@ export interface PageControls {
   hasBars: boolean
   setBars(isShown: boolean): void
   seriesHref: string
+  bookmarks: PageBookmarks
 }
 
 /** Of a screen; the rest shows where one was. */
@@ -47,6 +49,7 @@ export function usePageActions(controls: PageControls): void {
     previousBook: (isRepeat) => neighbors.previous && !isRepeat && address.navigate(neighbors.previous.href),
     fullScreen: toggleFullScreen,
     incognito: address.toggleIncognito,
+    bookmark: controls.bookmarks.toggle,
     ...lookActions(controls),
     ...panelActions(controls),
   }

@@ -6,11 +6,11 @@ import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
 import type { Book } from '../records.ts'
 import { ReaderDialog } from './reader-dialog.tsx'
-import type { Neighbor } from './use-neighbors.ts'
+import type { Neighbors } from './use-neighbors.ts'
 
 interface EndProps {
   book: Book
-  next: Neighbor | null | undefined
+  neighbors: Neighbors
   /** The words for staying where one is. */
   stay: string
   isIncognito: boolean
@@ -18,9 +18,8 @@ interface EndProps {
 }
 
 /** After the last page: the next book first, and staying is always possible. */
-export function EndCard({ book, next, stay, isIncognito, onStay }: EndProps) {
-  const seriesHref = `/series/${book.seriesId}`
-  const title = next?.title ?? readerTexts.noNext()
+export function EndCard({ book, neighbors: { next, listHref }, stay, isIncognito, onStay }: EndProps) {
+  const title = next?.title ?? (listHref === null ? readerTexts.noNext() : readerTexts.noNextInList())
   const done = !isIncognito && (
     <p className="small done">
       <Icon of={Check} />
@@ -41,8 +40,8 @@ export function EndCard({ book, next, stay, isIncognito, onStay }: EndProps) {
             {readerTexts.read({ title: shortTitle(next.title) })}
           </Link>
         )}
-        <Link className={next ? 'btn big plain' : 'btn main big'} href={seriesHref}>
-          {readerTexts.backToSeries()}
+        <Link className={next ? 'btn big plain' : 'btn main big'} href={listHref ?? `/series/${book.seriesId}`}>
+          {listHref === null ? readerTexts.backToSeries() : readerTexts.backToList()}
         </Link>
       </div>
       <div className="line marks">

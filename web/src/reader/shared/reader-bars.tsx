@@ -1,4 +1,4 @@
-import { ArrowLeft } from 'lucide-react'
+import { ArrowLeft, Bookmark } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { Icon } from '#parts/icon.tsx'
@@ -46,5 +46,13 @@ export function BarTool({ label, icon, isPressed, className = '', onPress }: Too
     <button type="button" className={`icon-btn ${className}`} aria-label={label} title={label} aria-pressed={isPressed} onClick={onPress}>
       {icon}
     </button>
+  )
+}
+
+export function BookmarkIcon({ isSet }: { isSet: boolean }) {
+  return (
+    <span className="bookmark-icon" data-set={isSet || undefined}>
+      <Icon of={Bookmark} />
+    </span>
   )
 }

@@ -3,8 +3,15 @@ import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
 import type { Recording } from './use-recorder.ts'
 
+interface NotesProps {
+  recording: Recording<unknown>
+  isIncognito: boolean
+  /** Why a bookmark could not be changed. */
+  unmarked: string | null
+}
+
 /** Small words over the foot of a page: that nothing is recorded, or why. */
-export function ReaderNotes({ recording, isIncognito }: { recording: Recording<unknown>; isIncognito: boolean }) {
+export function ReaderNotes({ recording, isIncognito, unmarked }: NotesProps) {
   return (
     <div className="float-foot" role="status">
       {isIncognito && (
@@ -14,6 +21,7 @@ export function ReaderNotes({ recording, isIncognito }: { recording: Recording<u
         </span>
       )}
       {recording.refused !== null && <span className="pagechip">{readerTexts.notRecorded({ reason: recording.refused })}</span>}
+      {unmarked !== null && <span className="pagechip">{readerTexts.bookmarkRefused({ reason: unmarked })}</span>}
       {recording.isWaiting && <span className="pagechip">{readerTexts.waiting()}</span>}
     </div>
   )

@@ -1,0 +1,125 @@
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { readerTexts } from '#texts/reader.ts'
+import { tapAction } from '../pages/page-rules.ts'
+import { useLevels } from '../shared/use-levels.ts'
+import { useNeighbors } from '../shared/use-neighbors.ts'
+import { useReaderAddress } from '../shared/use-reader-address.ts'
+import type { Note } from './note-popover.tsx'
+import { textBookOf } from './text-book.ts'
+import { useTextBookmarks } from './text-bookmarks.ts'
+import { type BookMap, isBookEnd } from './text-locator.ts'
+import { flattenContents, spanChapters, type TextPosition } from './text-map.ts'
+import type { TextPanel } from './text-panel.ts'
+import { TEXT_DEFAULTS } from './text-settings.ts'
+import type { TextViewActions } from './text-view.ts'
+import { useTextActions } from './use-text-actions.ts'
+import { useTextRecorder } from './use-text-recorder.ts'
+import { type OpenedText, useTextView } from './use-text-view.ts'
+import { useWhereabouts } from './whereabouts.ts'
+
+export interface TextReaderProps {
+  opened: OpenedText
+  /** Of the server's list. */
+  positions: readonly TextPosition[]
+}
+
+/** The state of the reader of texts. */
+export type TextControls = ReturnType<typeof useTextControls>
+
+function useMap({ opened, positions }: TextReaderProps): BookMap {
+  const { book, manifest } = opened
+  const textBook = useMemo(() => textBookOf(book, manifest), [book, manifest])
+  return useMemo(() => ({ book: textBook, spans: spanChapters(textBook.hrefs, positions), count: positions.length }), [textBook, positions])
+}
+
+/** What lies over the text. */
+function useOver() {
+  const [panel, setPanel] = useState<TextPanel>(null)
+  const [hasBars, setBars] = useState(true)
+  const [leaving, setLeaving] = useState<string | null>(null)
+  const [note, setNote] = useState<Note | null>(null)
+  const [isEnded, setEnded] = useState(false)
+  return { panel, setPanel, hasBars, setBars, leaving, setLeaving, note, setNote, isEnded, setEnded }
+}
+
+export function useTextControls({ opened, positions }: TextReaderProps) {
+  const { book, manifest } = opened
+  const map = useMap({ opened, positions })
+  const host = useRef<HTMLDivElement>(null)
+  const address = useReaderAddress()
+  const over = useOver()
+  const { setBars, setNote } = over
+  const neighbors = useNeighbors(book, address.search)
+  // What the package does not say, the first chapter shows.
+  const [isLeftwards, setLeftwards] = useState(map.book.dir === 'rtl')
+  const direction: 'ltr' | 'rtl' = isLeftwards ? 'rtl' : 'ltr'
+  const levels = useLevels({ kind: 'text', defaults: TEXT_DEFAULTS, initial: opened.levels, bookId: book.id, seriesId: book.seriesId })
+  const contents = useMemo(() => flattenContents(manifest.toc ?? [], readerTexts.untitled()), [manifest])
+  const seriesHref = `/series/${book.seriesId}`
+  const turn = (by: 1 | -1) => {
+    setBars(false)
+    setNote(null)
+    if (by === 1 && reading.place && isBookEnd(map.book, reading.place)) over.setEnded(true)
+    else void reading.view?.turn(by)
+  }
+  const goToEnd = (end: 'first' | 'last') =>
+    void reading.view?.goTo(end === 'first' ? 0 : map.book.sections.length - 1, end === 'first' ? 0 : 1)
+  const toggleBookmark = () => bookmarks.toggle()
+  const keys = useTextActions({ over, address, neighbors, seriesHref, direction, turn, goToEnd, toggleBookmark })
+  const actions = viewActions({
+    ...{ over, turn, direction },
+    isScrolled: levels.settings.flow === 'scroll',
+    keyed: keys.handle,
+    loaded(doc) {
+      setNote(null)
+      nameDocument(doc, opened)
+      if (map.book.dir === undefined) setLeftwards(readsLeftwards(doc))
+    },
+  })
+  const reading = useTextView(opened, { host, map, settings: levels.settings, actions })
+  const { place } = reading
+  useEffect(() => {
+    if (place?.isSwipe) setBars(false)
+  }, [place, setBars])
+  const bookmarks = useTextBookmarks(book.id, { map, place })
+  const where = useWhereabouts({ map, contents, place })
+  const recording = useTextRecorder(opened, { map, place, isIncognito: address.isIncognito })
+  const ofBook = { opened, map, levels, contents, seriesHref, neighbors, bookmarks }
+  return { over, ...ofBook, host, address, direction, turn, reading, where, recording }
+}
+
+interface ViewOptions extends Pick<TextViewActions, 'keyed' | 'loaded'> {
+  over: ReturnType<typeof useOver>
+  direction: 'ltr' | 'rtl'
+  isScrolled: boolean
+  turn(by: 1 | -1): void
+}
+
+/** What happens in chapters. */
+function viewActions({ over, direction, isScrolled, turn, keyed, loaded }: ViewOptions): Omit<TextViewActions, 'relocated'> {
+  return {
+    tapped(fraction) {
+      over.setNote(null)
+      const action = isScrolled ? 'bars' : tapAction(fraction, direction)
+      if (action === 'bars') over.setBars(!over.hasBars)
+      else turn(action === 'next' ? 1 : -1)
+    },
+    followed: over.setLeaving,
+    noted: (element, at) => over.setNote({ text: element.textContent ?? '', at }),
+    keyed,
+    loaded,
+  }
+}
+
+/** The language of a chapter that names none: for hyphens and the forms of Han letters. */
+function nameDocument(doc: Document, { manifest }: OpenedText): void {
+  const { language } = manifest.metadata
+  const first: unknown = Array.isArray(language) ? language[0] : language
+  if (typeof first === 'string') doc.documentElement.lang ||= first
+}
+
+/** Whether pages of a chapter follow each other to the left. */
+function readsLeftwards(doc: Document): boolean {
+  const style = doc.defaultView?.getComputedStyle(doc.body ?? doc.documentElement)
+  return style?.writingMode === 'vertical-rl' || style?.direction === 'rtl'
+}

@@ -24,6 +24,7 @@ export const setupTexts = defineTexts({
   private: 'Nothing is sent anywhere. Carrel asks no other server unless you turn that on.',
 
   firstLibrary: 'Your first library',
+  nextLibrary: 'Another library',
   firstLibraryWords: 'A library is one folder on the server, and how to read what is in it.',
   libraryName: 'Name',
   folder: 'Folder',

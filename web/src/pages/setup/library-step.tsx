@@ -1,6 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
+import { librariesQuery } from '#api/libraries.ts'
 import { createLibrary } from '#api/new-library.ts'
 import { ChoiceButtons } from '#parts/choice-buttons.tsx'
 import { TextField } from '#parts/controls.tsx'
@@ -55,6 +56,7 @@ function useNewLibrary() {
 }
 
 export function LibraryStep() {
+  const hasLibraries = (useQuery(librariesQuery).data?.length ?? 0) > 0
   const { name, setName, folder, setFolder, kind, setKind, direction, setDirection, adding, leave } = useNewLibrary()
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -64,7 +66,7 @@ export function LibraryStep() {
     <main className={style['make']}>
       <form className={style['form']} onSubmit={submit}>
         <div>
-          <h1 className="page-title">{setupTexts.firstLibrary()}</h1>
+          <h1 className="page-title">{hasLibraries ? setupTexts.nextLibrary() : setupTexts.firstLibrary()}</h1>
           <p className="quiet">{setupTexts.firstLibraryWords()}</p>
         </div>
         <FolderPicker value={folder} onChange={setFolder} />

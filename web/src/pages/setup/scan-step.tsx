@@ -24,7 +24,12 @@ export function ScanStep({ libraryId }: { libraryId: string }) {
     refetch,
   } = useQuery({ ...scanQuery(libraryId), refetchInterval: ({ state }) => (state.data && !isScanning(state.data) ? false : POLL_MS) })
   const name = useQuery(librariesQuery).data?.find(({ id }) => id === libraryId)?.name ?? ''
-  if (error) return <Failure error={error} onRetry={() => void refetch()} />
+  if (error)
+    return (
+      <main className="page">
+        <Failure error={error} onRetry={() => void refetch()} />
+      </main>
+    )
   return (
     <main className={style['scan']}>
       <section className={style['state']} aria-labelledby="scan-title">

@@ -6,6 +6,7 @@ import { cancelScan, isScanning, type ScanRecord, scanShare } from '#api/scans.t
 import { sayFailure } from '#parts/above/toasts.tsx'
 import { Icon } from '#parts/icon.tsx'
 import { useTimeLeft } from '#parts/library/use-time-left.ts'
+import { Spoken } from '#parts/spoken.tsx'
 import { setupTexts } from '#texts/setup.ts'
 import style from './library.module.css'
 
@@ -44,6 +45,7 @@ export function ScanProgress({ scan, name, level }: ScanProgressProps) {
       >
         <span className={`progress work-bar ${style['bar']}`} style={{ '--at': `${(share ?? 0) * 100}%` }} />
       </div>
+      <Spoken text={isScanning(scan) ? setupTexts.filesOf({ done: analyzed, total }) : titleOf(scan, name)} />
       <dl className={style['results']}>
         <Result name={setupTexts.filesFound()} value={total} />
         <Result name={setupTexts.seriesSum()} value={scan.seriesFound} />

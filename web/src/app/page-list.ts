@@ -18,6 +18,9 @@ export const PAGES: Partial<Record<Address, ComponentType>> = {
   '/read-lists': lazy(() => import('#pages/lists/read-lists-page.tsx')),
   '/read-lists/:readListId': lazy(() => import('#pages/lists/read-list-page.tsx')),
   '/want-to-read': lazy(() => import('#pages/lists/want-to-read-page.tsx')),
+  '/profile': lazy(() => import('#pages/profile/profile-page.tsx')),
+  '/admin': lazy(() => import('#admin/admin-page.tsx')),
+  '/admin/:section': lazy(() => import('#admin/admin-page.tsx')),
   '/books/:bookId/read': lazy(() => import('#reader/read-page.tsx')),
 }
 

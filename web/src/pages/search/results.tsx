@@ -5,7 +5,7 @@ import type { FoundRecords } from '#api/search.ts'
 import { Icon } from '#parts/icon.tsx'
 import { Cover } from '#parts/works/cover.tsx'
 import { personHref } from '#parts/works/hero.tsx'
-import { bookWords, coverPath, knownCover, languageOf, markOfBook } from '#parts/works/words.ts'
+import { bookWords, coverPath, knownCover, languageOf } from '#parts/works/words.ts'
 import { partTexts } from '#texts/parts.ts'
 import { searchTexts } from '#texts/search.ts'
 import style from './search.module.css'
@@ -42,15 +42,7 @@ export function Results({ found, words }: { found: FoundRecords; words: string }
             name={book.title}
             lang={languageOf(book)}
             line={[book.seriesName, bookWords(book)].filter(Boolean).join(' · ')}
-            picture={
-              <Cover
-                path={coverPath(book, `api/v1/books/${book.id}`)}
-                known={knownCover(book)}
-                title=""
-                mark={markOfBook(book)}
-                width={COVER_WIDTH}
-              />
-            }
+            picture={<Cover path={coverPath(book, `api/v1/books/${book.id}`)} known={knownCover(book)} title="" width={COVER_WIDTH} />}
           />
         ))}
       </Kind>

@@ -1,0 +1,33 @@
+import { Lock } from 'lucide-react'
+import { Link, useParams } from 'wouter'
+import { useMayDo } from '#parts/may-do.ts'
+import { Empty } from '#parts/states.tsx'
+import { adminTexts } from '#texts/admin.ts'
+import style from './admin.module.css'
+import { LibrariesSection } from './libraries/libraries-section.tsx'
+import { UsersSection } from './users/users-section.tsx'
+
+/** The pages for administrators, each with the permission that it needs. */
+export default function AdminPage() {
+  const { section = 'libraries' } = useParams<{ section?: string }>()
+  const mayLibraries = useMayDo('libraries-write')
+  const mayUsers = useMayDo('users-read')
+  const sections = [
+    { id: 'libraries', text: adminTexts.libraries(), mayDo: mayLibraries, content: <LibrariesSection /> },
+    { id: 'users', text: adminTexts.users(), mayDo: mayUsers, content: <UsersSection /> },
+  ].filter(({ mayDo }) => mayDo)
+  const shown = sections.find(({ id }) => id === section)
+  return (
+    <div className={style['page']}>
+      <h1 className="page-title">{adminTexts.administration()}</h1>
+      <nav className="tabs" aria-label={adminTexts.administration()}>
+        {sections.map(({ id, text }) => (
+          <Link key={id} href={`/admin/${id}`} aria-current={id === section ? 'page' : undefined}>
+            {text}
+          </Link>
+        ))}
+      </nav>
+      {shown ? shown.content : <Empty icon={Lock} title={adminTexts.noRight()} words={adminTexts.noRightWords()} />}
+    </div>
+  )
+}

@@ -1,0 +1,88 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import style from '#admin/admin.module.css'
+import { editLibrary } from '#api/admin.ts'
+import type { LibraryRecord } from '#api/records.ts'
+import { Dialog } from '#parts/above/dialog.tsx'
+import { say } from '#parts/above/toasts.tsx'
+import { Check, ChoiceField, Field, TextField } from '#parts/controls.tsx'
+import { Failure } from '#parts/states.tsx'
+import { adminTexts } from '#texts/admin.ts'
+
+const FORMATS = ['cbz', 'cbr', 'epub', 'pdf']
+type Direction = LibraryRecord['defaultReadingDirection']
+const DIRECTIONS: readonly Direction[] = ['ltr', 'rtl', 'ttb', 'webtoon']
+
+/** Name, formats, direction, exclusions and when to scan. */
+export function EditLibrary({ library, onClose }: { library: LibraryRecord; onClose: () => void }) {
+  const [name, setName] = useState(library.name)
+  const [formats, setFormats] = useState<readonly string[]>(library.allowedFormats ?? FORMATS)
+  const [direction, setDirection] = useState<Direction>(library.defaultReadingDirection)
+  const [excluded, setExcluded] = useState(library.excludedPatterns ?? '')
+  const [isOnStart, setIsOnStart] = useState(library.scanningConfig?.scanOnStart ?? false)
+  const saving = useMutation({
+    mutationFn: () =>
+      editLibrary(library.id, {
+        name: name.trim(),
+        allowedFormats: formats.length === FORMATS.length ? null : [...formats],
+        defaultReadingDirection: direction,
+        excludedPatterns: excluded.trim() || null,
+        scanningConfig: { enabled: true, scanMode: 'normal', ...library.scanningConfig, scanOnStart: isOnStart },
+      }),
+    onSuccess: () => {
+      say(adminTexts.saved())
+      onClose()
+    },
+  })
+  const choose = (format: string, isOn: boolean) => setFormats(FORMATS.filter((each) => (each === format ? isOn : formats.includes(each))))
+  return (
+    <Dialog
+      title={adminTexts.editLibrary({ name: library.name })}
+      action={adminTexts.save()}
+      isWide
+      isBusy={saving.isPending}
+      onAction={() => saving.mutate()}
+      onClose={onClose}
+    >
+      <TextField
+        label={adminTexts.name()}
+        value={name}
+        required
+        maxLength={200}
+        onChange={({ currentTarget }) => setName(currentTarget.value)}
+      />
+      <fieldset>
+        <legend className="small strong">{adminTexts.formats()}</legend>
+        <div className={style['checks']}>
+          {FORMATS.map((format) => (
+            <Check key={format} checked={formats.includes(format)} onChange={({ currentTarget }) => choose(format, currentTarget.checked)}>
+              {format.toUpperCase()}
+            </Check>
+          ))}
+        </div>
+      </fieldset>
+      <ChoiceField
+        label={adminTexts.direction()}
+        value={direction}
+        options={DIRECTIONS.map((value) => ({ value, text: adminTexts[value]() }))}
+        onChange={setDirection}
+      />
+      <Field label={adminTexts.excluded()} hint={adminTexts.excludedHint()}>
+        {(attributes) => (
+          <span className="input">
+            <textarea
+              {...attributes}
+              className="mono"
+              value={excluded}
+              onChange={({ currentTarget }) => setExcluded(currentTarget.value)}
+            />
+          </span>
+        )}
+      </Field>
+      <Check isSwitch checked={isOnStart} onChange={({ currentTarget }) => setIsOnStart(currentTarget.checked)}>
+        {adminTexts.onStart()}
+      </Check>
+      {saving.error && <Failure error={saving.error} title={adminTexts.save()} />}
+    </Dialog>
+  )
+}

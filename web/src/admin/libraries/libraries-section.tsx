@@ -1,0 +1,152 @@
+import { useQuery } from '@tanstack/react-query'
+import { Ellipsis, FolderSearch, Library, Pencil, Plus, ScanSearch, Trash2, X } from 'lucide-react'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import style from '#admin/admin.module.css'
+import { removeLibrary, scanLibrary } from '#api/admin.ts'
+import { librariesQuery } from '#api/libraries.ts'
+import type { LibraryRecord } from '#api/records.ts'
+import { cancelScan, isScanning, scanQuery, scanShare } from '#api/scans.ts'
+import { Dialog } from '#parts/above/dialog.tsx'
+import { say, sayFailure } from '#parts/above/toasts.tsx'
+import { useMenu } from '#parts/above/use-menu.tsx'
+import { timeWords } from '#parts/formats.ts'
+import { Icon } from '#parts/icon.tsx'
+import { useMayDo } from '#parts/may-do.ts'
+import { Empty, Failure } from '#parts/states.tsx'
+import { adminTexts } from '#texts/admin.ts'
+import { partTexts } from '#texts/parts.ts'
+import { AddLibrary } from './add-library.tsx'
+import { EditLibrary } from './edit-library.tsx'
+
+const percents = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 0 })
+
+type Asked = { kind: 'add' } | { kind: 'edit' | 'remove'; library: LibraryRecord } | null
+
+/** All libraries with their counts and state. */
+export function LibrariesSection() {
+  const { data, error, refetch } = useQuery(librariesQuery)
+  const [asked, setAsked] = useState<Asked>(null)
+  const close = () => setAsked(null)
+  return (
+    <section className="stack" aria-label={adminTexts.libraries()}>
+      <div className="line">
+        <button type="button" className="btn main" onClick={() => setAsked({ kind: 'add' })}>
+          <Icon of={Plus} />
+          {adminTexts.addLibrary()}
+        </button>
+      </div>
+      {error && <Failure error={error} onRetry={() => void refetch()} />}
+      {data?.length === 0 && <Empty icon={Library} title={adminTexts.noLibraries()} words={adminTexts.noLibrariesWords()} />}
+      <ul className="rows">
+        {data?.map((library) => (
+          <LibraryRow key={library.id} library={library} onAsk={setAsked} />
+        ))}
+      </ul>
+      {asked?.kind === 'add' && <AddLibrary onClose={close} />}
+      {asked?.kind === 'edit' && <EditLibrary library={asked.library} onClose={close} />}
+      {asked?.kind === 'remove' && <RemoveLibrary library={asked.library} onClose={close} />}
+    </section>
+  )
+}
+
+function LibraryRow({ library, onAsk }: { library: LibraryRecord; onAsk: (asked: Asked) => void }) {
+  const { id, name, path, seriesCount, bookCount } = library
+  const mayRemove = useMayDo('libraries-delete')
+  const isRunning = useIsScanning(id)
+  const scan = (mode: 'normal' | 'deep') => void scanLibrary(id, { mode }).then(() => say(adminTexts.scanStarted({ name })), sayFailure)
+  const label = partTexts.more({ title: name })
+  const { openFrom, onBox, menu } = useMenu(label, () => [
+    ...(isRunning
+      ? [{ text: adminTexts.cancelScan(), icon: X, run: () => void cancelScan(id).catch(sayFailure) }]
+      : [{ text: adminTexts.scanDeep(), icon: FolderSearch, run: () => scan('deep') }]),
+    { text: adminTexts.open(), icon: Library, href: `/libraries/${id}` },
+    { text: adminTexts.edit(), icon: Pencil, run: () => onAsk({ kind: 'edit', library }) },
+    ...(mayRemove ? [{ text: adminTexts.remove(), icon: Trash2, isDangerous: true, run: () => onAsk({ kind: 'remove', library }) }] : []),
+  ])
+  return (
+    <li className="stack" {...onBox}>
+      <div className={`row ${style['row']}`}>
+        <span className={style['tile']}>
+          <Icon of={Library} />
+        </span>
+        <span className="words">
+          <Link className="strong clip" href={`/libraries/${id}`} dir="auto">
+            {name}
+          </Link>
+          <bdi className="mono small quiet clip" title={path}>
+            {path}
+          </bdi>
+          <span className="sub">
+            {adminTexts.series({ count: seriesCount })} · {adminTexts.books({ count: bookCount })}
+          </span>
+        </span>
+        <ScanState library={library} />
+        <span className="end">
+          <button type="button" className="btn" disabled={isRunning} onClick={() => scan('normal')}>
+            <Icon of={ScanSearch} />
+            {adminTexts.scanNow()}
+          </button>
+          <button type="button" className="icon-btn" aria-label={label} aria-haspopup="menu" onClick={openFrom}>
+            <Icon of={Ellipsis} />
+          </button>
+        </span>
+      </div>
+      <WithheldLoss library={library} />
+      {menu}
+    </li>
+  )
+}
+
+function useIsScanning(libraryId: string): boolean {
+  const scan = useQuery(scanQuery(libraryId)).data
+  return scan !== undefined && isScanning(scan)
+}
+
+function ScanState({ library }: { library: LibraryRecord }) {
+  const scan = useQuery(scanQuery(library.id)).data
+  if (scan && isScanning(scan)) {
+    const share = scanShare(scan)
+    const percent = share === null ? null : percents.format(share)
+    return (
+      <Link className={style['state']} href="/work">
+        {percent === null ? adminTexts.scanning() : adminTexts.scanningPart({ percent })}
+        <span className="progress work-bar" style={{ '--at': percent ?? '5%' }} />
+      </Link>
+    )
+  }
+  if (scan?.status === 'failed') return <span className={style['state']}>{adminTexts.failedScan({ reason: scan.errors[0] ?? '' })}</span>
+  const when = timeWords(library.lastScannedAt)
+  return <span className={style['state']}>{when ? adminTexts.scanned({ when }) : adminTexts.neverScanned()}</span>
+}
+
+/** A scan that would remove many books asks first: a disk that is not connected looks like this. */
+function WithheldLoss({ library: { id, name } }: { library: LibraryRecord }) {
+  const scan = useQuery(scanQuery(id)).data
+  if (!scan?.guard || isScanning(scan)) return null
+  const { known, missing } = scan.guard
+  const confirm = () => void scanLibrary(id, { confirm: true }).then(() => say(adminTexts.scanStarted({ name })), sayFailure)
+  return (
+    <div className="notice warn">
+      <Icon of={FolderSearch} />
+      <p>{adminTexts.withheld({ missing, known, name })}</p>
+      <div className="line">
+        <button type="button" className="btn" onClick={confirm}>
+          {adminTexts.confirmLoss()}
+        </button>
+      </div>
+    </div>
+  )
+}
+
+function RemoveLibrary({ library: { id, name, bookCount }, onClose }: { library: LibraryRecord; onClose: () => void }) {
+  const remove = () => {
+    onClose()
+    removeLibrary(id).then(() => say(adminTexts.removed({ name })), sayFailure)
+  }
+  return (
+    <Dialog title={adminTexts.removeTitle({ name })} action={adminTexts.remove()} isDangerous onAction={remove} onClose={onClose}>
+      <p>{adminTexts.removeWords({ books: bookCount })}</p>
+    </Dialog>
+  )
+}

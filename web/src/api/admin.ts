@@ -1,0 +1,72 @@
+import { queryOptions } from '@tanstack/react-query'
+import { api, ask } from '#api/client.ts'
+import { refresh } from '#api/reading.ts'
+import type { UserRecord } from '#api/records.ts'
+import type { components } from '#api/schema.d.ts'
+
+type Schemas = components['schemas']
+export type LibraryEdit = Schemas['LibraryEdit']
+export type NewUserRecord = Schemas['NewUser']
+export type UserEdit = Schemas['UserEdit']
+export type AccessRecord = Schemas['Access']
+export type AccessEdit = Schemas['AccessEdit']
+
+/** The API's longest page. */
+const PAGE_SIZE = 500
+
+export async function editLibrary(libraryId: string, edit: LibraryEdit): Promise<void> {
+  await ask<unknown>(api.PATCH('/api/v1/libraries/{libraryId}', { params: { path: { libraryId } }, body: edit }))
+  await refresh(['libraries'])
+}
+
+export async function removeLibrary(libraryId: string): Promise<void> {
+  await ask<unknown>(api.DELETE('/api/v1/libraries/{libraryId}', { params: { path: { libraryId } } }))
+  await refresh(['libraries', 'books', 'series-list', 'want-to-read', 'collections', 'read-lists'])
+}
+
+/** @param options confirm: books whose files are missing may be removed although they are many */
+export async function scanLibrary(libraryId: string, options: { mode?: 'normal' | 'deep'; confirm?: boolean } = {}): Promise<void> {
+  await ask<unknown>(api.POST('/api/v1/libraries/{libraryId}/scan', { params: { path: { libraryId }, query: options } }))
+  await refresh(['scans'])
+}
+
+export const usersQuery = queryOptions({
+  queryKey: ['users'],
+  queryFn: async ({ signal }): Promise<UserRecord[]> => {
+    const users: UserRecord[] = []
+    for (let page = 1, pages = 1; page <= pages; page++) {
+      const answer = await ask(api.GET('/api/v1/users', { params: { query: { page, pageSize: PAGE_SIZE } }, signal }))
+      users.push(...answer.data)
+      pages = answer.totalPages
+    }
+    return users
+  },
+})
+
+export async function createUser(user: NewUserRecord): Promise<void> {
+  await ask<unknown>(api.POST('/api/v1/users', { body: user }))
+  await refresh(['users'])
+}
+
+export async function editUser(userId: string, edit: UserEdit): Promise<void> {
+  await ask<unknown>(api.PATCH('/api/v1/users/{userId}', { params: { path: { userId } }, body: edit }))
+  await refresh(['users'])
+}
+
+export async function removeUser(userId: string): Promise<void> {
+  await ask<unknown>(api.DELETE('/api/v1/users/{userId}', { params: { path: { userId } } }))
+  await refresh(['users'])
+}
+
+export const accessQuery = (userId: string) =>
+  queryOptions({
+    queryKey: ['access', userId],
+    queryFn: ({ signal }) => ask(api.GET('/api/v1/users/{userId}/access', { params: { path: { userId } }, signal })),
+    // Somebody else may change it, and what is shown is sent back as a whole.
+    staleTime: 0,
+  })
+
+export async function setAccess(userId: string, access: AccessEdit): Promise<void> {
+  await ask<unknown>(api.PUT('/api/v1/users/{userId}/access', { params: { path: { userId } }, body: access }))
+  await refresh(['access', 'users'])
+}

@@ -53,6 +53,7 @@ export const readerTexts = defineTexts({
   markUnread: 'Mark as unread',
   markedUnread: 'Marked as unread',
 
+  chapterBroken: 'This chapter cannot be shown',
   contents: 'Contents',
   search: 'Search in the book',
   searchKey: 'Search in the book (/)',

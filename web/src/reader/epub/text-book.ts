@@ -1,4 +1,5 @@
 import { serverAddress } from '#api/client.ts'
+import { Problem, readProblem } from '#api/problem.ts'
 import type { Book, Manifest } from '../records.ts'
 
 /** A chapter as foliate's renderers take it. */
@@ -6,8 +7,12 @@ export interface TextSection {
   id: string
   linear?: 'no'
   pageSpread?: 'left' | 'right' | 'center'
-  /** The address of the cleaned chapter. */
-  load(): string
+  /** Of the cleaned chapter. */
+  address: string
+  /** Why the chapter could not be loaded the last time; null if it could. */
+  problem: Problem | null
+  /** The address to show: of the chapter, or of an empty page if it cannot be loaded. */
+  load(): Promise<string>
 }
 
 /** A book as foliate's renderers take it. Its chapters are addresses of the server: never the file, never copies of its parts. */
@@ -34,11 +39,7 @@ export function textBookOf(book: Book, { metadata, readingOrder }: Manifest): Te
   const paths = new Map(hrefs.map((href, index) => [new URL(href, root).pathname, index]))
   const progression = metadata['readingProgression']
   return {
-    sections: readingOrder.map(({ href, properties }) => ({
-      id: href,
-      load: () => `${new URL(href, root)}?${query}`,
-      ...spreadOf(properties),
-    })),
+    sections: readingOrder.map(({ href, properties }) => sectionOf(href, `${new URL(href, root)}?${query}`, spreadOf(properties))),
     dir: progression === 'rtl' || progression === 'ltr' ? progression : undefined,
     rendition: { layout: metadata['layout'] === 'fixed' ? 'pre-paginated' : 'reflowable' },
     hrefs,
@@ -47,6 +48,32 @@ export function textBookOf(book: Book, { metadata, readingOrder }: Manifest): Te
       const index = address && address.origin === root.origin ? paths.get(address.pathname) : undefined
       return address && index !== undefined ? { index, fragment: decode(address.hash.slice(1)) } : null
     },
+  }
+}
+
+/** The reader says over it why there is no chapter. */
+const EMPTY_PAGE = 'about:blank'
+
+function sectionOf(id: string, address: string, spread: Pick<TextSection, 'pageSpread'>): TextSection {
+  const section: TextSection = {
+    ...{ id, address, problem: null, ...spread },
+    async load() {
+      section.problem = await checkChapter(address)
+      return section.problem ? EMPTY_PAGE : address
+    },
+  }
+  return section
+}
+
+/** Why a chapter cannot be loaded: a frame would show the error as text, or nothing. The frame finds the loaded one in the cache. */
+async function checkChapter(address: string): Promise<Problem | null> {
+  try {
+    const response = await fetch(address, { credentials: 'same-origin' })
+    if (!response.ok) return readProblem(response, await response.json().catch(() => null))
+    await response.blob()
+    return null
+  } catch (error) {
+    return Problem.fromNetwork(error)
   }
 }
 

@@ -46,6 +46,7 @@ function OpenedReader(props: TextReaderProps) {
           <p dir="auto">{where.chapter}</p>
         </header>
         <div className="ebook-place" ref={host} />
+        {reading.place && <ChapterProblem problem={map.book.sections[reading.place.index]?.problem ?? null} />}
         <footer className="ebook-foot">
           <p>{where.pageWords}</p>
           <p>{where.percent}</p>

@@ -28,7 +28,7 @@ export function chapterStyles(settings: TextSettings, serif: string): [before: s
     html { font-size: ${settings.size}px; line-height: ${settings.lineHeight}; font-optical-sizing: auto; hanging-punctuation: first last; text-wrap: pretty; }
     p { orphans: 2; widows: 2; }
     a { color: ${link}; }
-    ${settings.publisherStyles ? '' : 'body { margin: 0; }'}
+    ${settings.publisherStyles ? '' : '/* Also what covers the page. */ body { margin: 0; } *, *::before, *::after { position: static !important; }'}
   `
   const after = `
     html { --theme-bg-color: ${page}; color-scheme: ${scheme}; background: ${page} !important; color: ${ink} !important; font-size: ${settings.size}px !important; }

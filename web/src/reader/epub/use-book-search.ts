@@ -48,7 +48,7 @@ async function searchBook(
 ): Promise<void> {
   const found: FoundInBook[] = []
   for (let index = 0; index < book.sections.length && found.length < FOUND_MAX; index++) {
-    const doc = await loadChapter(book.sections[index]?.load() ?? '', signal)
+    const doc = await loadChapter(book.sections[index]?.address ?? '', signal)
     signal.throwIfAborted()
     if (!doc) continue
     const inChapter = findWords(new DocumentText(doc).text, query, FOUND_MAX - found.length)

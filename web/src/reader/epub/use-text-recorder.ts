@@ -14,7 +14,10 @@ interface Options {
 /** Records the place on screen. */
 export function useTextRecorder({ book }: OpenedText, { map, place, isIncognito }: Options): Recording<TextElsewhere> {
   const made = useMemo(
-    () => (place ? { sent: locatorOf(map, place), isStart: place.index === 0 && place.fraction === 0 } : null),
+    () =>
+      place && !map.book.sections[place.index]?.problem
+        ? { sent: locatorOf(map, place), isStart: place.index === 0 && place.fraction === 0 }
+        : null,
     [map, place],
   )
   return useRecorder({

@@ -78,6 +78,7 @@ const SECRET = 'Zyxwvut'
 const OF_THE_HOUSE: Record<string, string> = {
   '/health': 'tells of the server',
   '/api/v1/admin/plugins': 'says when a plugin last answered, whoever asked it',
+  '/api/v1/auth/sessions': 'says when the session that asks was last used',
   '/api/v1/metrics/server': 'counts moments in which the machine was busy',
   '/api/v1/metrics/plugins': 'counts calls of plugins, whoever made them',
   '/api/v1/metrics/tasks': 'names the time; of tasks that have ended these people are told nothing',

@@ -314,6 +314,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   const names: KnownValues = {
     ...KOMGA_NAMES,
     readerPluginId: reader.id,
+    annotationId: randomUUID(),
     externalId: '1',
     exportId,
     pluginId: plugin.id,
@@ -372,6 +373,8 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
     const made = MAKES[label]
     if (made && json) names[made] = json.id ?? json.applicationId ?? json.repository.id
     if (route.path === TASK_MADE_BY) names['taskId'] = json.taskId
+    if (label === 'GET /api/v1/auth/sessions') names['sessionId'] = json.data.find((one: { isCurrent: boolean }) => !one.isCurrent).id
+    if (label === 'GET /api/v1/user/readings') names['readingId'] = json.data[0].readingId
     if (json?.callId && label.endsWith('/execute')) names['callId'] = json.callId
     if (json?.refreshToken && label.endsWith('/refresh')) token = json.accessToken
   }

@@ -73,7 +73,7 @@ function documentOf({ components, paths }: Draft, routes: readonly Route<never>[
       securitySchemes: {
         keyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         bearer: { type: 'http', scheme: 'bearer', description: 'An access token, or an API key.' },
-        session: {
+        browserSession: {
           type: 'apiKey',
           in: 'cookie',
           name: sessionCookieName(false),
@@ -119,7 +119,7 @@ function describeRoute(route: Route<never>, components: Components, conditions: 
 }
 
 /** The default authentication of operations. */
-const SIGNED_IN: Json[] = [{ bearer: [] }, { keyHeader: [] }, { session: [] }]
+const SIGNED_IN: Json[] = [{ bearer: [] }, { keyHeader: [] }, { browserSession: [] }]
 
 function describeSecurity({ allow }: Route<never>): Json {
   if (allow.who === 'public') return { security: [] }

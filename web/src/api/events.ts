@@ -115,8 +115,15 @@ function onError(opened: EventSource): void {
   clearTimeout(losing)
   losing = window.setTimeout(() => setLost(true), LOST_MS)
   if (opened.readyState !== EventSource.CLOSED) return
-  // The server refused. Whether the session has ended, only another request can tell; it opens the dialog then.
-  void queries.invalidateQueries({ queryKey: meQuery.queryKey })
+  // The server, or a proxy, refused. Why, only another request can tell: it opens the dialog when the session has ended, and when it gets an
+  // answer, only the events are missing, as for users who may not read libraries.
+  void queries.fetchQuery({ ...meQuery, staleTime: 0 }).then(
+    () => {
+      clearTimeout(losing)
+      setLost(false)
+    },
+    () => {},
+  )
   clearTimeout(reopening)
   reopening = window.setTimeout(open, RETRY_MS)
 }

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useParams } from 'wouter'
-import { openBook } from './open-book.ts'
+import { readerTexts } from '#texts/reader.ts'
+import { type OpenedBook, openBook } from './open-book.ts'
 import { ReaderMessage } from './shared/reader-message.tsx'
 import './shared/papers.css'
 import './shared/bars.css'
@@ -24,15 +25,20 @@ export default function ReadPage() {
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   })
-  if (opening.error) return <ReaderMessage bookId={bookId} problem={opening.error} onRetry={() => void opening.refetch()} />
-  if (!opening.data) return <ReaderMessage bookId={bookId} />
+  const retry = () => void opening.refetch()
+  const { data, error } = opening
+  if (data?.kind === 'pages' && data.pages.length === 0)
+    return <ReaderMessage bookId={bookId} problem={new Error(readerTexts.noPages())} onRetry={retry} />
+  if (data) return <Reader key={bookId} opened={data} />
+  return <ReaderMessage bookId={bookId} {...(error && { problem: error, onRetry: retry })} />
+}
+
+/** What was opened first: everything is loaded again when the server has restarted, which must not move the reader. */
+function Reader({ opened }: { opened: OpenedBook }) {
+  const [kept] = useState(opened)
   return (
-    <Suspense fallback={<ReaderMessage bookId={bookId} />}>
-      {opening.data.kind === 'pages' ? (
-        <PageReader key={bookId} opened={opening.data} />
-      ) : (
-        <TextReader key={bookId} opened={opening.data} />
-      )}
+    <Suspense fallback={<ReaderMessage bookId={kept.book.id} />}>
+      {kept.kind === 'pages' ? <PageReader opened={kept} /> : <TextReader opened={kept} />}
     </Suspense>
   )
 }

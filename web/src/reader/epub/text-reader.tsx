@@ -26,9 +26,9 @@ export default function TextReader({ opened }: { opened: OpenedText }) {
     queryFn: ({ signal }) => ask(api.GET('/api/v1/books/{bookId}/positions', { params: { path: { bookId: book.id } }, signal })),
     staleTime: Number.POSITIVE_INFINITY,
   })
-  if (positions.error) return <ReaderMessage bookId={book.id} problem={positions.error} onRetry={() => void positions.refetch()} />
-  if (!positions.data) return <ReaderMessage bookId={book.id} />
-  return <OpenedReader opened={opened} positions={positionsOf(positions.data)} />
+  const { data, error } = positions
+  if (data) return <OpenedReader opened={opened} positions={positionsOf(data)} />
+  return <ReaderMessage bookId={book.id} {...(error && { problem: error, onRetry: () => void positions.refetch() })} />
 }
 
 function OpenedReader(props: TextReaderProps) {

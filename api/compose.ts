@@ -182,6 +182,8 @@ const openPages = ({ settings, log, database }: CompositionDependencies, pool: R
     recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
   })
 
+const picturesOf = ({ drawCover, resizeImage }: ReaderPool) => ({ drawCover, resizeImage })
+
 /** Opens all components of the server except HTTP. */
 export async function openComposition(dependencies: CompositionDependencies): Promise<Composition> {
   const { settings, log, database, jobs = new RegularJobs(log) } = dependencies
@@ -191,8 +193,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
   const accounts = new Accounts({ ...dependencies, jobs, reserved, tokenKey: Buffer.from(key) })
   const loopWatch = openLoopWatch({ log })
   const events = new Events({ database, log, audience: eventAudience(database), onAccessChange: () => accounts.callers.forget() })
-  const { drawCover, resizeImage } = pool
-  const plugins = await openPlugins({ ...dependencies, jobs, tasks, supervisor, rules, drawCover, resizeImage })
+  const plugins = await openPlugins({ ...dependencies, jobs, tasks, supervisor, rules, ...picturesOf(pool) })
   try {
     const reading = await openReading(dependencies, pool, tasks)
     return {
@@ -209,7 +210,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         rules,
         ...reading.services,
         seriesDownloads: new SeriesDownloads({ database }),
-        drawCover,
+        drawCover: pool.drawCover,
         readReadingList: pool.readReadingList,
         ...plugins.services,
         databaseState: databaseProbe(reserved, { deadlineMs: HEALTH_DEADLINE_MS }),

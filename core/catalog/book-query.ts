@@ -20,8 +20,8 @@ import { orderKey, readListState } from '#core/catalog/list-state-query.ts'
 import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
 import { type ProgressRow, progressOf } from '#core/catalog/progress.ts'
 import { countFew, found, rankedOrder } from '#core/catalog/search-query.ts'
-import { type ShownCoverJson, shownCoverOf } from '#core/covers/shown-cover.ts'
-import { BOOK_COVER_JOIN, SHOWN_BOOK_COVER } from '#core/covers/shown-cover-query.ts'
+import { type ShownCoverJson, shownCoverOf } from '#core/covers/current-cover.ts'
+import { BOOK_COVER_JOIN, SHOWN_BOOK_COVER } from '#core/covers/current-cover-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { select } from '#core/database/select.ts'
@@ -66,7 +66,6 @@ interface BookRow {
   last_read_at: Date | null
   reading_direction: Book['readingDirection']
   language: string | null
-  series_language: string | null
   cover: ShownCoverJson | null
   created_at: Date
   updated_at: Date
@@ -312,8 +311,8 @@ const COLUMNS = `${own('id, library_id, series_id, title, title_sort, path, file
   libraries.name AS library_name, libraries.path AS library_path, series.title AS series_name,
   CASE WHEN read_progress.id IS NOT NULL THEN to_jsonb(read_progress) END AS progress, past.count AS read_count, past.last_at AS last_read_at,
   coalesce(series.reading_direction, libraries.default_reading_direction) AS reading_direction,
-  (SELECT b.language_iso FROM book_metadata b WHERE b.book_id = books.id) AS language,
-  (SELECT s.language FROM series_metadata s WHERE s.series_id = books.series_id) AS series_language, ${SHOWN_BOOK_COVER} AS cover,
+  coalesce((SELECT b.language_iso FROM book_metadata b WHERE b.book_id = books.id),
+    (SELECT s.language FROM series_metadata s WHERE s.series_id = books.series_id)) AS language, ${SHOWN_BOOK_COVER} AS cover,
   CASE WHEN books.state = 'failed' THEN (SELECT e.message FROM book_errors e
     WHERE e.book_id = books.id AND e.fatal ORDER BY e.occurred_at, e.error_type LIMIT 1) END AS analysis_error`
 /** The tables that the columns need beside books. Its binding is the user whose progress is read. */
@@ -360,11 +359,11 @@ function bookOf(row: BookRow, caller: Caller): Book {
     analyzed: row.state === 'analyzed',
     analysisError: row.analysis_error,
     deleted: row.deleted_at !== null,
+    readProgress: row.progress && progressOf(row.progress),
     readCount: row.read_count,
     lastReadAt: row.last_read_at?.toISOString() ?? null,
-    readProgress: row.progress && progressOf(row.progress),
     readingDirection: row.reading_direction,
-    language: languageTag(row.language) ?? languageTag(row.series_language),
+    language: languageTag(row.language),
     cover: shownCoverOf(row.cover),
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),

@@ -20,8 +20,8 @@ import {
   termsOfSeries,
   usesNumbers,
 } from '#core/catalog/series-sort-query.ts'
-import { type ShownCoverJson, shownCoverOf } from '#core/covers/shown-cover.ts'
-import { SERIES_COVER_JOIN, SHOWN_SERIES_COVER } from '#core/covers/shown-cover-query.ts'
+import { type ShownCoverJson, shownCoverOf } from '#core/covers/current-cover.ts'
+import { SERIES_COVER_JOIN, SHOWN_SERIES_COVER } from '#core/covers/current-cover-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { select } from '#core/database/select.ts'

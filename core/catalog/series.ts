@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { FILE_PATH_NOTE } from '#core/account/path-view.ts'
-import { NullableShownCover } from '#core/covers/shown-cover.ts'
+import { NullableShownCover } from '#core/covers/current-cover.ts'
 import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 const Count = Type.Integer({ minimum: 0 })

@@ -13,7 +13,7 @@ import type { PageReader } from '#core/reading/read-page.ts'
 /** The widths of covers. A list, as that of pages; the sizes of cards of an interface, also at twice the density of pixels. */
 export const COVER_WIDTHS = [160, 240, 320, 480] as const
 /** AVIF takes two to four times as long to make as WebP, which every browser that shows AVIF shows too. */
-export type CoverFormat = 'jpeg' | 'webp'
+type CoverFormat = 'jpeg' | 'webp'
 /** Part of the names in the cache: increase it when drawing or resizing makes different bytes than before. */
 const MAKING = 1
 /** The widest cover with the proportions of a page. */
@@ -28,7 +28,7 @@ export function checkCoverWidth(width: number | undefined): void {
 }
 
 /** A cover in the wanted width, or as wide as there is one. */
-export interface SizedCover extends StoredPicture {
+interface SizedCover extends StoredPicture {
   /** False if there may be a sharper one, which cannot be read now. */
   isFinal: boolean
 }

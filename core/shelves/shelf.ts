@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { NullableShownCover, type ShownCover } from '#core/covers/shown-cover.ts'
+import { NullableShownCover, type ShownCover } from '#core/covers/current-cover.ts'
 import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** A collection is a shelf of series, a read list one of books; everybody sees them, without the members that are hidden from them. */

@@ -52,8 +52,22 @@ t.test('a book in the API', async (t) => {
       fileHash: 'ab'.repeat(32),
       readerHash: 'cd'.repeat(16),
     },
-    ...{ pageCount: 24, number: 1, volume: 2, chapter: 3.5, analyzed: true, analysisError: null, deleted: false, readProgress: null },
+    ...{
+      pageCount: 24,
+      number: 1,
+      numberLabel: '1',
+      volume: 2,
+      chapter: 3.5,
+      analyzed: true,
+      analysisError: null,
+      deleted: false,
+      readProgress: null,
+      readCount: 0,
+      lastReadAt: null,
+    },
     readingDirection: 'rtl',
+    language: null,
+    cover: null,
   })
   t.match([createdAt, updatedAt], [/^\d{4}-\d\d-\d\dT.*Z$/, /Z$/])
   t.same(checkBook(book), [])

@@ -25,7 +25,7 @@ export type ShownCover = Static<typeof ShownCover>
 /** The same in lists and records, where null means that the thumbnail is the placeholder. */
 export const NullableShownCover = Nullable(ShownCover)
 
-/** As the statements of core/covers/shown-cover-query.ts return it. */
+/** As the statements of core/covers/current-cover-query.ts return it. */
 export interface ShownCoverJson {
   hash: string
   width: number | null

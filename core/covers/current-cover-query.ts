@@ -1,7 +1,7 @@
 import { READING_ORDER } from '#core/fields/reading-order.ts'
 
 /**
- * The cover that the thumbnail of a record shows, for statements: JSON that `shownCoverOf` of core/covers/shown-cover.ts reads, or null. Its parts are in the
+ * The cover that the thumbnail of a record shows, for statements: JSON that `shownCoverOf` of core/covers/current-cover.ts reads, or null. Its parts are in the
  * rows that a list reads anyway, or one look-up away by an index.
  */
 

@@ -45,6 +45,8 @@ const BOOK = {
   analysisError: null,
   deleted: false,
   readProgress: null,
+  readCount: 0,
+  lastReadAt: null,
   readingDirection: 'ltr',
   ...times,
 }

@@ -20,7 +20,7 @@ interface DayRow {
 }
 
 /** What readings to list or delete. Days are those of `timeZone`. */
-export interface ReadingFilter {
+interface ReadingFilter {
   timeZone: string
   from?: string | undefined
   to?: string | undefined

@@ -27,6 +27,7 @@ const OTHER_TABLES = [
     'series_reading',
     'series_reading_due',
     'book_pages',
+    'readings',
   ],
   ...['users', 'sessions', 'chosen_settings', 'api_keys', 'access_rules', 'access_libraries', 'user_sharing_grants'],
 ]
@@ -79,6 +80,7 @@ const changes = (
     ['a wish', () => database('want_to_read').insert({ user_id: userId, series_id: known.besideSeriesId })],
     ['a shelf', () => database('collection_series').insert({ collection_id: collectionId, series_id: known.besideSeriesId, position: 1 })],
     ['progress is removed', () => database('read_progress').delete()],
+    ['readings are removed', () => database('readings').delete()],
     ['a book is gone', () => database('books').where('id', besideBookId).update({ deleted_at: new Date() })],
     ['a list without the library', () => setTestRule(database, { user_id: userId }, { libraries: [] })],
     ['no rule', () => setTestRule(database, { user_id: userId }, null)],

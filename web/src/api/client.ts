@@ -26,7 +26,8 @@ export async function ask<T>(call: Promise<{ data?: T; error?: unknown; response
   })
   if (answer.response.ok) return answer.data as T
   const problem = readProblem(answer.response, answer.error)
-  if (problem.status === 401) onSignedOut()
+  // With details it is about what was sent, such as a wrong current password.
+  if (problem.status === 401 && problem.details === null) onSignedOut()
   throw problem
 }
 

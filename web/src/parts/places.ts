@@ -1,8 +1,8 @@
 import { useEffect } from 'react'
 
-/** Where a person was in a list, to be found again when they come back. */
+/** Where a person was in a page, to be found again when they come back. */
 export interface KeptPlace {
-  /** Index of the first item that was seen. */
+  /** Of a list: index of the first item that was seen. Of other pages: pixels scrolled. */
   top: number
   /** Index of the item that had the focus. */
   active: number
@@ -13,26 +13,30 @@ const KEY = 'carrel.places'
 const PLACES_MAX = 50
 
 const places = readPlaces()
-let cameBack = isReload()
-
-// Before the listeners of the router, which draw the page at once: those of the capturing phase run first.
-addEventListener('popstate', () => noteMove(true), { capture: true })
-addEventListener('pushState', () => noteMove(false), { capture: true })
+let stamps = 0
 history.scrollRestoration = 'manual'
 
-function noteMove(isBack: boolean): void {
-  cameBack = isBack
+/**
+ * Names the entry of the history of this tab that is shown. Entries that a link made have no name yet; those that a person comes back to, by
+ * the buttons of the browser or by loading the page again, have one.
+ */
+export function currentEntry(): string {
+  const state = history.state as { entry?: unknown } | null
+  if (typeof state?.entry === 'string') return state.entry
+  stamps += 1
+  const entry = `${performance.timeOrigin}.${stamps}`
+  // Not history.replaceState, which the router watches: nothing else changes.
+  History.prototype.replaceState.call(history, { ...state, entry }, '')
+  return entry
 }
 
-/** The place where a person left this address, when they came back to it by the buttons of the browser or by loading it again. */
-export function placeToRestore(address: string): KeptPlace | null {
-  return cameBack ? (places.get(address) ?? null) : null
-}
+/** Where a person left an entry that they came back to; null for a new one. */
+export const placeToRestore = (entry: string): KeptPlace | null => places.get(entry) ?? null
 
-/** Remembers the place of this address until the tab is closed. */
-export function keepPlace(address: string, place: KeptPlace): void {
-  places.delete(address)
-  places.set(address, place)
+/** Remembers the place in an entry until the tab is closed. */
+export function keepPlace(entry: string, place: KeptPlace): void {
+  places.delete(entry)
+  places.set(entry, place)
   for (const oldest of [...places.keys()].slice(0, Math.max(0, places.size - PLACES_MAX))) places.delete(oldest)
 }
 
@@ -40,9 +44,9 @@ export function keepPlace(address: string, place: KeptPlace): void {
 export function useTopOfPage(isReady: boolean): void {
   useEffect(() => {
     if (!isReady) return
-    const address = location.pathname + location.search
-    scrollTo({ top: cameBack ? (places.get(address)?.top ?? 0) : 0, behavior: 'instant' })
-    const keep = () => keepPlace(address, { top: scrollY, active: 0 })
+    const entry = currentEntry()
+    scrollTo({ top: placeToRestore(entry)?.top ?? 0, behavior: 'instant' })
+    const keep = () => keepPlace(entry, { top: scrollY, active: 0 })
     addEventListener('scrollend', keep)
     return () => removeEventListener('scrollend', keep)
   }, [isReady])
@@ -62,9 +66,4 @@ function readPlaces(): Map<string, KeptPlace> {
   } catch {
     return new Map()
   }
-}
-
-function isReload(): boolean {
-  const [entry] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
-  return entry?.type === 'reload' || entry?.type === 'back_forward'
 }

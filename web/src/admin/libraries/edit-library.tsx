@@ -13,8 +13,8 @@ const FORMATS = ['cbz', 'cbr', 'epub', 'pdf']
 type Direction = LibraryRecord['defaultReadingDirection']
 const DIRECTIONS: readonly Direction[] = ['ltr', 'rtl', 'ttb', 'webtoon']
 
-/** Name, formats, direction, exclusions and when to scan. */
-export function EditLibrary({ library, onClose }: { library: LibraryRecord; onClose: () => void }) {
+/** What is entered, and what saves it. */
+function useLibraryEdit(library: LibraryRecord, onClose: () => void) {
   const [name, setName] = useState(library.name)
   const [formats, setFormats] = useState<readonly string[]>(library.allowedFormats ?? FORMATS)
   const [direction, setDirection] = useState<Direction>(library.defaultReadingDirection)
@@ -34,6 +34,13 @@ export function EditLibrary({ library, onClose }: { library: LibraryRecord; onCl
       onClose()
     },
   })
+  return { name, setName, formats, setFormats, direction, setDirection, excluded, setExcluded, isOnStart, setIsOnStart, saving }
+}
+
+/** Name, formats, direction, exclusions and when to scan. */
+export function EditLibrary({ library, onClose }: { library: LibraryRecord; onClose: () => void }) {
+  const edit = useLibraryEdit(library, onClose)
+  const { name, setName, formats, setFormats, direction, setDirection, excluded, setExcluded, isOnStart, setIsOnStart, saving } = edit
   const choose = (format: string, isOn: boolean) => setFormats(FORMATS.filter((each) => (each === format ? isOn : formats.includes(each))))
   return (
     <Dialog

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from 'react'
 import style from './browse.module.css'
 import type { RowLayout } from './row-layout.ts'
 import type { RowWindow } from './use-row-window.ts'
@@ -20,18 +20,12 @@ interface VirtualRowsProps {
 
 /** Rows of a list of any length: those near the window are in the document. One stop of Tab; arrows, Home, End and page keys move inside. */
 export function VirtualRows({ label, count, layout, rows, active, onActive, head, renderItem }: VirtualRowsProps) {
-  const { columns, rowHeight, gap } = layout
+  const { columns, rowHeight } = layout
   const { box, seen, height, scrollToRow } = rows
   const [wantsFocus, setWantsFocus] = useState<number | null>(null)
   const grid = useRef<HTMLDivElement>(null)
   const activeRow = Math.floor(active / columns)
-  useLayoutEffect(() => {
-    if (wantsFocus === null) return
-    const link = grid.current?.querySelector<HTMLElement>(`[data-index="${wantsFocus}"] a`)
-    if (!link) return
-    link.focus({ preventScroll: true })
-    setWantsFocus(null)
-  })
+  useFocusOf(wantsFocus, grid, () => setWantsFocus(null))
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     const to = nextIndex(event, { active, count, columns, pageRows: Math.max(1, Math.floor(innerHeight / rowHeight) - 1) })
     if (to === null) return
@@ -55,38 +49,64 @@ export function VirtualRows({ label, count, layout, rows, active, onActive, head
       {head}
       <div ref={box} role="presentation" className={style['area']} style={{ blockSize: height }}>
         {shown.map((row) => (
-          // biome-ignore lint/a11y/useSemanticElements: the same
-          <div
+          <Row
             key={row}
-            role="row"
-            aria-rowindex={row + 1 + (head ? 1 : 0)}
-            tabIndex={-1}
-            className={style['row']}
-            style={{
-              transform: `translateY(${row * rowHeight - seen.shift}px)`,
-              gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`,
-              columnGap: gap,
-              blockSize: rowHeight,
-            }}
-          >
-            {itemsOf(row, columns, count).map((index) => (
-              // biome-ignore lint/a11y/useSemanticElements: rows that are placed by hand are no table
-              // biome-ignore lint/a11y/useFocusableInteractive: the link inside has the focus
-              <div
-                key={index}
-                role="gridcell"
-                data-index={index}
-                className={style['cell']}
-                onFocus={() => index !== active && onActive(index)}
-              >
-                {renderItem(index, index === active ? 0 : -1)}
-              </div>
-            ))}
-          </div>
+            row={row}
+            count={count}
+            layout={layout}
+            shift={seen.shift}
+            ariaIndex={row + 1 + (head ? 1 : 0)}
+            {...{ active, onActive, renderItem }}
+          />
         ))}
       </div>
     </div>
   )
+}
+
+interface RowProps extends Pick<VirtualRowsProps, 'count' | 'layout' | 'active' | 'onActive' | 'renderItem'> {
+  row: number
+  shift: number
+  ariaIndex: number
+}
+
+function Row({ row, count, layout: { columns, rowHeight, gap }, shift, ariaIndex, active, onActive, renderItem }: RowProps) {
+  const place = {
+    transform: `translateY(${row * rowHeight - shift}px)`,
+    gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`,
+    columnGap: gap,
+    blockSize: rowHeight,
+  }
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: rows that are placed by hand are no table
+    <div role="row" aria-rowindex={ariaIndex} tabIndex={-1} className={style['row']} style={place}>
+      {itemsOf(row, columns, count).map((index) => (
+        // biome-ignore lint/a11y/useSemanticElements: the same
+        <div
+          key={index}
+          role="gridcell"
+          data-index={index}
+          tabIndex={-1}
+          className={style['cell']}
+          onFocus={() => index !== active && onActive(index)}
+        >
+          {renderItem(index, index === active ? 0 : -1)}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** Moves the focus to an item; to its empty place while its record is still on the way. */
+function useFocusOf(index: number | null, grid: RefObject<HTMLDivElement | null>, onDone: () => void): void {
+  useLayoutEffect(() => {
+    if (index === null) return
+    const cell = grid.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)
+    const link = cell?.querySelector<HTMLElement>('a')
+    const target = link ?? cell
+    target?.focus({ preventScroll: true })
+    if (link) onDone()
+  })
 }
 
 function rowsShown({ first, last }: { first: number; last: number }, rowCount: number, activeRow: number): number[] {

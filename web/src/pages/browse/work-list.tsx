@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState }
 import { useLocation, useSearch } from 'wouter'
 import type { BookRecord, SeriesRecord } from '#api/records.ts'
 import { CardBones } from '#parts/loading.tsx'
-import { keepPlace, placeToRestore } from '#parts/places.ts'
+import { currentEntry, keepPlace, placeToRestore } from '#parts/places.ts'
 import { Empty, Failure } from '#parts/states.tsx'
 import { BookCard, SeriesCard } from '#parts/works/card.tsx'
 import { browseTexts } from '#texts/browse.ts'
@@ -169,7 +169,7 @@ function useKeptPlace({ count, layout, rows }: KeptPlaceOf) {
     const last = ready.current
     ready.current = { address, columns: layout.columns }
     if (last?.address !== address) {
-      const kept = placeToRestore(address)
+      const kept = placeToRestore(currentEntry())
       top.current = kept?.top ?? 0
       setActive(kept?.active ?? 0)
       if (kept && kept.top > 0) scrollToRow(Math.floor(kept.top / layout.columns))
@@ -179,7 +179,7 @@ function useKeptPlace({ count, layout, rows }: KeptPlaceOf) {
   useEffect(() => {
     if (!isReady || ready.current?.columns !== layout.columns) return
     top.current = seen.top * layout.columns
-    keepPlace(address, { top: top.current, active })
+    keepPlace(currentEntry(), { top: top.current, active })
   }, [isReady, address, seen.top, layout.columns, active])
   return { active, setActive }
 }

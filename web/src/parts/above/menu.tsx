@@ -36,30 +36,35 @@ export function Menu({ label, entries, place, onClose }: MenuProps) {
     position(menu, place)
     rowsOf(menu)[0]?.focus()
   }, [place])
-  // The browser closes it on Escape and on a press beside it.
+  const close = () => {
+    place.element.focus({ preventScroll: true })
+    onClose()
+  }
+  // Not popover="manual": the browser would close it when the button of a right click, or the finger of a long press, is lifted.
   useEffect(() => {
-    const menu = box.current
-    const onToggle = (event: Event) => {
-      if ((event as ToggleEvent).newState !== 'closed') return
-      if (menu?.contains(document.activeElement) || document.activeElement === document.body) place.element.focus({ preventScroll: true })
-      onClose()
+    const onPress = ({ target }: Event) => {
+      if (!box.current?.contains(target as Node)) onClose()
     }
-    menu?.addEventListener('toggle', onToggle)
-    return () => menu?.removeEventListener('toggle', onToggle)
-  }, [place, onClose])
+    addEventListener('pointerdown', onPress, { capture: true })
+    addEventListener('resize', onClose)
+    return () => {
+      removeEventListener('pointerdown', onPress, { capture: true })
+      removeEventListener('resize', onClose)
+    }
+  }, [onClose])
   return (
     <div
       ref={box}
-      popover="auto"
+      popover="manual"
       role="menu"
       tabIndex={-1}
       aria-label={label}
       className={`menu ${style['menu']}`}
-      onKeyDown={moveInMenu}
+      onKeyDown={(event) => moveInMenu(event, close)}
       onContextMenu={(event) => event.preventDefault()}
     >
       {entries.map((entry) => (
-        <Row key={entry.text} entry={entry} onDone={() => box.current?.hidePopover()} />
+        <Row key={entry.text} entry={entry} onDone={close} />
       ))}
     </div>
   )
@@ -104,7 +109,7 @@ function Row({ entry, onDone }: { entry: MenuEntry; onDone: () => void }) {
 
 const rowsOf = (menu: HTMLElement): HTMLElement[] => [...menu.querySelectorAll<HTMLElement>('[role^="menuitem"]')]
 
-function moveInMenu(event: KeyboardEvent<HTMLDivElement>): void {
+function moveInMenu(event: KeyboardEvent<HTMLDivElement>, close: () => void): void {
   event.stopPropagation()
   const rows = rowsOf(event.currentTarget)
   const at = rows.indexOf(document.activeElement as HTMLElement)
@@ -112,9 +117,9 @@ function moveInMenu(event: KeyboardEvent<HTMLDivElement>): void {
   if (to !== undefined) {
     event.preventDefault()
     rows[to]?.focus()
-  } else if (event.key === 'Tab') {
+  } else if (event.key === 'Tab' || event.key === 'Escape') {
     event.preventDefault()
-    event.currentTarget.hidePopover()
+    close()
   } else if (event.key.length === 1 && event.key !== ' ') {
     const after = [...rows.slice(at + 1), ...rows.slice(0, at + 1)]
     after.find((row) => row.textContent?.trim().toLowerCase().startsWith(event.key.toLowerCase()))?.focus()

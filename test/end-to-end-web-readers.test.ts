@@ -1,0 +1,132 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { openBrowser, openPage, withoutChromium } from '#test/support/browser.ts'
+import { buildEpub } from '#test/support/epub-builder.ts'
+import { until } from '#test/support/library-fixture.ts'
+import { makePicture } from '#test/support/pictures.ts'
+import { openWebServer } from '#test/support/web-server.ts'
+import { buildZip } from '#test/support/zip-builder.ts'
+
+const ADA = { username: 'ada', email: 'ada@example.org', password: 'correct horse 1' }
+const PAGES = 7
+const WORDS = 'Every evening at six the archivist went down to the cellar and asked the two barometers what they remembered. '
+
+const chapter = (title: string): string =>
+  `<html xmlns="http://www.w3.org/1999/xhtml"><head><title>${title}</title><script>top.ran = true</script></head><body onload="top.ran = true">` +
+  `<h1>${title}</h1><p><a href="https://stranger.example/page">another site</a></p>` +
+  Array.from({ length: 40 }, (_, at) => `<p>${title} ${at}. ${WORDS.repeat(3)}</p>`).join('') +
+  `</body></html>`
+
+async function writeBooks(t: Test): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'carrel-readers-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  await mkdir(path.join(folder, 'Tide'))
+  await mkdir(path.join(folder, 'Novel'))
+  const pictures = await Promise.all(Array.from({ length: PAGES }, (_, index) => makePicture({ width: 600 + index, height: 900 })))
+  const comic = buildZip(pictures.map((data, index) => ({ name: `page${index + 1}.jpg`, data })))
+  for (const volume of [1, 2]) await writeFile(path.join(folder, 'Tide', `Tide ${volume}.cbz`), comic)
+  const novel = buildEpub({
+    metadata: '<dc:title>Novel</dc:title><dc:language>en</dc:language>',
+    manifest: ['c1', 'c2'].map((id) => `<item id="${id}" href="${id}.xhtml" media-type="application/xhtml+xml"/>`).join(''),
+    spine: '<itemref idref="c1"/><itemref idref="c2"/>',
+    files: { 'c1.xhtml': chapter('First'), 'c2.xhtml': chapter('Second') },
+  })
+  await writeFile(path.join(folder, 'Novel', 'Novel.epub'), novel)
+  return folder
+}
+
+/** A server with scanned books, and their ids by title. */
+async function openReaders(t: Test) {
+  const books = await writeBooks(t)
+  const { url, database, services } = await openWebServer(t, { books })
+  await services.accounts.initialize(ADA)
+  const [{ id: libraryId }] = await database('libraries').insert({ name: 'Shelf', path: books }, 'id')
+  await services.scans.start(libraryId)
+  const rows = await until(async () => {
+    const found: { id: string; path: string; analyzed_at: Date | null }[] = await database('books').select('id', 'path', 'analyzed_at')
+    return found.length === 3 && found.every((row) => row.analyzed_at !== null) && found
+  })
+  const ids = new Map(rows.map((row) => [path.basename(row.path).replace(/\.\w+$/, ''), row.id]))
+  return { url, browser: await openBrowser(t), idOf: (title: string) => ids.get(title) as string }
+}
+
+/** A page of a new device of ada. */
+async function openDevice(browser: Browser, url: string) {
+  const device = await openPage(browser, url)
+  const data = { username: ADA.username, password: ADA.password, session: 'cookie' }
+  await device.page.request.post(`${url}/api/v1/auth/login`, { data, headers: { origin: url } })
+  return device
+}
+
+type Progress = { currentPage: number; completed: boolean } | null
+const progressOf = async (page: Page, url: string, bookId: string): Promise<Progress> =>
+  (await (await page.request.get(`${url}/api/v1/books/${bookId}/progress`)).json()) as Progress
+
+t.test('The readers of the web interface keep the place of a book on all devices', { skip: withoutChromium() }, async (t) => {
+  const { url, browser, idOf } = await openReaders(t)
+  const { page, complaints } = await openDevice(browser, url)
+  const { page: other, complaints: others } = await openDevice(browser, url)
+  const recorded = (bookId: string, expected: number) => until(async () => (await progressOf(page, url, bookId))?.currentPage === expected)
+  const spread = (of: Page, label: string) => of.getByRole('figure', { name: label }).waitFor()
+
+  await t.test('A comic goes on where it was left, and asks when another device read further', async (t) => {
+    const comic = idOf('Tide 1')
+    await page.goto(`${url}/books/${comic}/read`)
+    await spread(page, 'Page 1')
+    t.equal(await progressOf(page, url, comic), null, 'the first page alone does not begin a book')
+    await page.keyboard.press('ArrowRight')
+    await spread(page, 'Pages 2–3')
+    await recorded(comic, 2)
+    await other.goto(`${url}/books/${comic}/read`)
+    await spread(other, 'Pages 2–3')
+    await other.keyboard.press('ArrowRight')
+    await recorded(comic, 4)
+    await page.keyboard.press('End')
+    await page.getByRole('dialog', { name: 'Continue at page 4?' }).waitFor()
+    await page.getByRole('button', { name: 'Continue at 4' }).click()
+    await spread(page, 'Pages 4–5')
+    t.match(await progressOf(page, url, comic), { currentPage: 4, completed: false })
+  })
+
+  await t.test('After the last page comes the next book, and the one before is finished', async (t) => {
+    await page.keyboard.press('End')
+    await spread(page, 'Pages 6–7')
+    await recorded(idOf('Tide 1'), 7)
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('link', { name: 'Read Tide 2' }).click()
+    await spread(page, 'Page 1')
+    t.equal(new URL(page.url()).pathname, `/books/${idOf('Tide 2')}/read`)
+    t.match(await progressOf(page, url, idOf('Tide 1')), { completed: true })
+  })
+
+  await t.test('A text goes on at the same words, runs no script, and asks before it leaves', async (t) => {
+    const novel = idOf('Novel')
+    const chapterOf = async (of: Page) => {
+      await of.locator('foliate-paginator').waitFor({ state: 'attached' })
+      return await until(() => of.frames().find((frame) => frame.url().includes('/resource/')))
+    }
+    await page.goto(`${url}/books/${novel}/read`)
+    const first = await chapterOf(page)
+    await first.getByRole('heading', { name: 'First' }).waitFor()
+    await first.getByRole('link', { name: 'another site' }).click()
+    await page.getByRole('dialog', { name: 'Open stranger.example?' }).waitFor()
+    await page.getByRole('button', { name: 'Stay in the book' }).click()
+    t.equal(await page.evaluate('window.ran'), undefined)
+    await page.keyboard.press('ArrowRight')
+    await until(async () => (await progressOf(page, url, novel)) !== null)
+    const { locator } = (await (await page.request.get(`${url}/api/v1/books/${novel}/progression`)).json()) as {
+      locator: { text: { highlight: string } }
+    }
+    await other.goto(`${url}/books/${novel}/read`)
+    await chapterOf(other)
+    await other.getByText('Page 1 of').or(other.getByText('Page 2 of')).first().waitFor()
+    t.match(locator.text.highlight, /\w+ \w+ \w+/)
+    await other.keyboard.press('b')
+    await other.getByRole('button', { name: 'Bookmark (B)', pressed: true }).waitFor()
+  })
+
+  t.same([...complaints, ...others], [], 'no script fails, the policy forbids nothing, and no other server is asked')
+})

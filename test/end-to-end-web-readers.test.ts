@@ -106,7 +106,7 @@ t.test('The readers of the web interface keep the place of a book on all devices
     const novel = idOf('Novel')
     const chapterOf = async (of: Page) => {
       await of.locator('foliate-paginator').waitFor({ state: 'attached' })
-      return await until(() => of.frames().find((frame) => frame.url().includes('/resource/')))
+      return await until(() => of.frames().find((frame) => frame.url().includes('/resource/')) ?? null)
     }
     await page.goto(`${url}/books/${novel}/read`)
     const first = await chapterOf(page)

@@ -7,6 +7,7 @@ export const readerTexts = defineTexts({
   retry: 'Retry',
   request: 'Request {id}',
   toBook: 'To the book',
+  toHome: 'To the home page',
   close: 'Close',
 
   page: 'Page {page}',

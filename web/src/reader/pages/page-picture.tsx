@@ -65,7 +65,7 @@ function SlowPage({ state, page, style }: { state: PageState; page: number; styl
   const total = state.kind === 'loading' ? state.total : null
   const received = state.kind === 'loading' ? state.received : 0
   return (
-    <div className="slot page-box" role="img" aria-label={readerTexts.pageLoading({ page })} style={style}>
+    <div className="slot page-box" dir="ltr" role="img" aria-label={readerTexts.pageLoading({ page })} style={style}>
       {isSlow && <span className="slot-no">{page}</span>}
       {isSlow && total !== null && (
         <>
@@ -90,7 +90,7 @@ interface BrokenProps {
 
 function BrokenPage({ state, page, style, onRetry, onShow, onSkip }: BrokenProps) {
   return (
-    <section className="slot broken page-box" aria-label={readerTexts.page({ page })} style={style}>
+    <section className="slot broken page-box" dir="ltr" aria-label={readerTexts.page({ page })} style={style}>
       <Icon of={ImageOff} />
       <h2>{readerTexts.pageBroken({ page })}</h2>
       <p>{state.sentence}</p>

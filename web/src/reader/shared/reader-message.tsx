@@ -22,6 +22,8 @@ export function ReaderMessage({ bookId, problem, onRetry }: MessageProps) {
     const timer = setTimeout(() => setIsShown(true), SHOWN_AFTER_MS)
     return () => clearTimeout(timer)
   }, [])
+  // A book that is not there, or not for this user, has no page either.
+  const isGone = problem instanceof Problem && problem.status === 404
   const requestId = problem instanceof Problem ? problem.requestId : null
   return (
     <main className="reader reader-message" aria-busy={!problem}>
@@ -36,8 +38,8 @@ export function ReaderMessage({ bookId, problem, onRetry }: MessageProps) {
                 {readerTexts.retry()}
               </button>
             )}
-            <Link className="btn plain" href={`/books/${bookId}`}>
-              {readerTexts.toBook()}
+            <Link className="btn plain" href={isGone ? '/' : `/books/${bookId}`}>
+              {isGone ? readerTexts.toHome() : readerTexts.toBook()}
             </Link>
           </div>
           {requestId && <p className="tiny">{readerTexts.request({ id: requestId })}</p>}

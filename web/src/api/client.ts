@@ -26,8 +26,7 @@ export async function ask<T>(call: Promise<{ data?: T; error?: unknown; response
   })
   if (answer.response.ok) return answer.data as T
   const problem = readProblem(answer.response, answer.error)
-  // With details it is about what was sent, such as a wrong current password.
-  if (problem.status === 401 && problem.details === null) onSignedOut()
+  if (problem.isSignedOut) onSignedOut()
   throw problem
 }
 

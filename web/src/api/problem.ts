@@ -30,6 +30,11 @@ export class Problem extends Error {
     return new Problem(error instanceof SyntaxError ? apiTexts.notJson() : apiTexts.notReached(), { status: 0 })
   }
 
+  /** Whether nobody is signed in. With details it is about what was sent, such as a wrong current password. */
+  get isSignedOut(): boolean {
+    return this.status === 401 && this.details === null
+  }
+
   /** Whether another try without a change may succeed. */
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 502

@@ -35,7 +35,7 @@ interface FailureProps {
 /** Says what failed, why, and how to try again, with the id that finds the request in the log of the server. */
 export function Failure({ error, title = partTexts.failed(), onRetry }: FailureProps) {
   // The dialog of the ended session says it once for the whole page, which loads again afterwards.
-  if (error instanceof Problem && error.status === 401) return null
+  if (error instanceof Problem && error.isSignedOut) return null
   const requestId = error instanceof Problem ? error.requestId : null
   return (
     <div className="notice bad" role="alert">

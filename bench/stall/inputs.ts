@@ -136,7 +136,7 @@ function knownOf(route: Route<Services>, ids: Fixtures): Known {
     ...{ taskId: ids.taskId, titleId: ids.titleId, repositoryId: ids.repositoryId, callId: ids.callId },
     ...{ resourcePath: 'OPS/c1.xhtml', document: 'a'.repeat(32) },
     // Prepared before each run.
-    ...{ applicationId: randomUUID(), annotationId: randomUUID(), readingId: randomUUID() },
+    ...{ sessionId: randomUUID(), applicationId: randomUUID(), annotationId: randomUUID(), readingId: randomUUID() },
     duplicateId: randomUUID(),
     ...{ bookIds: ids.bookIds, seriesIds: ids.seriesIds },
     ...namedOf(`${route.method} ${route.path}`, ids),

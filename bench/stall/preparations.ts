@@ -144,6 +144,11 @@ export const PREPARATIONS: Record<string, Prepare> = {
     const { refreshToken } = await server.post<{ refreshToken: string }>('/api/v1/auth/login', ADMIN)
     return jsonOf({ refreshToken })
   },
+  'DELETE /api/v1/auth/sessions/:sessionId': async (server) => {
+    await server.post('/api/v1/auth/login', ADMIN)
+    const { data } = await server.get<{ data: { id: string; isCurrent: boolean }[] }>('/api/v1/auth/sessions')
+    return { path: `/api/v1/auth/sessions/${data.find(({ isCurrent }) => !isCurrent)?.id}` }
+  },
   'GET /api/v1/user/preferences/:key': async (server) =>
     void (await send(server, 'PUT', '/api/v1/user/preferences/application.name', { value: 'x'.repeat(60_000) })) as undefined,
   'POST /api/v1/series/:seriesId/alternate-titles': async (server, { seriesIds, titleId }) => {

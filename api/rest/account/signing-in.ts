@@ -6,7 +6,7 @@ import { isOwnPage, NOT_OWN_PAGE } from '#api/http/cross-site.ts'
 import type { Call } from '#api/http/endpoint.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { SessionKind } from '#core/account/session-store.ts'
-import type { BrowserSignedIn, SessionRequest, SignedIn, SignIns } from '#core/account/sign-in.ts'
+import type { BrowserSignedIn, SessionRequest, SignedIn, SignInAnswers } from '#core/account/sign-in.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { OneOf } from '#core/foundation/schema.ts'
 
@@ -42,7 +42,7 @@ export function renewSessionCookie(call: SignInCall): void {
 export async function signInWith(
   call: SignInCall,
   kind: SessionKind = 'tokens',
-  begin: (request: SessionRequest) => Promise<SignIns[SessionKind]>,
+  begin: (request: SessionRequest) => Promise<SignInAnswers[SessionKind]>,
 ): Promise<SignedIn | BrowserSignedIn> {
   const headers = { origin: call.header('origin') ?? undefined, 'sec-fetch-site': call.header('sec-fetch-site') ?? undefined }
   if (kind === 'cookie' && !isOwnPage({ headers, own: call.origin })) refuse('forbidden', NOT_OWN_PAGE)

@@ -78,7 +78,8 @@ function ReadListShown({ list, books: { data: books, total } }: { list: ReadList
                 {book.title}
               </Link>
               <span className="sub clip">
-                <bdi>{book.seriesName}</bdi> · {bookWords(book)}
+                <bdi>{book.seriesName}</bdi>
+                {bookWords(book) && <span> · {bookWords(book)}</span>}
               </span>
             </span>
             {mayOrder && <MoveButtons book={book} index={index} books={books} listId={list.id} />}

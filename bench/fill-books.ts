@@ -38,10 +38,10 @@ function statementsOf(series: number): string[] {
        FROM generate_series(0, ${books - 1}) i
          JOIN (SELECT id, library_id, path, row_number() OVER (ORDER BY substr(path, 8)::int) - 1 AS at FROM series) s ON s.at = i / ${BOOKS_PER_SERIES}`,
     `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, file_hash, reader_hash, state, page_count, title,
-         number, released, created_at, updated_at)
+         number, released, cover_hash, created_at, updated_at)
        SELECT id, library_id, series_id, '/bench/' || path || '/' || number || '.cbz', number || '.cbz', 'cbz', 1000000 + i % 5000000, 1,
          md5(path || number) || md5(number || path), md5(path || number), 'analyzed', 20 + number, 'Chapter ' || number, number, make_date(1980 + i % 40, 1, 1),
-         now() - make_interval(secs => i), now() - make_interval(secs => i) FROM filled`,
+         CASE WHEN i % 100 > 0 THEN md5('cover ' || i) END, now() - make_interval(secs => i), now() - make_interval(secs => i) FROM filled`,
     `INSERT INTO book_metadata (book_id, year, publisher, authors, summary) SELECT id, 1980 + i % 40, 'House ' || i % 50,
        jsonb_build_array(jsonb_build_object('name', 'Writer ' || i % 500, 'role', 'writer')), ${summaryOf(books)} FROM filled`,
     `INSERT INTO genres (name, name_key) SELECT 'Genre ' || n, 'genre ' || n FROM generate_series(1, 20) n`,

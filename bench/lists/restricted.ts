@@ -102,9 +102,16 @@ async function measureChanges(side: FilledServer, readers: Record<'free' | 'rule
     others.push((await send(side, readers.free.headers, first)).ms)
   }
   verdict('a change of a rule, ms until a list shows it', Math.max(...effects), { atMost: EFFECT_MS_MAX })
+  // After a change that is no rule, and a list that is not remembered either: the first request after those is slower by itself.
   const again: number[] = []
-  for (let n = 0; n < 20; n++) again.push((await send(side, readers.free.headers, first)).ms)
-  verdict('the first page of others after it, ratio to again without', median(others) / median(again), { atMost: RATIO_MAX })
+  for (let n = 0; n < 20; n++) {
+    await change(side, 'PATCH', `users/${ruledId}`, { email: `bench-${n}@example.org` })
+    await send(side, readers.ruled.headers, { path: `books?pageSize=1&page=${n + 2}` })
+    again.push((await send(side, readers.free.headers, first)).ms)
+  }
+  verdict('the first page of others after it, ratio to after a change that is no rule', median(others) / median(again), {
+    atMost: RATIO_MAX,
+  })
 }
 
 async function addReader({ server }: FilledServer): Promise<{ id: string; headers: Record<string, string> }> {
@@ -120,13 +127,15 @@ async function addReader({ server }: FilledServer): Promise<{ id: string; header
   return { id, headers: { authorization: `Bearer ${accessToken}` } }
 }
 
-async function setRule({ server }: FilledServer, userId: string, rule: object): Promise<void> {
-  const answer = await fetch(`${server.url}/api/v1/users/${userId}/access`, {
-    method: 'PUT',
+const setRule = (side: FilledServer, userId: string, rule: object) => change(side, 'PUT', `users/${userId}/access`, rule)
+
+async function change({ server }: FilledServer, method: string, path: string, body: object): Promise<void> {
+  const answer = await fetch(`${server.url}/api/v1/${path}`, {
+    method,
     headers: { ...server.headers, 'content-type': 'application/json' },
-    body: JSON.stringify(rule),
+    body: JSON.stringify(body),
   })
-  if (!answer.ok) throw new Error(`The rule was refused: ${answer.status} ${await answer.text()}`)
+  if (!answer.ok) throw new Error(`${method} ${path} was refused: ${answer.status} ${await answer.text()}`)
 }
 
 const send = ({ server }: FilledServer, headers: Record<string, string>, { path, body }: Asked) =>

@@ -14,6 +14,8 @@ export interface IdPage {
 const NEAR_OFFSET_MAX = 1_000
 /** Rows between two anchors that a walk through a list leaves: reading half as many takes a millisecond or two. */
 const STEP_MIN = 10_000
+/** Steps at once where each statement first finds what the caller may see, which takes as long as passing some thousand rows. */
+const WALKING_STEPS = 3
 /** A walk leaves no more anchors in a list than this: it takes longer steps in a longer one. */
 const STEPS_MAX = 200
 
@@ -110,7 +112,7 @@ class ListReader<Row extends { id: string }> {
       const isLast = index === parts.length - 1
       const length = isLast ? left : skipped > 0 ? await lengthOf(this.#database, narrowed, anchors) : null
       if (length === null || skipped < length) {
-        const step = Math.max(stepMin, Math.ceil((length ?? 0) / STEPS_MAX))
+        const step = Math.max(walking ? stepMin * WALKING_STEPS : stepMin, Math.ceil((length ?? 0) / STEPS_MAX))
         const reader = new PartReader({
           part,
           matching: narrowed,

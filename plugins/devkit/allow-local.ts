@@ -1,6 +1,13 @@
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
-import { LOCAL_ADDRESS_ABOUT, type LocalServices, readLocalAddress } from '#core/settings/local-hosts.ts'
+import {
+  hostAndPort,
+  isLocalHost,
+  LOCAL_ADDRESS_ABOUT,
+  type LocalServices,
+  NO_LOCAL_SERVICES,
+  readLocalAddress,
+} from '#core/settings/local-hosts.ts'
 import { type ToolInput, ToolProblem } from './command.ts'
 
 export const ALLOW_LOCAL: DescribedFlag = {
@@ -21,6 +28,15 @@ export function readAllowLocal({ all }: Pick<ToolInput, 'all'>): ReadonlySet<str
       return place
     }),
   )
+}
+
+/** How a refused request can be allowed in these commands: sentences with a leading space. Empty unless it goes to this machine or its network. */
+export function allowLocalHint(url: URL, local: LocalServices = NO_LOCAL_SERVICES): string {
+  if (!isLocalHost(url.hostname)) return ''
+  const address = hostAndPort(url)
+  return local.has(address)
+    ? ` A member of config that permissions.networkFromConfig names must contain the address of ${address}.`
+    : ` If it is a service of yours for development, add --${ALLOW_LOCAL.name} ${address}.`
 }
 
 /** For fixtures, where no request leaves this process: allows every host that a server could allow. */

@@ -108,9 +108,14 @@ function readJson(text: string): unknown {
   }
 }
 
+/** @throws ToolProblem when the file cannot be written */
 export async function writeFixtures(folder: string, name: string, exchanges: readonly Exchange[]): Promise<string> {
   const file = fileOf(folder, name)
-  await mkdir(path.dirname(file), { recursive: true })
-  await writeFile(file, `${JSON.stringify({ formatVersion: 1, exchanges }, null, 2)}\n`)
+  try {
+    await mkdir(path.dirname(file), { recursive: true })
+    await writeFile(file, `${JSON.stringify({ formatVersion: 1, exchanges }, null, 2)}\n`)
+  } catch (error) {
+    throw new ToolProblem(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`, { cause: error })
+  }
   return path.relative(folder, file)
 }

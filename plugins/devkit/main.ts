@@ -8,6 +8,8 @@ const stop = receiveStopSignal()
 const { stdin, stderr } = process
 // Whoever reads the output, such as `head`, may have enough of it.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1))
+// Nobody reads messages; the command itself goes on, and its exit code says how it ended.
+stderr.on('error', () => {})
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   cwd: process.cwd(),
   out: outTo(process.stdout),

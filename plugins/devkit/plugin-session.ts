@@ -13,12 +13,13 @@ import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { receivedSettings, withoutSecrets } from '#plugins/packages/plugin-config.ts'
 import { type CodePosition, findSource, readSourceMap } from '#plugins/packages/source-map.ts'
 import type { Guest } from '#plugins/runtime/guest.ts'
-import { GuestError, uncaughtMessage } from '#plugins/runtime/guest-error.ts'
+import { GuestError, refuseGuest, uncaughtMessage } from '#plugins/runtime/guest-error.ts'
 import { readRecord } from '#plugins/runtime/guest-text.ts'
 import type { Budget, Program } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import type { ErrorCode, Json, LibraryEntry } from '../../plugin-sdk/index.ts'
 import type { CallFailure, CallTrace, OpenOptions } from '../../plugin-sdk/testing.ts'
+import { allowLocalHint } from './allow-local.ts'
 import type { GivenCredentials } from './credentials-file.ts'
 import { hostAnswers } from './host-answers.ts'
 import { withInstead } from './instead.ts'
@@ -174,6 +175,9 @@ export class PluginSession {
     })
     trace.cpuMs += answer.cpuMs
     trace.wallMs += answer.wallMs
+    const timers = new Set(answer.pendingTimers.map((places) => sourceIn(this.#built, places) ?? 'the code'))
+    for (const place of timers)
+      trace.warnings.push(`${place}: a timer that it set was still pending at the answer, and never runs. Await it, or clear it.`)
     return answer.text
   }
 
@@ -257,7 +261,7 @@ const OWN_CODES: Readonly<Record<ErrorCode, true>> = {
 
 const codeOf = ({ code, own }: GuestError): string => (code === 'thrown' && own !== null && Object.hasOwn(OWN_CODES, own) ? own : code)
 
-/** Records every request with its result. */
+/** Records every request with its result, and says how a local service can be allowed. */
 const tracing = (egress: Egress, trace: CallTrace): Egress => ({
   ...(egress.local && { local: egress.local }),
   async fetch(given, policy, signal) {
@@ -265,6 +269,11 @@ const tracing = (egress: Egress, trace: CallTrace): Egress => ({
     try {
       answer = await egress.fetch(given, policy, signal)
       return answer
+    } catch (error) {
+      if (!(error instanceof GuestError) || error.own !== 'permission') throw error
+      const url = URL.parse(requestOf(given).url)
+      const isRuled = url === null || policy.rules.some(({ origin }) => origin === url.origin)
+      return refuseGuest('permission', `${error.message}${isRuled ? '' : allowLocalHint(url, egress.local)}`)
     } finally {
       const { method, url } = requestOf(given)
       trace.requests.push({ method, url, status: answer?.status ?? null })

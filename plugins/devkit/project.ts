@@ -4,6 +4,7 @@ import { AppError } from '#core/foundation/errors.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { ToolProblem } from './command.ts'
+import { describeManifestRefusal } from './source-lines.ts'
 import { typedCreate } from './typed.ts'
 
 /** The folder of a plugin project. */
@@ -31,23 +32,33 @@ const EXTRAS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'icon.png', 'icon.svg']
 /** More languages than any server supports. */
 const LOCALES_MAX = 50
 
-/** @throws ToolProblem, or AppError for a manifest that a server would refuse */
-export async function readProject(folder: string): Promise<Project> {
+/** A manifest that a server would refuse: a sentence for each problem. */
+export class ManifestRefused extends ToolProblem {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[], cause: AppError) {
+    super(problems.join('\n'), { cause })
+    this.name = 'ManifestRefused'
+    this.problems = problems
+  }
+}
+
+/** @throws ToolProblem; ManifestRefused for a manifest that a server would refuse */
+export async function readValidProject(folder: string): Promise<Project> {
   const manifestBytes = await readOptional(folder, 'manifest.json')
   if (manifestBytes === null)
     throw new ToolProblem(
       `There is no manifest.json in ${folder}. Run this in the folder of a plugin, use --folder, or create a plugin: ${typedCreate()}`,
     )
-  const manifest = readManifest(manifestBytes)
+  const manifest = await readOwnManifest(manifestBytes)
   return { folder, manifest, manifestBytes, entry: await findEntry(folder), extras: await readExtras(folder) }
 }
 
-/** As {@link readProject}, for commands that require a valid manifest. @throws ToolProblem */
-export async function readValidProject(folder: string): Promise<Project> {
+async function readOwnManifest(bytes: Buffer): Promise<Manifest> {
   try {
-    return await readProject(folder)
+    return readManifest(bytes)
   } catch (error) {
-    if (error instanceof AppError) throw new ToolProblem(error.message, { cause: error })
+    if (error instanceof AppError) throw new ManifestRefused(await describeManifestRefusal(error, bytes), error)
     throw error
   }
 }

@@ -1,4 +1,7 @@
 import { SourceMap } from 'node:module'
+import * as esbuild from 'esbuild'
+import type { AppError } from '#core/foundation/errors.ts'
+import { escapePointer } from '#core/foundation/json-pointer.ts'
 
 /** A place in the author's sources. */
 export interface SourceLine {
@@ -38,3 +41,66 @@ export function packageOf(file: string): string | null {
 }
 
 export const spelled = ({ file, line }: SourceLine): string => `${file}:${line}`
+
+const MANIFEST = 'manifest.json'
+/** Texts with the colon after names, brackets, and other values. Commas and spaces separate them. */
+const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]|[^\s"{}[\],:]+/g
+
+/** Where a member of the manifest begins, as `manifest.json:12:5`; the innermost around it if there is none at that pointer. */
+export function positionInManifest(text: string, pointer: string): string {
+  const members = membersOf(text)
+  let place = pointer
+  while (place !== '' && !members.has(place)) place = place.slice(0, place.lastIndexOf('/'))
+  const at = members.get(place)
+  if (at === undefined) return MANIFEST
+  const before = text.slice(0, at).split('\n')
+  return `${MANIFEST}:${before.length}:${(before.at(-1) as string).length + 1}`
+}
+
+/** The offsets of all members of a valid JSON text, by their pointers; those of objects at their names. */
+function membersOf(text: string): Map<string, number> {
+  const members = new Map<string, number>()
+  /** The objects and lists around the token; `index` of the next item is null in objects. */
+  const open: { place: string; index: number | null; member: string }[] = []
+  for (const { 0: token, 1: quoted, 2: colon, index: at } of text.matchAll(TOKENS)) {
+    const holder = open.at(-1)
+    if (quoted !== undefined && colon !== undefined && holder !== undefined) {
+      holder.member = `${holder.place}/${escapePointer(JSON.parse(quoted) as string)}`
+      members.set(holder.member, at)
+    } else if (token === '}' || token === ']') open.pop()
+    else {
+      const place = holder === undefined ? '' : holder.index === null ? holder.member : `${holder.place}/${holder.index++}`
+      if (holder !== undefined && holder.index !== null) members.set(place, at)
+      if (token === '{' || token === '[') open.push({ place, index: token === '[' ? 0 : null, member: place })
+    }
+  }
+  return members
+}
+
+/** The position of an error in JSON, or of a member that occurs twice, as `manifest.json:12:5`; without a position if there is none. */
+async function positionOfFault(text: string): Promise<string> {
+  const [found] = await esbuild.transform(text, { loader: 'json', logLevel: 'silent' }).then(
+    ({ warnings }) => warnings,
+    ({ errors }: esbuild.TransformFailure) => errors,
+  )
+  const location = found?.location
+  return location ? `${MANIFEST}:${location.line}:${location.column + 1}` : MANIFEST
+}
+
+/**
+ * The problems for which a server would refuse a manifest, a sentence for each, with the line and column of its member.
+ * @param error of `readManifest`
+ */
+export async function describeManifestRefusal({ message, details }: AppError, bytes: Buffer): Promise<string[]> {
+  const problems = Array.isArray(details) ? (details as { path: string; message: string }[]) : []
+  if (problems.length === 0) return [message]
+  const text = bytes.toString('utf8')
+  const isWhole = problems.length === 1 && problems[0]?.path === '/manifest'
+  const fault = isWhole ? await positionOfFault(text) : MANIFEST
+  const sentences = problems.map((problem) => {
+    const place = problem.path.replace(/^\/manifest/, '')
+    return place === '' ? `${fault}: ${problem.message}.` : `${positionInManifest(text, place)} at ${place}: ${problem.message}.`
+  })
+  const [more] = /It has \d+ more errors\.$/.exec(message) ?? []
+  return more === undefined ? sentences : [...sentences, more]
+}

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import * as esbuild from 'esbuild'
 import { TESTING_HOST } from '../../plugin-sdk/testing.ts'
 import { asProblem, otherPackages, sdkPlugin } from './bundling/bundle.ts'
+import { ToolProblem } from './command.ts'
 import { describeProblem } from './plugin-session.ts'
 import type { TestingTools } from './testing-host.ts'
 
@@ -35,7 +36,7 @@ export async function listTestFiles(folder: string): Promise<string[]> {
     .sort()
 }
 
-/** Runs test files, and the tests in each, one after another. @throws ToolProblem when one cannot be compiled */
+/** Runs test files, and the tests in each, one after another. @throws ToolProblem when one cannot be compiled, or the folder cannot be written */
 export async function runTestFiles(
   folder: string,
   files: readonly string[],
@@ -44,7 +45,10 @@ export async function runTestFiles(
 ): Promise<void> {
   const globals = globalThis as { [TESTING_HOST]?: TestingTools['host'] }
   // Beside the sources, so that packages that tests import are found.
-  const built = await mkdtemp(path.join(folder, '.carrel-plugin-'))
+  const built = await mkdtemp(path.join(folder, '.carrel-plugin-')).catch((cause: NodeJS.ErrnoException) => {
+    const message = `${folder} cannot be written (${cause.code}); tests are compiled into a folder of their own there, beside the packages that they import. Allow your user to write to it.`
+    throw new ToolProblem(message, { cause })
+  })
   process.setSourceMapsEnabled(true)
   globals[TESTING_HOST] = tools.host
   try {

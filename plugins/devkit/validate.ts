@@ -1,4 +1,5 @@
 import { AppError } from '#core/foundation/errors.ts'
+import { escapePointer } from '#core/foundation/json-pointer.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
 import { MANIFEST_SHAPE, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
@@ -12,10 +13,10 @@ import { counted, kilobytes, ToolProblem } from './command.ts'
 import { INSTEAD } from './instead.ts'
 import { packProject } from './pack.ts'
 import { type Built, programOf, sourceIn } from './plugin-session.ts'
-import { type Project, readProject } from './project.ts'
+import { ManifestRefused, type Project, readValidProject } from './project.ts'
 import { listMissingGlobals } from './sandbox-globals.ts'
 import { findSecrets } from './secrets.ts'
-import { packageOf, type SourceLine, spelled } from './source-lines.ts'
+import { packageOf, positionInManifest, type SourceLine, spelled } from './source-lines.ts'
 import { checkTypes, type TypeCheck } from './type-check.ts'
 import { typedTool } from './typed.ts'
 import { compareTypes, TYPES_FILE } from './types-command.ts'
@@ -55,10 +56,11 @@ export async function validateWith(
   const findings: Finding[] = []
   let project: Project
   try {
-    project = await readProject(folder)
+    project = await readValidProject(folder)
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return { findings: manifestFindings(error), project: null, bundle: null, typesLeftOut: null }
+    if (!(error instanceof ManifestRefused)) throw error
+    const findings = error.problems.map((message): Finding => ({ level: 'error', check: 'manifest', message }))
+    return { findings, project: null, bundle: null, typesLeftOut: null }
   }
   findings.push(...checkManifest(project))
   // Beside everything else.
@@ -94,26 +96,17 @@ export async function validateWith(
   return { findings: findings.sort((a, b) => Number(a.level === 'warning') - Number(b.level === 'warning')), project, bundle, typesLeftOut }
 }
 
-/** A finding for each error for which a server would refuse the manifest. */
-function manifestFindings({ message, details }: AppError): Finding[] {
-  const problems = Array.isArray(details) ? (details as { path: string; message: string }[]) : []
-  if (problems.length < 2) return [{ level: 'error', check: 'manifest', message }]
-  return problems.map((problem) => {
-    const place = problem.path.replace(/^\/manifest/, '')
-    return { level: 'error', check: 'manifest', message: `manifest.json${place === '' ? '' : ` at ${place}`}: ${problem.message}.` }
-  })
-}
-
 /** Members that present servers ignore: from a newer interface, or misspelled. */
 function checkManifest({ manifestBytes }: Project): Finding[] {
-  const given = JSON.parse(manifestBytes.toString('utf8')) as Record<string, unknown>
+  const text = manifestBytes.toString('utf8')
+  const given = JSON.parse(text) as Record<string, unknown>
   const findings = listUnknownMembers(MANIFEST_SHAPE, given)
     .filter(({ place, name }) => place !== '' || name !== '$schema')
     .map(
       ({ place, name, advice }): Finding => ({
         level: 'warning',
         check: 'manifest',
-        message: `manifest.json${place === '' ? '' : ` at ${place}`}: unknown member "${name}", which servers ignore.${advice}`,
+        message: `${positionInManifest(text, `${place}/${escapePointer(name)}`)}${place === '' ? '' : ` at ${place}`}: unknown member "${name}", which servers ignore.${advice}`,
       }),
     )
   if (given['license'] === undefined)

@@ -108,6 +108,13 @@ function readPlaces(stack: unknown, file: string): CodePosition[] {
   return places
 }
 
+/** The limit of the runner. */
+const PENDING_MAX = 16
+
+/** Where timers that were pending at an answer were set: the positions of each, the innermost first. @param stacks untrusted, of any type */
+export const readPendingTimers = (stacks: unknown, file: string): CodePosition[][] =>
+  Array.isArray(stacks) ? stacks.slice(0, PENDING_MAX).map((stack) => readPlaces(stack, file)) : []
+
 /** The runner's message about an ended isolate. @param file the file name of its code */
 export const readEnding = ({ code, message, stack }: Record<'code' | 'message' | 'stack', unknown>, file: string): GuestError =>
   new GuestError(

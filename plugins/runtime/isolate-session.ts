@@ -8,6 +8,7 @@ import {
   readEnding,
   readFailure,
   readOutput,
+  readPendingTimers,
   requestLengthMax,
   STACK_BYTES_MAX,
 } from './guest-text.ts'
@@ -30,6 +31,8 @@ export interface AnswerHeader {
   id: unknown
   cpuMs: unknown
   wallMs: unknown
+  /** Of traced programs. */
+  pending?: unknown
 }
 
 /** Of a message with a host call, untrusted. */
@@ -219,12 +222,13 @@ export class IsolateSession {
     return true
   }
 
-  onAnswer({ kind, id, cpuMs, wallMs }: AnswerHeader, body: string): boolean {
+  onAnswer({ kind, id, cpuMs, wallMs, pending }: AnswerHeader, body: string): boolean {
     if (!this.#running.has(id as number)) return false
     const lengthMax = kind === 'done' ? this.#program.resultLengthMax : FAILURE_LENGTH_MAX
     if (body.length > lengthMax) return this.#reportViolation(`an answer of ${body.length} characters`)
     const { call } = this.#finish(id) as RunningCall
-    if (kind === 'done') call.resolve({ text: body, cpuMs: Number(cpuMs) || 0, wallMs: Number(wallMs) || 0 })
+    const pendingTimers = readPendingTimers(pending, this.#file)
+    if (kind === 'done') call.resolve({ text: body, cpuMs: Number(cpuMs) || 0, wallMs: Number(wallMs) || 0, pendingTimers })
     else call.reject(readFailure(body, this.#file))
     this.#owner.onAnswer()
     return true

@@ -1,3 +1,4 @@
+import type { CodePosition } from '#plugins/packages/source-map.ts'
 import type { Inspector } from '#plugins/runtime/inspection.ts'
 import type { GuestError } from './guest-error.ts'
 
@@ -29,7 +30,7 @@ export interface Program {
   plugin?: PluginLimits
   /** Lets the author debug it; see there. Such a program is `alone`: an isolate with a debugger may crash its process. */
   inspect?: Inspector
-  /** Finds where the code was when it exceeded a limit, at the price of a debugger while long calls run: for its author. */
+  /** Finds where the code was when it exceeded a limit, and where timers that are pending at an answer were set, at the price of a debugger while long calls run: for its author. */
   isTraced?: boolean
 }
 
@@ -54,6 +55,8 @@ export interface Answer {
   text: string
   cpuMs: number
   wallMs: number
+  /** For traced programs: timers that never run because they were pending, by the positions of the code that set each. */
+  pendingTimers: readonly (readonly CodePosition[])[]
 }
 
 /** Options of a call besides its argument. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { bundleProject } from '#plugins/devkit/bundling/bundle.ts'
 import { packProject } from '#plugins/devkit/pack.ts'
-import { readProject } from '#plugins/devkit/project.ts'
+import { readValidProject } from '#plugins/devkit/project.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
@@ -77,7 +77,7 @@ for (const [index, template] of TEMPLATES.entries())
     t.same(JSON.parse(await script('validate', '--json')), { ok: true, findings: [] }, 'also with the installed SDK')
     const elsewhere = path.join(folder, 'else', 'where')
     await cp(project, elsewhere, { recursive: true, filter: (from) => !from.includes('node_modules') && !from.endsWith('.plugin') })
-    const copy = await readProject(elsewhere)
+    const copy = await readValidProject(elsewhere)
     t.same(packProject(copy, await bundleProject(copy)), packed, 'the same bytes in another folder')
   })
 

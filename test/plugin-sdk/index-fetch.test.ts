@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import path from 'node:path'
 import t from 'tap'
 import { bundleProject } from '#plugins/devkit/bundling/bundle.ts'
-import { readProject } from '#plugins/devkit/project.ts'
+import { readValidProject } from '#plugins/devkit/project.ts'
 import { validateWith } from '#plugins/devkit/validate.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
@@ -116,7 +116,7 @@ async function openClients(t: Parameters<typeof openPluginFolder>[0]): Promise<s
 }
 
 t.test('unmodified HTTP libraries work in a plugin', onlyFull, async (t) => {
-  const project = await readProject(await openClients(t))
+  const project = await readValidProject(await openClients(t))
   const { code } = await bundleProject(project)
   const { run, way } = await openTestHost(t, openService())
   const { call } = await run(code, PERMISSIONS)

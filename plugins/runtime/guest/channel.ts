@@ -13,6 +13,8 @@ interface Limits {
   inFlight: number
   logLines: number
   logLength: number
+  /** Whether it is told where pending timers were set. */
+  isTraced?: boolean
 }
 
 export let post: Post

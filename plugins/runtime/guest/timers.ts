@@ -1,24 +1,38 @@
-import { create, GuestError, NativeRangeError, toText } from './built-ins.ts'
+import { create, GuestError, NativeRangeError, slice, textOr, toText } from './built-ins.ts'
 import { type Call, calls } from './call.ts'
-import { post } from './channel.ts'
+import { limits, post } from './channel.ts'
 
 /** Concurrent timers of one isolate: enough for deadlines and pauses. */
 const TIMERS_MAX = 16
+
+/** Of the stack of a timer: its first lines are those of the prelude and of the code that set it. */
+const STACK_LENGTH_MAX = 1_024
 
 /** They run only while a call does. */
 const timers: Record<number, { run: () => void; call: Call }> = create(null)
 let live = 0
 let last = 0
 
-export function setTimer(run: () => void, ms: number): number {
+/** @param isDeadline nobody can clear it, so that it may be pending at the answer */
+export function setTimer(run: () => void, ms: number, isDeadline = false): number {
   const call = calls.current
   if (calls.live === 0 || call === null) throw new GuestError('Timers are available only during a call.')
   if (live >= TIMERS_MAX) throw new NativeRangeError(`At most ${TIMERS_MAX} timers may be pending at a time.`)
   const id = ++last
   timers[id] = { run, call }
   live += 1
-  post('timer', id, toText(ms), call.id)
+  if (limits.isTraced && !isDeadline) post('timer', id, toText(ms), call.id, stackHere())
+  else post('timer', id, toText(ms), call.id)
   return id
+}
+
+function stackHere(): string {
+  try {
+    return slice(textOr((new GuestError() as Error).stack, ''), 0, STACK_LENGTH_MAX)
+  } catch {
+    // Code of the guest can make stacks unreadable.
+    return ''
+  }
 }
 
 export function clearTimer(id: number): void {

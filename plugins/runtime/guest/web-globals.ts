@@ -13,7 +13,10 @@ export interface WebGlobals {
 }
 
 /** The value of the script that defines them. */
-export type InstallWeb = (timers: { set: (run: () => void, ms: number) => number; clear: (id: number) => void }) => WebGlobals
+export type InstallWeb = (timers: {
+  set: (run: () => void, ms: number, isDeadline?: boolean) => number
+  clear: (id: number) => void
+}) => WebGlobals
 
 export let web: WebGlobals | null = null
 

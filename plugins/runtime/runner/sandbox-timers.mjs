@@ -2,11 +2,16 @@
 
 /** The limit of the prelude, and bounds for delays: timers without delay would keep this process busy. */
 const TIMERS = { max: 16, msMin: 4, msMax: 60_000 }
+/** Of a stack, so that those of all timers, whose characters JSON may escape with six, fit into the header of an answer. */
+const STACK_LENGTH_MAX = 512
+
+/** Whole lines: a part of a number would be another position. @param {string} stack */
+const shortened = (stack) => (stack.length > STACK_LENGTH_MAX ? stack.slice(0, stack.lastIndexOf('\n', STACK_LENGTH_MAX) + 1) : stack)
 
 /** The timers set by the code of one isolate. */
 export class SandboxTimers {
   #onFire
-  /** @type {Map<number, NodeJS.Timeout>} */
+  /** @type {Map<number, { timeout: NodeJS.Timeout, call: number | undefined, stack: string | undefined }>} */
   #timers = new Map()
 
   /** @param {(id: number, call: number | undefined) => void} onFire */
@@ -14,20 +19,29 @@ export class SandboxTimers {
     this.#onFire = onFire
   }
 
-  /** @param {number} id @param {number} ms @param {number | undefined} call that set it */
-  set(id, ms, call) {
+  /**
+   * @param {number} id @param {number} ms @param {number | undefined} call that set it
+   * @param {string | undefined} stack of the code that set it, if that is to be known
+   */
+  set(id, ms, call, stack) {
     if (this.#timers.size >= TIMERS.max) return
     const fire = () => {
       this.#timers.delete(id)
       this.#onFire(id, call)
     }
-    this.#timers.set(id, setTimeout(fire, Math.min(Math.max(ms || 0, TIMERS.msMin), TIMERS.msMax)))
+    const timeout = setTimeout(fire, Math.min(Math.max(ms || 0, TIMERS.msMin), TIMERS.msMax))
+    this.#timers.set(id, { timeout, call, stack: stack === undefined ? stack : shortened(stack) })
   }
 
   /** @param {number} id */
   clear(id) {
-    clearTimeout(this.#timers.get(id))
+    clearTimeout(this.#timers.get(id)?.timeout)
     this.#timers.delete(id)
+  }
+
+  /** The stacks of the pending timers of a call, where they are known. @param {number} call @returns {string[]} */
+  pendingOf(call) {
+    return [...this.#timers.values()].flatMap((timer) => (timer.call === call && timer.stack !== undefined ? [timer.stack] : []))
   }
 
   clearAll() {

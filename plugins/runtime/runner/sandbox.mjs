@@ -10,9 +10,10 @@ import { SandboxTimers } from './sandbox-timers.mjs'
  * @typedef {import('./load-program.mjs').Sources} Sources
  * @typedef {import('./load-program.mjs').Limits} Limits
  * @typedef {import('./call-budgets.mjs').Budget} Budget
+ * @typedef {Budget & { pending?: string[] }} Used by a call; `pending`: the stacks of timers that were pending at its answer, if its code is traced
  *
  * @typedef {object} Listener
- * @property {(kind: 'done' | 'fail', id: number, text: string, used: Budget) => void} onAnswer of calls
+ * @property {(kind: 'done' | 'fail', id: number, text: string, used: Used) => void} onAnswer of calls
  * @property {(kind: 'host' | 'log' | 'progress', id: number, text: string, about?: { call: number, wanted: string }) => void} onRequest of a running call
  *   ; for `host` with the kind of the host call and its call
  * @property {(id: number, message: string, stack: string) => void} onUncaught once for a call, before its answer: the first unhandled promise
@@ -69,7 +70,7 @@ export class Sandbox {
   #inspection
   #budgets
   #timers
-  /** Answers that wait for the end of their entry: only then all its rejections are known. @type {{ kind: 'done' | 'fail', id: number, text: string, used: Budget }[]} */
+  /** Answers that wait for the end of their entry: only then all its rejections are known. @type {{ kind: 'done' | 'fail', id: number, text: string, used: Used }[]} */
   #answers = []
   /** Calls, running or with a waiting answer, of which a rejection was reported. @type {Set<number>} */
   #reported = new Set()
@@ -270,12 +271,13 @@ export class Sandbox {
     this.#place.find().then((place) => this.#end(broken.code, broken.message, place))
   }
 
-  /** @param {number} id @returns {Budget | null} what it used; null when it is not running */
+  /** @param {number} id @returns {Used | null} what it used; null when it is not running */
   #finish(id) {
     const used = this.#budgets.finish(id)
     if (used === null) return null
+    const pending = this.#limits.isTraced ? this.#timers.pendingOf(id) : []
     if (this.#budgets.size === 0) this.#timers.clearAll()
-    return used
+    return pending.length === 0 ? used : { ...used, pending }
   }
 
   /** The channel of the guest, which cannot reach the callback itself: the prelude sends only these messages. */
@@ -285,7 +287,12 @@ export class Sandbox {
       (kind, id, text, call, wanted) => {
         if (this.#ended || typeof id !== 'number' || typeof text !== 'string') return
         if (kind === 'timer' && this.#budgets.size > 0)
-          return this.#timers.set(id, Number(text), typeof call === 'number' ? call : undefined)
+          return this.#timers.set(
+            id,
+            Number(text),
+            typeof call === 'number' ? call : undefined,
+            typeof wanted === 'string' && this.#limits.isTraced ? wanted : undefined,
+          )
         if (kind === 'untimer') return this.#timers.clear(id)
         if (kind === 'log' || kind === 'progress') return this.#listener.onRequest(kind, id, text)
         if (kind === 'host') {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { openLocalService, openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
@@ -8,7 +8,7 @@ t.setTimeout(60_000)
 /** A plugin that sends requests to the service in its configuration. */
 const CODE = `export default { metadata: { series: {
   async search({ query, limit }, ctx) {
-    const { titles } = await ctx.http.json(ctx.config.site + '/titles?q=' + encodeURIComponent(query))
+    const { titles } = await ctx.http.json((query.startsWith('http') ? query : ctx.config.site) + '/titles?q=' + encodeURIComponent(query))
     return { results: titles.slice(0, limit).map((title) => ({ externalId: title, title })) }
   },
   get: ({ externalId }) => ({ externalId, title: externalId }) } } }`
@@ -35,8 +35,25 @@ t.test('replay sends requests to an allowed local service, by host and port', as
   const { asked, port, folder, place } = await openAuthor(t)
   const replay = (...given: string[]) => runTool(folder, ['replay', 'calls/search.json', ...given])
   for (const given of [[], ['--allow-local', `127.0.0.1:${port}`], ['--allow-local', `localhost:${port === 1 ? 2 : port - 1}`]])
-    t.match(await replay(...given), { code: 1, stdout: /✖ permission: http:\/\/localhost/ }, given.join(' '))
+    t.match(
+      await replay(...given),
+      { code: 1, stdout: new RegExp(`✖ permission: http://${place} is not https\\.[\\s\\S]*add --allow-local\\s+${place}\\.`) },
+      given.join(' '),
+    )
   t.same(asked, [])
+  await writeFile(
+    path.join(folder, 'calls/elsewhere.json'),
+    JSON.stringify({
+      method: 'metadata.series.search',
+      input: { query: `http://${place}`, limit: 5 },
+      config: { site: 'https://example.org' },
+    }),
+  )
+  t.match(
+    await runTool(folder, ['replay', 'calls/elsewhere.json', '--allow-local', place]),
+    { code: 1, stdout: /A member of config that\s+permissions\.networkFromConfig names must contain the address/ },
+    'the configuration must name it too',
+  )
   t.match(await replay('--allow-local', place), { code: 0, stdout: /200 {2}GET http:\/\/localhost:[\s\S]*"title": "Dune"/ })
   t.same(asked, ['/titles?q=dune'])
   for (const bad of ['localhost', 'example.org:80', '8.8.8.8:53'])
@@ -56,7 +73,7 @@ t.test('test records its responses, and replays them without it', async (t) => {
       })`,
   })
   const test = (...given: string[]) => runTool(folder, ['test', '--no-conformance', ...given])
-  t.match(await test('--record'), { code: 1, stdout: /permission/ })
+  t.match(await test('--record'), { code: 1, stdout: new RegExp(`permission: [\\s\\S]*add --allow-local\\s+${place}\\.`) })
   t.match(await test('--allow-local', place), { code: 1, stderr: /--allow-local requires --record/ })
   t.match(await test('--record', '--allow-local', place), { code: 0, stdout: /recorded fixtures\/dune\.json/ })
   t.match(JSON.parse(await readFile(path.join(folder, 'fixtures/dune.json'), 'utf8')), {

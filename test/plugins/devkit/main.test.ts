@@ -31,6 +31,28 @@ t.test('the launcher runs it in the author’s folder, through a link', async (t
   t.match(JSON.parse(stdout), { ok: true, findings: [] })
 })
 
+t.test('output and messages that nobody reads end the tool without another message', async (t) => {
+  const folder = await openPluginFolder(t, { manifest: { licence: 'MIT' } })
+  const run = (command: string) =>
+    spawnSync('/bin/bash', ['-c', `${command}; echo "codes \${PIPESTATUS[*]}"`], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder },
+      timeout: 60_000,
+    })
+  const tool = `'${process.execPath}' '${launcher}'`
+  for (const [command, output] of [
+    [`${tool} pack | head -1`, /^! warning +manifest .*\ncodes 0 0\n$/],
+    [`${tool} pack 2>&1 | head -1`, /^! warning +manifest .*\ncodes 0 0\n$/],
+    // It writes after its reader has ended, which must not change its exit code.
+    [`{ sleep 0.2; ${tool} sign; } 2> >(true)`, /^codes 1\n$/],
+  ] as const) {
+    const { stdout, stderr } = run(command)
+    t.match(stdout, output, command)
+    t.equal(stderr, '', command)
+  }
+})
+
 t.test('help lists every command and every flag', async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'carrel-author-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))

@@ -2,6 +2,7 @@ import t from 'tap'
 import { PluginSession, type SessionOptions } from '#plugins/devkit/plugin-session.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
+import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 import { manifestOf, openLoopback } from '#test/support/plugins.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
@@ -52,4 +53,46 @@ t.test('the tool leaves out addresses of hosts that are not declared, as a serve
   t.same((answer as { externalLinks: object[] }).externalLinks, [{ label: 'Here', url: 'https://links.example.org/2' }])
   t.match(answer, { externalUrl: 'https://links.example.org/1', coverUrl: 'https://api.example.org/1.jpg' })
   t.match(trace.log, [{ level: 'warn', message: /A link was left out/ }])
+})
+
+t.test('a timer that is pending at the answer is a warning with the line that set it', async (t) => {
+  const folder = await openPluginFolder(t, {
+    files: {
+      'src/main.ts': `const later = (ms: number) => new Promise((resolve) => {
+  setTimeout(resolve, ms)
+})
+export default { metadata: { series: {
+  search: () => ({ results: [] }),
+  async get({ externalId }: { externalId: string }) {
+    const deadline = setTimeout(() => {}, 5_000)
+    AbortSignal.timeout(5_000)
+    await later(5)
+    clearTimeout(deadline)
+    if (externalId === 'tidy') return { externalId, title: 'a' }
+    setTimeout(() => {}, 5_000)
+    return await Promise.race([{ externalId, title: 'a' }, later(5_000), later(6_000)])
+  } } } }
+`,
+      'test/main.test.ts': `import { openPlugin, test } from '@carrel/plugin-sdk/testing'
+        for (const externalId of ['tidy', 'untidy'])
+          test(externalId, async () => void (await (await openPlugin()).call('metadata.series.get', { externalId })))`,
+      'calls/untidy.json': JSON.stringify({
+        method: 'metadata.series.get',
+        input: { externalId: 'a' },
+        fixtures: { formatVersion: 1, exchanges: [] },
+      }),
+    },
+  })
+  const said = 'a timer that it set was still pending at the answer, and never runs'
+  const { code, stdout } = await runTool(folder, ['test', '--no-conformance', '--no-types'])
+  t.equal(code, 0, stdout)
+  t.match(
+    stdout.replaceAll(/\n {4,}(?=[^!\s])/g, ' '),
+    new RegExp(
+      `✔ tidy.*\\n.*✔ untidy.*\\n {4}! metadata\\.series\\.get src/main\\.ts:12:5: ${said}.*\\n {4}! metadata\\.series\\.get src/main\\.ts:2:3: ${said}.*\\n\\n`,
+    ),
+  )
+  const replayed = await runTool(folder, ['replay', 'calls/untidy.json'])
+  t.match(replayed, { code: 0 })
+  t.equal(replayed.stdout.match(/^! src\/main\.ts:/gm)?.length, 2, replayed.stdout)
 })

@@ -28,7 +28,7 @@ t.test('every static problem is found', async (t) => {
   const warning = (check: Finding['check'], message: RegExp) => ({ level: 'warning', check, message })
   const code = (text: string) => ({ manifest: HOSTS, files: { 'src/main.ts': text } })
   const cases: Case[] = [
-    ['schema', { manifest: { id: 'nodot' } }, [error('manifest', /at \/id: must be at least two words/)]],
+    ['schema', { manifest: { id: 'nodot' } }, [error('manifest', /^manifest\.json:1:\d+ at \/id: must be at least two words/)]],
     ['semver', { manifest: { version: '1.0' } }, [error('manifest', /semantic version/)]],
     ['range', { manifest: { engine: { pluginApi: '^1.9' } } }, [error('manifest', /needs a newer one/)]],
     [
@@ -49,12 +49,18 @@ t.test('every static problem is found', async (t) => {
       [
         warning(
           'manifest',
-          /^manifest\.json at \/permissions\/network\/0: unknown member "method", which servers ignore\. Did you mean methods\?$/,
+          /^manifest\.json:1:\d+ at \/permissions\/network\/0: unknown member "method", which servers ignore\. Did you mean methods\?$/,
         ),
-        warning('manifest', /^manifest\.json at \/http: unknown member "rateLimits", which servers ignore\. Did you mean rateLimit\?$/),
+        warning(
+          'manifest',
+          /^manifest\.json:1:\d+ at \/http: unknown member "rateLimits", which servers ignore\. Did you mean rateLimit\?$/,
+        ),
         warning('manifest', /at \/http\/rateLimit\/api\.example\.org: .*"perMinutes", which servers ignore\. Did you mean perMinute\?$/),
         warning('manifest', /"per\\(x07|a)second"/),
-        warning('manifest', /^manifest\.json: unknown member "rateLimit", which servers ignore\..* There is one at \/http\/rateLimit\.$/),
+        warning(
+          'manifest',
+          /^manifest\.json:1:\d+: unknown member "rateLimit", which servers ignore\..* There is one at \/http\/rateLimit\.$/,
+        ),
         warning('manifest', /"heapMB", which servers ignore\..* There is one at \/limits\/heapMB\.$/),
       ],
     ],

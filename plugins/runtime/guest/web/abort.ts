@@ -1,5 +1,5 @@
 import { DOMException } from './dom-exception.ts'
-import { setTimeout } from './timers.ts'
+import { setDeadline } from './timers.ts'
 
 type Listener = ((event: unknown) => void) | { handleEvent?: (event: unknown) => void } | null | undefined
 
@@ -43,7 +43,7 @@ export class AbortSignal {
 
   static timeout(ms: unknown): AbortSignal {
     const signal = makeOne()
-    setTimeout(() => abort(signal, new DOMException('The operation timed out.', 'TimeoutError')), ms)
+    setDeadline(() => abort(signal, new DOMException('The operation timed out.', 'TimeoutError')), ms)
     return signal
   }
 

@@ -4,7 +4,8 @@ const resolved = Promise.resolve()
 
 /** Timers of the prelude, which limits them. */
 export interface Timers {
-  set: (run: () => void, ms: number) => number
+  /** @param isDeadline whether it may be pending when its call is answered, because no code can clear it */
+  set: (run: () => void, ms: number, isDeadline?: boolean) => number
   clear: (id: number) => void
 }
 
@@ -16,8 +17,17 @@ export function useTimers(given: Timers): void {
 
 export function setTimeout(run: unknown, ms: unknown = 0, ...given: unknown[]): number {
   if (typeof run !== 'function') throw new TypeError('setTimeout needs a function.')
+  return timers.set(() => apply(run, undefined, given), delayOf(ms))
+}
+
+/** For a timer that no code can clear. */
+export function setDeadline(run: () => void, ms: unknown): void {
+  timers.set(run, delayOf(ms), true)
+}
+
+function delayOf(ms: unknown): number {
   const number = Number(ms)
-  return timers.set(() => apply(run, undefined, given), number > 0 ? number : 0)
+  return number > 0 ? number : 0
 }
 
 export function clearTimeout(id: unknown): void {

@@ -308,18 +308,27 @@ async function readJson(response) {
 
 // timers.ts
 var TIMERS_MAX = 16;
+var STACK_LENGTH_MAX2 = 1024;
 var timers = create(null);
 var live = 0;
 var last = 0;
-function setTimer(run, ms) {
+function setTimer(run, ms, isDeadline = false) {
   const call = calls.current;
   if (calls.live === 0 || call === null) throw new GuestError("Timers are available only during a call.");
   if (live >= TIMERS_MAX) throw new NativeRangeError(`At most ${TIMERS_MAX} timers may be pending at a time.`);
   const id = ++last;
   timers[id] = { run, call };
   live += 1;
-  post("timer", id, toText(ms), call.id);
+  if (limits.isTraced && !isDeadline) post("timer", id, toText(ms), call.id, stackHere());
+  else post("timer", id, toText(ms), call.id);
   return id;
+}
+function stackHere() {
+  try {
+    return slice(textOr(new GuestError().stack, ""), 0, STACK_LENGTH_MAX2);
+  } catch {
+    return "";
+  }
 }
 function clearTimer(id) {
   if (timers[id] === void 0) return;

@@ -1928,8 +1928,14 @@ function useTimers(given) {
 }
 function setTimeout(run, ms = 0, ...given) {
   if (typeof run !== "function") throw new TypeError("setTimeout needs a function.");
+  return timers.set(() => apply(run, void 0, given), delayOf(ms));
+}
+function setDeadline(run, ms) {
+  timers.set(run, delayOf(ms), true);
+}
+function delayOf(ms) {
   const number = Number(ms);
-  return timers.set(() => apply(run, void 0, given), number > 0 ? number : 0);
+  return number > 0 ? number : 0;
 }
 function clearTimeout(id) {
   if (typeof id === "number") timers.clear(id);
@@ -1972,7 +1978,7 @@ var AbortSignal = class {
   }
   static timeout(ms) {
     const signal = makeOne();
-    setTimeout(() => abort(signal, new DOMException("The operation timed out.", "TimeoutError")), ms);
+    setDeadline(() => abort(signal, new DOMException("The operation timed out.", "TimeoutError")), ms);
     return signal;
   }
   static any(signals) {

@@ -174,6 +174,6 @@ t.test('Closing ends a build that runs', async (t) => {
 t.test('No other protocol may be served below a name of the interface', (t) => {
   const words = new Set(ADDRESSES.map((address) => address.split('/')[1]).filter((word) => word !== ''))
   for (const word of ['assets', 'icon.svg', 'manifest.webmanifest']) words.add(word)
-  for (const word of words) t.ok(OWN_PATH_WORDS.includes(word as string), word)
+  for (const word of words) t.ok(OWN_PATH_WORDS.includes(`${word}`), `${word}`)
   t.end()
 })

@@ -158,7 +158,7 @@ t.test('the first matches are the same whether all matches are counted or only a
       await listBooks(database, await addCaller(database), { ...list, few: true }),
     ]
     t.same([exact.total, bounded.items], [all, exact.items], search)
-    t.ok([few, all].includes(bounded.total), `${bounded.total} of ${search}`)
+    t.ok(bounded.total === few || bounded.total === all, `${bounded.total} of ${search}`)
     const series = await listSeries(database, caller, { ...list, few: true })
     t.equal(series.total, 0)
   }

@@ -313,10 +313,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   await database('chosen_settings').insert({ key: 'apiDocs.enabled', value: 'true' }).onConflict('key').merge()
   const names: KnownValues = {
     ...KOMGA_NAMES,
-    readerPluginId: reader.id,
-    annotationId: randomUUID(),
-    externalId: '1',
-    exportId,
+    ...{ readerPluginId: reader.id, annotationId: randomUUID(), externalId: '1', exportId },
     pluginId: plugin.id,
     name: plugin.key,
     sha256: plugin.sha256,

@@ -10,27 +10,28 @@ const shortened = (stack) => (stack.length > STACK_LENGTH_MAX ? stack.slice(0, s
 
 /** The timers set by the code of one isolate. */
 export class SandboxTimers {
+  #isTraced
   #onFire
   /** @type {Map<number, { timeout: NodeJS.Timeout, call: number | undefined, stack: string | undefined }>} */
   #timers = new Map()
 
-  /** @param {(id: number, call: number | undefined) => void} onFire */
-  constructor(onFire) {
+  /** @param {boolean} isTraced whether the code that sets timers is to be known @param {(id: number, call: number | undefined) => void} onFire */
+  constructor(isTraced, onFire) {
+    this.#isTraced = isTraced
     this.#onFire = onFire
   }
 
-  /**
-   * @param {number} id @param {number} ms @param {number | undefined} call that set it
-   * @param {string | undefined} stack of the code that set it, if that is to be known
-   */
-  set(id, ms, call, stack) {
+  /** @param {number} id @param {number} ms @param {unknown} given the id of the call that set it @param {unknown} where the stack of that code */
+  set(id, ms, given, where) {
     if (this.#timers.size >= TIMERS.max) return
+    const call = typeof given === 'number' ? given : undefined
+    const stack = typeof where === 'string' && this.#isTraced ? shortened(where) : undefined
     const fire = () => {
       this.#timers.delete(id)
       this.#onFire(id, call)
     }
     const timeout = setTimeout(fire, Math.min(Math.max(ms || 0, TIMERS.msMin), TIMERS.msMax))
-    this.#timers.set(id, { timeout, call, stack: stack === undefined ? stack : shortened(stack) })
+    this.#timers.set(id, { timeout, call, stack })
   }
 
   /** @param {number} id */

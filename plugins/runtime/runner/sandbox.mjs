@@ -94,7 +94,7 @@ export class Sandbox {
       inspector: this.#isInspected || limits.isTraced === true,
     })
     this.#budgets = new CallBudgets(this.#isolate)
-    this.#timers = new SandboxTimers((id, call) => {
+    this.#timers = new SandboxTimers(limits.isTraced === true, (id, call) => {
       if (!this.#ended) this.#apply(['timer', id], call)
     })
     const { onOpen, onMessage } = listener.debugging
@@ -275,7 +275,7 @@ export class Sandbox {
   #finish(id) {
     const used = this.#budgets.finish(id)
     if (used === null) return null
-    const pending = this.#limits.isTraced ? this.#timers.pendingOf(id) : []
+    const pending = this.#timers.pendingOf(id)
     if (this.#budgets.size === 0) this.#timers.clearAll()
     return pending.length === 0 ? used : { ...used, pending }
   }
@@ -286,13 +286,7 @@ export class Sandbox {
       /** @param {unknown} kind @param {unknown} id @param {unknown} text @param {unknown} [call] @param {unknown} [wanted] */
       (kind, id, text, call, wanted) => {
         if (this.#ended || typeof id !== 'number' || typeof text !== 'string') return
-        if (kind === 'timer' && this.#budgets.size > 0)
-          return this.#timers.set(
-            id,
-            Number(text),
-            typeof call === 'number' ? call : undefined,
-            typeof wanted === 'string' && this.#limits.isTraced ? wanted : undefined,
-          )
+        if (kind === 'timer' && this.#budgets.size > 0) return this.#timers.set(id, Number(text), call, wanted)
         if (kind === 'untimer') return this.#timers.clear(id)
         if (kind === 'log' || kind === 'progress') return this.#listener.onRequest(kind, id, text)
         if (kind === 'host') {

@@ -64,12 +64,12 @@ t.test('a timer that is pending at the answer is a warning with the line that se
 export default { metadata: { series: {
   search: () => ({ results: [] }),
   async get({ externalId }: { externalId: string }) {
-    const deadline = setTimeout(() => {}, 5_000)
+    const deadline = setTimeout(() => {}, 5e3)
     AbortSignal.timeout(5_000)
     await later(5)
     clearTimeout(deadline)
     if (externalId === 'tidy') return { externalId, title: 'a' }
-    setTimeout(() => {}, 5_000)
+    setTimeout(() => {}, 5e3)
     return await Promise.race([{ externalId, title: 'a' }, later(5_000), later(6_000)])
   } } } }
 `,

@@ -22,16 +22,25 @@ export interface FilledServer {
 
 /**
  * Starts a server with so many series; fills its database if that has not been done yet.
+ * @param options.env settings of the server
  * @param options.keep a folder for the data, which later runs use again
  */
-export async function openFilledServer({ series, keep }: { series: number; keep: string | undefined }): Promise<FilledServer> {
+export async function openFilledServer({
+  series,
+  keep,
+  env = {},
+}: {
+  series: number
+  keep: string | undefined
+  env?: Record<string, string>
+}): Promise<FilledServer> {
   const books = series * BOOKS_PER_SERIES
   const folder = keep === undefined ? mkdtempSync(join(tmpdir(), 'carrel-bench-lists-')) : join(keep, `books-${books}`)
   mkdirSync(folder, { recursive: true })
   const dataFolder = join(folder, 'data')
   const done = join(folder, 'filled')
   if (!existsSync(done)) rmSync(dataFolder, { recursive: true, force: true })
-  const server = await startServer({ dataFolder })
+  const server = await startServer({ dataFolder, env })
   const url = await findRunningUrl(dataFolder)
   if (!url) throw new Error('The database of the server was not found')
   const client = new Client({ connectionString: url })

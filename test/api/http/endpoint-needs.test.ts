@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 /** Where routes of every kind are put together. */
 const ALL = new Set(['api/routes.ts', 'api/komga/routes.ts', 'api/server.ts', 'api/compose.ts', 'api/compose-plugins.ts'])
 /** A module that calls more than this does too much. */
-const NAMED_MAX = 6
+const NAMED_MAX = 7
 
 const AREA = String.raw`(?:Pick<\w+Services, [^>]+>|\b\w+Services\b(?!\[))`
 const NEEDS = new RegExp(`${AREA}(?:\\s*&\\s*${AREA})*`, 'g')

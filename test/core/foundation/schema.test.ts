@@ -15,7 +15,7 @@ interface Shape {
 const NAMES = /^(name|title|label|titleSort|sortName|subtitle|publisher|imprint|comment)$/
 
 /** Written by apps, not by people: a place in a book as its chapter calls it, and links whose label readLinks checks. */
-const OTHERS = /progression \/(device\/name|locator\/title)$|\/metadata \/links\/0\/label$/
+const OTHERS = /(progression|annotationId) \/(device\/name|locator\/title)$|\/metadata \/links\/0\/label$/
 
 /** The members of a request body that are called like a name, with the schema of their text. */
 function namesIn(shape: Shape, path = ''): [path: string, text: Shape][] {

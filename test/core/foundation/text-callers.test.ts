@@ -21,7 +21,7 @@ const FORBIDDEN: { pattern: RegExp; instead: string; allowed: Record<string, str
     instead: 'bound the marks before texts are compared by a language',
     allowed: {
       'core/scan/walk-folders.ts': 'bounds the marks of both names',
-      'core/catalog/series-query.ts': 'compares single letters',
+      'core/paging/initial-groups-query.ts': 'compares single letters',
       'workers/formats/comic/page-order.ts': 'only a comment',
     },
   },

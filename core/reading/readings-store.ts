@@ -31,8 +31,9 @@ interface ReadingFilter {
 export async function listDaysOfReading(
   database: Knex,
   caller: Caller,
-  { offset, limit, ...filter }: ReadingFilter & { offset: number; limit: number },
+  { offset, limit, ...list }: ReadingFilter & { offset: number; limit: number },
 ): Promise<{ items: DayOfReading[]; total: number }> {
+  const filter = { ...list, timeZone: zoneOf(list.timeZone) }
   const days = database('reading_sittings AS s')
     .join('readings AS r', 'r.id', 's.reading_id')
     .join('books', 'books.id', 'r.book_id')
@@ -51,7 +52,7 @@ export async function listDaysOfReading(
   const [rows, counted] = await Promise.all([
     database.from(days.clone().as('d')).orderByRaw('day DESC, last_at DESC, reading_id').offset(offset).limit(limit) as Promise<DayRow[]>,
     database.from(days.clone().as('d')).count({ total: '*' }).first(),
-  ])
+  ]).catch(refuseUnknownZone)
   return { items: rows.map(dayOf), total: Number(counted?.['total']) }
 }
 
@@ -68,6 +69,16 @@ const dayOf = (row: DayRow): DayOfReading => ({
   begunAt: row.begun_at.toISOString(),
   finishedAt: row.finished_at?.toISOString() ?? null,
 })
+
+/** In PostgreSQL the sign of an offset is that of POSIX: west of Greenwich is positive. */
+const zoneOf = (timeZone: string): string => timeZone.replace(/^[+-]/, (sign) => (sign === '+' ? '-' : '+'))
+
+/** Browsers and this program know old names of zones that the database may lack (SQLSTATE 22023). */
+function refuseUnknownZone(error: unknown): never {
+  if ((error as { code?: string }).code === '22023')
+    refuseMember('/timeZone', 'is not known to the database; send an offset such as +05:30')
+  throw error
+}
 
 function within(database: Knex, column: string, { timeZone, from, to, bookId }: ReadingFilter) {
   const day = (name: string, text: string) => {
@@ -88,8 +99,9 @@ function within(database: Knex, column: string, { timeZone, from, to, bookId }: 
 export async function deleteReadings(database: Knex, caller: Caller, filter: ReadingFilter): Promise<number> {
   return await database('readings AS r')
     .where('r.user_id', caller.userId)
-    .modify(within(database, 'r.begun_at', filter))
+    .modify(within(database, 'r.begun_at', { ...filter, timeZone: zoneOf(filter.timeZone) }))
     .delete()
+    .catch(refuseUnknownZone)
 }
 
 /** Deletes one reading of the caller. @throws not_found */

@@ -102,6 +102,18 @@ t.test('readings are listed by the days of a time zone', async (t) => {
   t.equal((await list('?to=9999-12-31')).total, 1)
 })
 
+t.test('days of an offset begin when they do there, and a zone that the database does not know is refused', async (t) => {
+  const { ask, books, list, database } = await openHistory(t)
+  await ask('PUT', `books/${books[0]}/progress`, { currentPage: 3 })
+  await database('reading_sittings').update({ begun_at: '2026-01-31T22:00:00Z', ended_at: '2026-01-31T22:10:00Z' })
+  const dayIn = async (zone: string) => (await list(`?timeZone=${encodeURIComponent(zone)}`)).data[0]?.day
+  t.equal(await dayIn('+05:30'), '2026-02-01')
+  t.equal(await dayIn('-05:30'), '2026-01-31')
+  t.equal((await list(`?timeZone=${encodeURIComponent('+05:30')}&from=2026-02-01`)).total, 1)
+  t.match(await ask('GET', 'user/readings?timeZone=US/Pacific-New'), { status: 422, json: { error: 'invalid_value' } })
+  t.equal((await ask('DELETE', 'user/readings?timeZone=US/Pacific-New&from=2026-01-01')).status, 422)
+})
+
 t.test('readings belong to their user, who may delete them', async (t) => {
   const { server, ask, books, series_id, userId, list, record, database } = await openHistory(t)
   for (const book of books) await ask('PUT', `books/${book}/progress`, { currentPage: 10 })

@@ -13,6 +13,9 @@ export const meQuery = queryOptions({
   staleTime: 5 * 60_000,
 })
 
+/** The id of the user whose session it is, or was when it has just ended; null when nobody is signed in. */
+export const findUserId = (): string | null => queries.getQueryData<Me | null>(meQuery.queryKey)?.id ?? null
+
 export const setupQuery = queryOptions({
   queryKey: ['setup'],
   queryFn: ({ signal }) => ask(api.GET('/api/v1/setup/status', { signal })),

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useSyncExternalStore } from 'react'
+import { Fragment, type ReactNode, useEffect, useSyncExternalStore } from 'react'
 import { Redirect, useLocation } from 'wouter'
 import { followEvents } from '#api/events.ts'
 import { Problem } from '#api/problem.ts'
@@ -21,7 +21,8 @@ export function Gate({ children }: { children: ReactNode }) {
     if (path === '/sign-in' || path === '/register') return <Redirect to="/" replace />
     return (
       <>
-        {children}
+        {/* Another tab may have signed in somebody else, who sees nothing of what was shown or typed here. */}
+        <Fragment key={me.data?.id}>{children}</Fragment>
         {hasEnded && <EndedSession />}
       </>
     )

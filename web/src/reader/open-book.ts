@@ -1,5 +1,6 @@
 import { api, ask } from '#api/client.ts'
 import type { components } from '#api/schema.d.ts'
+import { findUserId } from '#api/session.ts'
 import { sendLocator } from './epub/text-progress.ts'
 import { readTextSettings, type TextSettings } from './epub/text-settings.ts'
 import { sendPage } from './pages/page-progress.ts'
@@ -45,12 +46,13 @@ const isOfPages = ({ readingOrder }: Manifest): boolean => readingOrder.every(({
 
 /** Sends a place that an earlier page could not send. A later one, of another device, holds without a question: this one was left long ago. */
 async function sendUnsent(bookId: string): Promise<void> {
-  const unsent = findUnsent(bookId)
+  const of = { userId: findUserId(), bookId }
+  const unsent = findUnsent(of)
   if (!unsent) return
   const request = { basedOn: unsent.basedOn, keepalive: false }
   const sent = unsent.sent as Partial<Progression['locator']> & { page?: unknown; isCompleted?: unknown }
   let answer: { kind: string } = { kind: 'refused' }
   if (typeof sent?.page === 'number') answer = await sendPage(bookId, { page: sent.page, isCompleted: sent.isCompleted === true }, request)
   else if (typeof sent?.href === 'string') answer = await sendLocator(bookId, sent as Progression['locator'], request)
-  if (answer.kind !== 'later') keepUnsent(bookId, null)
+  if (answer.kind !== 'later') keepUnsent(of, null)
 }

@@ -25,6 +25,8 @@ export interface RecorderOptions<Sent, Elsewhere> {
   isIncognito: boolean
   /** What is recorded when the reader leaves without a turn: the only page of a book. */
   onLeaving: Sent | null
+  /** Whether the user who reads is still the one who is signed in. */
+  isSameUser(): boolean
   /** @param keepalive whether the page is about to end */
   send(sent: Sent, request: { basedOn: BasedOn; keepalive: boolean }): Promise<Answer<Elsewhere>>
   /** Keeps a place that could not be sent, over the end of the page; null once it is sent. */
@@ -106,6 +108,10 @@ export class ProgressRecorder<Sent, Elsewhere> {
     const sent = this.#unsent
     // When the page ends, a second request beside a running one is better than a lost place.
     if (sent === null || this.#isAsking || (this.#isSending && !keepalive)) return
+    if (!this.#options.isSameUser()) {
+      this.#options.keep({ sent, basedOn: this.#basedOn })
+      return
+    }
     // A request beside a running one cannot know what that one leads to, and must not be taken for another device.
     const basedOn = this.#isSending ? undefined : this.#basedOn
     this.#isSending = true

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
+import { findUserId } from '#api/session.ts'
 import { type Answer, type BasedOn, type Place, ProgressRecorder } from './progress-recorder.ts'
 import { keepUnsent } from './unsent.ts'
 
@@ -33,12 +34,14 @@ export function useRecorder<Sent, Elsewhere extends { updatedAt: string }>(optio
   const latest = useRef(options)
   latest.current = options
   useEffect(() => {
+    const userId = findUserId()
     const made = new ProgressRecorder<Sent, Elsewhere>({
       basedOn,
       isIncognito: latest.current.isIncognito,
       onLeaving: latest.current.onLeaving,
       send: (sent, request) => latest.current.send(sent, request),
-      keep: (unsent) => keepUnsent(bookId, unsent && { ...unsent, basedOn: unsent.basedOn ?? null }),
+      isSameUser: () => findUserId() === userId,
+      keep: (unsent) => keepUnsent({ userId, bookId }, unsent && { ...unsent, basedOn: unsent.basedOn ?? null }),
       onConflict: setConflict,
       onRefused: setRefused,
       onWaiting: setIsWaiting,

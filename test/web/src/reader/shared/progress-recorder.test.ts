@@ -12,17 +12,19 @@ function openRecorder({
   basedOn = null,
   isIncognito = false,
   onLeaving = null,
+  isSameUser = () => true,
 }: {
   basedOn?: string | null
   isIncognito?: boolean
   onLeaving?: number | null
+  isSameUser?: () => boolean
 } = {}) {
   const sent: { page: number; basedOn: string | null | undefined; keepalive: boolean }[] = []
   const kept: unknown[] = []
   const conflicts: Elsewhere[] = []
   const answers: Answer<Elsewhere>[] = []
   const recorder = new ProgressRecorder<number, Elsewhere>({
-    ...{ basedOn, isIncognito, onLeaving },
+    ...{ basedOn, isIncognito, onLeaving, isSameUser },
     async send(page, request) {
       sent.push({ page, ...request })
       return answers.shift() ?? { kind: 'recorded', updatedAt: `time of ${page}` }
@@ -145,4 +147,19 @@ t.test('incognito records nothing, from the moment it is chosen', async (t) => {
   move(3)
   recorder.leave()
   t.same(pages(), [])
+})
+
+t.test('when another user has signed in, what was read before is kept and not sent as theirs', async (t) => {
+  let user = 'rita'
+  const { move, pages, kept, answers, recorder } = openRecorder({ isSameUser: () => user === 'rita' })
+  answers.push({ kind: 'later' })
+  move(7)
+  recorder.flush()
+  await turns()
+  move(8)
+  user = 'otto'
+  recorder.leave()
+  await turns()
+  t.same(pages(), [7])
+  t.same(kept.at(-1), { sent: 8, basedOn: null })
 })

@@ -11,6 +11,9 @@ export const seriesQuery = (seriesId: string) =>
       ) as Promise<FullSeriesRecord>,
   })
 
+/** Looked through for one that can be read: books whose file is broken have no pages. */
+const NEXT_OF = 20
+
 /** Where reading a series goes on. */
 export interface NextBook {
   /** Null when the series has no book that can be read. */
@@ -18,7 +21,7 @@ export interface NextBook {
   kind: 'continue' | 'start' | 'again'
 }
 
-/** The book that was begun last, else the first unread one, else the first. */
+/** The book that was begun last, else the first unread one that can be read, else the first such. */
 export const nextBookQuery = (seriesId: string) =>
   queryOptions({
     queryKey: ['books', 'next-of', seriesId],
@@ -26,9 +29,9 @@ export const nextBookQuery = (seriesId: string) =>
       const of = { seriesId: { operator: 'is', value: seriesId } } as const
       const first = async (show: 'unread' | null) => {
         const condition = show ? { allOf: [of, { readStatus: { operator: 'is', value: show } } as const] } : of
-        const query = { page: 1, pageSize: 1, sort: 'number,asc' } as const
+        const query = { page: 1, pageSize: NEXT_OF, sort: 'number,asc' } as const
         const answer = await ask(api.POST('/api/v1/books/list', { params: { query }, body: { condition }, signal }))
-        return (answer.data[0] as BookRecord | undefined) ?? null
+        return (answer.data as BookRecord[]).find(({ pageCount }) => pageCount > 0) ?? null
       }
       const begun = await ask(api.GET('/api/v1/books/in-progress', { params: { query: { seriesId, page: 1, pageSize: 1 } }, signal }))
       if (begun.data[0]) return { book: begun.data[0] as BookRecord, kind: 'continue' }

@@ -69,7 +69,7 @@ export const adminTexts = defineTexts({
   access: 'What they see',
   accessOf: 'What {name} sees',
   allLibraries: 'All libraries, also future ones',
-  ageLimit: 'Hide works for older readers than',
+  ageLimit: 'Hide works for readers older than',
   years: 'years',
   hideUnrated: 'Hide works without an age',
   removeUserTitle: 'Remove {name}?',

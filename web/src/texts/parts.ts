@@ -11,7 +11,6 @@ export const partTexts = defineTexts({
   earlier: 'Earlier',
   further: 'Further',
   seeAll: 'See all',
-  seeAllOf: 'See all: {title}',
   showAll: 'Show all',
   showLess: 'Show less',
   where: 'Where you are',

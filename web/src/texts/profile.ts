@@ -3,7 +3,7 @@ import { defineTexts } from '#texts/define-texts.ts'
 export const profileTexts = defineTexts({
   title: 'Profile',
   account: 'Account',
-  accountWords: 'Who you are for this server.',
+  accountWords: 'Who you are on this server.',
   name: 'Name',
   email: 'E-mail',
   role: 'Role',
@@ -21,7 +21,7 @@ export const profileTexts = defineTexts({
 
   theme: 'Theme',
   themeWords: 'Kept in this browser.',
-  system: 'As the system',
+  system: 'System',
   light: 'Light',
   dark: 'Dark',
   black: 'Black',

@@ -16,7 +16,7 @@ export function SideBar() {
   const isAdmin = useMayDo('libraries-write')
   return (
     <nav className="side" aria-label={appTexts.main()}>
-      <Link className="brand" href="/">
+      <Link className="brand" href="/" aria-label={appTexts.name()}>
         <CarrelMark />
         <span>{appTexts.name()}</span>
       </Link>
@@ -32,7 +32,7 @@ export function SideBar() {
             {libraries.map(({ id, name, bookCount }) => (
               <SideLink key={id} href={`/libraries/${id}`} icon={Library} text={name} count={bookCount} isOfPerson />
             ))}
-            {libraries.length > 1 && <SideLink href="/series" icon={Library} text={appTexts.allSeries()} />}
+            {libraries.length > 1 && <SideLink href="/series" icon={Library} text={appTexts.allSeries()} isExact />}
           </ul>
         </div>
       )}
@@ -64,15 +64,18 @@ interface SideLinkProps {
   count?: number
   /** The name was given by a person. */
   isOfPerson?: boolean
+  /** Not current at addresses below: a series is of one library. */
+  isExact?: boolean
   /** Current at all addresses that begin like this; default: those that begin like `href`. */
   below?: string
 }
 
-function SideLink({ href, icon, text, count, isOfPerson, below }: SideLinkProps) {
+function SideLink({ href, icon, text, count, isOfPerson, isExact, below }: SideLinkProps) {
   const [path] = useLocation()
+  const isCurrent = isExact ? path === href : isAt(path, below ?? href)
   return (
     <li>
-      <Link className="side-link" href={href} title={text} aria-current={isAt(path, below ?? href) ? 'page' : undefined}>
+      <Link className="side-link" href={href} title={text} aria-current={isCurrent ? 'page' : undefined}>
         <Icon of={icon} />
         <span className="clip" dir={isOfPerson ? 'auto' : undefined}>
           {text}

@@ -9,11 +9,11 @@ import { useSearchKeys } from '#parts/shortcuts.ts'
 import { appTexts } from '#texts/app.ts'
 
 export function TopBar() {
-  const [, navigate] = useLocation()
+  const [path, navigate] = useLocation()
   useSearchKeys(useCallback(() => navigate('/search'), [navigate]))
   return (
     <header className="top">
-      {hasPage('/search') && (
+      {hasPage('/search') && path !== '/search' && (
         <search className="search">
           <Link className="input search" href="/search">
             <Icon of={Search} />

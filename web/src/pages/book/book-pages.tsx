@@ -1,7 +1,7 @@
 import { useId, useState } from 'react'
 import { Link } from 'wouter'
-import { serverAddress } from '#api/client.ts'
 import type { FullBookRecord } from '#api/records.ts'
+import { Cover } from '#parts/works/cover.tsx'
 import { workTexts } from '#texts/works.ts'
 import style from './book.module.css'
 
@@ -45,14 +45,11 @@ export function BookPages({ book }: { book: FullBookRecord }) {
               aria-label={workTexts.pageLabel({ page })}
               aria-current={page === current ? 'true' : undefined}
             >
-              <span className="cover whole">
-                <img
-                  src={serverAddress(`api/v1/books/${book.id}/pages/${page}?width=${WIDTH}&v=${fileHash}`)}
-                  alt=""
-                  loading="lazy"
-                  decoding="async"
-                />
-              </span>
+              <Cover
+                path={`api/v1/books/${book.id}/pages/${page}?width=${WIDTH}&v=${fileHash}`}
+                title={workTexts.pageUnreadable()}
+                width={WIDTH}
+              />
               <span>{page.toLocaleString('en')}</span>
             </Link>
           </li>

@@ -32,7 +32,7 @@ export function KeepReading({ books, total }: { books: BookRecord[]; total: numb
           <Link href={ALL}>{homeTexts.keepReading()}</Link>
         </h2>
         <div className="end">
-          <Link className="btn plain" href={ALL} aria-label={partTexts.seeAllOf({ title: homeTexts.keepReading() })}>
+          <Link className="btn plain" href={ALL} id={`${id}-all`} aria-labelledby={`${id}-all ${id}`}>
             {partTexts.seeAll()} <span className="faint">{total.toLocaleString('en')}</span>
           </Link>
         </div>

@@ -7,6 +7,7 @@ import { collectionQuery } from '#api/lists.ts'
 import type { Listed, SeriesRecord } from '#api/records.ts'
 import { LIST_PAGE_SIZE, type ListSource } from '#pages/browse/use-list-pages.ts'
 import { Empty, Failure } from '#parts/states.tsx'
+import { Crumbs } from '#parts/works/hero.tsx'
 import { listTexts } from '#texts/lists.ts'
 import { SeriesShelf } from './series-shelf.tsx'
 
@@ -17,12 +18,15 @@ export default function CollectionPage() {
   if (error) return <Failure error={error} onRetry={() => void refetch()} />
   if (!data) return null
   return (
-    <SeriesShelf
-      title={data.name}
-      summary={data.summary}
-      source={source}
-      empty={<Empty icon={Layers} title={listTexts.collectionEmpty()} />}
-    />
+    <>
+      <Crumbs crumbs={[{ text: listTexts.collections(), href: '/collections' }, { text: data.name }]} />
+      <SeriesShelf
+        title={data.name}
+        summary={data.summary}
+        source={source}
+        empty={<Empty icon={Layers} title={listTexts.collectionEmpty()} />}
+      />
+    </>
   )
 }
 

@@ -67,6 +67,7 @@ function Crumbs({ roots, value, onChange }: FolderPickerProps & { roots: readonl
           <Icon of={value === null ? FolderOpen : Server} />
         </button>
       </li>
+      {value === null && <li>{setupTexts.foldersHere()}</li>}
       {steps.map((path, index) => (
         <li key={path}>
           <Icon of={ChevronRight} flips />

@@ -61,7 +61,7 @@ export function Cover({ path, known, title, byline, lang, mark = null, width, is
           onError={() => setFailedPath(path)}
         />
       ) : (
-        <span className="plate" lang={lang} dir="auto" aria-hidden="true">
+        <span className="plate" lang={lang} dir="auto" aria-hidden="true" style={{ ['--letters' as string]: longestWord(title) }}>
           <span className="clip-4">{title}</span>
           {byline && <small className="clip-2">{byline}</small>}
         </span>
@@ -96,6 +96,9 @@ function Mark({ mark }: { mark: CoverMark }) {
     </span>
   )
 }
+
+/** In letters: words break at spaces and hyphens. */
+const longestWord = (title: string): number => Math.max(1, ...title.split(/[\s\-\u2010]/).map((word) => word.length))
 
 function coverAddress(path: string, known: KnownCover | null | undefined, width: number): string {
   if (!known) return serverAddress(path)

@@ -27,7 +27,7 @@ export function Shelf({ title, allHref, total, children }: ShelfProps) {
         </h2>
         <div className="end">
           {allHref && (
-            <Link className="btn plain" href={allHref} aria-label={partTexts.seeAllOf({ title })}>
+            <Link className="btn plain" href={allHref} id={`${id}-all`} aria-labelledby={`${id}-all ${id}`}>
               {partTexts.seeAll()} {total ? <span className="faint">{total.toLocaleString('en')}</span> : null}
             </Link>
           )}

@@ -24,6 +24,7 @@ const MADE = '2026-03-01T18:20:11.000Z'
 const CHANGED = '2026-03-02T07:41:30.000Z'
 const times = { createdAt: MADE, updatedAt: MADE }
 
+const COVER = { version: 'c4b7a90e13d25f68', width: 260, height: 400, color: '#7a3b2e' }
 const BOOK = {
   id: book,
   libraryId: library,
@@ -39,6 +40,7 @@ const BOOK = {
   readerHash: '5d41402abc4b2a76b9719d911017c592',
   pageCount: 44,
   number: 1,
+  numberLabel: '1',
   volume: null,
   chapter: null,
   analyzed: true,
@@ -48,6 +50,8 @@ const BOOK = {
   readCount: 0,
   lastReadAt: null,
   readingDirection: 'ltr',
+  language: 'en',
+  cover: COVER,
   ...times,
 }
 const SERIES = {
@@ -67,6 +71,8 @@ const SERIES = {
   volumesOwned: null,
   hasCustomCover: false,
   selectedCoverSource: null,
+  language: 'en',
+  cover: COVER,
   ...times,
 }
 const PROGRESS = {
@@ -156,7 +162,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   createCollection: {
     body: { name: 'Space', seriesIds: [series] },
     status: 201,
-    answer: { id: record, name: 'Space', summary: null, ordered: false, seriesCount: 1, ...times },
+    answer: { id: record, name: 'Space', summary: null, ordered: false, seriesCount: 1, cover: COVER, ...times },
   },
   createReadList: {
     body: { name: 'Where to begin', bookIds: [book] },

@@ -7,6 +7,8 @@ import { getReading } from '#core/reading/progress-query.ts'
 
 /** Students mark a few on each page of a textbook. */
 export const ANNOTATIONS_MAX = 2_000
+/** Hundreds of marked books. The largest possible ones take 600 MB; without a limit, one user could fill the disk book by book. */
+const ANNOTATIONS_OF_USER_MAX = 50_000
 /** A locator with quoted text has one or two kilobytes. */
 const LOCATOR_BYTES_MAX = 8_192
 
@@ -66,9 +68,17 @@ export async function saveAnnotation(
     // One after another for each user, so that all of them are counted.
     await trx('users').where('id', caller.userId).forUpdate().first('id')
     const key = { user_id: caller.userId, book_id: bookId }
-    const others = await trx('annotations').where(key).whereNot({ id }).count({ total: '*' }).first()
-    if (Number(others?.['total']) >= ANNOTATIONS_MAX)
+    const others = await trx('annotations')
+      .where('user_id', caller.userId)
+      .whereRaw('(book_id, id) <> (CAST(? AS uuid), CAST(? AS uuid))', [bookId, id])
+      .first(trx.raw('count(*) AS total, count(*) FILTER (WHERE book_id = ?) AS here', [bookId]))
+    if (Number(others.here) >= ANNOTATIONS_MAX)
       refuse('conflict', `You have ${ANNOTATIONS_MAX} bookmarks and highlights in this book, which is the limit. Delete some first.`)
+    if (Number(others.total) >= ANNOTATIONS_OF_USER_MAX)
+      refuse(
+        'conflict',
+        `You have ${ANNOTATIONS_OF_USER_MAX} bookmarks and highlights in all books, which is the limit. Delete some first.`,
+      )
     const book = await trx('books').where('id', bookId).first('file_hash')
     const values = {
       kind: edit.kind,

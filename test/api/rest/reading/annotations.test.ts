@@ -102,3 +102,22 @@ t.test('annotations are limited in size and number', async (t) => {
   const { id } = await database('annotations').where('user_id', userId).first('id')
   t.equal(await put({ kind: 'bookmark', locator: locator(), note: 'changed' }, id), 200, 'one that exists can be changed')
 })
+
+t.test('a user has a limited number of annotations in all books, of which each can still be changed', async (t) => {
+  const { ask, book, other, database, userId, server } = await openBook(t)
+  const row = await database('books').where('id', other).first('library_id', 'series_id')
+  const full = Array.from({ length: 24 }, (_, index) => addBook(database, { ...row, title: `Full ${index}` }))
+  await database.raw(
+    `INSERT INTO annotations (user_id, book_id, id, kind, locator)
+     SELECT CAST(? AS uuid), book, gen_random_uuid(), 'bookmark', CAST('{}' AS jsonb) FROM unnest(CAST(? AS uuid[])) AS book, generate_series(1, 2000)
+     UNION ALL SELECT CAST(? AS uuid), CAST(? AS uuid), gen_random_uuid(), 'bookmark', '{}' FROM generate_series(1, 1999)`,
+    [userId, await Promise.all(full), userId, other],
+  )
+  const put = async (id: string, as?: string) => await ask('PUT', `${book}/annotations/${id}`, { kind: 'bookmark', locator: locator() }, as)
+  const last = randomUUID()
+  t.equal((await put(last)).status, 200)
+  t.match(await put(randomUUID()), { status: 409, json: { message: /50000 bookmarks and highlights in all books/ } })
+  t.equal((await put(last)).status, 200)
+  const { token } = await server.signUp({ username: 'otto' })
+  t.equal((await put(randomUUID(), token)).status, 200)
+})

@@ -24,7 +24,6 @@ const MADE = '2026-03-01T18:20:11.000Z'
 const CHANGED = '2026-03-02T07:41:30.000Z'
 const times = { createdAt: MADE, updatedAt: MADE }
 
-const COVER = { version: 'c4b7a90e13d25f68', width: 260, height: 400, color: '#7a3b2e' }
 const BOOK = {
   id: book,
   libraryId: library,
@@ -51,7 +50,7 @@ const BOOK = {
   lastReadAt: null,
   readingDirection: 'ltr',
   language: 'en',
-  cover: COVER,
+  cover: null,
   ...times,
 }
 const SERIES = {
@@ -72,7 +71,7 @@ const SERIES = {
   hasCustomCover: false,
   selectedCoverSource: null,
   language: 'en',
-  cover: COVER,
+  cover: null,
   ...times,
 }
 const PROGRESS = {
@@ -162,7 +161,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   createCollection: {
     body: { name: 'Space', seriesIds: [series] },
     status: 201,
-    answer: { id: record, name: 'Space', summary: null, ordered: false, seriesCount: 1, cover: COVER, ...times },
+    answer: { id: record, name: 'Space', summary: null, ordered: false, seriesCount: 1, cover: null, ...times },
   },
   createReadList: {
     body: { name: 'Where to begin', bookIds: [book] },

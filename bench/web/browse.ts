@@ -47,6 +47,8 @@ export async function measureList(browser: Browser, url: string, figures: WebFig
     drag: () => device.probe('drag(0.8, ' + DRAG_FRAMES + ')'),
   }
   for (const kind of ['wheel', 'keys', 'drag'] as const) {
+    // What the last move asked for at its end is no part of this one.
+    await sleep(1_000)
     await device.probe('watch()')
     requested.length = 0
     await moves[kind]()

@@ -54,7 +54,7 @@ export class WebFigures {
     this.#values.set(figure, [...(this.#values.get(figure) ?? []), ...values])
   }
 
-  /** Time to the paint of a page without scripts. */
+  /** Time to the paint of the bare page. */
   addBare(ms: number): void {
     this.#bareMs.push(ms)
   }

@@ -12,10 +12,14 @@ observe('longtask', (entry) => {
 })
 observe('event', (entry) => entry.interactionId && probe.interactionsMs.push(entry.duration), { durationThreshold: 16 })
 
+/** A step that takes longer does not work. */
+const PATIENCE_MS = 20_000
 const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve))
 const isDone = (picture) => picture.complete && picture.naturalWidth > 0
 const spread = () => document.querySelector('figure.spread')
-const textPlace = () => document.body.innerText.match(/Page [\d,]+ of [\d,]+/)?.[0]
+const searchField = () => document.querySelector('input[type="search"]')
+/** How far a text is read; its pages have the size of the book's, not of the window's. */
+const textPlace = () => document.querySelector('.hairline')?.style.getPropertyValue('--at')
 const cellsSeen = () =>
   [...document.querySelectorAll('[role="gridcell"]')].filter((cell) => {
     const { top, bottom } = cell.getBoundingClientRect()
@@ -33,9 +37,10 @@ const WAITS = {
   },
   text: { before: () => textPlace() ?? null, isThere: (before) => textPlace() !== undefined && textPlace() !== before },
   search: {
-    before: () => null,
-    isThere: () => {
-      const words = `q=${encodeURIComponent(document.querySelector('input[type="search"]').value)}`
+    before: () => searchField().value,
+    isThere: (before) => {
+      if (searchField().value === before) return false
+      const words = `q=${encodeURIComponent(searchField().value)}`
       const answers = performance.getEntriesByType('resource').filter(({ name }) => name.includes('/api/v1/search') && name.endsWith(words))
       return answers.some(({ responseEnd }) => responseEnd > 0) && document.querySelector('main [data-result]') !== null
     },
@@ -49,7 +54,11 @@ probe.after = async (name) => {
   for (const type of ['keydown', 'click']) addEventListener(type, begin, { capture: true, once: true })
   const { before, isThere } = WAITS[name]
   const from = before()
-  while (!isThere(from)) await nextFrame()
+  while (!isThere(from)) {
+    if (performance.now() - begunMs > PATIENCE_MS)
+      throw new Error(`${name}: nothing new in ${PATIENCE_MS} ms after ${JSON.stringify(from)}`)
+    await nextFrame()
+  }
   // The picture of this state is made in the frame that follows.
   await nextFrame()
   for (const type of ['keydown', 'click']) removeEventListener(type, begin, { capture: true })

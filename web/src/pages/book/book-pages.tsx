@@ -42,7 +42,6 @@ export function BookPages({ book }: { book: FullBookRecord }) {
             <Link
               className={style['leaf']}
               href={`/books/${book.id}/read?page=${page}`}
-              aria-label={workTexts.pageLabel({ page })}
               aria-current={page === current ? 'true' : undefined}
             >
               <Cover
@@ -50,7 +49,8 @@ export function BookPages({ book }: { book: FullBookRecord }) {
                 title={workTexts.pageUnreadable()}
                 width={WIDTH}
               />
-              <span>{page.toLocaleString('en')}</span>
+              <span aria-hidden="true">{page.toLocaleString('en')}</span>
+              <span className="visually-hidden">{workTexts.pageLabel({ page })}</span>
             </Link>
           </li>
         ))}

@@ -28,9 +28,3 @@ export const makersOf = (people: readonly Person[]): Person[] => people.filter((
 
 export const roleWords = ({ roles }: Person): string =>
   roles.map((role, index) => (index === 0 ? workTexts[role]() : workTexts[role]().toLocaleLowerCase())).join(', ')
-
-/** Up to two first letters, of words that begin with one. */
-export function initials(name: string): string {
-  const words = name.split(/\s+/).filter((word) => /^\p{L}/u.test(word))
-  return [words[0], words.length > 1 ? words.at(-1) : undefined].map((word) => [...(word ?? '')][0]?.toLocaleUpperCase() ?? '').join('')
-}

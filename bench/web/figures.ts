@@ -64,7 +64,7 @@ export class WebFigures {
     const bare = median(this.#bareMs)
     const slower = Math.max(1, bare / REFERENCE_BARE_MS)
     console.log(
-      `bare page: median ${bare.toFixed(0)} ms, worst ${Math.max(0, ...this.#bareMs).toFixed(0)} ms; times are divided by ${slower.toFixed(2)}`,
+      `bare page: median ${bare.toFixed(0)} ms, least ${Math.min(...this.#bareMs).toFixed(0)}, worst ${Math.max(0, ...this.#bareMs).toFixed(0)} ms; times are divided by ${slower.toFixed(2)}`,
     )
     const missed: string[] = []
     const unmeasured: string[] = []

@@ -148,8 +148,8 @@ t.test('old isolates are replaced without failing calls', async (t) => {
   t.ok(counts.filter((count) => count === 1).length >= 3, 'at least three isolates were replaced')
 
   const aged = openGuests(t, { renewal: { ageMsMax: 1_000 } }).open('count: () => ++count', {}, 'let count = 0')
-  t.same([await aged.call('count'), await aged.call('count')], [1, 2])
-  // Older than the renewal allows.
+  t.equal(await aged.call('count'), 1)
+  // Older than the renewal allows. That calls before share an isolate is seen above: here a second one may come too late for it.
   await sleep(1_100)
   t.equal(await aged.call('count'), 1)
 })

@@ -245,7 +245,8 @@ export function findViolations(files: readonly SourceFile[]): string[] {
     if (replaced) found.push(`${file.path}: "${replaced[0]}" is replaced by another word in the glossary`)
     if (/^(core|plugins|workers|api)\/(.*\/)?shown-[^/]*$/.test(file.path)) found.push(`${file.path}: the glossary calls this a view`)
     if (placeOf(file.path) === -1) found.push(`${file.path}: its folder is missing from the order of folders`)
-    if (/^(?!test\/).*\.m?js$/.test(file.path) && !/^(#!.*\n)?\/\/ @ts-check\n/.test(file.text))
+    // What runs in pages of a browser has other globals than the program.
+    if (/^(?!test\/|bench\/web\/).*\.m?js$/.test(file.path) && !/^(#!.*\n)?\/\/ @ts-check\n/.test(file.text))
       found.push(`${file.path}: begins without // @ts-check`)
     const lines = file.text.split('\n').length
     if (lines > LINES_MAX) found.push(`${file.path}: ${lines} lines; the limit is ${LINES_MAX}`)

@@ -105,7 +105,7 @@ async function measureChanges(side: FilledServer, readers: Record<'free' | 'rule
   // After a change that is no rule, and a list that is not remembered either: the first request after those is slower by itself.
   const again: number[] = []
   for (let n = 0; n < 20; n++) {
-    await change(side, 'PATCH', `users/${ruledId}`, { email: `bench-${n}@example.org` })
+    await change(side, 'PATCH', `users/${ruledId}`, { email: `bench-${ruledId}-${n}@example.org` })
     await send(side, readers.ruled.headers, { path: `books?pageSize=1&page=${n + 2}` })
     again.push((await send(side, readers.free.headers, first)).ms)
   }

@@ -46,7 +46,7 @@ async function build() {
     await install()
   }
   process.stdout.write('building\n')
-  // Renamed when it is complete: whoever finds the folder finds all of it.
+  // Renamed when it is complete, so that a folder of this name contains all of it.
   const unfinished = `${folder}.${process.pid}`
   try {
     const vite = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js')

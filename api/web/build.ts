@@ -57,7 +57,7 @@ export interface RunningBuild {
   stop(): void
 }
 
-/** Builds into the folder in a child process. @param onStep is told what it does: `installing`, then `building` */
+/** Builds into the folder in a child process. @param onStep gets each step: `installing`, then `building` */
 export function startBuild({ sources }: WebPlaces, folder: string, onStep: (step: string) => void): RunningBuild {
   const child: ChildProcess = spawn(process.execPath, [path.join(sources, 'build.mjs'), folder], { stdio: ['ignore', 'pipe', 'pipe'] })
   let reason = ''

@@ -57,7 +57,7 @@ export async function listSeriesWords(
 /** What lists can be filtered by with a choice of values. */
 export const VALUE_FIELDS = ['genre', 'tag', 'person', 'publisher', 'language', 'status', 'format', 'age', 'year'] as const
 type ValueField = (typeof VALUE_FIELDS)[number]
-/** More than a menu shows; whoever wants another value types a part of it. */
+/** More than a menu shows; to find another value, a person types a part of it. */
 export const FILTER_VALUES_MAX = 50
 
 /** A value of a field, and how many of the listed series or books have it. */

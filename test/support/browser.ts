@@ -45,7 +45,7 @@ export async function openPage(browser: Browser | BrowserContext, url: string): 
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(`${error.message}\n${error.stack}`))
   page.on('console', (message) => {
-    // Chromium logs every answer of 400 and more; whoever is not signed in gets one.
+    // Chromium logs every answer of 400 and more; a visitor who is not signed in gets one.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) complaints.push(message.text())
   })
   page.on('request', (request) => {

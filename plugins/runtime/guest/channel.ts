@@ -13,7 +13,7 @@ interface Limits {
   inFlight: number
   logLines: number
   logLength: number
-  /** Whether it is told where pending timers were set. */
+  /** Whether it gets the places where pending timers were set. */
   isTraced?: boolean
 }
 

@@ -20,7 +20,7 @@ export async function openBook(bookId: string, signal: AbortSignal): Promise<Ope
   const path = { bookId }
   await sendUnsent(bookId)
   const answer = await ask(api.GET('/api/v1/books/{bookId}', { params: { path }, signal }))
-  // Without `full` the record stands beside its metadata.
+  // Without `full` the answer has two members, the record and its metadata.
   const { book } = answer as components['schemas']['BookDetail']
   const of = { bookId, seriesId: book.seriesId, signal }
   const manifest = book.fileFormat === 'epub' ? await loadManifest(bookId, signal) : null

@@ -9,7 +9,7 @@ export const browseTexts = defineTexts({
   library: 'Library',
   libraries: 'Libraries',
   noLibraries: 'No libraries',
-  noLibrariesWords: 'No library is shared with you yet. Ask whoever runs this server.',
+  noLibrariesWords: 'No library is shared with you yet. Ask the person who runs this server.',
   kinds: 'What to show',
   seriesCount: { one: '{count} series', other: '{count} series' },
   bookCount: { one: '{count} book', other: '{count} books' },

@@ -7,7 +7,7 @@ interface Elsewhere {
   updatedAt: string
 }
 
-/** A recorder with a server that answers what it is told, and takes a moment. */
+/** A recorder with a server that answers as the test says, after a moment. */
 function openRecorder({
   basedOn = null,
   isIncognito = false,

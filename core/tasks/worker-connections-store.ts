@@ -1,9 +1,13 @@
 import { EventEmitter } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Pool, PoolClient } from 'pg'
 
 /** The schema with the tables of graphile-worker. */
 export const WORKER_SCHEMA = 'graphile_worker'
+
+/** The pause after a lost connection; the database may be restarting. */
+const RETRY_MS = 1_000
 
 type Query = (statement: unknown, values?: unknown[]) => Promise<unknown>
 
@@ -33,28 +37,38 @@ export class WorkerConnections {
     this.#isClosing = true
   }
 
+  /** The connection is taken from knex with the first statement, so that what keeps it away is the failure of a statement. */
   async #connect(): Promise<PoolClient> {
     await this.#ready
     const { client } = this.#database
-    try {
-      const connection = await client.acquireConnection()
-      const query: Query = async (statement, values) => await this.#ignoreWhenClosing(() => connection.query(statement, values))
-      return clientOf({ query, release: () => client.releaseConnection(connection) })
-    } catch (error) {
-      if (!this.#isClosing) throw error
-      return clientOf({ query: async () => ({ rows: [] }), release() {} })
+    let connection: { query: Query } | null = null
+    const release = async () => {
+      const held = connection
+      connection = null
+      if (held) await client.releaseConnection(held)
     }
-  }
-
-  async #ignoreWhenClosing(run: () => Promise<unknown>): Promise<unknown> {
-    try {
-      return await run()
-    } catch (error) {
-      if (!this.#isClosing) throw error
-      return { rows: [] }
+    const query: Query = async (statement, values) => {
+      for (;;) {
+        try {
+          connection ??= (await client.acquireConnection()) as { query: Query }
+          return await connection.query(statement, values)
+        } catch (error) {
+          if (this.#isClosing) return { rows: [] }
+          if (!isAboutTypes(statement)) throw error
+          await release()
+          await sleep(RETRY_MS)
+        }
+      }
     }
+    return clientOf({ query, release })
   }
 }
+
+/**
+ * graphile-worker asks for the ids of its types once and keeps the answer, even if it is an error: its workers would never claim a job again. So these
+ * statements are tried until the database answers.
+ */
+const isAboutTypes = (statement: unknown): boolean => ((statement as { text?: string }).text ?? '').includes('_private_tasks as tasks')
 
 /** A connection without notifications: the queue itself notifies its workers, by type and over the presence of its node. */
 const silentListener = () => clientOf({ on() {}, removeListener() {}, query: async () => ({ rows: [] }) })

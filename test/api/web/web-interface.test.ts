@@ -67,6 +67,25 @@ t.test('Every address of the interface answers the page to browsers, with a base
   }
 })
 
+t.test('A build sees no setting of the server in its environment', async (t) => {
+  const root = await makeRoot(t)
+  const secrets = { CARREL_JWT_KEY: 'secret-1', DATABASE_URL: 'postgres://user:secret-2@host/db', PGPASSWORD: 'secret-3' }
+  const before = { ...process.env }
+  Object.assign(process.env, secrets)
+  t.teardown(() => {
+    for (const name of Object.keys(secrets)) {
+      if (before[name] === undefined) delete process.env[name]
+      else process.env[name] = before[name]
+    }
+  })
+  await writeProgram(root, `process.stderr.write(JSON.stringify(process.env)); process.exit(1)`)
+  const { web, load } = await openWeb(t, root, { mayBuild: true })
+  await web.start()
+  const { text } = await load('/')
+  t.match(text, 'PATH')
+  t.notMatch(text, /secret-[123]/)
+})
+
 t.test('Unknown addresses get the page with status 404 in browsers, but never below the addresses of programs', async (t) => {
   const root = await makeRoot(t)
   await writeBuild(path.join(root, 'web', 'built'))

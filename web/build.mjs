@@ -27,6 +27,8 @@ const root = path.dirname(fileURLToPath(import.meta.url))
 const folder = path.resolve(process.argv[2] ?? fail('Usage: node web/build.mjs FOLDER'))
 const builds = path.dirname(folder)
 const lock = path.join(builds, 'build.lock')
+/** The tools of a build come from strangers: they get no password of the database, no key and no path of the server. */
+const withoutSettings = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:CARREL|PG|DATABASE)/i.test(name)))
 
 os.setPriority(NICENESS)
 fs.mkdirSync(builds, { recursive: true })
@@ -79,7 +81,7 @@ async function install() {
 function run(/** @type {string} */ program, /** @type {string[]} */ words) {
   return /** @type {Promise<void>} */ (
     new Promise((resolve, reject) => {
-      const child = spawn(program, words, { cwd: root, env: { ...process.env, NO_COLOR: '1' }, stdio: ['ignore', 'pipe', 'pipe'] })
+      const child = spawn(program, words, { cwd: root, env: { ...withoutSettings, NO_COLOR: '1' }, stdio: ['ignore', 'pipe', 'pipe'] })
       let output = ''
       for (const stream of [child.stdout, child.stderr])
         stream.on('data', (chunk) => {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
@@ -67,22 +67,25 @@ t.test('Every address of the interface answers the page to browsers, with a base
   }
 })
 
-t.test('A build sees no setting of the server in its environment', async (t) => {
+t.test('The tools of a build see no setting of the server in their environment', async (t) => {
   const root = await makeRoot(t)
-  const secrets = { CARREL_JWT_KEY: 'secret-1', DATABASE_URL: 'postgres://user:secret-2@host/db', PGPASSWORD: 'secret-3' }
-  const before = { ...process.env }
-  Object.assign(process.env, secrets)
+  const npm = path.join(root, 'npm-cli.mjs')
+  await writeFile(npm, 'process.stderr.write(Object.entries(process.env).sort().join("\\n").slice(-3000)); process.exit(1)')
+  const given = { CARREL_JWT_KEY: 'secret-1', DATABASE_URL: 'postgres://user:secret-2@host/db', PGPASSWORD: 'secret-3', npm_execpath: npm }
+  const before = Object.fromEntries(Object.keys(given).map((name) => [name, process.env[name]]))
+  Object.assign(process.env, given)
   t.teardown(() => {
-    for (const name of Object.keys(secrets)) {
-      if (before[name] === undefined) delete process.env[name]
-      else process.env[name] = before[name]
+    for (const [name, value] of Object.entries(before)) {
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
     }
   })
-  await writeProgram(root, `process.stderr.write(JSON.stringify(process.env)); process.exit(1)`)
+  await copyFile(new URL('../../../web/build.mjs', import.meta.url), path.join(root, 'web', 'build.mjs'))
+  await writeFile(path.join(root, 'web', 'package-lock.json'), JSON.stringify({ packages: { 'node_modules/react': { version: '1.0.0' } } }))
   const { web, load } = await openWeb(t, root, { mayBuild: true })
   await web.start()
   const { text } = await load('/')
-  t.match(text, 'PATH')
+  t.match(text, 'npm-cli.mjs')
   t.notMatch(text, /secret-[123]/)
 })
 

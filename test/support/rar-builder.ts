@@ -11,16 +11,16 @@ export interface RarPart {
 }
 
 export interface RarShape {
-  /** Marks the archive, and every entry after the first, as sharing one compression history. */
-  solid?: boolean
+  /** Marks the archive, and every entry after the first, as sharing one compression history; or only these entries. */
+  solid?: boolean | 'entries'
   /** No end record: a download that stopped. */
   noEnd?: boolean
 }
 
 /** Builds a RAR 5 with stored entries, because the license allows only RAR itself to compress. */
 export function buildRar(parts: readonly RarPart[], shape: RarShape = {}): Buffer {
-  const main = block(1, 0, [vint(shape.solid ? 4 : 0)])
-  const files = parts.flatMap((part, index) => [fileBlock(part, shape.solid === true && index > 0), Buffer.from(part.data)])
+  const main = block(1, 0, [vint(shape.solid === true ? 4 : 0)])
+  const files = parts.flatMap((part, index) => [fileBlock(part, Boolean(shape.solid) && index > 0), Buffer.from(part.data)])
   return Buffer.concat([Buffer.from('Rar!\x1a\x07\x01\x00', 'latin1'), main, ...files, ...(shape.noEnd ? [] : [block(5, 0, [vint(0)])])])
 }
 

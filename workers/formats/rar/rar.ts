@@ -27,6 +27,8 @@ const ARCHIVE_SOLID = 0x8
 const ARCHIVE_FIRST_VOLUME = 0x100
 const ENTRY_CONTINUED = 0x1
 const ENTRY_ENCRYPTED = 0x4
+/** Some archives say it here and not in their own header. */
+const ENTRY_SOLID = 0x10
 const ENTRY_FOLDER = 0x20
 
 /** The initial output buffer: a header may declare hundreds of megabytes for a few bytes. */
@@ -43,6 +45,7 @@ export function listRar(file: LibraryFile): Promise<RarListing> {
       throw new BookProblem('parser', 'This is a later part of a RAR archive that was split over several files. Open the first part.')
     }
     const entries: RarEntry[] = []
+    let solid = (reader.flags & ARCHIVE_SOLID) !== 0
     let incomplete: BookProblem | null = null
     for (;;) {
       const header = reader.next()
@@ -50,6 +53,7 @@ export function listRar(file: LibraryFile): Promise<RarListing> {
         if (header.code !== RAR_CODES.end) incomplete = endedEarly(reader, header.code)
         break
       }
+      if ((header.flags & ENTRY_SOLID) !== 0) solid = true
       if (!isPart(header.flags)) {
         if (entries.length === ENTRIES_MAX) {
           throw new BookProblem('parser', `This archive has more than ${ENTRIES_MAX} entries.`, { entriesMax: ENTRIES_MAX })
@@ -68,7 +72,7 @@ export function listRar(file: LibraryFile): Promise<RarListing> {
       }
     }
     if (entries.length === 0 && incomplete) throw incomplete
-    return { entries: lastOfEqualNames(entries), solid: (reader.flags & ARCHIVE_SOLID) !== 0, incomplete }
+    return { entries: lastOfEqualNames(entries), solid, incomplete }
   })
 }
 

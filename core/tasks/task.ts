@@ -22,6 +22,8 @@ export const TASK_PRIORITY = {
   library_job: 400,
   find_duplicates: 400,
   export_series: 300,
+  // Hours of reading, which nobody waits for.
+  verify_library: 200,
   cleanup_orphaned_files: 100,
   cleanup_pdf_cache: 100,
   describe_covers: 50,

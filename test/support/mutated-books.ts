@@ -1,6 +1,6 @@
+import sharp, { type Sharp } from 'sharp'
 import { buildComicEpub, buildEpub, textPage } from '#test/support/epub-builder.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
-import { jpegPage, makePicture } from '#test/support/pictures.ts'
 import { randomOf } from '#test/support/random-manifests.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
@@ -19,10 +19,12 @@ export async function soundBooks(): Promise<SoundBook[]> {
   const pages = await Promise.all(
     Array.from({ length: PAGE_COUNT }, async (_, index) => ({
       name: `${index + 1}.jpg`,
-      data: await jpegPage({ width: 40 + index, height: 60, noise: true }),
+      data: await noise(40 + index, 60)
+        .jpeg()
+        .toBuffer(),
     })),
   )
-  const png = await makePicture({ width: 30, height: 40, format: 'png', noise: true })
+  const png = await noise(30, 40).png().toBuffer()
   const comicInfo = Buffer.from(
     '<?xml version="1.0" encoding="utf-8"?><ComicInfo><Title>A title</Title><Series>A series</Series><Number>3</Number><Year>2001</Year><Writer>A, B</Writer><Pages><Page Image="0" Type="FrontCover"/></Pages></ComicInfo>',
   )
@@ -48,6 +50,13 @@ export async function soundBooks(): Promise<SoundBook[]> {
     { extension: 'epub', bytes: buildComicEpub(pages.map(({ name, data }) => ({ name, bytes: data }))) },
     { extension: 'pdf', bytes: buildPdf({ title: 'A document', pages: [{ text: 'One' }, { width: 100, height: 150, jpeg: picture }] }) },
   ]
+}
+
+/** A picture that hardly packs, the same every time. */
+function noise(width: number, height: number): Sharp {
+  const random = randomOf(width)
+  const pixels = Buffer.from(Array.from({ length: width * height * 3 }, () => Math.floor(random() * 256)))
+  return sharp(pixels, { raw: { width, height, channels: 3 } })
 }
 
 /** Names that an entry may have, and must not hurt. */

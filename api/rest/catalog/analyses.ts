@@ -13,6 +13,7 @@ import {
   retryBook,
   retryBooks,
 } from '#core/analysis/request-analyses.ts'
+import { acceptContent, requestVerification } from '#core/analysis/verify-library.ts'
 import { BookErrorTypeName, BooksWithErrors } from '#core/catalog/book.ts'
 import { listBooksWithErrors } from '#core/catalog/book-error-query.ts'
 import { BOOK_ERROR_TYPES } from '#core/fields/analysis.ts'
@@ -127,6 +128,30 @@ export const analysisRoutes = [
     params: BookId,
     reply: TaskStarted,
     run: (call, { params }) => requestBookAnalysis(call.services, call.caller, { ...params, choice: 'all' }),
+  }),
+  endpoint({
+    name: 'acceptBookContent',
+    method: 'POST',
+    path: '/api/v1/books/:bookId/accept-content',
+    summary: 'Accept the content of a file that has changed without its date',
+    tag: 'books',
+    allow: { who: 'books-write' },
+    status: 202,
+    params: BookId,
+    reply: TaskStarted,
+    run: (call, { params }) => acceptContent(call.services, call.caller, params.bookId),
+  }),
+  endpoint({
+    name: 'verifyLibrary',
+    method: 'POST',
+    path: '/api/v1/libraries/:libraryId/verify',
+    summary: 'Compare all files of a library with their hashes and checksums',
+    tag: 'libraries',
+    allow: { who: 'libraries-write' },
+    status: 202,
+    params: Type.Object({ libraryId: Uuid }),
+    reply: TaskStarted,
+    run: (call, { params }) => requestVerification(call.services, call.caller, params.libraryId),
   }),
   endpoint({
     name: 'analyzeUnanalyzedBook',

@@ -30,6 +30,12 @@ export interface PdfHandle {
 const CHUNK_BYTES = 64 * 1024
 
 /**
+ * Files up to this size are read as a whole. For others, the parser never ends when a file points to the 64 KiB behind its own last chunk (pdf.js 6:
+ * `ensureByte` requests a chunk that cannot be there), until the deadline of its thread; small files with wrong numbers do that most easily.
+ */
+const WHOLE_BYTES_MAX = 4 * 1024 * 1024
+
+/**
  * Larger pictures are left out of the page instead of being decoded, which takes some 16 bytes for each pixel (1.3 GB
  * and seven seconds for 81 million, measured). A3 scanned at 600 dpi has 70 million, a 30-inch poster at 300 dpi 81.
  */
@@ -52,14 +58,14 @@ export async function openPdf({ root, path }: LibraryFile): Promise<PdfHandle> {
 }
 
 async function openDescriptor(fd: number): Promise<PdfHandle> {
-  const range = new FileRange(fd, fstatSync(fd).size)
+  const { size } = fstatSync(fd)
+  const range = new FileRange(fd, size)
   const parser = openParser()
   const loading = getDocument({
-    range,
+    ...(size <= WHOLE_BYTES_MAX
+      ? { data: range.read(0, size) }
+      : { range, rangeChunkSize: CHUNK_BYTES, disableAutoFetch: true, disableStream: true }),
     worker: parser.worker,
-    rangeChunkSize: CHUNK_BYTES,
-    disableAutoFetch: true,
-    disableStream: true,
     cMapUrl: `${packageFolder}/cmaps/`,
     iccUrl: `${packageFolder}/iccs/`,
     standardFontDataUrl: `${packageFolder}/standard_fonts/`,
@@ -129,6 +135,12 @@ class FileRange extends PDFDataRangeTransport {
   }
 
   override requestDataRange(begin: number, end: number): void {
+    const chunk = this.read(begin, end)
+    // The parser expects its answer after the call has returned.
+    queueMicrotask(() => this.onDataRange(begin, chunk))
+  }
+
+  read(begin: number, end: number): Uint8Array {
     // Zeros replace the bytes that the file no longer has: the parser then fails on bad data instead of waiting forever.
     const chunk = new Uint8Array(end - begin)
     let filled = 0
@@ -142,8 +154,7 @@ class FileRange extends PDFDataRangeTransport {
       chunk.fill(0, filled)
     }
     this.bytesRead += filled
-    // The parser expects its answer after the call has returned.
-    queueMicrotask(() => this.onDataRange(begin, chunk))
+    return chunk
   }
 }
 

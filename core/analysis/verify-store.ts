@@ -1,0 +1,54 @@
+import type { Knex } from 'knex'
+
+/** A file whose content is to be compared with the hash of its row. */
+export interface FileToVerify {
+  id: string
+  path: string
+  hash: string
+  bytes: number
+}
+
+const TO_VERIFY = `FROM books b LEFT JOIN book_checks c ON c.book_id = b.id
+  WHERE b.library_id = :libraryId AND b.deleted_at IS NULL AND b.file_hash IS NOT NULL AND b.state <> 'pending' AND (c.checked_at IS NULL OR c.checked_at < :before)`
+
+/** Files that were not checked since `before`, those that wait longest first. */
+export async function listFilesToVerify(database: Knex, of: { libraryId: string; before: Date; limit: number }): Promise<FileToVerify[]> {
+  const { rows } = await database.raw(
+    `SELECT b.id, b.path, b.file_hash AS hash, b.file_size::float8 AS bytes ${TO_VERIFY} ORDER BY c.checked_at NULLS FIRST, b.id LIMIT :limit`,
+    { ...of },
+  )
+  return rows
+}
+
+export async function countFilesToVerify(database: Knex, of: { libraryId: string; before: Date }): Promise<number> {
+  const { rows } = await database.raw(`SELECT count(*)::int AS count ${TO_VERIFY}`, { ...of })
+  return rows[0].count
+}
+
+/** Records that a file was compared; nothing when its book was deleted meanwhile. */
+export async function recordCheck(database: Knex, bookId: string): Promise<void> {
+  await database.raw(
+    `INSERT INTO book_checks (book_id) SELECT id FROM books WHERE id = ? ON CONFLICT (book_id) DO UPDATE SET checked_at = now()`,
+    [bookId],
+  )
+}
+
+/** Whether the content of the book's file changed without its size and date, and nobody has accepted it. */
+export async function hasRotted(database: Knex, bookId: string): Promise<boolean> {
+  const row = await database('book_errors')
+    .where({ book_id: bookId, error_type: 'other' })
+    .whereRaw(`details ->> 'integrity' = 'true'`)
+    .first('book_id')
+  return row !== undefined
+}
+
+/** Paths of the files of these libraries that have rotted. */
+export async function listRotted(database: Knex, libraryIds: readonly string[]): Promise<string[]> {
+  return await database('book_errors AS e')
+    .join('books AS b', 'b.id', 'e.book_id')
+    .whereRaw('b.library_id = ANY(CAST(? AS uuid[]))', [[...libraryIds]])
+    .where('e.error_type', 'other')
+    .whereRaw(`e.details ->> 'integrity' = 'true'`)
+    .orderBy('b.path')
+    .pluck('b.path')
+}

@@ -1,0 +1,74 @@
+import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import { acceptContent, requestVerification } from '#core/analysis/verify-library.ts'
+import { getTask } from '#core/tasks/task-query.ts'
+import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
+import { addCaller } from '#test/support/library-rows.ts'
+
+t.setTimeout(240_000)
+
+/** Changes one byte of a picture, and neither size nor date, as a failing disk does. */
+function rot(path: string): void {
+  const { atime, mtime } = statSync(path)
+  const bytes = readFileSync(path)
+  const at = bytes.indexOf('\x89PNG', 0, 'latin1') + 50
+  bytes[at] = (bytes[at] as number) ^ 1
+  writeFileSync(path, bytes)
+  utimesSync(path, atime, mtime)
+}
+
+const errorsOf = (fixture: LibraryFixture, bookId: string): Promise<{ details: unknown; message: string }[]> =>
+  fixture.database('book_errors').where('book_id', bookId).select('error_type', 'message', 'details')
+
+async function verify(fixture: LibraryFixture): Promise<unknown> {
+  const { taskId } = await requestVerification(fixture, null, fixture.libraryId)
+  return await until(async () => (await getTask(fixture.database, taskId)).result)
+}
+
+async function openBooks(t: Parameters<typeof openLibraryFixture>[0]) {
+  const fixture = await openLibraryFixture(t, { files: ['a/1.cbz', 'a/2.cbz', 'a/3.cbz'] })
+  // Whole seconds: a time that is set again loses its nanoseconds.
+  const paths = ['a/1.cbz', 'a/2.cbz', 'a/3.cbz'].map((name) => `${fixture.root}/${name}`)
+  for (const path of paths) utimesSync(path, 1_000_000_000, 1_000_000_000)
+  await fixture.scan()
+  const row = async () => (await fixture.books()).get('a/2.cbz')
+  return { fixture, path: paths[1] as string, row }
+}
+
+t.test('a deep scan keeps the hash of a file that has rotted, and says so, until somebody accepts its content', async (t) => {
+  const { fixture, path, row } = await openBooks(t)
+  const before = await row()
+  const bookId = before?.id as string
+  const caller = await addCaller(fixture.database)
+  await t.rejects(acceptContent(fixture, caller, bookId), { code: 'conflict' })
+  rot(path)
+  await fixture.scan('deep')
+  const after = await row()
+  t.equal(after?.file_hash, before?.file_hash)
+  t.match(await errorsOf(fixture, bookId), [{ error_type: 'other', message: /size and date have not/, details: { integrity: true } }])
+  const { taskId } = await acceptContent(fixture, caller, bookId)
+  await until(async () => (await getTask(fixture.database, taskId)).status === 'completed')
+  t.not((await row())?.file_hash, before?.file_hash)
+  t.notOk((await errorsOf(fixture, bookId)).some(({ details }) => (details as { integrity?: boolean } | null)?.integrity))
+})
+
+t.test('the verification of a library finds what has rotted, and that a file is back', async (t) => {
+  const { fixture, path, row } = await openBooks(t)
+  t.same(await verify(fixture), { verified: 3, rotted: 0, damaged: 0 })
+  const sound = readFileSync(path)
+  rot(path)
+  t.same(await verify(fixture), { verified: 3, rotted: 1, damaged: 0 })
+  const bookId = (await row())?.id as string
+  t.match(await errorsOf(fixture, bookId), [{ details: { integrity: true } }])
+  writeFileSync(path, sound)
+  utimesSync(path, 1_000_000_000, 1_000_000_000)
+  t.same(await verify(fixture), { verified: 3, rotted: 0, damaged: 0 })
+  t.same(await errorsOf(fixture, bookId), [])
+})
+
+t.test('a verification that was stopped continues with the files that it has not checked', async (t) => {
+  const { fixture } = await openBooks(t)
+  const [first] = [...(await fixture.books()).values()]
+  await fixture.database('book_checks').insert({ book_id: first?.id, checked_at: new Date(Date.now() + 60_000) })
+  t.same(await verify(fixture), { verified: 2, rotted: 0, damaged: 0 })
+})

@@ -131,7 +131,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       supervisor,
       rules,
       async close() {
-        await tasks.stop()
+        await Promise.all([scans.close(), tasks.stop()])
         await announcer.close()
         await taskMetrics.close()
         await exports.close()
@@ -224,6 +224,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         events.start()
         await tasks.start()
         await requestCoverDescriptions({ database, tasks })
+        scans.startSchedules(jobs)
         plugins.start()
       },
       async close() {

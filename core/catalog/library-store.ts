@@ -30,6 +30,7 @@ export interface LibraryRow {
   title_preprocessing_rules: unknown
   auto_match_conditions: unknown
   last_scanned_at: Date | null
+  next_scan_at: Date | null
   created_at: Date
   updated_at: Date
 }

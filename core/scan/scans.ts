@@ -10,10 +10,12 @@ import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { describeReplaced } from '#core/catalog/library.ts'
 import { findLibraryRow } from '#core/catalog/library-store.ts'
-import { refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
+import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { rootKey, type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
+import { describeScheduleProblem, startDueScans, startScansOnStart } from '#core/scan/scan-schedule.ts'
 import {
   countAwaited,
   endLostScans,
@@ -75,7 +77,7 @@ export const ScanStatus = Noun('ScanStatus')({
   warnings: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Current problems to check: strategies of the library that this version does not know, and what it uses instead; folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
+        'Current problems to check: a schedule that is ignored; strategies of the library that this version does not know, and what it uses instead; folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
     }),
   ),
   startedAt: Timestamp,
@@ -90,6 +92,7 @@ export type ScanStatus = Static<typeof ScanStatus>
  */
 export class Scans {
   readonly #dependencies: ScanDependencies
+  #looking: ReturnType<RegularJobs['start']> | undefined
 
   constructor(dependencies: ScanDependencies) {
     this.#dependencies = dependencies
@@ -122,7 +125,8 @@ export class Scans {
           numberStrategy: library.number_strategy,
         })
       : []
-    const warnings = [...replaced, ...unrelated]
+    const schedule = library ? describeScheduleProblem(library.scanning_config) : null
+    const warnings = [...replaced, ...(schedule === null ? [] : [schedule]), ...unrelated]
     return {
       libraryId: row.library_id,
       taskId: row.id,
@@ -214,6 +218,37 @@ export class Scans {
     const stopped = await this.#stop(scanId)
     if (scan && stopped) await this.#dependencies.tasks.cancelAll({ type: 'analyze_book', libraryId: scan.library_id })
     return stopped
+  }
+
+  /** Starts a scan that nobody asked for; false while another one of the library waits or runs. */
+  async #startUnasked(libraryId: string, mode: ScanMode): Promise<boolean> {
+    return await this.start(libraryId, mode).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof AppError && error.code === 'scan_running') return false
+        // It was deleted or disabled meanwhile.
+        if (error instanceof AppError && ['not_found', 'conflict'].includes(error.code)) return true
+        throw error
+      },
+    )
+  }
+
+  /** Starts the scans that are due by the schedules of libraries; after `startSchedules` a timer does so. */
+  async startDue(): Promise<void> {
+    await startDueScans({ ...this.#dependencies, start: (id, mode) => this.#startUnasked(id, mode) })
+  }
+
+  /** Starts the scans that libraries want at each start of the server. */
+  async startOnStart(): Promise<void> {
+    await startScansOnStart({ ...this.#dependencies, start: (id, mode) => this.#startUnasked(id, mode) })
+  }
+
+  startSchedules(jobs: RegularJobs): void {
+    this.#looking ??= jobs.start('start due scans', () => this.startDue())
+  }
+
+  async close(): Promise<void> {
+    await this.#looking?.stop()
   }
 
   async listActive(by: Caller | null = null): Promise<ScanStatus[]> {

@@ -146,6 +146,15 @@ t.test('a library is made, shown, changed and taken away', async (t) => {
   })
   const shown = await ask<Library>('GET', `/libraries/${id}`)
   t.match(shown.json, { id, bookCount: 3, seriesCount: 2, lastScannedAt: /^20/ })
+  const nightly = { enabled: true, scanMode: 'normal', cronSchedule: '0 3 * * *', cronTimezone: 'Europe/Berlin' }
+  t.match((await ask<Library>('PATCH', `/libraries/${id}`, { scanningConfig: nightly })).json, {
+    scanningConfig: nightly,
+    nextScanAt: /^20/,
+  })
+  for (const nonsense of [{ cronSchedule: 'not a cron' }, { cronSchedule: '* * * * *' }, { cronTimezone: 'Mars/Base' }])
+    t.match(await ask('PATCH', `/libraries/${id}`, { scanningConfig: { ...nightly, ...nonsense } }), { status: 422 })
+  t.match((await ask<Library>('PATCH', `/libraries/${id}`, { isActive: false })).json, { scanningConfig: nightly, nextScanAt: null })
+  t.match((await ask<Library>('PATCH', `/libraries/${id}`, { isActive: true, scanningConfig: null })).json, { nextScanAt: null })
   const list = await ask<{ data: Library[]; total: number }>('GET', '/libraries?page=1&pageSize=10')
   t.match(list.json, { total: 1, data: [{ id, bookCount: 3 }], links: { next: null } })
 

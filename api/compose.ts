@@ -106,13 +106,10 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
     })
     const precedence = new Precedence()
     const scans = new Scans({
-      precedence,
-      database,
-      tasks,
-      rules,
-      log,
+      ...{ precedence, database, tasks, rules, log },
       dataFolder: settings.dataFolder,
       purgeAfterSeconds: settings.purgeAfterSeconds,
+      purgeWithFolderAfterDays: settings.purgeWithFolderAfterDays,
       prepareAnalyses: pool.prepareAnalyses,
       readSeriesFile: pool.readSeriesFile,
     })

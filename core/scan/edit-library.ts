@@ -7,7 +7,14 @@ import type { CreateLibraryRequest, ScanningConfig, UpdateLibraryRequest } from 
 import { deleteLibraryRows, moveBookPaths } from '#core/catalog/library-content-store.ts'
 import { findFolderProblem } from '#core/catalog/library-folder.ts'
 import { listVisibleLibraryIds } from '#core/catalog/library-name-query.ts'
-import { insertLibrary, type LibraryChange, listLibraryPaths, updateLibrary, withLibraryLock } from '#core/catalog/library-store.ts'
+import {
+  insertLibrary,
+  type LibraryChange,
+  listLibraryPaths,
+  recordDevices,
+  updateLibrary,
+  withLibraryLock,
+} from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
 import { runForSeveral } from '#core/database/statement-scope.ts'
@@ -67,12 +74,15 @@ export async function editLibrary(
   const edit = async (trx: Knex.Transaction) => {
     const library = await getLibraryRow(trx, by, libraryId)
     // What was missed while the library was disabled is not made up for.
-    if (change.is_active && !library.is_active) change.next_scan_at ??= nextScan(library.scanning_config as ScanningConfig | null)
+    if (change.is_active && !library.is_active && request.scanningConfig === undefined)
+      change.next_scan_at = nextScan(library.scanning_config as ScanningConfig | null)
     if (path !== null && path !== library.path) {
       if (await findActiveScan(trx, libraryId)) refuse('scan_running', 'The folder cannot be changed while it is scanned.')
       await refuseOverlap(trx, path, { by, except: libraryId })
       await moveBookPaths(trx, { id: libraryId, from: library.path, to: path })
       change.path = path
+      // Of another place.
+      await recordDevices(trx, libraryId, {})
     }
     await updateLibrary(trx, libraryId, change)
   }

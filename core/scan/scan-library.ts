@@ -2,7 +2,7 @@ import { opendir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import { findFolderProblem, folderOf } from '#core/catalog/library-folder.ts'
-import { countLongMissed, findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
+import { countLongMissed, findLibraryRow, type LibraryRow, recordDevices } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import type { ReadSeriesFile } from '#core/fields/series-file.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -23,9 +23,9 @@ import {
   type SeenFile,
 } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
-import { markMissing } from '#core/scan/mark-missing.ts'
-import { describeLoss, describeUnpurged, type Guard, isMassLoss } from '#core/scan/mass-loss.ts'
-import { purgeDeleted } from '#core/scan/purge-deleted.ts'
+import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
+import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
+import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
 import { type WalkBatch, walk } from '#core/scan/walk.ts'
@@ -54,7 +54,13 @@ export interface ScanDependencies {
   prepareAnalyses?: () => void
   /** The least time between two scans that must both find a book missing before it is purged automatically. */
   purgeAfterSeconds: number
+  /** After so many days, a missing book is purged automatically also if its folder is gone or empty. */
+  purgeWithFolderAfterDays?: number
 }
+
+const PURGE_WITH_FOLDER_DAYS = 30
+/** A library may consist of many mounted places; with more, those that come last are not watched. */
+const DEVICES_MAX = 1_000
 
 /** The state of one running scan. Memory: a number per changed file and a string per folder. */
 interface Scan {
@@ -63,6 +69,10 @@ interface Scan {
   deep: boolean
   startedAt: Date
   confirmedRoot: string | null
+  /** Null for all. */
+  confirmedFolders: string[] | null
+  /** See migrations/0007_scans.ts. */
+  devices: Record<string, number>
   /** Whether the library had books before: new ones are provisional then. */
   hadBooks: boolean
   counts: ScanCounts
@@ -96,6 +106,7 @@ export function scanLibrary(given: ScanDependencies): TaskHandler {
         deep: begun.mode === 'deep',
         startedAt: begun.startedAt,
         confirmedRoot: begun.confirmedRoot,
+        confirmedFolders: begun.confirmedFolders,
       })
     } catch (error) {
       if (run.signal.aborted) {
@@ -119,7 +130,7 @@ export function scanLibrary(given: ScanDependencies): TaskHandler {
   }
 }
 
-type Begun = Pick<Scan, 'library' | 'deep' | 'startedAt' | 'confirmedRoot'>
+type Begun = Pick<Scan, 'library' | 'deep' | 'startedAt' | 'confirmedRoot' | 'confirmedFolders'>
 
 async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Promise<unknown> {
   const { database } = dependencies
@@ -138,6 +149,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     countsWrittenAt: Date.now(),
     errorCount: 0,
     symlinks: 0,
+    devices: {},
     unchangedFolders: new Set(),
     seen: new Set(),
     unreadable: new Set(),
@@ -161,13 +173,15 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
       `"${library.path}" was replaced by another folder during the scan. Is its disk mounted? No book was marked as deleted.`,
     )
   }
-  const { missing, guard } = await markMissing(dependencies, {
+  const isConfirmed = begun.confirmedRoot === rootKey(root)
+  const marked = await markMissing(dependencies, {
     ...state,
     known: knownBooks,
-    confirmed: begun.confirmedRoot === rootKey(root),
+    confirmed: isConfirmed && begun.confirmedFolders === null ? 'all' : new Set(isConfirmed ? begun.confirmedFolders : []),
   })
+  await keepDevices(database, state)
   // A folder recorded without its missing books would look complete.
-  if (guard) await forgetFolders(database, library.id)
+  if (marked.guard) await forgetFolders(database, library.id)
   else {
     const gone = [...known.keys()].filter((folder) => !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)))
     if (gone.length > 0) await forgetFolders(database, library.id, gone)
@@ -175,7 +189,18 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
   }
   await queuePending(dependencies, state)
   run.signal.throwIfAborted()
-  return await finish(dependencies, state, { missing, guard })
+  return await finish(dependencies, state, marked)
+}
+
+/** Records the devices that the walk has seen; those of places that it could not read stay as they were. */
+async function keepDevices(database: Knex, { library, devices, unreadable }: Scan): Promise<void> {
+  const before = (library.devices ?? {}) as Record<string, number>
+  const isHidden = (folder: string) => [...unreadable].some((path) => folder === path || folder.startsWith(`${path}/`))
+  const kept = Object.entries(before).filter(([folder]) => unreadable.size > 0 && !Object.hasOwn(devices, folder) && isHidden(folder))
+  const now = { ...Object.fromEntries(kept), ...devices }
+  const isSame =
+    Object.keys(now).length === Object.keys(before).length && Object.entries(now).every(([folder, one]) => before[folder] === one)
+  if (!isSame) await recordDevices(database, library.id, now)
 }
 
 /** Queues books that need analysis but have no task. */
@@ -194,15 +219,11 @@ async function queuePending({ database, tasks }: ScanDependencies, state: Scan):
 }
 
 /** Purges if allowed, and reports the result of the scan. @throws FinalFailure when a mass deletion was withheld: a user must check it */
-async function finish(
-  dependencies: ScanDependencies,
-  state: Scan,
-  { missing, guard }: { missing: number; guard: Guard | null },
-): Promise<unknown> {
+async function finish(dependencies: ScanDependencies, state: Scan, { missing, guard, withheld }: Marked): Promise<unknown> {
   const { database } = dependencies
   const { library, run } = state
   // A book that is missing elsewhere may have been moved to an unreadable place.
-  const complete = !guard && state.unreadable.size === 0
+  const complete = withheld.length === 0 && !guard && state.unreadable.size === 0
   if (complete) await noteMissed(database, library.id, run.id)
   const { purgeDeletedOnScan } = (library.scanning_config ?? {}) as { purgeDeletedOnScan?: boolean }
   // Before the scan ends, so that no other one adds books in between.
@@ -211,12 +232,20 @@ async function finish(
   const counts = withErrorCount(state)
   if (guard) {
     const message = describeLoss(guard, library.path)
-    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard })
+    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard, withheld })
     throw new FinalFailure(message)
   }
-  await endScan(database, run.id, { status: 'completed', counts, complete })
+  await endScan(database, run.id, { status: 'completed', counts, complete, withheld })
   const { errors: _, ...numbers } = counts
-  return { ...numbers, errors: state.errorCount, missing, purged, analysesQueued: state.queued, symlinksSkipped: state.symlinks }
+  return {
+    ...numbers,
+    errors: state.errorCount,
+    missing,
+    withheld: withheld.length,
+    purged,
+    analysesQueued: state.queued,
+    symlinksSkipped: state.symlinks,
+  }
 }
 
 /**
@@ -233,7 +262,9 @@ async function purgeSettled(dependencies: ScanDependencies, state: Scan): Promis
     )
     return 0
   }
-  const longMissed = { scanId: run.id, secondsApart: dependencies.purgeAfterSeconds }
+  const { purgeWithFolderAfterDays: sparedDays = PURGE_WITH_FOLDER_DAYS } = dependencies
+  const spared = await listSparedFolders(database, library.id, sparedDays)
+  const longMissed = { scanId: run.id, secondsApart: dependencies.purgeAfterSeconds, spared, sparedDays }
   const loss = await countLongMissed(database, library.id, longMissed)
   if (isMassLoss(loss)) {
     state.errorCount += 1
@@ -301,6 +332,7 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
     noteError(state, path, message)
   }
   state.symlinks += batch.symlinks
+  for (const { folder, device } of batch.devices) if (Object.keys(state.devices).length < DEVICES_MAX) state.devices[folder] = device
   counts.filesTotal += files.length + batch.unchangedFiles
   // Each one-shot of an unchanged root counts as a series; counted here because the walk knows folders, not series.
   counts.seriesFound += batch.unchanged.length

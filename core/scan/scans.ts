@@ -30,6 +30,7 @@ import {
   type ScanMode,
   type ScanRow,
 } from '#core/scan/scan-store.ts'
+import { describeWithheld, readFolder, shownFolder, WithheldFolder } from '#core/scan/withheld.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 /** A scan stops between two batches, after a fraction of a second; if a disk hangs, the response comes before the scan has stopped. */
@@ -70,6 +71,12 @@ export const ScanStatus = Noun('ScanStatus')({
         },
       ),
     ),
+  ),
+  withheld: Type.Optional(
+    Type.Array(WithheldFolder, {
+      description:
+        'Folders whose missing books were not marked as deleted, because their disk is probably missing. If they are gone for good, scan with `confirm=` and their names. Absent if there are none, and for callers who see no errors.',
+    }),
   ),
   errors: Type.Array(Type.String(), {
     description: 'They name files: empty for callers who may not change libraries or do not see every series.',
@@ -115,7 +122,7 @@ export class Scans {
     // First: analyses write the folders, so when none is pending, what is read next is what they wrote.
     const pendingAnalysis = await countAwaited(this.#dependencies.database, row.library_id, row.mode, restricted ? by : null)
     const unrelated = seesPaths
-      ? describeUnrelated(await listUnrelatedFolders(this.#dependencies.database, row.library_id, WARNINGS_MAX + 1))
+      ? describeAll(await listUnrelatedFolders(this.#dependencies.database, row.library_id, WARNINGS_MAX + 1), describeUnrelatedFolder)
       : []
     const library = await findLibraryRow(this.#dependencies.database, row.library_id)
     const replaced = library
@@ -126,7 +133,8 @@ export class Scans {
         })
       : []
     const schedule = library ? describeScheduleProblem(library.scanning_config) : null
-    const warnings = [...replaced, ...(schedule === null ? [] : [schedule]), ...unrelated]
+    const withheld = seesPaths ? (row.withheld ?? []) : []
+    const warnings = [...describeAll(withheld, describeWithheld), ...replaced, ...(schedule === null ? [] : [schedule]), ...unrelated]
     return {
       libraryId: row.library_id,
       taskId: row.id,
@@ -138,6 +146,7 @@ export class Scans {
       pendingAnalysis,
       // They name paths of any series, without their ids: a caller who might not see one of them gets none.
       guard: restricted ? null : row.guard,
+      ...(withheld.length > 0 && { withheld }),
       errors: seesPaths ? row.errors.map((error) => (by === null ? error : visibleMessage(by, error))) : [],
       ...(warnings.length > 0 && { warnings }),
       startedAt: row.started_at.toISOString(),
@@ -158,22 +167,23 @@ export class Scans {
   }
 
   /**
-   * @param options.confirm the user confirms that the books missing from the folder are gone: even all of them are marked as deleted.
+   * @param options.confirm the user confirms that the missing books are gone: all of them, or those of some folders that the last scan has withheld.
    *   Valid for this one scan, and only while the folder is the same one as now; automatic scans never confirm
-   * @throws not_found; conflict when the library is disabled; scan_running
+   * @throws not_found; conflict when the library is disabled; scan_running; invalid_value for a folder that was not withheld
    */
   async start(
     libraryId: string,
     mode: ScanMode = 'normal',
     by: Caller | null = null,
-    { confirm = false }: { confirm?: boolean | undefined } = {},
+    { confirm = false }: { confirm?: boolean | readonly string[] | undefined } = {},
   ): Promise<ScanStatus & { taskId: string }> {
     const library = await getLibraryRow(this.#dependencies.database, by, libraryId)
     if (!library.is_active) refuse('conflict', `The library "${library.name}" is disabled: enable it (isActive) to scan it.`)
     const id = randomUUID()
     // Nobody can confirm a folder that does not exist now: the scan will report it.
+    const confirmedFolders = typeof confirm === 'boolean' ? null : await this.#readConfirmed(library.id, confirm)
     const confirmedRoot = confirm ? await stat(library.path).then(rootKey, () => null) : null
-    const scan = { id, libraryId, mode, confirmedRoot }
+    const scan = { id, libraryId, mode, confirmedRoot, confirmedFolders }
     if (!(await insertScan(this.#dependencies.database, scan))) {
       const lost = await endLostScans(this.#dependencies.database)
       if (lost === 0 || !(await insertScan(this.#dependencies.database, scan))) refuse('scan_running')
@@ -186,6 +196,23 @@ export class Scans {
     }
     const row = await findScan(this.#dependencies.database, id)
     return row ? await this.#describe(row, by) : refuse('not_found', `The library ${libraryId} was deleted in the meantime.`)
+  }
+
+  /** Folders of the last scan, relative to the library. @throws invalid_value */
+  async #readConfirmed(libraryId: string, given: readonly string[]): Promise<string[]> {
+    const withheld = new Set((await findLatestScan(this.#dependencies.database, libraryId))?.withheld?.map(({ folder }) => folder))
+    return given.map((text) => {
+      const folder = readFolder(text)
+      return withheld.has(shownFolder(folder))
+        ? folder
+        : refuse(
+            'invalid_value',
+            `The last scan has not withheld the books of "${text.slice(0, 200)}". GET scan-status lists the folders (withheld).`,
+            {
+              details: [{ path: '/confirm', message: 'is not a folder that the last scan has withheld' }],
+            },
+          )
+    })
   }
 
   /** The latest scan of the library. @throws not_found */
@@ -261,7 +288,7 @@ export class Scans {
 export const describeUnrelatedFolder = (path: string): string =>
   `"${path}": this folder contains many unrelated titles, and its series has only the folder's name. Give each series a folder of its own.`
 
-function describeUnrelated(paths: readonly string[]): string[] {
-  const listed = paths.slice(0, WARNINGS_MAX).map(describeUnrelatedFolder)
-  return paths.length > WARNINGS_MAX ? [...listed, '… and more'] : listed
+function describeAll<T>(items: readonly T[], describe: (item: T) => string): string[] {
+  const listed = items.slice(0, WARNINGS_MAX).map(describe)
+  return items.length > WARNINGS_MAX ? [...listed, '… and more'] : listed
 }

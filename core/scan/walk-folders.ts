@@ -47,6 +47,8 @@ export type WalkStep =
   /** `path` relative to the root. The files below it were not seen, but may exist. */
   | { kind: 'unreadable'; path: string; message: string }
   | { kind: 'symlink'; path: string }
+  /** The root, or a folder on another device than the one above it. */
+  | { kind: 'device'; folder: string; device: number }
 
 /**
  * Walks a library folder by folder, synchronously: in a thread this is three times as fast as with promises. Symbolic links are not followed, so
@@ -56,10 +58,10 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
   const isExcluded = compileExcludes(options.excludedPatterns)
   const allowed = options.allowedFormats === null ? null : new Set(options.allowedFormats)
   const choice: Choice = { known: options.known, isExcluded, allowed, share: options.share ?? { index: 0, of: 1 } }
-  const stack = ['']
+  const stack = [{ folder: '', above: null as number | null }]
   let realRoot: string | null = null
   while (stack.length > 0) {
-    const folder = stack.pop() as string
+    const { folder, above } = stack.pop() as (typeof stack)[number]
     let opened: OpenFolder | null = null
     try {
       let entries: Dirent[]
@@ -67,6 +69,7 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
         realRoot ??= realpathSync.native(options.root)
         opened = openFolderSync(join(realRoot, folder))
         entries = readdirSync(opened.path, { withFileTypes: true })
+        if (opened.device !== above && (folder !== '' || choice.share.index === 0)) yield { kind: 'device', folder, device: opened.device }
       } catch (error) {
         if (folder !== '' || choice.share.index === 0) yield { kind: 'unreadable', path: folder, message: reasonOf(error, folder) }
         continue
@@ -74,7 +77,7 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
       const below = yield* walkFolder({ folder, real: join(realRoot, folder), at: opened.path, entries }, choice)
       // The stack returns the last folder first.
       if (below.length > 1) below.sort(compareNames).reverse()
-      stack.push(...below)
+      for (const one of below) stack.push({ folder: one, above: opened.device })
     } finally {
       opened?.close()
     }

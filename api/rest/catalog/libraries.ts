@@ -19,6 +19,14 @@ const params = Type.Object({ libraryId: Uuid })
 const TaskStarted = Noun('TaskStarted')({ taskId: Uuid })
 const tag = 'libraries'
 
+/** A URL has no room for more, and `true` confirms all. */
+const CONFIRMED_MAX = 100
+
+function readConfirm(given: readonly string[] = []): boolean | readonly string[] {
+  const folders = given.filter((text) => text !== 'true' && text !== 'false')
+  return given.includes('true') || (folders.length > 0 && folders)
+}
+
 export const libraryRoutes = [
   endpoint({
     name: 'listLibraries',
@@ -102,15 +110,16 @@ export const libraryRoutes = [
     query: Type.Object({
       mode: Type.Optional(OneOf(['normal', 'deep'])),
       confirm: Type.Optional(
-        Type.Boolean({
+        Type.Array(Type.String({ maxLength: 2_500 }), {
+          maxItems: CONFIRMED_MAX,
           description:
-            'Confirms that all missing books are deleted. Without it, a scan that misses all known books, or at least 20 and more than half of them, changes nothing and reports an error. A folder that cannot be read never changes anything.',
+            'Confirms that missing books are gone for good: `true` all of them, or the names of folders that the last scan has withheld (`withheld` of its status); repeat it for several. A folder named `true` is `true/`. A folder that cannot be read never changes anything.',
         }),
       ),
     }),
     reply: ScanStatus,
     run: async (call, { params, query }) =>
-      await call.services.scans.start(params.libraryId, query.mode, call.caller, { confirm: query.confirm }),
+      await call.services.scans.start(params.libraryId, query.mode, call.caller, { confirm: readConfirm(query.confirm) }),
   }),
   endpoint({
     name: 'getLibraryScanStatus',

@@ -106,12 +106,12 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
     })
     const precedence = new Precedence()
     const scans = new Scans({
-      ...{ precedence, database, tasks, rules, log },
-      dataFolder: settings.dataFolder,
-      purgeAfterSeconds: settings.purgeAfterSeconds,
-      purgeWithFolderAfterDays: settings.purgeWithFolderAfterDays,
-      prepareAnalyses: pool.prepareAnalyses,
-      readSeriesFile: pool.readSeriesFile,
+      precedence,
+      database,
+      tasks,
+      rules,
+      log,
+      ...scanPartsOf(settings, pool),
     })
     await scans.endLost()
     handleBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
@@ -143,6 +143,14 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
     throw error
   }
 }
+
+const scanPartsOf = (settings: CompositionDependencies['settings'], pool: ReaderPool) => ({
+  dataFolder: settings.dataFolder,
+  purgeAfterSeconds: settings.purgeAfterSeconds,
+  purgeWithFolderAfterDays: settings.purgeWithFolderAfterDays,
+  prepareAnalyses: pool.prepareAnalyses,
+  readSeriesFile: pool.readSeriesFile,
+})
 
 /** Opens the components that serve books: pages, files of EPUBs, positions. */
 async function openReading(dependencies: CompositionDependencies, pool: ReaderPool, tasks: TaskQueue) {

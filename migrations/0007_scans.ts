@@ -24,12 +24,14 @@ export async function up(knex: Knex): Promise<void> {
       WHEN (NEW.deleted_at IS NULL AND (NEW.missed_by IS NOT NULL OR NEW.missing_why IS NOT NULL)) EXECUTE FUNCTION carrel_book_is_back();
     -- Folders whose missing books were not marked as deleted; and those that a user has confirmed for the scan, null for all.
     ALTER TABLE scans ADD COLUMN withheld jsonb, ADD COLUMN confirmed_folders text[];
+    -- The folder of a scan of a part, relative to the library; null for all of it.
+    ALTER TABLE scans ADD COLUMN path text;
   `)
 }
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
-    ALTER TABLE scans DROP COLUMN withheld, DROP COLUMN confirmed_folders;
+    ALTER TABLE scans DROP COLUMN withheld, DROP COLUMN confirmed_folders, DROP COLUMN path;
     DROP TRIGGER books_back ON books;
     CREATE OR REPLACE FUNCTION carrel_book_is_back() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.missed_by := NULL; RETURN NEW; END $$;
     CREATE TRIGGER books_back BEFORE UPDATE OF deleted_at ON books FOR EACH ROW

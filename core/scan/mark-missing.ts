@@ -5,8 +5,10 @@ import type { Log } from '#core/foundation/log.ts'
 import { countNewFiles, countPresentBooks, forgetFolders } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
 import { type Guard, isMassLoss } from '#core/scan/mass-loss.ts'
+import { countScannedFolders } from '#core/scan/missing-book-query.ts'
 import {
   confirmLosses,
+  countPresentIn,
   eachPresentBook,
   markDeleted,
   markWithheld,
@@ -21,6 +23,8 @@ import type { TaskRun } from '#core/tasks/task.ts'
 interface Walked {
   run: TaskRun
   library: LibraryRow
+  /** The folder that was walked, relative to the library; '' for all of it. */
+  part: string
   unchangedFolders: ReadonlySet<string>
   /** Hashes of the paths in changed folders. */
   seen: ReadonlySet<number>
@@ -45,9 +49,9 @@ export interface Marked {
  * confirmed that they are gone, none is marked, and the result says what was withheld.
  */
 export async function markMissing({ database, log }: { database: Knex; log: Log }, walked: Walked): Promise<Marked> {
-  const { library, run, confirmed } = walked
+  const { library, part, run, confirmed } = walked
   if (confirmed === 'all') await confirmLosses(database, library.id)
-  if ((await countPresentBooks(database, library.id)) === walked.counts.filesTotal) {
+  if (part === '' && (await countPresentBooks(database, library.id)) === walked.counts.filesTotal) {
     await unmarkWithheld(database, library.id, null)
     return { missing: 0, guard: null, withheld: [] }
   }
@@ -55,11 +59,17 @@ export async function markMissing({ database, log }: { database: Knex; log: Log 
   const isConfirmed = (folder: string) => confirmed === 'all' || confirmed.has(folder)
   const isMass = isMassLoss(loss.guard)
   const { root, devices } = { root: library.path, devices: (library.devices ?? {}) as Record<string, number> }
-  const decided = await decideWithheld({ root, devices, isMass, folders: loss.folders })
+  const decided = await decideWithheld({
+    root,
+    devices,
+    isMass,
+    folders: loss.folders,
+    foldersBefore: await countScannedFolders(database, library.id),
+  })
   for (const folder of decided.withheld.keys()) if (isConfirmed(folder)) decided.withheld.delete(folder)
   let missing = 0
   let held = 0
-  for await (const books of eachPresentBook(database, library.id)) {
+  for await (const books of eachPresentBook(database, library, part)) {
     run.signal.throwIfAborted()
     const gone = books
       .filter((book) => presenceOf(walked, book) === 'gone')
@@ -84,7 +94,7 @@ export async function markMissing({ database, log }: { database: Knex; log: Log 
     )
   }
   if (decided.withheld.size > 0) await forgetFolders(database, library.id, [...decided.withheld.keys()])
-  const present = await countPresentBooks(database, library.id)
+  const present = part === '' ? await countPresentBooks(database, library.id) : await countPresentIn(database, library, part)
   if (present - loss.kept - held !== walked.counts.filesTotal) {
     // Rows were changed by something other than the scan: an analysis just now, or a manual change. The next scan compares every file.
     log.debug({ libraryId: library.id, present, kept: loss.kept, files: walked.counts.filesTotal }, 'Rows and files differ after a scan')
@@ -114,7 +124,7 @@ async function countLoss(database: Knex, walked: Walked): Promise<CountedLoss> {
   const folders: CountedLoss['folders'] = new Map()
   const moved: CountedLoss['moved'] = new Set()
   let [missing, kept, unseen] = [0, 0, 0]
-  for await (const books of eachPresentBook(database, library.id)) {
+  for await (const books of eachPresentBook(database, library, walked.part)) {
     walked.run.signal.throwIfAborted()
     for (const book of books) {
       const presence = presenceOf(walked, book)

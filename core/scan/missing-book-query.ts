@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { type Viewer, visibleTo } from '#core/account/visibility.ts'
+import { folderOf } from '#core/catalog/library-folder.ts'
 
 interface PurgeableBook {
   seriesId: string
@@ -43,4 +44,27 @@ export async function listMissingBooks(database: Knex, libraryId: string, limit:
       ),
   ])
   return { books, total: Number(counted?.['count']) }
+}
+
+/** The path of a recorded book that is `place` or below it; null if there is none. @param place absolute */
+export async function findBelow(database: Knex, libraryId: string, place: string): Promise<string | null> {
+  const found = await database('books')
+    .where('library_id', libraryId)
+    .where((either) =>
+      either.where('path', place).orWhere((below) => below.where('path', '>', `${place}/`).where('path', '<', `${place}0`)),
+    )
+    .orderBy('path')
+    .first('path')
+  return found?.path ?? null
+}
+
+/** Folders whose missing books are withheld, relative to the library. */
+export async function listWithheldFolders(database: Knex, libraryId: string, root: string): Promise<Set<string>> {
+  const paths: string[] = await database('books').where({ library_id: libraryId, missing_why: 'withheld' }).pluck('path')
+  return new Set(paths.map((path) => folderOf(root, path)))
+}
+
+/** How many folders had books at the last scan. */
+export async function countScannedFolders(database: Knex, libraryId: string): Promise<number> {
+  return Number((await database('scanned_folders').where('library_id', libraryId).count({ count: '*' }).first())?.['count'])
 }

@@ -16,12 +16,25 @@ export interface PresentBook {
   isWithheld: boolean
 }
 
-/** Iterates over the books that are not deleted, some thousand at a time. */
-export function eachPresentBook(database: Knex, libraryId: string): AsyncGenerator<PresentBook[]> {
-  const query = database('books')
-    .where('library_id', libraryId)
-    .whereNull('deleted_at')
-    .select('id', 'path', 'file_size', 'provisional', database.raw('missing_why IS NOT NULL AS "isWithheld"'))
+const presentBooks = (database: Knex, { id, path }: { id: string; path: string }, part: string) => {
+  const present = database('books').where('library_id', id).whereNull('deleted_at')
+  return part === '' ? present : present.where('path', '>', `${path}/${part}/`).where('path', '<', `${path}/${part}0`)
+}
+
+/** How many books a part of a library has that are not deleted. */
+export async function countPresentIn(database: Knex, library: { id: string; path: string }, part: string): Promise<number> {
+  return Number((await presentBooks(database, library, part).count({ count: '*' }).first())?.['count'])
+}
+
+/** Iterates over the books that are not deleted, some thousand at a time. @param part the folder, relative to the library; '' for all of it */
+export function eachPresentBook(database: Knex, library: { id: string; path: string }, part: string): AsyncGenerator<PresentBook[]> {
+  const query = presentBooks(database, library, part).select(
+    'id',
+    'path',
+    'file_size',
+    'provisional',
+    database.raw('missing_why IS NOT NULL AS "isWithheld"'),
+  )
   return eachById<PresentBook>(query, PAGE)
 }
 

@@ -26,6 +26,7 @@ import { hashText } from '#core/scan/hash-text.ts'
 import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
 import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
+import { isInPart } from '#core/scan/scan-part.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
 import { type WalkBatch, walk } from '#core/scan/walk.ts'
@@ -68,6 +69,8 @@ interface Scan {
   library: LibraryRow
   deep: boolean
   startedAt: Date
+  /** The folder that is scanned, relative to the library; '' for all of it. */
+  part: string
   confirmedRoot: string | null
   /** Null for all. */
   confirmedFolders: string[] | null
@@ -105,6 +108,7 @@ export function scanLibrary(given: ScanDependencies): TaskHandler {
         library,
         deep: begun.mode === 'deep',
         startedAt: begun.startedAt,
+        part: begun.path ?? '',
         confirmedRoot: begun.confirmedRoot,
         confirmedFolders: begun.confirmedFolders,
       })
@@ -130,7 +134,7 @@ export function scanLibrary(given: ScanDependencies): TaskHandler {
   }
 }
 
-type Begun = Pick<Scan, 'library' | 'deep' | 'startedAt' | 'confirmedRoot' | 'confirmedFolders'>
+type Begun = Pick<Scan, 'library' | 'deep' | 'startedAt' | 'part' | 'confirmedRoot' | 'confirmedFolders'>
 
 async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Promise<unknown> {
   const { database } = dependencies
@@ -156,7 +160,12 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     queued: 0,
     queueing: Promise.resolve(),
   }
-  const options = { root: library.path, excludedPatterns: library.excluded_patterns, allowedFormats: library.allowed_formats }
+  const options = {
+    root: library.path,
+    start: begun.part,
+    excludedPatterns: library.excluded_patterns,
+    allowedFormats: library.allowed_formats,
+  }
   const compare = begun.deep ? new Map<string, string>() : known
   try {
     for await (const batch of walk({ ...options, known: compare }, run.signal)) await recordBatch(dependencies, state, batch)
@@ -166,7 +175,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
   }
   run.signal.throwIfAborted()
 
-  if (state.unreadable.has('')) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)
+  if (state.unreadable.has(begun.part)) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)
   const after = await checkPlacedRoot(library.path, dependencies.dataFolder)
   if (rootKey(after) !== rootKey(root)) {
     throw new FinalFailure(
@@ -183,7 +192,9 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
   // A folder recorded without its missing books would look complete.
   if (marked.guard) await forgetFolders(database, library.id)
   else {
-    const gone = [...known.keys()].filter((folder) => !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)))
+    const gone = [...known.keys()].filter(
+      (folder) => isInPart(begun.part, folder) && !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)),
+    )
     if (gone.length > 0) await forgetFolders(database, library.id, gone)
     await acceptFound(database, library.id)
   }
@@ -192,11 +203,11 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
   return await finish(dependencies, state, marked)
 }
 
-/** Records the devices that the walk has seen; those of places that it could not read stay as they were. */
-async function keepDevices(database: Knex, { library, devices, unreadable }: Scan): Promise<void> {
+/** Records the devices that the walk has seen; those of other places stay as they were. */
+async function keepDevices(database: Knex, { library, part, devices, unreadable }: Scan): Promise<void> {
   const before = (library.devices ?? {}) as Record<string, number>
   const isHidden = (folder: string) => [...unreadable].some((path) => folder === path || folder.startsWith(`${path}/`))
-  const kept = Object.entries(before).filter(([folder]) => unreadable.size > 0 && !Object.hasOwn(devices, folder) && isHidden(folder))
+  const kept = Object.entries(before).filter(([folder]) => !isInPart(part, folder) || (unreadable.size > 0 && isHidden(folder)))
   const now = { ...Object.fromEntries(kept), ...devices }
   const isSame =
     Object.keys(now).length === Object.keys(before).length && Object.entries(now).every(([folder, one]) => before[folder] === one)
@@ -223,7 +234,7 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
   const { database } = dependencies
   const { library, run } = state
   // A book that is missing elsewhere may have been moved to an unreadable place.
-  const complete = withheld.length === 0 && !guard && state.unreadable.size === 0
+  const complete = state.part === '' && withheld.length === 0 && !guard && state.unreadable.size === 0
   if (complete) await noteMissed(database, library.id, run.id)
   const { purgeDeletedOnScan } = (library.scanning_config ?? {}) as { purgeDeletedOnScan?: boolean }
   // Before the scan ends, so that no other one adds books in between.

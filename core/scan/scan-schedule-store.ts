@@ -16,7 +16,7 @@ interface DueLibrary {
 export async function listDueScans(database: Knex): Promise<DueLibrary[]> {
   const { rows } = await database.raw(
     `SELECT l.id, l.name, l.scanning_config AS config, l.next_scan_at::text AS "dueAt", EXISTS (
-       SELECT 1 FROM scans s WHERE s.library_id = l.id AND s.started_at >= l.next_scan_at AND s.status IN ('pending', 'processing', 'completed')
+       SELECT 1 FROM scans s WHERE s.library_id = l.id AND s.started_at >= l.next_scan_at AND s.path IS NULL AND s.status IN ('pending', 'processing', 'completed')
          AND s.mode IN ('deep', l.scanning_config ->> 'scanMode')) AS "isDone"
      FROM libraries l WHERE l.is_active AND l.next_scan_at <= now() ORDER BY l.next_scan_at`,
   )

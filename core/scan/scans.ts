@@ -14,7 +14,9 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
+import { listWithheldFolders } from '#core/scan/missing-book-query.ts'
 import { rootKey, type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
+import { checkScanPath } from '#core/scan/scan-part.ts'
 import { describeScheduleProblem, startDueScans, startScansOnStart } from '#core/scan/scan-schedule.ts'
 import {
   countAwaited,
@@ -23,14 +25,16 @@ import {
   findActiveScan,
   findLatestScan,
   findScan,
+  findSeriesFolder,
   insertScan,
   listActiveScans,
   listUnrelatedFolders,
+  listWithheldElsewhere,
   requestCancel,
   type ScanMode,
   type ScanRow,
 } from '#core/scan/scan-store.ts'
-import { describeWithheld, readFolder, shownFolder, WithheldFolder } from '#core/scan/withheld.ts'
+import { describeWithheld, folderOfShown, WithheldFolder } from '#core/scan/withheld.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 /** A scan stops between two batches, after a fraction of a second; if a disk hangs, the response comes before the scan has stopped. */
@@ -45,6 +49,11 @@ export const ScanStatus = Noun('ScanStatus')({
   libraryId: Uuid,
   taskId: Type.Optional(Nullable(Uuid)),
   mode: Type.Optional(OneOf(['normal', 'deep'])),
+  path: Type.Optional(
+    Type.String({
+      description: 'The folder of a scan of a part, relative to the library; absent for a whole scan, and for callers who see no errors.',
+    }),
+  ),
   status: Type.Enum(['idle', ...TASK_STATUSES], {
     description: '`idle`: never scanned; `startedAt` is then the time when the library was created.',
   }),
@@ -133,12 +142,14 @@ export class Scans {
         })
       : []
     const schedule = library ? describeScheduleProblem(library.scanning_config) : null
-    const withheld = seesPaths ? (row.withheld ?? []) : []
+    const elsewhere = seesPaths && row.path !== null ? await listWithheldElsewhere(this.#dependencies.database, row) : []
+    const withheld = seesPaths ? [...(row.withheld ?? []), ...elsewhere] : []
     const warnings = [...describeAll(withheld, describeWithheld), ...replaced, ...(schedule === null ? [] : [schedule]), ...unrelated]
     return {
       libraryId: row.library_id,
       taskId: row.id,
       mode: row.mode,
+      ...(seesPaths && row.path !== null && { path: row.path }),
       status: row.status,
       ...(restricted
         ? { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0 }
@@ -169,21 +180,23 @@ export class Scans {
   /**
    * @param options.confirm the user confirms that the missing books are gone: all of them, or those of some folders that the last scan has withheld.
    *   Valid for this one scan, and only while the folder is the same one as now; automatic scans never confirm
-   * @throws not_found; conflict when the library is disabled; scan_running; invalid_value for a folder that was not withheld
+   * @param options.path scans only this folder, or that of this file, relative to the library
+   * @throws not_found; conflict when the library is disabled; scan_running; invalid_value for a folder that was not withheld, or a path that cannot be scanned
    */
   async start(
     libraryId: string,
     mode: ScanMode = 'normal',
     by: Caller | null = null,
-    { confirm = false }: { confirm?: boolean | readonly string[] | undefined } = {},
+    { confirm = false, path }: { confirm?: boolean | readonly string[] | undefined; path?: string | undefined } = {},
   ): Promise<ScanStatus & { taskId: string }> {
     const library = await getLibraryRow(this.#dependencies.database, by, libraryId)
     if (!library.is_active) refuse('conflict', `The library "${library.name}" is disabled: enable it (isActive) to scan it.`)
     const id = randomUUID()
     // Nobody can confirm a folder that does not exist now: the scan will report it.
-    const confirmedFolders = typeof confirm === 'boolean' ? null : await this.#readConfirmed(library.id, confirm)
+    const confirmedFolders = typeof confirm === 'boolean' ? null : await this.#readConfirmed(library, confirm)
     const confirmedRoot = confirm ? await stat(library.path).then(rootKey, () => null) : null
-    const scan = { id, libraryId, mode, confirmedRoot, confirmedFolders }
+    const part = path === undefined ? '' : await checkScanPath(this.#dependencies.database, library, path)
+    const scan = { id, libraryId, mode, confirmedRoot, confirmedFolders, path: part || null }
     if (!(await insertScan(this.#dependencies.database, scan))) {
       const lost = await endLostScans(this.#dependencies.database)
       if (lost === 0 || !(await insertScan(this.#dependencies.database, scan))) refuse('scan_running')
@@ -199,11 +212,11 @@ export class Scans {
   }
 
   /** Folders of the last scan, relative to the library. @throws invalid_value */
-  async #readConfirmed(libraryId: string, given: readonly string[]): Promise<string[]> {
-    const withheld = new Set((await findLatestScan(this.#dependencies.database, libraryId))?.withheld?.map(({ folder }) => folder))
+  async #readConfirmed({ id, path }: { id: string; path: string }, given: readonly string[]): Promise<string[]> {
+    const withheld = await listWithheldFolders(this.#dependencies.database, id, path)
     return given.map((text) => {
-      const folder = readFolder(text)
-      return withheld.has(shownFolder(folder))
+      const folder = folderOfShown(text)
+      return text !== '' && withheld.has(folder)
         ? folder
         : refuse(
             'invalid_value',
@@ -213,6 +226,13 @@ export class Scans {
             },
           )
     })
+  }
+
+  /** Scans the folder of one series. @throws as {@link start} */
+  async startSeries(seriesId: string, mode: ScanMode = 'normal', by: Caller | null = null): Promise<ScanStatus & { taskId: string }> {
+    const series = await findSeriesFolder(this.#dependencies.database, by, seriesId)
+    if (!series) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
+    return await this.start(series.libraryId, mode, by, { path: series.folder || '.' })
   }
 
   /** The latest scan of the library. @throws not_found */

@@ -19,7 +19,9 @@ export interface WalkOptions {
   allowedFormats: readonly string[] | null
   /** Digests of the last scan by folder: the files of unchanged folders are not listed. With an empty map, all files are listed. */
   known: ReadonlyMap<string, string>
-  /** When several walks share a library: the first one takes the files of the root, and each its share of the folders in it. */
+  /** The folder at which the walk begins, relative to the root; the root by default. One that does not exist is empty. */
+  start?: string | undefined
+  /** When several walks share a library: the first one takes the files of the first folder, and each its share of the folders in it. */
   share?: { index: number; of: number }
 }
 
@@ -57,8 +59,9 @@ export type WalkStep =
 export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
   const isExcluded = compileExcludes(options.excludedPatterns)
   const allowed = options.allowedFormats === null ? null : new Set(options.allowedFormats)
-  const choice: Choice = { known: options.known, isExcluded, allowed, share: options.share ?? { index: 0, of: 1 } }
-  const stack = [{ folder: '', above: null as number | null }]
+  const { known, start = '', share = { index: 0, of: 1 } } = options
+  const choice: Choice = { known, isExcluded, allowed, start, share }
+  const stack = [{ folder: start, above: null as number | null }]
   let realRoot: string | null = null
   while (stack.length > 0) {
     const { folder, above } = stack.pop() as (typeof stack)[number]
@@ -69,9 +72,12 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
         realRoot ??= realpathSync.native(options.root)
         opened = openFolderSync(join(realRoot, folder))
         entries = readdirSync(opened.path, { withFileTypes: true })
-        if (opened.device !== above && (folder !== '' || choice.share.index === 0)) yield { kind: 'device', folder, device: opened.device }
+        if (opened.device !== above && (folder !== start || choice.share.index === 0))
+          yield { kind: 'device', folder, device: opened.device }
       } catch (error) {
-        if (folder !== '' || choice.share.index === 0) yield { kind: 'unreadable', path: folder, message: reasonOf(error, folder) }
+        const isGone = folder === start && start !== '' && (error as NodeJS.ErrnoException).code === 'ENOENT'
+        if (!isGone && (folder !== start || choice.share.index === 0))
+          yield { kind: 'unreadable', path: folder, message: reasonOf(error, folder) }
         continue
       }
       const below = yield* walkFolder({ folder, real: join(realRoot, folder), at: opened.path, entries }, choice)
@@ -88,6 +94,7 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
 interface Choice extends Pick<WalkOptions, 'known'> {
   isExcluded: Excludes
   allowed: ReadonlySet<string> | null
+  start: string
   share: { index: number; of: number }
 }
 
@@ -102,7 +109,8 @@ interface ListedFolder {
 /** Yields the books of one folder; returns the folders in it. */
 function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice): Generator<WalkStep, string[]> {
   const { isExcluded, allowed, known } = choice
-  const { index, of } = choice.share
+  const { start, share } = choice
+  const { index, of } = share
   const prefix = folder === '' ? '' : `${folder}/`
   const below: string[] = []
   const books: Listing = { names: [], sizes: [], mtimesMs: [] }
@@ -111,7 +119,7 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
   for (const entry of entries) {
     const { name } = entry
     if (name.startsWith('.')) continue
-    if (of > 1 && folder === '' && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
+    if (of > 1 && folder === start && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
     if (entry.isDirectory()) {
       if (!isForeignFolder(name) && !isExcluded(prefix, name)) below.push(prefix + name)
       continue

@@ -35,6 +35,8 @@ interface Loss {
   folders: ReadonlyMap<string, HeldFolder>
   /** Device numbers at the last scan: of the root, and of folders on another device than the one above. */
   devices: Readonly<Record<string, number>>
+  /** Folders with books at the last scan: of a scan of a part, `folders` are not all. */
+  foldersBefore: number
   /** More than half of the library is missing. */
   isMass: boolean
 }
@@ -50,7 +52,7 @@ interface Decision {
 }
 
 /** Decides of which folders the missing books are withheld, because their disk is the likelier reason than a user who deleted them. */
-export async function decideWithheld({ root, folders, devices, isMass }: Loss): Promise<Decision> {
+export async function decideWithheld({ root, folders, devices, foldersBefore, isMass }: Loss): Promise<Decision> {
   const withheld = new Map<string, Reason>()
   const lost = new Set<string>()
   const vanished: string[] = []
@@ -68,7 +70,7 @@ export async function decideWithheld({ root, folders, devices, isMass }: Loss): 
     // Confirming some of the folders must not mark the others, which then are few.
     else if (wasWithheld) withheld.set(folder, 'still_missing')
   }
-  const withBooks = [...folders.values()].filter(({ known }) => known > 0).length
+  const withBooks = Math.max(folders.size, foldersBefore)
   if (vanished.length >= VANISHED_MIN && vanished.length * 4 > withBooks)
     for (const folder of vanished) if (withheld.get(folder) !== 'other_device') withheld.set(folder, 'vanished')
   return { withheld, lost }
@@ -137,7 +139,7 @@ class Places {
 export const shownFolder = (folder: string): string => (folder === '' ? '.' : folder)
 
 /** The other way; a slash at the end does not count. */
-export const readFolder = (given: string): string => (given === '.' ? '' : given.replace(/^\.\//, '').replace(/\/+$/, ''))
+export const folderOfShown = (given: string): string => (given === '.' ? '' : given.replace(/^\.\//, '').replace(/\/+$/, ''))
 
 const REASONS: Record<Reason, string> = {
   empty: 'it is empty',

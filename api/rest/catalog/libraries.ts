@@ -7,9 +7,11 @@ import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagina
 import { requestLibraryAnalysis } from '#core/analysis/request-analyses.ts'
 import { CreateLibraryRequest, Library, UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { getLibrary, listLibraries } from '#core/catalog/library-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
 import { createLibrary, editLibrary, removeLibrary } from '#core/scan/edit-library.ts'
 import { purgeDeletedOf } from '#core/scan/purge-deleted.ts'
+import { SCAN_PATH_LENGTH_MAX } from '#core/scan/scan-part.ts'
 import { ScanStatus } from '#core/scan/scans.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'> & Pick<TemplateServices, 'rules'> & Pick<WorkServices, 'scans' | 'tasks'>
@@ -102,24 +104,48 @@ export const libraryRoutes = [
     name: 'scanLibrary',
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/scan',
-    summary: 'Scan a library',
+    summary: 'Scan a library, or a part of it',
     tag,
-    allow: { who: 'libraries-write' },
+    allow: { who: 'scans-start' },
     status: 202,
     params,
     query: Type.Object({
       mode: Type.Optional(OneOf(['normal', 'deep'])),
+      path: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: SCAN_PATH_LENGTH_MAX,
+          description: 'Scans only this folder and what is below it, relative to the library; of a file, its folder.',
+        }),
+      ),
       confirm: Type.Optional(
         Type.Array(Type.String({ maxLength: 2_500 }), {
           maxItems: CONFIRMED_MAX,
           description:
-            'Confirms that missing books are gone for good: `true` all of them, or the names of folders that the last scan has withheld (`withheld` of its status); repeat it for several. A folder named `true` is `true/`. A folder that cannot be read never changes anything.',
+            'Confirms that missing books are gone for good: `true` all of them, or the names of folders that the last scan has withheld (`withheld` of its status); repeat it for several. Needs `libraries-write`. A folder named `true` is `true/`. A folder that cannot be read never changes anything.',
         }),
       ),
     }),
     reply: ScanStatus,
-    run: async (call, { params, query }) =>
-      await call.services.scans.start(params.libraryId, query.mode, call.caller, { confirm: readConfirm(query.confirm) }),
+    run: async (call, { params, query }) => {
+      const confirm = readConfirm(query.confirm)
+      if (confirm !== false && !call.caller.permissions.has('libraries-write'))
+        refuse('forbidden', 'To confirm that books are gone, you need the permission libraries-write.')
+      return await call.services.scans.start(params.libraryId, query.mode, call.caller, { confirm, path: query.path })
+    },
+  }),
+  endpoint({
+    name: 'scanSeries',
+    method: 'POST',
+    path: '/api/v1/series/:seriesId/scan',
+    summary: 'Scan the folder of a series',
+    tag: 'series',
+    allow: { who: 'scans-start' },
+    status: 202,
+    params: Type.Object({ seriesId: Uuid }),
+    query: Type.Object({ mode: Type.Optional(OneOf(['normal', 'deep'])) }),
+    reply: ScanStatus,
+    run: async (call, { params, query }) => await call.services.scans.startSeries(params.seriesId, query.mode, call.caller),
   }),
   endpoint({
     name: 'getLibraryScanStatus',

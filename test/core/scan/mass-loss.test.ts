@@ -169,6 +169,7 @@ t.test('books in a folder that may not be read are not missing', async (t) => {
   const nothing = {
     run,
     library,
+    part: '',
     unchangedFolders: new Set<string>(),
     seen: new Set<number>(),
     counts: { filesTotal: 0 },

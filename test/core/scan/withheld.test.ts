@@ -1,7 +1,7 @@
 import { readdirSync, renameSync, rmSync, statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { readFolder } from '#core/scan/withheld.ts'
+import { folderOfShown } from '#core/scan/withheld.ts'
 import { GUARD_CASES, type GuardCase } from '#test/core/scan/guards.table.ts'
 import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
 import { type LibraryFixture, openLibraryFixture } from '#test/support/library-fixture.ts'
@@ -130,5 +130,5 @@ t.test('names of folders in a confirmation', async (t) => {
     ['true/', 'true'],
     ['a b', 'a b'],
   ] as const)
-    t.equal(readFolder(given), folder, given)
+    t.equal(folderOfShown(given), folder, given)
 })

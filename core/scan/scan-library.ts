@@ -2,7 +2,7 @@ import { opendir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import { findFolderProblem, folderOf } from '#core/catalog/library-folder.ts'
-import { countLongMissed, findLibraryRow, type LibraryRow, recordDevices } from '#core/catalog/library-store.ts'
+import { countLongMissed, findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import type { ReadSeriesFile } from '#core/fields/series-file.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -23,6 +23,7 @@ import {
   type SeenFile,
 } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
+import { keepDevices } from '#core/scan/keep-devices.ts'
 import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
 import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
@@ -60,8 +61,6 @@ export interface ScanDependencies {
 }
 
 const PURGE_WITH_FOLDER_DAYS = 30
-/** A library may consist of many mounted places; with more, those that come last are not watched. */
-const DEVICES_MAX = 1_000
 
 /** The state of one running scan. Memory: a number per changed file and a string per folder. */
 interface Scan {
@@ -75,7 +74,7 @@ interface Scan {
   /** Null for all. */
   confirmedFolders: string[] | null
   /** See migrations/0007_scans.ts. */
-  devices: Record<string, number>
+  devices: Map<string, number>
   /** Whether the library had books before: new ones are provisional then. */
   hadBooks: boolean
   counts: ScanCounts
@@ -136,6 +135,22 @@ export function scanLibrary(given: ScanDependencies): TaskHandler {
 
 type Begun = Pick<Scan, 'library' | 'deep' | 'startedAt' | 'part' | 'confirmedRoot' | 'confirmedFolders'>
 
+const beginState = (run: TaskRun, begun: Begun, hadBooks: boolean): Scan => ({
+  ...begun,
+  run,
+  hadBooks,
+  counts: { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, errors: [] },
+  countsWrittenAt: Date.now(),
+  errorCount: 0,
+  symlinks: 0,
+  devices: new Map(),
+  unchangedFolders: new Set(),
+  seen: new Set(),
+  unreadable: new Set(),
+  queued: 0,
+  queueing: Promise.resolve(),
+})
+
 async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Promise<unknown> {
   const { database } = dependencies
   const { library } = begun
@@ -145,21 +160,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     countKnownBooks(database, library.id),
   ])
   if (knownBooks === 0) dependencies.prepareAnalyses?.()
-  const state: Scan = {
-    ...begun,
-    run,
-    hadBooks: knownBooks > 0,
-    counts: { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, errors: [] },
-    countsWrittenAt: Date.now(),
-    errorCount: 0,
-    symlinks: 0,
-    devices: {},
-    unchangedFolders: new Set(),
-    seen: new Set(),
-    unreadable: new Set(),
-    queued: 0,
-    queueing: Promise.resolve(),
-  }
+  const state = beginState(run, begun, knownBooks > 0)
   const options = {
     root: library.path,
     start: begun.part,
@@ -201,17 +202,6 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
   await queuePending(dependencies, state)
   run.signal.throwIfAborted()
   return await finish(dependencies, state, marked)
-}
-
-/** Records the devices that the walk has seen; those of other places stay as they were. */
-async function keepDevices(database: Knex, { library, part, devices, unreadable }: Scan): Promise<void> {
-  const before = (library.devices ?? {}) as Record<string, number>
-  const isHidden = (folder: string) => [...unreadable].some((path) => folder === path || folder.startsWith(`${path}/`))
-  const kept = Object.entries(before).filter(([folder]) => !isInPart(part, folder) || (unreadable.size > 0 && isHidden(folder)))
-  const now = { ...Object.fromEntries(kept), ...devices }
-  const isSame =
-    Object.keys(now).length === Object.keys(before).length && Object.entries(now).every(([folder, one]) => before[folder] === one)
-  if (!isSame) await recordDevices(database, library.id, now)
 }
 
 /** Queues books that need analysis but have no task. */
@@ -343,7 +333,7 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
     noteError(state, path, message)
   }
   state.symlinks += batch.symlinks
-  for (const { folder, device } of batch.devices) if (Object.keys(state.devices).length < DEVICES_MAX) state.devices[folder] = device
+  for (const { folder, device } of batch.devices) state.devices.set(folder, device)
   counts.filesTotal += files.length + batch.unchangedFiles
   // Each one-shot of an unchanged root counts as a series; counted here because the walk knows folders, not series.
   counts.seriesFound += batch.unchanged.length

@@ -111,10 +111,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       tasks,
       rules,
       log,
-      dataFolder: settings.dataFolder,
-      purgeAfterSeconds: settings.purgeAfterSeconds,
-      prepareAnalyses: pool.prepareAnalyses,
-      readSeriesFile: pool.readSeriesFile,
+      ...scanPartsOf(settings, pool),
     })
     await scans.endLost()
     handleBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
@@ -131,7 +128,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       supervisor,
       rules,
       async close() {
-        await tasks.stop()
+        await Promise.all([scans.close(), tasks.stop()])
         await announcer.close()
         await taskMetrics.close()
         await exports.close()
@@ -146,6 +143,14 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
     throw error
   }
 }
+
+const scanPartsOf = (settings: CompositionDependencies['settings'], pool: ReaderPool) => ({
+  dataFolder: settings.dataFolder,
+  purgeAfterSeconds: settings.purgeAfterSeconds,
+  purgeWithFolderAfterDays: settings.purgeWithFolderAfterDays,
+  prepareAnalyses: pool.prepareAnalyses,
+  readSeriesFile: pool.readSeriesFile,
+})
 
 /** Opens the components that serve books: pages, files of EPUBs, positions. */
 async function openReading(dependencies: CompositionDependencies, pool: ReaderPool, tasks: TaskQueue) {
@@ -224,6 +229,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         events.start()
         await tasks.start()
         await requestCoverDescriptions({ database, tasks })
+        scans.startSchedules(jobs)
         plugins.start()
       },
       async close() {

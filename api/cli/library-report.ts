@@ -4,9 +4,12 @@ import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/fields/analysis.ts'
 import { briefText, escapedText } from '#core/foundation/stranger-text.ts'
 import type { LibraryProgress, LibrarySummary } from '#core/scan/library-progress-query.ts'
 import { describeUnrelatedFolder } from '#core/scan/scans.ts'
+import { describeWithheld } from '#core/scan/withheld.ts'
 
 /** Messages may contain long text from files; the summary shortens them. */
 const TEXT_LENGTH_MAX = 160
+/** A screen has no room for more. */
+const WITHHELD_MAX = 10
 
 const number = new Intl.NumberFormat('en-US')
 
@@ -42,6 +45,10 @@ export function printSummary(out: Terminal, summary: LibrarySummary): void {
     )
     for (const error of library.scanErrors.slice(0, 3))
       out.line(`  ${''.padEnd(11)}    ${briefText(describeScanError(error), TEXT_LENGTH_MAX)}`)
+    for (const folder of library.withheld.slice(0, WITHHELD_MAX))
+      out.line(`  ${''.padEnd(11)}    ${briefText(describeWithheld(folder), 2 * TEXT_LENGTH_MAX)}`)
+    if (library.withheld.length > WITHHELD_MAX)
+      out.line(`  ${''.padEnd(11)}    and ${number.format(library.withheld.length - WITHHELD_MAX)} more such folders`)
     for (const path of library.unrelated) out.line(`  ${''.padEnd(11)}    ${escapedText(describeUnrelatedFolder(path))}`)
     if (library.unrelatedCount > library.unrelated.length)
       out.line(`  ${''.padEnd(11)}    and ${number.format(library.unrelatedCount - library.unrelated.length)} more such folders`)

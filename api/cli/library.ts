@@ -92,7 +92,7 @@ export const libraryList: Command = {
 }
 
 /** Opens what commands that change a library need. */
-async function withLibrary(
+export async function withLibrary(
   input: CommandInput,
   work: (dependencies: { library: ListedLibrary; opened: OpenedDatabase; work: Work }) => Promise<void>,
 ): Promise<number> {

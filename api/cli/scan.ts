@@ -24,6 +24,13 @@ export const scan: Command = {
       about:
         'Confirms that missing books are deleted, even if they are most of a library. Check its folder first: its disk may not be mounted.',
     },
+    {
+      name: 'confirm-folder',
+      value: 'folder',
+      isSwitch: false,
+      repeatable: false,
+      about: 'The same for one folder, relative to the library, that the last scan has named. Give the library too.',
+    },
   ],
   wordsMin: 0,
   wordsMax: 1,
@@ -33,6 +40,9 @@ export const scan: Command = {
 async function run(input: CommandInput): Promise<number> {
   const { log, out } = input
   const mode = input.flag('deep') === 'true' ? 'deep' : 'normal'
+  const folder = input.flag('confirm-folder')
+  if (folder !== undefined && input.words[0] === undefined) throw new CommandProblem('Name the library whose folder you confirm.')
+  const confirm = input.flag('confirm') === 'true' || (folder !== undefined && [folder])
   return await withDatabase(input, 'change', async (opened) => {
     const all = await listLibrariesByName(opened.database)
     const chosen =
@@ -43,7 +53,7 @@ async function run(input: CommandInput): Promise<number> {
     try {
       for (const library of chosen) {
         try {
-          await work.scans.start(library.id, mode, null, { confirm: input.flag('confirm') === 'true' })
+          await work.scans.start(library.id, mode, null, { confirm })
           if (opened.serverRuns) out.line(`${library.name}: the running server scans it.`)
         } catch (error) {
           if (!(error instanceof AppError && error.code === 'scan_running')) throw error

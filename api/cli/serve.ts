@@ -16,8 +16,7 @@ import { webPlaces } from '#api/web/build.ts'
 import { WebInterface } from '#api/web/web-interface.ts'
 import { noteSuspects } from '#core/analysis/suspect-store.ts'
 import { watchDataFolder } from '#core/embedded/data-folder-watch.ts'
-import { AppError } from '#core/foundation/errors.ts'
-import { getLibraryProgress, getLibrarySummary, listLibrariesByName } from '#core/scan/library-progress-query.ts'
+import { getLibraryProgress, getLibrarySummary } from '#core/scan/library-progress-query.ts'
 import { readSetting } from '#core/settings/chosen-setting-store.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
 
@@ -105,7 +104,7 @@ async function serveUntilEnd(input: CommandInput, closers: Closers, lost: Promis
   log.info({}, describeStart(clock.split()))
   closers.push({ what: 'clearing of covers', close: clearInBackground(services) })
   await composition.start()
-  await scanAll(services)
+  await services.scans.startOnStart()
   const ended = Promise.race([
     lost.promise,
     new Promise<null>((resolve) => (stop.aborted ? resolve(null) : stop.addEventListener('abort', () => resolve(null), { once: true }))),
@@ -190,16 +189,6 @@ function clearInBackground({ database, settings: { dataFolder }, log }: Services
   return async () => {
     stop.abort()
     await clearing
-  }
-}
-
-/** Scans every active library, except those whose scan is still queued from an earlier start. */
-async function scanAll({ database, scans }: Services): Promise<void> {
-  for (const library of await listLibrariesByName(database)) {
-    if (!library.isActive) continue
-    await scans.start(library.id).catch((error: unknown) => {
-      if (!(error instanceof AppError && error.code === 'scan_running')) throw error
-    })
   }
 }
 

@@ -23,7 +23,7 @@ const query = Type.Object({
 })
 
 const TASKS: ReadonlySet<EventType> = new Set(['task_updated'])
-const SCANS: ReadonlySet<EventType> = new Set(['scan_updated'])
+const SCANS: ReadonlySet<EventType> = new Set(['scan_updated', 'scan_withheld'])
 const NO_ENTITIES = /^(task|queue|scan|progress|user_plugin|rating|want_to_read|recommendations|export)_/
 const ENTITIES: ReadonlySet<EventType> = new Set(EVENT_TYPES.filter((type) => !NO_ENTITIES.test(type)))
 

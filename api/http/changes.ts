@@ -14,6 +14,7 @@ const CHANGED: Readonly<Record<Permission, string | null>> = {
   'api-keys-delete': 'API keys',
   'system-health': null,
   'libraries-write': 'libraries',
+  'scans-start': 'scans',
   'series-write': 'series and collections',
   'series-delete': 'series and collections',
   'books-write': 'books and read lists',

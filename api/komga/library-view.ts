@@ -71,7 +71,7 @@ export function komgaLibrary(library: Library): KomgaLibrary {
     importLocalArtwork: false,
     importBarcodeIsbn: false,
     scanForceModifiedTime: false,
-    scanOnStartup: scanningConfig?.scanOnStart ?? false,
+    scanOnStartup: scanningConfig === null || (scanningConfig.enabled && scanningConfig.scanOnStart === true),
     scanCbx: takes('DIVINA'),
     scanPdf: takes('PDF'),
     scanEpub: takes('EPUB'),

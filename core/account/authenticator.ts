@@ -8,7 +8,7 @@ import type { Caller } from '#core/account/caller.ts'
 import type { ClientDevice, KnownDevices } from '#core/account/known-devices.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
 import type { Passwords } from '#core/account/password.ts'
-import type { Permission } from '#core/account/permission.ts'
+import { type Permission, withIncluded } from '#core/account/permission.ts'
 import { findSessionUser, recordSessionUses } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
@@ -290,7 +290,7 @@ const isGood = ({ isActive, expiresAt }: ApiKeyRecord): boolean => isActive && (
 /** What a user may do with a key. */
 function narrowed(user: User, key: ApiKeyRecord): ReadonlySet<Permission> {
   const own = permissionsOf(user)
-  return new Set(key.permissions.filter((permission) => own.has(permission)))
+  return withIncluded(key.permissions.filter((permission) => own.has(permission)))
 }
 
 const endOf = ({ expiresAt }: ApiKeyRecord): { endsAt?: number } => (expiresAt === null ? {} : { endsAt: Date.parse(expiresAt) })

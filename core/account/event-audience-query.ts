@@ -41,6 +41,7 @@ const NEEDED: Record<Exclude<EventType, 'cover_updated'>, Permission | null> = {
   recommendations_updated: 'progress-read',
   export_updated: 'series-read',
   scan_updated: 'libraries-read',
+  scan_withheld: 'libraries-write',
   scan_files: 'libraries-write',
   task_updated: 'tasks-read',
   queue_updated: 'tasks-read',
@@ -146,7 +147,7 @@ export function sees(sight: Sight, { libraryId, age, tagIds }: SeriesFacts): boo
 
 /** Numbers and messages of a whole library count and name things that a user may not see. */
 function withoutCounts(event: CarrelEvent): CarrelEvent | null {
-  if (event.type === 'queue_updated' || event.type === 'scan_files') return null
+  if (event.type === 'queue_updated' || event.type === 'scan_files' || event.type === 'scan_withheld') return null
   if (event.type === 'scan_updated')
     return { ...event, filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, guard: null, errors: [] }
   if (event.type !== 'task_updated') return event

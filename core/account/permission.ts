@@ -11,7 +11,16 @@ const READER = [
   'api-keys-delete',
   'system-health',
 ] as const
-const MAINTAINER = ['libraries-write', 'series-write', 'series-delete', 'books-write', 'books-delete', 'tasks-read', 'tasks-write'] as const
+const MAINTAINER = [
+  'libraries-write',
+  'scans-start',
+  'series-write',
+  'series-delete',
+  'books-write',
+  'books-delete',
+  'tasks-read',
+  'tasks-write',
+] as const
 const ADMIN = ['libraries-delete', 'users-read', 'users-write', 'users-delete', 'plugins-manage', 'system-admin'] as const
 
 export const PERMISSIONS = [...READER, ...MAINTAINER, ...ADMIN] as const
@@ -25,6 +34,10 @@ export const ROLE_PERMISSIONS: Record<Role, readonly Permission[]> = {
   maintainer: [...READER, ...MAINTAINER],
   admin: PERMISSIONS,
 }
+
+/** With those that others include: users and keys with `libraries-write` are older than `scans-start`. */
+export const withIncluded = (permissions: readonly Permission[]): ReadonlySet<Permission> =>
+  new Set(permissions.includes('libraries-write') ? [...permissions, 'scans-start'] : permissions)
 
 /** Accepts `libraries:read`, `libraries-read` and `LibrariesRead`; null when it names no permission. */
 export function findPermission(text: string): Permission | null {

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { AccessEdit, AccessRule, SharingGrant } from '#core/account/access.ts'
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
-import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, ROLES } from '#core/account/permission.ts'
+import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, ROLES, withIncluded } from '#core/account/permission.ts'
 import { describedAs, Noun, Nullable, OneOf, Secret, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /**
@@ -104,7 +104,7 @@ const knownPermissions = new WeakMap<object, ReadonlySet<Permission>>()
 export function permissionsOf(user: Readonly<{ role: User['role']; permissions: readonly Permission[] }>): ReadonlySet<Permission> {
   let permissions = knownPermissions.get(user)
   if (permissions === undefined) {
-    permissions = new Set([...ROLE_PERMISSIONS[user.role], ...user.permissions])
+    permissions = withIncluded([...ROLE_PERMISSIONS[user.role], ...user.permissions])
     knownPermissions.set(user, permissions)
   }
   return permissions

@@ -11,7 +11,7 @@ import {
   visibleSql,
   visibleTo,
 } from '#core/account/visibility.ts'
-import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/catalog/book.ts'
+import { type AdjacentBooks, type Book, fileHashOf, missingOf, wholeNumber } from '#core/catalog/book.ts'
 import { type BookSort, DEFAULT_BOOK_SORT, joinForSort, orderOfBooks, termsOf } from '#core/catalog/book-sort-query.ts'
 import type { CompiledCondition } from '#core/catalog/filter-query.ts'
 import { keptBooks } from '#core/catalog/kept-total-query.ts'
@@ -61,6 +61,8 @@ interface BookRow {
   chapter: string | number | null
   analysis_error: string | null
   deleted_at: Date | null
+  missing_since: Date | null
+  missing_why: 'file' | 'folder' | 'withheld' | null
   progress: ProgressRow | null
   read_count: number
   last_read_at: Date | null
@@ -307,7 +309,7 @@ const own = (columns: string): string => columns.replaceAll(/\w+/g, 'books.$&')
 
 /** The columns of {@link BookRow}. */
 const COLUMNS = `${own('id, library_id, series_id, title, title_sort, path, file_format, file_size, file_hash, reader_hash')},
-  ${own('state, page_count, number, volume, chapter, deleted_at, created_at, updated_at')},
+  ${own('state, page_count, number, volume, chapter, deleted_at, missing_since, missing_why, created_at, updated_at')},
   libraries.name AS library_name, libraries.path AS library_path, series.title AS series_name,
   CASE WHEN read_progress.id IS NOT NULL THEN to_jsonb(read_progress) END AS progress, past.count AS read_count, past.last_at AS last_read_at,
   coalesce(series.reading_direction, libraries.default_reading_direction) AS reading_direction,
@@ -359,6 +361,7 @@ function bookOf(row: BookRow, caller: Caller): Book {
     analyzed: row.state === 'analyzed',
     analysisError: row.analysis_error,
     deleted: row.deleted_at !== null,
+    missing: missingOf({ since: row.missing_since ?? row.deleted_at, why: row.missing_why }),
     readProgress: row.progress && progressOf(row.progress),
     readCount: row.read_count,
     lastReadAt: row.last_read_at?.toISOString() ?? null,

@@ -51,6 +51,18 @@ export const Book = Noun('Book')({
   analyzed: Type.Boolean(),
   analysisError: Nullable(Type.String()),
   deleted: Type.Boolean(),
+  missing: Nullable(
+    Type.Object(
+      {
+        since: Timestamp,
+        why: Type.Enum(['file', 'folder', 'withheld'], {
+          description:
+            '`file`: the file is gone; `folder`: its whole folder is gone or empty; `withheld`: the scan did not mark the book as deleted, because its disk is probably missing.',
+        }),
+      },
+      { title: 'BookMissing', description: 'Since when a scan does not find the file, and why; null for a book that is there.' },
+    ),
+  ),
   readProgress: Nullable(ReadProgress),
   readCount: described(Count, 'How often you have finished it.'),
   lastReadAt: Nullable(described(Timestamp, 'When you have read in it last, also if it was marked as unread since.')),
@@ -115,6 +127,11 @@ export type BooksWithErrors = Static<typeof BooksWithErrors>
  */
 export function wholeNumber(number: number | null): number | null {
   return number !== null && Number.isInteger(number) && Math.abs(number) <= INT32_MAX ? number : null
+}
+
+/** Since when a book is missing, and why; null if it is there. @param stored.why null for a book that no scan has marked */
+export function missingOf(stored: { since: Date | null; why: 'file' | 'folder' | 'withheld' | null }): Book['missing'] {
+  return stored.since && { since: stored.since.toISOString(), why: stored.why ?? 'file' }
 }
 
 /** `fileHash` is never empty, so a file that has not been hashed yet is named by its book's id: no two such books look like duplicates. */

@@ -156,6 +156,7 @@ const BOOKS: Record<string, Column> = {
   releaseDate: { family: 'date', expression: beginOf('books.released') },
   state: { family: 'text', expression: 'books.state' },
   deleted: { family: 'bool', expression: '(books.deleted_at IS NOT NULL)' },
+  missing: { family: 'bool', expression: '(books.deleted_at IS NOT NULL OR books.missing_why IS NOT NULL)' },
   oneshot: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM series s WHERE s.id = books.series_id AND s.oneshot)' },
   title: { family: 'text', expression: 'books.title', folded: 'books.title_fold' },
   titleSort: { family: 'text', expression: 'books.sort_key', folded: 'books.sort_key COLLATE "default"' },

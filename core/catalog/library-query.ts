@@ -68,6 +68,7 @@ function libraryOf(row: CountedRow, caller: Caller): Library {
     bookCount: Number(row.book_count),
     seriesCount: Number(row.series_count),
     lastScannedAt: row.last_scanned_at?.toISOString() ?? null,
+    nextScanAt: (row.is_active && row.next_scan_at?.toISOString()) || null,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   }

@@ -27,9 +27,11 @@ export interface LibraryRow {
   allowed_formats: string[] | null
   excluded_patterns: string | null
   scanning_config: object | null
+  devices: object | null
   title_preprocessing_rules: unknown
   auto_match_conditions: unknown
   last_scanned_at: Date | null
+  next_scan_at: Date | null
   created_at: Date
   updated_at: Date
 }
@@ -43,7 +45,7 @@ const JSON_COLUMNS = [
   'auto_match_conditions',
 ]
 
-export type LibraryChange = Partial<Omit<LibraryRow, 'id' | 'last_scanned_at' | 'created_at' | 'updated_at'>>
+export type LibraryChange = Partial<Omit<LibraryRow, 'id' | 'devices' | 'last_scanned_at' | 'created_at' | 'updated_at'>>
 
 function columnsOf(change: LibraryChange): Record<string, unknown> {
   return Object.fromEntries(
@@ -92,6 +94,13 @@ export async function updateLibrary(trx: Knex.Transaction, libraryId: string, ch
   await announce(trx, [{ event: { type: 'library_updated', libraryId, fields } }])
 }
 
+/** Records the devices of the folders of a library, see migrations/0007_scans.ts. */
+export async function recordDevices(database: Knex, libraryId: string, devices: Record<string, number>): Promise<void> {
+  await database('libraries')
+    .where('id', libraryId)
+    .update({ devices: JSON.stringify(devices) })
+}
+
 /** Existing books, some thousand at a time. */
 export function listBooksToAnalyze(database: Knex, libraryId: string, scope: 'all' | 'unanalyzed'): AsyncGenerator<string[]> {
   const query = database('books').where('library_id', libraryId).whereNull('deleted_at')
@@ -104,6 +113,9 @@ export interface LongMissed {
   scanId: string
   /** Between the starts of the two scans, by the wall clock and, within one boot of the machine, by the boot clock. */
   secondsApart: number
+  /** Books in these folders (absolute) are spared unless their loss was confirmed, or they are missing for so many days: their disk may be missing. */
+  spared: readonly string[]
+  sparedDays: number
 }
 
 /** The scans that came long enough before the given one. */
@@ -111,20 +123,26 @@ const EARLIER_SCANS = `SELECT s.id FROM scans s JOIN scans c ON c.id = :scanId A
   WHERE s.complete AND s.started_at <= c.started_at - make_interval(secs => :secondsApart)
     AND (s.boot_id IS NULL OR s.boot_id IS DISTINCT FROM c.boot_id OR s.boot_seconds <= c.boot_seconds - :secondsApart)`
 
+const NOT_SPARED = `(loss_confirmed OR missing_since <= now() - make_interval(days => :sparedDays)
+  OR NOT regexp_replace(path, '/[^/]*$', '') = ANY(CAST(:spared AS text[])))`
+
+const bindingsOf = ({ spared, ...longMissed }: LongMissed) => ({ ...longMissed, spared: [...spared] })
+
 /** Deletes the rows of books that are marked as deleted, at most `limit`; returns their ids. */
 export async function deleteMarkedBooks(
   trx: Knex.Transaction,
-  of: { libraryId: string } | { seriesId: string },
+  of: { libraryId: string } | { seriesId: string } | { bookIds: readonly string[] },
   which: { limit: number; longMissed?: LongMissed },
 ): Promise<string[]> {
-  const [column, id] = 'libraryId' in of ? ['library_id', of.libraryId] : ['series_id', of.seriesId]
+  const [column, ids] =
+    'libraryId' in of ? ['library_id', [of.libraryId]] : 'seriesId' in of ? ['series_id', [of.seriesId]] : ['id', of.bookIds]
   // A book that is restored at this moment is no longer deleted when its row is locked, and stays.
   const { rows } = await trx.raw(
     `DELETE FROM books WHERE deleted_at IS NOT NULL AND id IN (
-       SELECT id FROM books WHERE ${column} = :id AND deleted_at IS NOT NULL ${which.longMissed ? `AND missed_by IN (${EARLIER_SCANS})` : ''}
+       SELECT id FROM books WHERE ${column} = ANY(CAST(:ids AS uuid[])) AND deleted_at IS NOT NULL ${which.longMissed ? `AND missed_by IN (${EARLIER_SCANS}) AND ${NOT_SPARED}` : ''}
        ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
      ) RETURNING id, series_id, library_id`,
-    { id, limit: which.limit, ...which.longMissed },
+    { ids: [...ids], limit: which.limit, ...(which.longMissed && bindingsOf(which.longMissed)) },
   )
   await announcePurged(trx, rows)
   return rows.map((row: { id: string }) => row.id)
@@ -144,9 +162,9 @@ export async function countLongMissed(
 ): Promise<{ known: number; missing: number }> {
   const { rows } = await database.raw(
     `SELECT count(*)::int AS known, count(*) FILTER (WHERE deleted_at IS NOT NULL AND missed_by IN (${EARLIER_SCANS})
-       AND missed_by NOT IN (SELECT id FROM scans WHERE confirmed_root IS NOT NULL))::int AS missing
+       AND NOT loss_confirmed AND ${NOT_SPARED})::int AS missing
      FROM books WHERE library_id = :libraryId`,
-    { libraryId, ...longMissed },
+    { libraryId, ...bindingsOf(longMissed) },
   )
   return rows[0]
 }

@@ -45,17 +45,30 @@ export function describeReplaced(library: Record<(typeof STRATEGIES)[number]['me
 
 /** When and how a library is scanned automatically. */
 const ScanningConfig = Noun('ScanningConfig')({
-  enabled: Type.Boolean(),
-  scanMode: OneOf(['normal', 'deep']),
-  scanOnStart: Type.Optional(Type.Boolean()),
+  enabled: Type.Boolean({ description: 'Whether anything scans the library automatically.' }),
+  scanMode: Type.Enum(['normal', 'deep'], { description: 'Of automatic scans.' }),
+  scanOnStart: Type.Optional(
+    Type.Boolean({
+      description: 'Scans at each start of the server. A library whose `scanningConfig` is null is scanned at each start too.',
+    }),
+  ),
   purgeDeletedOnScan: Type.Optional(
     Type.Boolean({
       description: 'A scan purges books whose file two complete scans, a day or more apart (purgeAfterHours), have found missing.',
     }),
   ),
-  cronSchedule: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
-  cronTimezone: Type.Optional(Nullable(TimeZone())),
+  cronSchedule: Type.Optional(
+    Nullable(
+      Type.String({
+        maxLength: 100,
+        description:
+          'Five fields: minute, hour, day, month, weekday. At most every 5 minutes. A scan that is missed while the server is stopped runs once after its start.',
+      }),
+    ),
+  ),
+  cronTimezone: Type.Optional(Nullable(TimeZone({ description: 'Such as Europe/Berlin; default UTC.' }))),
 })
+export type ScanningConfig = Static<typeof ScanningConfig>
 
 const Config = described(FreeJson, 'Settings of the strategy; stored unchanged.')
 const Name = NameText({ minLength: 1, maxLength: 200 })
@@ -89,6 +102,7 @@ export const Library = Noun('Library')({
   bookCount: Type.Integer({ minimum: 0, description: 'Books that the caller may see, without deleted ones.' }),
   seriesCount: Type.Integer({ minimum: 0 }),
   lastScannedAt: Nullable(Timestamp),
+  nextScanAt: Nullable(Timestamp, { description: 'The next scan by the schedule; null if none is planned.' }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 })

@@ -49,6 +49,8 @@ function boundTexts(event: NewEvent): NewEvent {
       .replace(/\p{Cc}/gu, ' ')
   if (event.type === 'scan_updated') return { ...event, errors: event.errors.slice(0, ERRORS_MAX).map(cut) }
   if (event.type === 'scan_files') return boundFiles(event, cut)
+  if (event.type === 'scan_withheld')
+    return { ...event, folders: event.folders.slice(0, ERRORS_MAX).map((one) => ({ ...one, folder: cut(one.folder) })) }
   if (event.type === 'task_updated') {
     const { error, progress } = event
     return {

@@ -75,6 +75,14 @@ const EVENT_MEMBERS = {
     startedAt: Timestamp,
     completedAt: Type.Optional(Timestamp),
   },
+  scan_withheld: {
+    ...ofLibrary,
+    taskId: Uuid,
+    books: Type.Integer({ minimum: 0, description: 'Missing books that were not marked as deleted.' }),
+    folders: Type.Array(Type.Object({ folder: Type.String(), reason: Type.String(), books: Count }), {
+      description: 'The first few, as in the status of the scan, which has all of them.',
+    }),
+  },
   task_updated: {
     taskId: Uuid,
     taskType: Type.String(),

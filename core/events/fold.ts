@@ -41,7 +41,7 @@ function mergeSame(all: readonly Announcement[]): Iterable<Announcement> {
 function keyOf(event: CarrelEvent, userId: string | undefined): string {
   const { type } = event
   if (type === 'task_updated') return `${type} ${event.taskId}`
-  if (type === 'scan_updated') return `${type} ${event.taskId}`
+  if (type === 'scan_updated' || type === 'scan_withheld') return `${type} ${event.taskId}`
   if (type === 'cover_updated') return `${type} ${event.entityId}`
   if (type === 'series_metadata_updated') return `${type} ${event.seriesId} ${event.pluginId} ${event.fieldsUpdated}`
   if ('bookId' in event) return `${type} ${event.bookId} ${userId ?? ''}`

@@ -105,6 +105,8 @@ export async function openFolderInside(
 /** An open folder. Paths below `path` belong to this folder, even after another one has taken its place. */
 export interface OpenFolder {
   path: string
+  /** The number of its device. */
+  device: number
   close(): void
 }
 
@@ -118,7 +120,7 @@ export function openFolderSync(realPath: string, descriptors = DESCRIPTORS): Ope
   try {
     const found = descriptors ? sync.readlinkSync(`${descriptors}/${fd}`) : sync.realpathSync.native(realPath)
     if (found !== realPath) throw new OutsideError(`"${realPath}" was replaced by a link.`)
-    return { path: descriptors ? `${descriptors}/${fd}` : realPath, close }
+    return { path: descriptors ? `${descriptors}/${fd}` : realPath, device: sync.fstatSync(fd).dev, close }
   } catch (error) {
     close()
     throw error

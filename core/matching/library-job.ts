@@ -1,10 +1,9 @@
-import { CronExpressionParser } from 'cron-parser'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { refuse } from '#core/foundation/errors.ts'
+import { nextTime } from '#core/foundation/schedule.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
-import { isTimezone } from '#core/foundation/time-zone.ts'
 import { proposable } from '#core/matching/proposal.ts'
 
 /** Groups of fields, so that users need not choose single ones. */
@@ -83,37 +82,11 @@ export type LibraryJob = Static<typeof LibraryJob>
 /** More frequent runs would only repeat the same requests to a service. */
 const MINUTES_APART_MIN = 15
 
-/**
- * The next time of a schedule.
- * @param cron five fields, in the time zone; a run at a time that a clock change skips is later, and one at a time that occurs twice runs once
- * @throws invalid_value for an invalid schedule
- */
-export function nextRun(cron: string | null, timezone: string, after: Date): Date | null {
-  if (cron === null) return null
-  const wrong = (path: string, message: string): never =>
-    refuse('invalid_value', `${path.slice(1)}: ${message}`, { details: [{ path, message }] })
-  if (!isTimezone(timezone)) wrong('/timezone', `"${timezone.slice(0, 60)}" is not a time zone such as Europe/Berlin.`)
-  if (cron.trim().split(/\s+/).length !== 5) wrong('/cronSchedule', 'a schedule has five fields: minute, hour, day, month and weekday.')
-  try {
-    const times = CronExpressionParser.parse(cron, { currentDate: after, tz: timezone })
-    const { minute, hour } = times.fields
-    const isNumber = (value: unknown): value is number => typeof value === 'number'
-    if (minutesApart(minute.values.filter(isNumber), hour.values.filter(isNumber)) < MINUTES_APART_MIN)
-      wrong('/cronSchedule', `a job may run at most every ${MINUTES_APART_MIN} minutes.`)
-    return times.next().toDate()
-  } catch (error) {
-    if (error instanceof Error && error.name === 'AppError') throw error
-    return wrong('/cronSchedule', `it is not a schedule: ${(error as Error).message}.`)
-  }
-}
+const PATHS = { cron: '/cronSchedule', timezone: '/timezone' }
 
-/** Minutes between neighboring times of a day, independent of the current time, so that a schedule stays valid. */
-function minutesApart(minutes: readonly number[], hours: readonly number[]): number {
-  const within = minutes.slice(1).map((minute, index) => minute - (minutes[index] as number))
-  const isNextToOther = hours.some((hour) => hours.includes((hour + 1) % 24))
-  const [first = 0] = minutes
-  return Math.min(60, ...within, ...(isNextToOther ? [60 - (minutes.at(-1) ?? 0) + first] : []))
-}
+/** The next time of a job's schedule. @throws invalid_value for an invalid schedule */
+export const nextRun = (cron: string | null, timezone: string, after: Date): Date | null =>
+  nextTime({ cron, timezone, paths: PATHS, minutesApartMin: MINUTES_APART_MIN, of: 'a job' }, after)
 
 /** The fields of series or books that a job may change; null for all. @throws invalid_value for an unknown field */
 export function jobFieldsOf(config: JobConfig, kind: 'series' | 'book' = 'series'): string[] | null {

@@ -1,9 +1,10 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { isRestricted } from '#core/account/user-store.ts'
-import { AppError, refuse } from '#core/foundation/errors.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
+import { startDue } from '#core/foundation/schedule.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { TaskStatus } from '#core/foundation/task-status.ts'
 import { type JobConfig, jobFieldsOf, type LibraryJob, nextRun } from '#core/matching/library-job.ts'
@@ -146,19 +147,18 @@ export class LibraryJobs {
 
   /** Queues jobs that are due; after `start` a timer does so. */
   async runDue(): Promise<void> {
-    for (const job of await listDueJobs(this.#dependencies.database)) {
-      const next = nextOf(job)
-      if (next instanceof AppError) {
-        // Otherwise it would stay due forever and block all jobs after it.
-        if (await advanceJob(this.#dependencies.database, job, null))
-          await recordRun(this.#dependencies.database, job.id, { status: 'failed', message: next.message })
-        continue
-      }
-      // Queues first: after a crash in between, the job is due again, and a waiting task with its key is the same one.
-      const { taskId } = await this.#enqueue(job)
-      if (await advanceJob(this.#dependencies.database, job, next))
-        this.#dependencies.log.info({ job: job.name, libraryId: job.libraryId, taskId }, `The job "${job.name}" was queued`)
-    }
+    const { database, log } = this.#dependencies
+    await startDue(await listDueJobs(database), {
+      next: (job) => nextRun(job.cronSchedule, job.timezone, new Date()),
+      // A waiting task with its key is the same one.
+      start: async (job) => {
+        const { taskId } = await this.#enqueue(job)
+        log.info({ job: job.name, libraryId: job.libraryId, taskId }, `The job "${job.name}" was queued`)
+        return true
+      },
+      advance: (job, next) => advanceJob(database, job, next),
+      fail: (job, message) => recordRun(database, job.id, { status: 'failed', message }),
+    })
   }
 
   /** Null for tasks that were deleted some time after their end. */
@@ -328,16 +328,6 @@ function optionsOf(provider: Provider, kind: Pass['kind'], config: JobConfig) {
     pluginIds: [provider.id],
     fields: jobFieldsOf(config, kind),
     existingIdsOnly: config.existingSourceIdsOnly ?? false,
-  }
-}
-
-/** A schedule may have become invalid since it was entered. */
-function nextOf({ cronSchedule, timezone }: LibraryJob): Date | null | AppError {
-  try {
-    return nextRun(cronSchedule, timezone, new Date())
-  } catch (error) {
-    if (error instanceof AppError) return error
-    throw error
   }
 }
 

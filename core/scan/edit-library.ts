@@ -3,17 +3,25 @@ import { isAbsolute, resolve } from 'node:path'
 import type { Knex } from 'knex'
 import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
-import type { CreateLibraryRequest, UpdateLibraryRequest } from '#core/catalog/library.ts'
+import type { CreateLibraryRequest, ScanningConfig, UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { deleteLibraryRows, moveBookPaths } from '#core/catalog/library-content-store.ts'
 import { findFolderProblem } from '#core/catalog/library-folder.ts'
 import { listVisibleLibraryIds } from '#core/catalog/library-name-query.ts'
-import { insertLibrary, type LibraryChange, listLibraryPaths, updateLibrary, withLibraryLock } from '#core/catalog/library-store.ts'
+import {
+  insertLibrary,
+  type LibraryChange,
+  listLibraryPaths,
+  recordDevices,
+  updateLibrary,
+  withLibraryLock,
+} from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
 import { runForSeveral } from '#core/database/statement-scope.ts'
 import { BOOK_FORMATS } from '#core/fields/book-format.ts'
 import { AppError, refuse, refuseValue } from '#core/foundation/errors.ts'
 import { compileExcludes } from '#core/scan/glob.ts'
+import { nextScan } from '#core/scan/scan-schedule.ts'
 import { findActiveScan } from '#core/scan/scan-store.ts'
 import type { Scans } from '#core/scan/scans.ts'
 import type { Settings } from '#core/settings/settings.ts'
@@ -65,11 +73,16 @@ export async function editLibrary(
   const path = request.path ? await checkFolder(request.path, settings) : null
   const edit = async (trx: Knex.Transaction) => {
     const library = await getLibraryRow(trx, by, libraryId)
+    // What was missed while the library was disabled is not made up for.
+    if (change.is_active && !library.is_active && request.scanningConfig === undefined)
+      change.next_scan_at = nextScan(library.scanning_config as ScanningConfig | null)
     if (path !== null && path !== library.path) {
       if (await findActiveScan(trx, libraryId)) refuse('scan_running', 'The folder cannot be changed while it is scanned.')
       await refuseOverlap(trx, path, { by, except: libraryId })
       await moveBookPaths(trx, { id: libraryId, from: library.path, to: path })
       change.path = path
+      // Of another place.
+      await recordDevices(trx, libraryId, {})
     }
     await updateLibrary(trx, libraryId, change)
   }
@@ -142,7 +155,9 @@ function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActiv
     // An empty list would allow no format at all, which nobody means.
     ...(allowedFormats === undefined ? {} : { allowed_formats: allowedFormats?.length ? formatsOf(allowedFormats) : null }),
     ...(excludedPatterns === undefined ? {} : { excluded_patterns: excludedPatterns }),
-    ...(request.scanningConfig === undefined ? {} : { scanning_config: request.scanningConfig }),
+    ...(request.scanningConfig === undefined
+      ? {}
+      : { scanning_config: request.scanningConfig, next_scan_at: nextScan(request.scanningConfig) }),
     ...(request.titlePreprocessingRules === undefined ? {} : { title_preprocessing_rules: request.titlePreprocessingRules }),
     ...(request.autoMatchConditions === undefined ? {} : { auto_match_conditions: request.autoMatchConditions }),
   }

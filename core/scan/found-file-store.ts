@@ -4,7 +4,7 @@ import { forgetSuspects } from '#core/analysis/suspect-store.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
 import { keptSum } from '#core/catalog/list-state-query.ts'
 import type { Rules } from '#core/conditions/rules.ts'
-import { eachById, eachId } from '#core/database/each-by-id.ts'
+import { eachId } from '#core/database/each-by-id.ts'
 import type { NewAnnouncement } from '#core/events/event.ts'
 import { announce, announceBooks, bookEvent } from '#core/events/event-store.ts'
 import { formatOfName } from '#core/fields/book-format.ts'
@@ -299,47 +299,6 @@ export async function forgetFolders(database: Knex, libraryId: string, paths?: s
   const query = database('scanned_folders').where('library_id', libraryId)
   if (paths) query.whereRaw('path = ANY(?::text[])', [paths])
   await query.delete()
-}
-
-/** A book that a scan may find missing. */
-export interface PresentBook {
-  id: string
-  path: string
-  file_size: string | number
-  provisional: boolean
-}
-
-/** Iterates over the books that are not deleted, some thousand at a time. */
-export function eachPresentBook(database: Knex, libraryId: string): AsyncGenerator<PresentBook[]> {
-  const query = database('books').where('library_id', libraryId).whereNull('deleted_at').select('id', 'path', 'file_size', 'provisional')
-  return eachById<PresentBook>(query, PAGE)
-}
-
-/**
- * Marks books whose files are missing; returns how many. Skips a book that has another path by now: an analysis has found its file
- * elsewhere while the scan was looking.
- */
-export async function markDeleted(database: Knex, books: readonly { id: string; path: string }[]): Promise<number> {
-  let marked = 0
-  for (let at = 0; at < books.length; at += PAGE) {
-    const some = books.slice(at, at + PAGE)
-    marked += await database.transaction(async (trx) => {
-      const { rows } = await trx.raw(
-        `UPDATE books b SET deleted_at = now(), updated_at = now()
-         FROM unnest(CAST(? AS uuid[]), CAST(? AS text[])) AS gone (id, path)
-         WHERE b.id = gone.id AND b.path = gone.path AND b.deleted_at IS NULL RETURNING b.id`,
-        [some.map(({ id }) => id), some.map(({ path }) => path)],
-      )
-      const ids = rows.map(({ id }: { id: string }) => id)
-      await announceBooks(trx, ids, ['deleted'])
-      await markBooksChanged(
-        trx,
-        some.map(({ id }) => id),
-      )
-      return ids.length
-    })
-  }
-  return marked
 }
 
 /** Books that have waited for analysis since before the given time: their task was lost or canceled. */

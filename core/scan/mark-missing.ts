@@ -1,22 +1,30 @@
 import type { Knex } from 'knex'
+import { folderOf } from '#core/catalog/library-folder.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
 import type { Log } from '#core/foundation/log.ts'
-import {
-  countNewFiles,
-  countPresentBooks,
-  eachPresentBook,
-  forgetFolders,
-  markDeleted,
-  type PresentBook,
-} from '#core/scan/found-file-store.ts'
+import { countNewFiles, countPresentBooks, forgetFolders } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
 import { type Guard, isMassLoss } from '#core/scan/mass-loss.ts'
+import { countScannedFolders } from '#core/scan/missing-book-query.ts'
+import {
+  confirmLosses,
+  countPresentIn,
+  eachPresentBook,
+  markDeleted,
+  markWithheld,
+  type PresentBook,
+  unmarkWithheld,
+} from '#core/scan/missing-book-store.ts'
+import { compareNames } from '#core/scan/walk-folders.ts'
+import { decideWithheld, type HeldFolder, shownFolder, WITHHELD_MAX, type WithheldFolder } from '#core/scan/withheld.ts'
 import type { TaskRun } from '#core/tasks/task.ts'
 
 /** What the walk has found, and the state of the library before. */
 interface Walked {
   run: TaskRun
   library: LibraryRow
+  /** The folder that was walked, relative to the library; '' for all of it. */
+  part: string
   unchangedFolders: ReadonlySet<string>
   /** Hashes of the paths in changed folders. */
   seen: ReadonlySet<number>
@@ -25,56 +33,124 @@ interface Walked {
   counts: { filesTotal: number }
   /** Books that were recorded before the scan. */
   known: number
-  /** Whether a user has confirmed that the files are gone. */
-  confirmed: boolean
+  /** The folders whose books a user has confirmed to be gone: all of them, or those of these paths. */
+  confirmed: 'all' | ReadonlySet<string>
+}
+
+export interface Marked {
+  missing: number
+  /** Set if most of the library is missing. */
+  guard: Guard | null
+  withheld: WithheldFolder[]
 }
 
 /**
- * Marks the books whose files are missing, except in places that the walk could not read. When they are so many that the disk is the likelier
- * reason, and nobody has confirmed it, none is marked, and the result says what was withheld.
+ * Marks the books whose files are missing, except in places that the walk could not read. Where a missing disk is the likelier reason, and nobody has
+ * confirmed that they are gone, none is marked, and the result says what was withheld.
  */
-export async function markMissing(
-  { database, log }: { database: Knex; log: Log },
-  walked: Walked,
-): Promise<{ missing: number; guard: Guard | null }> {
-  const { library, run } = walked
-  if ((await countPresentBooks(database, library.id)) === walked.counts.filesTotal) return { missing: 0, guard: null }
+export async function markMissing({ database, log }: { database: Knex; log: Log }, walked: Walked): Promise<Marked> {
+  const { library, part, run, confirmed } = walked
+  if (confirmed === 'all') await confirmLosses(database, library.id)
+  if (part === '' && (await countPresentBooks(database, library.id)) === walked.counts.filesTotal) {
+    await unmarkWithheld(database, library.id, null)
+    return { missing: 0, guard: null, withheld: [] }
+  }
   const loss = await countLoss(database, walked)
-  if (!walked.confirmed && isMassLoss(loss.guard)) return { missing: 0, guard: loss.guard }
+  const isConfirmed = (folder: string) => confirmed === 'all' || confirmed.has(folder)
+  const isMass = isMassLoss(loss.guard)
+  const { root, devices } = { root: library.path, devices: (library.devices ?? {}) as Record<string, number> }
+  const decided = await decideWithheld({
+    root,
+    devices,
+    isMass,
+    folders: loss.folders,
+    foldersBefore: await countScannedFolders(database, library.id),
+  })
+  for (const folder of decided.withheld.keys()) if (isConfirmed(folder)) decided.withheld.delete(folder)
   let missing = 0
-  for await (const books of eachPresentBook(database, library.id)) {
+  let held = 0
+  for await (const books of eachPresentBook(database, library, part)) {
     run.signal.throwIfAborted()
+    const gone = books
+      .filter((book) => presenceOf(walked, book) === 'gone')
+      .map((book) => ({ ...book, folder: folderOf(library.path, book.path) }))
+    const counts = (book: PresentBook) => !book.provisional && !loss.moved.has(book.id)
+    // Of most of a library, not even those that may have been moved: on the wrong disk, other files have their sizes.
+    const isHeld = (book: (typeof gone)[number]) => (isMass ? !isConfirmed(book.folder) : counts(book) && decided.withheld.has(book.folder))
+    const withheld = gone.filter(isHeld)
+    held += withheld.length
+    await markWithheld(database, withheld.filter(counts))
+    const back = books.filter((book) => book.isWithheld && presenceOf(walked, book) === 'there')
+    if (back.length > 0) await unmarkWithheld(database, library.id, back)
     missing += await markDeleted(
       database,
-      books.filter((book) => presenceOf(walked, book) === 'gone'),
+      gone
+        .filter((book) => !isHeld(book))
+        .map((book) => ({
+          ...book,
+          why: decided.lost.has(book.folder) ? ('folder' as const) : ('file' as const),
+          isConfirmed: isConfirmed(book.folder),
+        })),
     )
   }
-  const present = await countPresentBooks(database, library.id)
-  if (present - loss.kept !== walked.counts.filesTotal) {
+  if (decided.withheld.size > 0) await forgetFolders(database, library.id, [...decided.withheld.keys()])
+  const present = part === '' ? await countPresentBooks(database, library.id) : await countPresentIn(database, library, part)
+  if (present - loss.kept - held !== walked.counts.filesTotal) {
     // Rows were changed by something other than the scan: an analysis just now, or a manual change. The next scan compares every file.
     log.debug({ libraryId: library.id, present, kept: loss.kept, files: walked.counts.filesTotal }, 'Rows and files differ after a scan')
     await forgetFolders(database, library.id)
   }
-  return { missing, guard: null }
+  const list = [...decided.withheld].sort(([a], [b]) => compareNames(a, b)).slice(0, WITHHELD_MAX)
+  return {
+    missing,
+    guard: isMass && held > 0 ? loss.guard : null,
+    withheld: list.map(([folder, reason]) => ({ folder: shownFolder(folder), reason, books: loss.folders.get(folder)?.gone ?? 0 })),
+  }
 }
 
-/** Counts all before marking any. `kept`: books in places that the walk could not read. */
-async function countLoss(database: Knex, walked: Walked): Promise<{ guard: Guard; kept: number }> {
-  const newFiles = await countNewFiles(database, walked.library.id)
-  let missing = 0
-  let kept = 0
-  let unseen = 0
-  for await (const books of eachPresentBook(database, walked.library.id)) {
+interface CountedLoss {
+  guard: Guard
+  /** Books in places that the walk could not read. */
+  kept: number
+  folders: Map<string, HeldFolder>
+  /** The missing books that may have been moved. */
+  moved: Set<string>
+}
+
+/** Counts all before marking any. */
+async function countLoss(database: Knex, walked: Walked): Promise<CountedLoss> {
+  const { library } = walked
+  const newFiles = await countNewFiles(database, library.id)
+  const folders: CountedLoss['folders'] = new Map()
+  const moved: CountedLoss['moved'] = new Set()
+  let [missing, kept, unseen] = [0, 0, 0]
+  for await (const books of eachPresentBook(database, library, walked.part)) {
     walked.run.signal.throwIfAborted()
     for (const book of books) {
       const presence = presenceOf(walked, book)
       if (presence === 'hidden') {
         kept += 1
         if (!book.provisional) unseen += 1
-      } else if (presence === 'gone' && !book.provisional && !hasMoved(book, newFiles)) missing += 1
+      } else if (!book.provisional) {
+        const path = folderOf(library.path, book.path)
+        const folder = folders.get(path) ?? { known: 0, gone: 0, left: 0, wasWithheld: false }
+        folder.known += 1
+        folders.set(path, folder)
+        if (presence !== 'gone') {
+          folder.left += 1
+          continue
+        }
+        if (hasMoved(book, newFiles)) {
+          moved.add(book.id)
+          continue
+        }
+        missing += 1
+        folder.gone += 1
+        folder.wasWithheld ||= book.isWithheld
+      }
     }
   }
-  return { guard: { known: walked.known - unseen, missing }, kept }
+  return { guard: { known: walked.known - unseen, missing }, kept, folders, moved }
 }
 
 /** Whether a new file of this size was found: analysis compares the hashes. Each new file counts for one book only. */

@@ -1,5 +1,5 @@
-/** Fewer than this many may be more than half of a small library, and yet somebody may have deleted them on purpose. */
-const LOSS_MIN = 20
+/** More than half of fewer books than this may be gone, and yet somebody may have deleted them on purpose. */
+const KNOWN_MIN = 5
 
 /** What a scan did not do, because the disk is probably missing. */
 export interface Guard {
@@ -9,9 +9,9 @@ export interface Guard {
   missing: number
 }
 
-/** Whether so many are gone at once that an unmounted disk is the likelier reason: all, or more than half and at least 20. */
+/** Whether so many are gone at once that an unmounted disk is the likelier reason: all, or more than half of at least five. */
 export function isMassLoss({ known, missing }: Guard): boolean {
-  return missing > 0 && (missing >= known || (missing * 2 > known && missing >= LOSS_MIN))
+  return missing > 0 && (missing >= known || (missing * 2 > known && known >= KNOWN_MIN))
 }
 
 const number = new Intl.NumberFormat('en-US')

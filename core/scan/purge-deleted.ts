@@ -1,10 +1,14 @@
+import { readdir } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/library-content-store.ts'
 import { countMarkedBooks, deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { checkVisible } from '#core/metadata/visible-records-query.ts'
+import { listPurgeable } from '#core/scan/missing-book-query.ts'
+import { listPurgeFolders } from '#core/scan/missing-book-store.ts'
 import type { TaskAdder } from '#core/tasks/task.ts'
 
 interface Dependencies {
@@ -27,6 +31,16 @@ export async function purgeDeleted(
   await deleteEmptySeries(database, libraryId)
   await clearCoverOrphans({ database, dataFolder }, signal)
   return purged
+}
+
+/** Folders of missing books that are gone or empty now: a disk may be missing, so that their books are not purged automatically. */
+export async function listSparedFolders(database: Knex, libraryId: string, days: number): Promise<string[]> {
+  const spared: string[] = []
+  for (const folder of await listPurgeFolders(database, libraryId, days)) {
+    const names = await readdir(folder).catch(() => [])
+    if (names.every((name) => name.startsWith('.'))) spared.push(folder)
+  }
+  return spared
 }
 
 /** Purges the deleted books of a library in a task. @throws not_found */
@@ -60,6 +74,31 @@ export async function purgeDeletedOfSeries({ database, dataFolder }: Dependencie
   const id = await checkVisible(database, caller, 'series', seriesId)
   const purged = await deleteAll(database, { seriesId: id }, {})
   if (purged > 0) await deleteSeriesWhenEmpty(database, id)
+  await clearCoverOrphans({ database, dataFolder })
+  return purged
+}
+
+/**
+ * Purges these books, which are marked as deleted, all or none.
+ * @param caller null for the operator at the command line
+ * @throws not_found for a hidden or unknown book; conflict for one that is not marked as deleted
+ */
+export async function purgeBooks(
+  { database, dataFolder }: Dependencies,
+  caller: Viewer | null,
+  bookIds: readonly string[],
+): Promise<number> {
+  const books = await listPurgeable(database, caller, bookIds)
+  for (const id of bookIds) {
+    const book = books.get(id.toLowerCase()) ?? refuse('not_found', `There is no book ${id}, or you may not see it.`)
+    if (book.isDeleted) continue
+    const reason = book.isWithheld
+      ? 'its disk may be missing: confirm its folder with a scan first (confirm)'
+      : 'the last scan has found its file: scan its library if the file is gone'
+    refuse('conflict', `The book ${id} is not marked as deleted, because ${reason}. Nothing was removed.`)
+  }
+  const purged = await deleteAll(database, { bookIds: [...books.keys()] }, {})
+  for (const seriesId of new Set([...books.values()].map((book) => book.seriesId))) await deleteSeriesWhenEmpty(database, seriesId)
   await clearCoverOrphans({ database, dataFolder })
   return purged
 }

@@ -23,9 +23,11 @@ import {
   type SeenFile,
 } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
-import { markMissing } from '#core/scan/mark-missing.ts'
-import { describeLoss, describeUnpurged, type Guard, isMassLoss } from '#core/scan/mass-loss.ts'
-import { purgeDeleted } from '#core/scan/purge-deleted.ts'
+import { keepDevices } from '#core/scan/keep-devices.ts'
+import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
+import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
+import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
+import { isInPart } from '#core/scan/scan-part.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
 import { type WalkBatch, walk } from '#core/scan/walk.ts'
@@ -54,7 +56,11 @@ export interface ScanDependencies {
   prepareAnalyses?: () => void
   /** The least time between two scans that must both find a book missing before it is purged automatically. */
   purgeAfterSeconds: number
+  /** After so many days, a missing book is purged automatically also if its folder is gone or empty. */
+  purgeWithFolderAfterDays?: number
 }
+
+const PURGE_WITH_FOLDER_DAYS = 30
 
 /** The state of one running scan. Memory: a number per changed file and a string per folder. */
 interface Scan {
@@ -62,7 +68,13 @@ interface Scan {
   library: LibraryRow
   deep: boolean
   startedAt: Date
+  /** The folder that is scanned, relative to the library; '' for all of it. */
+  part: string
   confirmedRoot: string | null
+  /** Null for all. */
+  confirmedFolders: string[] | null
+  /** See migrations/0007_scans.ts. */
+  devices: Map<string, number>
   /** Whether the library had books before: new ones are provisional then. */
   hadBooks: boolean
   counts: ScanCounts
@@ -95,7 +107,9 @@ export function scanLibrary(given: ScanDependencies): TaskHandler {
         library,
         deep: begun.mode === 'deep',
         startedAt: begun.startedAt,
+        part: begun.path ?? '',
         confirmedRoot: begun.confirmedRoot,
+        confirmedFolders: begun.confirmedFolders,
       })
     } catch (error) {
       if (run.signal.aborted) {
@@ -119,7 +133,23 @@ export function scanLibrary(given: ScanDependencies): TaskHandler {
   }
 }
 
-type Begun = Pick<Scan, 'library' | 'deep' | 'startedAt' | 'confirmedRoot'>
+type Begun = Pick<Scan, 'library' | 'deep' | 'startedAt' | 'part' | 'confirmedRoot' | 'confirmedFolders'>
+
+const beginState = (run: TaskRun, begun: Begun, hadBooks: boolean): Scan => ({
+  ...begun,
+  run,
+  hadBooks,
+  counts: { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, errors: [] },
+  countsWrittenAt: Date.now(),
+  errorCount: 0,
+  symlinks: 0,
+  devices: new Map(),
+  unchangedFolders: new Set(),
+  seen: new Set(),
+  unreadable: new Set(),
+  queued: 0,
+  queueing: Promise.resolve(),
+})
 
 async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Promise<unknown> {
   const { database } = dependencies
@@ -130,21 +160,13 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     countKnownBooks(database, library.id),
   ])
   if (knownBooks === 0) dependencies.prepareAnalyses?.()
-  const state: Scan = {
-    ...begun,
-    run,
-    hadBooks: knownBooks > 0,
-    counts: { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, errors: [] },
-    countsWrittenAt: Date.now(),
-    errorCount: 0,
-    symlinks: 0,
-    unchangedFolders: new Set(),
-    seen: new Set(),
-    unreadable: new Set(),
-    queued: 0,
-    queueing: Promise.resolve(),
+  const state = beginState(run, begun, knownBooks > 0)
+  const options = {
+    root: library.path,
+    start: begun.part,
+    excludedPatterns: library.excluded_patterns,
+    allowedFormats: library.allowed_formats,
   }
-  const options = { root: library.path, excludedPatterns: library.excluded_patterns, allowedFormats: library.allowed_formats }
   const compare = begun.deep ? new Map<string, string>() : known
   try {
     for await (const batch of walk({ ...options, known: compare }, run.signal)) await recordBatch(dependencies, state, batch)
@@ -154,28 +176,32 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
   }
   run.signal.throwIfAborted()
 
-  if (state.unreadable.has('')) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)
+  if (state.unreadable.has(begun.part)) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)
   const after = await checkPlacedRoot(library.path, dependencies.dataFolder)
   if (rootKey(after) !== rootKey(root)) {
     throw new FinalFailure(
       `"${library.path}" was replaced by another folder during the scan. Is its disk mounted? No book was marked as deleted.`,
     )
   }
-  const { missing, guard } = await markMissing(dependencies, {
+  const isConfirmed = begun.confirmedRoot === rootKey(root)
+  const marked = await markMissing(dependencies, {
     ...state,
     known: knownBooks,
-    confirmed: begun.confirmedRoot === rootKey(root),
+    confirmed: isConfirmed && begun.confirmedFolders === null ? 'all' : new Set(isConfirmed ? begun.confirmedFolders : []),
   })
+  await keepDevices(database, state)
   // A folder recorded without its missing books would look complete.
-  if (guard) await forgetFolders(database, library.id)
+  if (marked.guard) await forgetFolders(database, library.id)
   else {
-    const gone = [...known.keys()].filter((folder) => !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)))
+    const gone = [...known.keys()].filter(
+      (folder) => isInPart(begun.part, folder) && !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)),
+    )
     if (gone.length > 0) await forgetFolders(database, library.id, gone)
     await acceptFound(database, library.id)
   }
   await queuePending(dependencies, state)
   run.signal.throwIfAborted()
-  return await finish(dependencies, state, { missing, guard })
+  return await finish(dependencies, state, marked)
 }
 
 /** Queues books that need analysis but have no task. */
@@ -194,15 +220,11 @@ async function queuePending({ database, tasks }: ScanDependencies, state: Scan):
 }
 
 /** Purges if allowed, and reports the result of the scan. @throws FinalFailure when a mass deletion was withheld: a user must check it */
-async function finish(
-  dependencies: ScanDependencies,
-  state: Scan,
-  { missing, guard }: { missing: number; guard: Guard | null },
-): Promise<unknown> {
+async function finish(dependencies: ScanDependencies, state: Scan, { missing, guard, withheld }: Marked): Promise<unknown> {
   const { database } = dependencies
   const { library, run } = state
   // A book that is missing elsewhere may have been moved to an unreadable place.
-  const complete = !guard && state.unreadable.size === 0
+  const complete = state.part === '' && withheld.length === 0 && !guard && state.unreadable.size === 0
   if (complete) await noteMissed(database, library.id, run.id)
   const { purgeDeletedOnScan } = (library.scanning_config ?? {}) as { purgeDeletedOnScan?: boolean }
   // Before the scan ends, so that no other one adds books in between.
@@ -211,12 +233,20 @@ async function finish(
   const counts = withErrorCount(state)
   if (guard) {
     const message = describeLoss(guard, library.path)
-    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard })
+    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard, withheld })
     throw new FinalFailure(message)
   }
-  await endScan(database, run.id, { status: 'completed', counts, complete })
+  await endScan(database, run.id, { status: 'completed', counts, complete, withheld })
   const { errors: _, ...numbers } = counts
-  return { ...numbers, errors: state.errorCount, missing, purged, analysesQueued: state.queued, symlinksSkipped: state.symlinks }
+  return {
+    ...numbers,
+    errors: state.errorCount,
+    missing,
+    withheld: withheld.length,
+    purged,
+    analysesQueued: state.queued,
+    symlinksSkipped: state.symlinks,
+  }
 }
 
 /**
@@ -233,7 +263,9 @@ async function purgeSettled(dependencies: ScanDependencies, state: Scan): Promis
     )
     return 0
   }
-  const longMissed = { scanId: run.id, secondsApart: dependencies.purgeAfterSeconds }
+  const { purgeWithFolderAfterDays: sparedDays = PURGE_WITH_FOLDER_DAYS } = dependencies
+  const spared = await listSparedFolders(database, library.id, sparedDays)
+  const longMissed = { scanId: run.id, secondsApart: dependencies.purgeAfterSeconds, spared, sparedDays }
   const loss = await countLongMissed(database, library.id, longMissed)
   if (isMassLoss(loss)) {
     state.errorCount += 1
@@ -301,6 +333,7 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
     noteError(state, path, message)
   }
   state.symlinks += batch.symlinks
+  for (const { folder, device } of batch.devices) state.devices.set(folder, device)
   counts.filesTotal += files.length + batch.unchangedFiles
   // Each one-shot of an unchanged root counts as a series; counted here because the walk knows folders, not series.
   counts.seriesFound += batch.unchanged.length

@@ -4,6 +4,8 @@ import { announce } from '#core/events/event-store.ts'
 import type { TaskStatus } from '#core/foundation/task-status.ts'
 import type { BootClock } from '#core/scan/boot-clock.ts'
 import type { Guard } from '#core/scan/mass-loss.ts'
+import { isInPart } from '#core/scan/scan-part.ts'
+import type { WithheldFolder } from '#core/scan/withheld.ts'
 
 export type ScanMode = 'normal' | 'deep'
 
@@ -26,6 +28,9 @@ export interface ScanRow {
   series_found: number
   errors: string[]
   guard: Guard | null
+  withheld: WithheldFolder[] | null
+  /** The folder of a scan of a part, relative to the library; null for all of it. */
+  path: string | null
   cancel_requested: boolean
   started_at: Date
   completed_at: Date | null
@@ -34,11 +39,19 @@ export interface ScanRow {
 /** False when a scan of the library waits or runs already. */
 export async function insertScan(
   database: Knex,
-  scan: { id: string; libraryId: string; mode: ScanMode; confirmedRoot: string | null },
+  scan: {
+    id: string
+    libraryId: string
+    mode: ScanMode
+    confirmedRoot: string | null
+    confirmedFolders: string[] | null
+    path: string | null
+  },
 ): Promise<boolean> {
   return await announcing(database, async (trx) => {
     const { rows } = await trx.raw(
-      `INSERT INTO scans (id, library_id, mode, status, confirmed_root) VALUES (:id, :libraryId, :mode, 'pending', :confirmedRoot)
+      `INSERT INTO scans (id, library_id, mode, status, confirmed_root, confirmed_folders, path)
+       VALUES (:id, :libraryId, :mode, 'pending', :confirmedRoot, :confirmedFolders, :path)
        ON CONFLICT (library_id) WHERE status IN ('pending', 'processing') DO NOTHING RETURNING id`,
       scan,
     )
@@ -92,7 +105,8 @@ export async function beginScan(database: Knex, scanId: string, clock: BootClock
       `UPDATE scans SET status = 'processing', started_at = now(), files_total = 0, files_processed = 0, books_found = 0, series_found = 0, errors = '[]',
          boot_id = :bootId, boot_seconds = :bootSeconds
        WHERE id = :scanId AND status IN ('pending', 'processing') AND NOT cancel_requested
-       RETURNING library_id AS "libraryId", mode, started_at AS "startedAt", confirmed_root AS "confirmedRoot"`,
+       RETURNING library_id AS "libraryId", mode, started_at AS "startedAt", confirmed_root AS "confirmedRoot",
+         confirmed_folders AS "confirmedFolders", path`,
       { scanId, ...clock },
     )
     return { ids: rows.length > 0 ? [scanId] : [], result: rows[0] ?? null }
@@ -105,6 +119,9 @@ interface BegunScan {
   startedAt: Date
   /** Device and inode of the folder for which a user confirmed that its books may be gone. */
   confirmedRoot: string | null
+  /** The folders, relative to it; null for all. */
+  confirmedFolders: string[] | null
+  path: string | null
 }
 
 export async function writeScanCounts(database: Knex, scanId: string, counts: ScanCounts): Promise<void> {
@@ -127,19 +144,27 @@ export async function writeScanCounts(database: Knex, scanId: string, counts: Sc
 export async function endScan(
   database: Knex,
   scanId: string,
-  end: { status: 'completed' | 'failed' | 'cancelled'; errors?: string[]; counts?: ScanCounts; complete?: boolean; guard?: Guard },
+  end: {
+    status: 'completed' | 'failed' | 'cancelled'
+    errors?: string[]
+    counts?: ScanCounts
+    complete?: boolean
+    guard?: Guard
+    withheld?: WithheldFolder[]
+  },
 ): Promise<boolean> {
   const { counts } = end
   return await announcing(database, async (trx) => {
     const { rows } = await trx.raw(
       `WITH ended AS (
        UPDATE scans SET status = :status, completed_at = now(), complete = :complete, guard = CAST(:guard AS jsonb),
+         withheld = CAST(:withheld AS jsonb),
          errors = CAST(:errors AS jsonb) || coalesce(CAST(:fileErrors AS jsonb), errors),
          files_total = coalesce(CAST(:filesTotal AS int), files_total), files_processed = coalesce(CAST(:filesProcessed AS int), files_processed),
          books_found = coalesce(CAST(:booksFound AS int), books_found), series_found = coalesce(CAST(:seriesFound AS int), series_found)
-       WHERE id = :scanId AND status IN ('pending', 'processing') RETURNING library_id
+       WHERE id = :scanId AND status IN ('pending', 'processing') RETURNING library_id, path
      ), scanned AS (
-       UPDATE libraries SET last_scanned_at = now() FROM ended WHERE libraries.id = ended.library_id AND :status = 'completed'
+       UPDATE libraries SET last_scanned_at = now() FROM ended WHERE libraries.id = ended.library_id AND :status = 'completed' AND ended.path IS NULL
      )
      SELECT library_id FROM ended`,
       {
@@ -147,6 +172,7 @@ export async function endScan(
         status: end.status,
         complete: end.complete ?? false,
         guard: end.guard ? JSON.stringify(end.guard) : null,
+        withheld: end.withheld?.length ? JSON.stringify(end.withheld) : null,
         errors: JSON.stringify(end.errors ?? []),
         fileErrors: counts ? JSON.stringify(counts.errors) : null,
         filesTotal: counts?.filesTotal ?? null,
@@ -155,8 +181,19 @@ export async function endScan(
         seriesFound: counts?.seriesFound ?? null,
       },
     )
+    if (rows.length > 0 && end.withheld?.length)
+      await announceWithheld(trx, { libraryId: rows[0].library_id, taskId: scanId }, end.withheld)
     return { ids: rows.length > 0 ? [scanId] : [], result: rows.length > 0 }
   })
+}
+
+async function announceWithheld(
+  trx: Knex.Transaction,
+  scan: { libraryId: string; taskId: string },
+  withheld: readonly WithheldFolder[],
+): Promise<void> {
+  const books = withheld.reduce((sum, folder) => sum + folder.books, 0)
+  await announce(trx, [{ event: { type: 'scan_withheld', ...scan, books, folders: [...withheld] } }])
 }
 
 /**
@@ -230,4 +267,30 @@ export const countAwaited = (database: Knex, libraryId: string, mode: ScanMode, 
 /** Paths of series, relative to the library, whose folders contain many unrelated titles. */
 export async function listUnrelatedFolders(database: Knex, libraryId: string, limit: number): Promise<string[]> {
   return await database('series').where({ library_id: libraryId, unrelated: true }).orderBy('path').limit(limit).pluck('path')
+}
+
+/** What the last whole scan before this one, of a part, has withheld in other places. */
+export async function listWithheldElsewhere(database: Knex, { id, library_id, path, started_at }: ScanRow): Promise<WithheldFolder[]> {
+  const before: ScanRow | undefined = await database('scans')
+    .where({ library_id, path: null })
+    .whereNot({ id })
+    .where('started_at', '<=', started_at)
+    .whereIn('status', ['completed', 'failed'])
+    .orderBy('started_at', 'desc')
+    .first()
+  return before?.withheld?.filter(({ folder }) => !isInPart(path ?? '', folder)) ?? []
+}
+
+/** The folder of a series, relative to its library: '' for a file in its root. @param by null for the server itself */
+export async function findSeriesFolder(
+  database: Knex,
+  by: Viewer | null,
+  seriesId: string,
+): Promise<{ libraryId: string; folder: string } | null> {
+  const found = database('series').where('series.id', seriesId)
+  if (by) found.modify(visibleTo(by, 'series.id'))
+  const row = await found.first('series.library_id', 'series.path', 'series.oneshot')
+  return row
+    ? { libraryId: row.library_id, folder: row.oneshot ? row.path.slice(0, Math.max(0, row.path.lastIndexOf('/'))) : row.path }
+    : null
 }

@@ -10,10 +10,14 @@ import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { describeReplaced } from '#core/catalog/library.ts'
 import { findLibraryRow } from '#core/catalog/library-store.ts'
-import { refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
+import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
+import { listWithheldFolders } from '#core/scan/missing-book-query.ts'
 import { rootKey, type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
+import { checkScanPath } from '#core/scan/scan-part.ts'
+import { describeScheduleProblem, startDueScans, startScansOnStart } from '#core/scan/scan-schedule.ts'
 import {
   countAwaited,
   endLostScans,
@@ -21,13 +25,16 @@ import {
   findActiveScan,
   findLatestScan,
   findScan,
+  findSeriesFolder,
   insertScan,
   listActiveScans,
   listUnrelatedFolders,
+  listWithheldElsewhere,
   requestCancel,
   type ScanMode,
   type ScanRow,
 } from '#core/scan/scan-store.ts'
+import { describeWithheld, folderOfShown, WithheldFolder } from '#core/scan/withheld.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 /** A scan stops between two batches, after a fraction of a second; if a disk hangs, the response comes before the scan has stopped. */
@@ -42,6 +49,11 @@ export const ScanStatus = Noun('ScanStatus')({
   libraryId: Uuid,
   taskId: Type.Optional(Nullable(Uuid)),
   mode: Type.Optional(OneOf(['normal', 'deep'])),
+  path: Type.Optional(
+    Type.String({
+      description: 'The folder of a scan of a part, relative to the library; absent for a whole scan, and for callers who see no errors.',
+    }),
+  ),
   status: Type.Enum(['idle', ...TASK_STATUSES], {
     description: '`idle`: never scanned; `startedAt` is then the time when the library was created.',
   }),
@@ -69,13 +81,19 @@ export const ScanStatus = Noun('ScanStatus')({
       ),
     ),
   ),
+  withheld: Type.Optional(
+    Type.Array(WithheldFolder, {
+      description:
+        'Folders whose missing books were not marked as deleted, because their disk is probably missing. If they are gone for good, scan with `confirm=` and their names. Absent if there are none, and for callers who see no errors.',
+    }),
+  ),
   errors: Type.Array(Type.String(), {
     description: 'They name files: empty for callers who may not change libraries or do not see every series.',
   }),
   warnings: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Current problems to check: strategies of the library that this version does not know, and what it uses instead; folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
+        'Current problems to check: a schedule that is ignored; strategies of the library that this version does not know, and what it uses instead; folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
     }),
   ),
   startedAt: Timestamp,
@@ -90,6 +108,7 @@ export type ScanStatus = Static<typeof ScanStatus>
  */
 export class Scans {
   readonly #dependencies: ScanDependencies
+  #looking: ReturnType<RegularJobs['start']> | undefined
 
   constructor(dependencies: ScanDependencies) {
     this.#dependencies = dependencies
@@ -112,7 +131,7 @@ export class Scans {
     // First: analyses write the folders, so when none is pending, what is read next is what they wrote.
     const pendingAnalysis = await countAwaited(this.#dependencies.database, row.library_id, row.mode, restricted ? by : null)
     const unrelated = seesPaths
-      ? describeUnrelated(await listUnrelatedFolders(this.#dependencies.database, row.library_id, WARNINGS_MAX + 1))
+      ? describeAll(await listUnrelatedFolders(this.#dependencies.database, row.library_id, WARNINGS_MAX + 1), describeUnrelatedFolder)
       : []
     const library = await findLibraryRow(this.#dependencies.database, row.library_id)
     const replaced = library
@@ -122,11 +141,15 @@ export class Scans {
           numberStrategy: library.number_strategy,
         })
       : []
-    const warnings = [...replaced, ...unrelated]
+    const schedule = library ? describeScheduleProblem(library.scanning_config) : null
+    const elsewhere = seesPaths && row.path !== null ? await listWithheldElsewhere(this.#dependencies.database, row) : []
+    const withheld = seesPaths ? [...(row.withheld ?? []), ...elsewhere] : []
+    const warnings = [...describeAll(withheld, describeWithheld), ...replaced, ...(schedule === null ? [] : [schedule]), ...unrelated]
     return {
       libraryId: row.library_id,
       taskId: row.id,
       mode: row.mode,
+      ...(seesPaths && row.path !== null && { path: row.path }),
       status: row.status,
       ...(restricted
         ? { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0 }
@@ -134,6 +157,7 @@ export class Scans {
       pendingAnalysis,
       // They name paths of any series, without their ids: a caller who might not see one of them gets none.
       guard: restricted ? null : row.guard,
+      ...(withheld.length > 0 && { withheld }),
       errors: seesPaths ? row.errors.map((error) => (by === null ? error : visibleMessage(by, error))) : [],
       ...(warnings.length > 0 && { warnings }),
       startedAt: row.started_at.toISOString(),
@@ -154,22 +178,25 @@ export class Scans {
   }
 
   /**
-   * @param options.confirm the user confirms that the books missing from the folder are gone: even all of them are marked as deleted.
+   * @param options.confirm the user confirms that the missing books are gone: all of them, or those of some folders that the last scan has withheld.
    *   Valid for this one scan, and only while the folder is the same one as now; automatic scans never confirm
-   * @throws not_found; conflict when the library is disabled; scan_running
+   * @param options.path scans only this folder, or that of this file, relative to the library
+   * @throws not_found; conflict when the library is disabled; scan_running; invalid_value for a folder that was not withheld, or a path that cannot be scanned
    */
   async start(
     libraryId: string,
     mode: ScanMode = 'normal',
     by: Caller | null = null,
-    { confirm = false }: { confirm?: boolean | undefined } = {},
+    { confirm = false, path }: { confirm?: boolean | readonly string[] | undefined; path?: string | undefined } = {},
   ): Promise<ScanStatus & { taskId: string }> {
     const library = await getLibraryRow(this.#dependencies.database, by, libraryId)
     if (!library.is_active) refuse('conflict', `The library "${library.name}" is disabled: enable it (isActive) to scan it.`)
     const id = randomUUID()
     // Nobody can confirm a folder that does not exist now: the scan will report it.
+    const confirmedFolders = typeof confirm === 'boolean' ? null : await this.#readConfirmed(library, confirm)
     const confirmedRoot = confirm ? await stat(library.path).then(rootKey, () => null) : null
-    const scan = { id, libraryId, mode, confirmedRoot }
+    const part = path === undefined ? '' : await checkScanPath(this.#dependencies.database, library, path)
+    const scan = { id, libraryId, mode, confirmedRoot, confirmedFolders, path: part || null }
     if (!(await insertScan(this.#dependencies.database, scan))) {
       const lost = await endLostScans(this.#dependencies.database)
       if (lost === 0 || !(await insertScan(this.#dependencies.database, scan))) refuse('scan_running')
@@ -182,6 +209,30 @@ export class Scans {
     }
     const row = await findScan(this.#dependencies.database, id)
     return row ? await this.#describe(row, by) : refuse('not_found', `The library ${libraryId} was deleted in the meantime.`)
+  }
+
+  /** Folders of the last scan, relative to the library. @throws invalid_value */
+  async #readConfirmed({ id, path }: { id: string; path: string }, given: readonly string[]): Promise<string[]> {
+    const withheld = await listWithheldFolders(this.#dependencies.database, id, path)
+    return given.map((text) => {
+      const folder = folderOfShown(text)
+      return text !== '' && withheld.has(folder)
+        ? folder
+        : refuse(
+            'invalid_value',
+            `The last scan has not withheld the books of "${text.slice(0, 200)}". GET scan-status lists the folders (withheld).`,
+            {
+              details: [{ path: '/confirm', message: 'is not a folder that the last scan has withheld' }],
+            },
+          )
+    })
+  }
+
+  /** Scans the folder of one series. @throws as {@link start} */
+  async startSeries(seriesId: string, mode: ScanMode = 'normal', by: Caller | null = null): Promise<ScanStatus & { taskId: string }> {
+    const series = await findSeriesFolder(this.#dependencies.database, by, seriesId)
+    if (!series) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
+    return await this.start(series.libraryId, mode, by, { path: series.folder || '.' })
   }
 
   /** The latest scan of the library. @throws not_found */
@@ -216,6 +267,37 @@ export class Scans {
     return stopped
   }
 
+  /** Starts a scan that nobody asked for; false while another one of the library waits or runs. */
+  async #startUnasked(libraryId: string, mode: ScanMode): Promise<boolean> {
+    return await this.start(libraryId, mode).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof AppError && error.code === 'scan_running') return false
+        // It was deleted or disabled meanwhile.
+        if (error instanceof AppError && ['not_found', 'conflict'].includes(error.code)) return true
+        throw error
+      },
+    )
+  }
+
+  /** Starts the scans that are due by the schedules of libraries; after `startSchedules` a timer does so. */
+  async startDue(): Promise<void> {
+    await startDueScans({ ...this.#dependencies, start: (id, mode) => this.#startUnasked(id, mode) })
+  }
+
+  /** Starts the scans that libraries want at each start of the server. */
+  async startOnStart(): Promise<void> {
+    await startScansOnStart({ ...this.#dependencies, start: (id, mode) => this.#startUnasked(id, mode) })
+  }
+
+  startSchedules(jobs: RegularJobs): void {
+    this.#looking ??= jobs.start('start due scans', () => this.startDue())
+  }
+
+  async close(): Promise<void> {
+    await this.#looking?.stop()
+  }
+
   async listActive(by: Caller | null = null): Promise<ScanStatus[]> {
     const rows = await listActiveScans(this.#dependencies.database, by)
     return await Promise.all(rows.map((row) => this.#describe(row, by)))
@@ -226,7 +308,7 @@ export class Scans {
 export const describeUnrelatedFolder = (path: string): string =>
   `"${path}": this folder contains many unrelated titles, and its series has only the folder's name. Give each series a folder of its own.`
 
-function describeUnrelated(paths: readonly string[]): string[] {
-  const listed = paths.slice(0, WARNINGS_MAX).map(describeUnrelatedFolder)
-  return paths.length > WARNINGS_MAX ? [...listed, '… and more'] : listed
+function describeAll<T>(items: readonly T[], describe: (item: T) => string): string[] {
+  const listed = items.slice(0, WARNINGS_MAX).map(describe)
+  return items.length > WARNINGS_MAX ? [...listed, '… and more'] : listed
 }

@@ -19,7 +19,9 @@ export interface WalkOptions {
   allowedFormats: readonly string[] | null
   /** Digests of the last scan by folder: the files of unchanged folders are not listed. With an empty map, all files are listed. */
   known: ReadonlyMap<string, string>
-  /** When several walks share a library: the first one takes the files of the root, and each its share of the folders in it. */
+  /** The folder at which the walk begins, relative to the root; the root by default. One that does not exist is empty. */
+  start?: string | undefined
+  /** When several walks share a library: the first one takes the files of the first folder, and each its share of the folders in it. */
   share?: { index: number; of: number }
 }
 
@@ -47,6 +49,8 @@ export type WalkStep =
   /** `path` relative to the root. The files below it were not seen, but may exist. */
   | { kind: 'unreadable'; path: string; message: string }
   | { kind: 'symlink'; path: string }
+  /** The root, or a folder on another device than the one above it. */
+  | { kind: 'device'; folder: string; device: number }
 
 /**
  * Walks a library folder by folder, synchronously: in a thread this is three times as fast as with promises. Symbolic links are not followed, so
@@ -55,11 +59,12 @@ export type WalkStep =
 export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
   const isExcluded = compileExcludes(options.excludedPatterns)
   const allowed = options.allowedFormats === null ? null : new Set(options.allowedFormats)
-  const choice: Choice = { known: options.known, isExcluded, allowed, share: options.share ?? { index: 0, of: 1 } }
-  const stack = ['']
+  const { known, start = '', share = { index: 0, of: 1 } } = options
+  const choice: Choice = { known, isExcluded, allowed, start, share }
+  const stack = [{ folder: start, above: null as number | null }]
   let realRoot: string | null = null
   while (stack.length > 0) {
-    const folder = stack.pop() as string
+    const { folder, above } = stack.pop() as (typeof stack)[number]
     let opened: OpenFolder | null = null
     try {
       let entries: Dirent[]
@@ -67,14 +72,18 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
         realRoot ??= realpathSync.native(options.root)
         opened = openFolderSync(join(realRoot, folder))
         entries = readdirSync(opened.path, { withFileTypes: true })
+        if (opened.device !== above && (folder !== start || choice.share.index === 0))
+          yield { kind: 'device', folder, device: opened.device }
       } catch (error) {
-        if (folder !== '' || choice.share.index === 0) yield { kind: 'unreadable', path: folder, message: reasonOf(error, folder) }
+        const isGone = folder === start && start !== '' && (error as NodeJS.ErrnoException).code === 'ENOENT'
+        if (!isGone && (folder !== start || choice.share.index === 0))
+          yield { kind: 'unreadable', path: folder, message: reasonOf(error, folder) }
         continue
       }
       const below = yield* walkFolder({ folder, real: join(realRoot, folder), at: opened.path, entries }, choice)
       // The stack returns the last folder first.
       if (below.length > 1) below.sort(compareNames).reverse()
-      stack.push(...below)
+      for (const one of below) stack.push({ folder: one, above: opened.device })
     } finally {
       opened?.close()
     }
@@ -85,6 +94,7 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
 interface Choice extends Pick<WalkOptions, 'known'> {
   isExcluded: Excludes
   allowed: ReadonlySet<string> | null
+  start: string
   share: { index: number; of: number }
 }
 
@@ -99,7 +109,8 @@ interface ListedFolder {
 /** Yields the books of one folder; returns the folders in it. */
 function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice): Generator<WalkStep, string[]> {
   const { isExcluded, allowed, known } = choice
-  const { index, of } = choice.share
+  const { start, share } = choice
+  const { index, of } = share
   const prefix = folder === '' ? '' : `${folder}/`
   const below: string[] = []
   const books: Listing = { names: [], sizes: [], mtimesMs: [] }
@@ -108,7 +119,7 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
   for (const entry of entries) {
     const { name } = entry
     if (name.startsWith('.')) continue
-    if (of > 1 && folder === '' && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
+    if (of > 1 && folder === start && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
     if (entry.isDirectory()) {
       if (!isForeignFolder(name) && !isExcluded(prefix, name)) below.push(prefix + name)
       continue

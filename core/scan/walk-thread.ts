@@ -13,6 +13,7 @@ const emptyBatch = (): WalkBatch => ({
   unchangedRootFiles: 0,
   unreadable: [],
   symlinks: 0,
+  devices: [],
 })
 
 serveJobs(({ options, read }: WalkOrder, send: (batch: WalkBatch) => void): null => {
@@ -29,6 +30,7 @@ serveJobs(({ options, read }: WalkOrder, send: (batch: WalkBatch) => void): null
       batch.unchangedFiles += step.files
       if (step.folder === '') batch.unchangedRootFiles = step.files
     } else if (step.kind === 'unreadable') batch.unreadable.push({ path: step.path, message: step.message })
+    else if (step.kind === 'device') batch.devices.push({ folder: step.folder, device: step.device })
     else batch.symlinks += 1
     if (files < BATCH_FILES && Date.now() - sentAt <= QUIET_MS) continue
     send(batch)

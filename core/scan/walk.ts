@@ -17,6 +17,8 @@ export interface WalkBatch {
   unreadable: { path: string; message: string }[]
   /** Links that might have been books or folders of books. */
   symlinks: number
+  /** Of the root, and of folders on another device than the one above. */
+  devices: { folder: string; device: number }[]
 }
 
 export interface WalkOrder {

@@ -251,6 +251,15 @@ export const SETTINGS = [
       'For libraries that remove deleted books automatically: how long after a first scan found the books missing a second scan must confirm it.',
   },
   {
+    key: 'purgeWithFolderAfterDays',
+    flag: 'purge-with-folder-after-days',
+    env: 'CARREL_PURGE_WITH_FOLDER_AFTER_DAYS',
+    kind: { type: 'integer', min: 0, max: 3650 },
+    fallback: 30,
+    about:
+      'For the same libraries: after how many days a missing book is removed also if its folder is gone or empty, which is how a missing disk looks.',
+  },
+  {
     key: 'watchdogSeconds',
     flag: 'watchdog-seconds',
     env: 'CARREL_WATCHDOG_SECONDS',

@@ -64,6 +64,7 @@ export function composeSettings(values: ReadonlyMap<string, Value | undefined>, 
     workerMemoryMbMax: get('workerMemoryMb'),
     /** Between two scans that must both find a book missing before it is purged automatically. */
     purgeAfterSeconds: get('purgeAfterHours') * 3600,
+    purgeWithFolderAfterDays: get('purgeWithFolderAfterDays'),
     /** How long the main thread may be blocked before the watchdog ends the process; 0 = without limit. */
     watchdogMs: get('watchdogSeconds') * 1000,
     /** Whether the server builds missing files of the web interface. */

@@ -56,7 +56,7 @@ export interface LibraryFixture {
   /** Writes a file below the root; without content a comic made from its path. */
   put(path: string, content?: string | Buffer): string
   /** Scans, and waits until no book waits for analysis. */
-  scan(mode?: 'normal' | 'deep', options?: { confirm?: boolean }): Promise<ScanStatus>
+  scan(mode?: 'normal' | 'deep', options?: { confirm?: boolean | readonly string[] }): Promise<ScanStatus>
   /** Rows by path relative to the root. */
   books(): Promise<Map<string, BookRow>>
   /** The number of analyses of each file, by relative path. */

@@ -6,6 +6,8 @@ const ALLOWED = new Set([
   // Ids that the server makes itself.
   ...['core/tasks/task-lane.ts: #workers', 'core/tasks/task-runner.ts: #handedBack'],
   ...['core/tasks/task-announcer.ts: #tasks', 'core/tasks/task-announcer.ts: #analyses'],
+  // They end with the scan.
+  ...['core/scan/withheld.ts: #facts', 'core/scan/withheld.ts: #held'],
   // They end with the document, comparison or package that is being read or made.
   ...['#schemas', '#headers', '#responses'].map((name) => `api/docs/openapi-components.ts: ${name}`),
   ...['core/matching/title-likeness.ts: numbers', 'plugins/packages/bundled-plugins.ts: files'],

@@ -30,20 +30,35 @@ type Services = Pick<DataServices, 'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 
 const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Include books whose file is missing.' }))
-const bookQuery = { ...pageQuery, sort: BOOK_SORT, includeDeleted: INCLUDE_DELETED, full: FULL }
+const DELETED = Type.Optional(
+  Type.Enum(['only'], {
+    description: 'Only books whose file is missing, also those that no scan has marked as deleted because their disk is probably missing.',
+  }),
+)
+const bookQuery = { ...pageQuery, sort: BOOK_SORT, includeDeleted: INCLUDE_DELETED, deleted: DELETED, full: FULL }
 
 const BookListRequest = Type.Object(
   {
     condition: Type.Optional(Nullable(BookCondition)),
     fullTextSearch: Type.Optional(Nullable(Type.String({ maxLength: SEARCH_LENGTH_MAX }))),
     includeDeleted: INCLUDE_DELETED,
+    deleted: DELETED,
   },
   { additionalProperties: false, title: 'BookFilter' },
 )
 
-function readFilter({ condition, fullTextSearch, includeDeleted }: Static<typeof BookListRequest>, caller: Caller): BookFilter {
-  const compiled = condition ? compileFilter(condition, 'books', caller) : undefined
-  return { condition: compiled, search: readSearch(fullTextSearch), includeDeleted }
+type FilterRequest = Static<typeof BookListRequest> & Pick<BookFilter, 'libraryId' | 'seriesId'>
+
+function readFilter(request: FilterRequest, caller: Caller): BookFilter {
+  const { libraryId, seriesId, condition, fullTextSearch, includeDeleted, deleted } = request
+  const parts = [condition, deleted === 'only' ? { missing: { operator: 'isTrue' } } : null].filter((part) => part != null)
+  return {
+    libraryId,
+    seriesId,
+    condition: parts.length > 0 ? compileFilter(parts.length === 1 ? parts[0] : { allOf: parts }, 'books', caller) : undefined,
+    search: readSearch(fullTextSearch),
+    includeDeleted: includeDeleted || deleted === 'only',
+  }
 }
 
 /** A request for a list of books, from the path, query and body. */
@@ -72,7 +87,7 @@ export const bookRoutes = [
     allow: { who: 'books-read' },
     query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid), seriesId: Type.Optional(Uuid) }),
     reply: Paginated(ListedBook),
-    run: (call, { query }) => answerBooks({ call, query, filter: query }),
+    run: (call, { query }) => answerBooks({ call, query, filter: readFilter(query, call.caller) }),
   }),
   endpoint({
     name: 'filterBooks',
@@ -116,7 +131,7 @@ export const bookRoutes = [
     reply: Paginated(ListedBook),
     run: async (call, { params, query }) => {
       await getLibraryName(call.services.database, call.caller, params.libraryId)
-      return await answerBooks({ call, query, filter: { ...params, includeDeleted: query.includeDeleted } })
+      return await answerBooks({ call, query, filter: readFilter({ ...params, ...query }, call.caller) })
     },
   }),
   endpoint({

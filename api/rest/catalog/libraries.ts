@@ -7,9 +7,11 @@ import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagina
 import { requestLibraryAnalysis } from '#core/analysis/request-analyses.ts'
 import { CreateLibraryRequest, Library, UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { getLibrary, listLibraries } from '#core/catalog/library-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import { Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
 import { createLibrary, editLibrary, removeLibrary } from '#core/scan/edit-library.ts'
 import { purgeDeletedOf } from '#core/scan/purge-deleted.ts'
+import { SCAN_PATH_LENGTH_MAX } from '#core/scan/scan-part.ts'
 import { ScanStatus } from '#core/scan/scans.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'> & Pick<TemplateServices, 'rules'> & Pick<WorkServices, 'scans' | 'tasks'>
@@ -18,6 +20,14 @@ const endpoint = endpointOf<Services>()
 const params = Type.Object({ libraryId: Uuid })
 const TaskStarted = Noun('TaskStarted')({ taskId: Uuid })
 const tag = 'libraries'
+
+/** A URL has no room for more, and `true` confirms all. */
+const CONFIRMED_MAX = 100
+
+function readConfirm(given: readonly string[] = []): boolean | readonly string[] {
+  const folders = given.filter((text) => text !== 'true' && text !== 'false')
+  return given.includes('true') || (folders.length > 0 && folders)
+}
 
 export const libraryRoutes = [
   endpoint({
@@ -94,23 +104,48 @@ export const libraryRoutes = [
     name: 'scanLibrary',
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/scan',
-    summary: 'Scan a library',
+    summary: 'Scan a library, or a part of it',
     tag,
-    allow: { who: 'libraries-write' },
+    allow: { who: 'scans-start' },
     status: 202,
     params,
     query: Type.Object({
       mode: Type.Optional(OneOf(['normal', 'deep'])),
+      path: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: SCAN_PATH_LENGTH_MAX,
+          description: 'Scans only this folder and what is below it, relative to the library; of a file, its folder.',
+        }),
+      ),
       confirm: Type.Optional(
-        Type.Boolean({
+        Type.Array(Type.String({ maxLength: 2_500 }), {
+          maxItems: CONFIRMED_MAX,
           description:
-            'Confirms that all missing books are deleted. Without it, a scan that misses all known books, or at least 20 and more than half of them, changes nothing and reports an error. A folder that cannot be read never changes anything.',
+            'Confirms that missing books are gone for good: `true` all of them, or the names of folders that the last scan has withheld (`withheld` of its status); repeat it for several. Needs `libraries-write`. A folder named `true` is `true/`. A folder that cannot be read never changes anything.',
         }),
       ),
     }),
     reply: ScanStatus,
-    run: async (call, { params, query }) =>
-      await call.services.scans.start(params.libraryId, query.mode, call.caller, { confirm: query.confirm }),
+    run: async (call, { params, query }) => {
+      const confirm = readConfirm(query.confirm)
+      if (confirm !== false && !call.caller.permissions.has('libraries-write'))
+        refuse('forbidden', 'To confirm that books are gone, you need the permission libraries-write.')
+      return await call.services.scans.start(params.libraryId, query.mode, call.caller, { confirm, path: query.path })
+    },
+  }),
+  endpoint({
+    name: 'scanSeries',
+    method: 'POST',
+    path: '/api/v1/series/:seriesId/scan',
+    summary: 'Scan the folder of a series',
+    tag: 'series',
+    allow: { who: 'scans-start' },
+    status: 202,
+    params: Type.Object({ seriesId: Uuid }),
+    query: Type.Object({ mode: Type.Optional(OneOf(['normal', 'deep'])) }),
+    reply: ScanStatus,
+    run: async (call, { params, query }) => await call.services.scans.startSeries(params.seriesId, query.mode, call.caller),
   }),
   endpoint({
     name: 'getLibraryScanStatus',

@@ -2,9 +2,9 @@ import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { BULK_SERIES_MAX } from '#core/analysis/request-analyses.ts'
+import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/analysis/request-analyses.ts'
 import { Uuid } from '#core/foundation/schema.ts'
-import { purgeDeletedOfSeries } from '#core/scan/purge-deleted.ts'
+import { purgeBooks, purgeDeletedOfSeries } from '#core/scan/purge-deleted.ts'
 import { renumberManySeries, renumberSeries } from '#core/scan/renumber.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'> & Pick<WorkServices, 'tasks'>
@@ -26,6 +26,34 @@ export const seriesMaintenanceRoutes = [
     run: async (call, { params }) => {
       const { database, settings } = call.services
       return await purgeDeletedOfSeries({ database, dataFolder: settings.dataFolder }, call.caller, params.seriesId)
+    },
+  }),
+  endpoint({
+    name: 'purgeDeletedBook',
+    method: 'DELETE',
+    path: '/api/v1/books/:bookId/purge-deleted',
+    summary: 'Delete a book whose file is missing',
+    tag: 'books',
+    allow: { who: 'series-write' },
+    status: 204,
+    params: Type.Object({ bookId: Uuid }),
+    run: async (call, { params }) => {
+      const { database, settings } = call.services
+      await purgeBooks({ database, dataFolder: settings.dataFolder }, call.caller, [params.bookId])
+    },
+  }),
+  endpoint({
+    name: 'bulkPurgeDeletedBooks',
+    method: 'POST',
+    path: '/api/v1/books/bulk/purge-deleted',
+    summary: 'Delete many books whose files are missing; a book that is there, or an unknown id, refuses the whole request',
+    tag: 'books',
+    allow: { who: 'series-write' },
+    body: Type.Object({ bookIds: Type.Array(Uuid, { minItems: 1, maxItems: BULK_BOOKS_MAX }) }),
+    reply: Type.Object({ removed: Type.Integer({ minimum: 0 }) }),
+    run: async (call, { body }) => {
+      const { database, settings } = call.services
+      return { removed: await purgeBooks({ database, dataFolder: settings.dataFolder }, call.caller, body.bookIds) }
     },
   }),
   endpoint({

@@ -132,6 +132,12 @@ t.test('files that are read are for who may change libraries and sees every seri
     [admin, reader, free, bound].map((caller) => show(caller, files)?.type ?? null),
     ['scan_files', null, 'scan_files', null],
   )
+  const withheld = announcementOf({ type: 'scan_withheld', libraryId, taskId: seriesId, books: 0, folders: [] })
+  t.same(
+    [admin, reader, free, bound].map((caller) => show(caller, withheld)?.type ?? null),
+    ['scan_withheld', null, 'scan_withheld', null],
+    'names of folders too',
+  )
 })
 
 t.test('the exports of a user are for the user, and for the key that has made them', async (t) => {

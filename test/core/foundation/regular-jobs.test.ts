@@ -162,6 +162,13 @@ const CASES: Record<keyof typeof REGULAR_JOBS, (world: World, t: Test) => Promis
     const [{ id }] = await database('library_jobs').insert(due, 'id')
     return async () => t.equal((await database('tasks').where({ type: 'library_job', dedupe_key: id })).length, 1)
   },
+  'start due scans': async ({ database, libraryId }, t) => {
+    const scanning_config = { enabled: true, scanMode: 'normal', cronSchedule: '0 3 * * *' }
+    await database('libraries')
+      .where('id', libraryId)
+      .update({ scanning_config, next_scan_at: ago(1_000) })
+    return async () => t.equal((await database('scans').where('library_id', libraryId)).length, 1)
+  },
   'refresh plugin repositories': async ({ database }, t) => {
     const repository = { url: 'https://127.0.0.1:9/', name: 'Nowhere', public_key: Buffer.alloc(32).toString('base64') }
     const [{ id }] = await database('plugin_repositories').insert(repository, 'id')

@@ -1,7 +1,7 @@
 import { renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { purgeDeletedOf } from '#core/scan/purge-deleted.ts'
+import { purgeBooks, purgeDeletedOf } from '#core/scan/purge-deleted.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
 import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
@@ -100,9 +100,9 @@ t.test('books are purged automatically only after two complete scans found them 
 t.test('most of a library is never purged automatically', async (t) => {
   const { fixture, scan } = await openPurging(t, 45)
   // In steps that are each too small for the scan's limit.
-  for (let index = 0; index < 44; index++) {
-    unlinkSync(join(fixture.root, `s/${index}.cbz`))
-    if (index % 11 === 10) await scan()
+  for (let left = 45; left > 1; left = Math.ceil(left / 2)) {
+    for (let index = Math.ceil(left / 2); index < left; index++) unlinkSync(join(fixture.root, `s/${index}.cbz`))
+    await scan()
   }
   await passTime(fixture, 48)
   t.equal(await scan(), 0)
@@ -143,4 +143,29 @@ t.test('the number of purged books does not count those that the caller may not 
   for (const series_id of [open, adult, adult]) await addBook(database, { library_id, series_id, title: 'Book', deleted_at: new Date() })
   t.equal(await purgeDeletedOf({ database, dataFolder }, maintainer, library_id), 1)
   t.same(await database('books'), [], 'all of the library are purged')
+})
+
+t.test('a selection of missing books is removed, or nothing at all', async (t) => {
+  const { database, dataFolder, libraryId: library_id } = await openLibraryFixture(t)
+  const maintainer = await addCaller(database, { role: 'maintainer' })
+  await setTestRule(database, { user_id: maintainer.userId }, { age: { mode: 'not_from', years: 18, unrated: 'show' } })
+  const [open, adult] = [
+    await addSeries(database, { library_id, title: 'Open' }),
+    await addSeries(database, { library_id, title: 'Adult' }),
+  ]
+  await rateSeries(database, adult, 18)
+  const gone = { library_id, title: 'Gone', deleted_at: new Date() }
+  const [one, two] = [await addBook(database, { ...gone, series_id: open }), await addBook(database, { ...gone, series_id: open })]
+  const hidden = await addBook(database, { ...gone, series_id: adult })
+  const there = await addBook(database, { library_id, series_id: adult, title: 'There' })
+  const parts = { database, dataFolder }
+  const count = async () => (await database('books')).length
+  await t.rejects(purgeBooks(parts, maintainer, [one, hidden]), { code: 'not_found' })
+  await t.rejects(purgeBooks(parts, null, [one, there]), { code: 'conflict', message: /the last scan has found its file/ })
+  await database('books').where('id', there).update({ missing_why: 'withheld', missing_since: new Date() })
+  await t.rejects(purgeBooks(parts, null, [there]), { code: 'conflict', message: /its disk may be missing/ })
+  t.equal(await count(), 4, 'nothing was removed')
+  t.equal(await purgeBooks(parts, maintainer, [one.toUpperCase(), two]), 2)
+  t.same(await database('series').pluck('id'), [adult], 'a series that is empty then is removed too')
+  t.equal(await count(), 2)
 })

@@ -41,7 +41,8 @@ function asNobody<T>(work: () => T): T {
 }
 
 const all = { excludedPatterns: null, allowedFormats: null, known: new Map<string, string>() }
-const steps = (root: string, more: Partial<typeof all> | object = {}): WalkStep[] => [...walkFolders({ root, ...all, ...more })]
+const steps = (root: string, more: Partial<typeof all> | object = {}): WalkStep[] =>
+  [...walkFolders({ root, ...all, ...more })].filter(({ kind }) => kind !== 'device')
 const paths = (found: WalkStep[]) =>
   found.flatMap((step) =>
     step.kind === 'changed' ? step.part.names.map((name) => (step.part.folder === '' ? name : `${step.part.folder}/${name}`)) : [],
@@ -149,6 +150,7 @@ t.test('a parent folder that becomes a link during the walk reveals nothing', as
   const outside = makeFolder(t, ['below/secret.cbz'])
   const found: WalkStep[] = []
   for (const step of walkFolders({ root, ...all })) {
+    if (step.kind === 'device') continue
     found.push(step)
     if (found.length > 1) continue
     renameSync(join(root, 'a'), join(root, '.was-a'))

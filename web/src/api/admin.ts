@@ -24,8 +24,8 @@ export async function removeLibrary(libraryId: string): Promise<void> {
   await refresh(['libraries', 'books', 'series-list', 'want-to-read', 'collections', 'read-lists'])
 }
 
-/** @param options confirm: books whose files are missing may be removed although they are many */
-export async function scanLibrary(libraryId: string, options: { mode?: 'normal' | 'deep'; confirm?: boolean } = {}): Promise<void> {
+/** @param options confirm: the missing books of these folders are gone for good; `true` for all */
+export async function scanLibrary(libraryId: string, options: { mode?: 'normal' | 'deep'; confirm?: string[] } = {}): Promise<void> {
   await ask<unknown>(api.POST('/api/v1/libraries/{libraryId}/scan', { params: { path: { libraryId }, query: options } }))
   await refresh(['scans'])
 }

@@ -36,6 +36,7 @@ const CHANGES: Record<string, readonly string[]> = {
   rating_updated: ['series', 'ratings'],
   recommendations_updated: ['recommendations'],
   scan_updated: ['scans', 'libraries'],
+  scan_withheld: ['scans', 'libraries'],
   scan_files: [],
 }
 

@@ -43,6 +43,8 @@ export const adminTexts = defineTexts({
   failedScan: 'The last scan failed: {reason}',
   withheld:
     '{missing} of {known} books of {name} are missing from its folder. Nothing was removed. Check that the disk is connected; if the files are really gone, confirm it.',
+  withheldFolders:
+    '{missing} books of {name} are missing from {folders}. Nothing was removed there. Check that the disk is connected; if the files are really gone, confirm it.',
   confirmLoss: 'They are gone: remove them',
 
   addUser: 'Add a user',

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, unlinkSync, wr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { apiKeyRoutes } from '#api/rest/account/api-keys.ts'
 import { taskRoutes } from '#api/rest/admin/tasks.ts'
 import { libraryRoutes } from '#api/rest/catalog/libraries.ts'
 import { handleBookAnalyses } from '#core/analysis/analyze-book.ts'
@@ -24,7 +25,7 @@ t.setTimeout(60_000)
 async function openTestLibraries(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-libraries-'))
   const dataFolder = join(folder, 'data')
-  const server = await openTestServer(t, { routes: [...libraryRoutes, ...taskRoutes], settings: { dataFolder } })
+  const server = await openTestServer(t, { routes: [...libraryRoutes, ...taskRoutes, ...apiKeyRoutes], settings: { dataFolder } })
   const { database } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const scans = new Scans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: 86_400 })
@@ -146,6 +147,15 @@ t.test('a library is made, shown, changed and taken away', async (t) => {
   })
   const shown = await ask<Library>('GET', `/libraries/${id}`)
   t.match(shown.json, { id, bookCount: 3, seriesCount: 2, lastScannedAt: /^20/ })
+  const nightly = { enabled: true, scanMode: 'normal', cronSchedule: '0 3 * * *', cronTimezone: 'Europe/Berlin' }
+  t.match((await ask<Library>('PATCH', `/libraries/${id}`, { scanningConfig: nightly })).json, {
+    scanningConfig: nightly,
+    nextScanAt: /^20/,
+  })
+  for (const nonsense of [{ cronSchedule: 'not a cron' }, { cronSchedule: '* * * * *' }, { cronTimezone: 'Mars/Base' }])
+    t.match(await ask('PATCH', `/libraries/${id}`, { scanningConfig: { ...nightly, ...nonsense } }), { status: 422 })
+  t.match((await ask<Library>('PATCH', `/libraries/${id}`, { isActive: false })).json, { scanningConfig: nightly, nextScanAt: null })
+  t.match((await ask<Library>('PATCH', `/libraries/${id}`, { isActive: true, scanningConfig: null })).json, { nextScanAt: null })
   const list = await ask<{ data: Library[]; total: number }>('GET', '/libraries?page=1&pageSize=10')
   t.match(list.json, { total: 1, data: [{ id, bookCount: 3 }], links: { next: null } })
 
@@ -357,4 +367,24 @@ t.test('what a scan could not read is told only to those who change libraries an
   const { key } = await server.accounts.createApiKey({ name: 'narrow', permissions: ['libraries-read'] }, maintainer)
   const narrow = await server.request<ScanStatus>('GET', `/api/v1/libraries/${ended.id}/scan-status`, { token: key })
   t.same(narrow.json.errors, [], 'a key of theirs that may only read is a reader')
+})
+
+t.test('a key that may only start scans starts them, also of a part, and confirms nothing', async (t) => {
+  const server = await openTestLibraries(t)
+  const { ask, folder, ended, database } = server
+  const path = folder('comics', ['Saga/1.cbz', 'Bone/1.cbz'])
+  const { id } = (await ask<Library>('POST', '/libraries', { name: 'Comics', path, scanImmediately: true })).json
+  await ended(id)
+  const key = (await ask<{ key: string }>('POST', '/api-keys', { name: 'downloads', permissions: ['scans-start'] })).json.key
+  const send = async (target: string) => await server.request('POST', `/api/v1${target}`, { token: key })
+  t.equal((await send(`/libraries/${id}/scan?path=Saga`)).status, 202)
+  await ended(id)
+  const seriesId = (await database('series').where('path', 'Bone').first('id')).id
+  t.equal((await send(`/series/${seriesId}/scan`)).status, 202)
+  t.match(await ended(id), { status: 'completed', filesTotal: 1 })
+  t.equal((await send(`/libraries/${id}/scan?path=../x`)).status, 422)
+  t.equal((await send(`/series/${id}/scan`)).status, 404)
+  t.equal((await send(`/libraries/${id}/scan?confirm=true`)).status, 403)
+  t.equal((await ask('POST', `/libraries/${id}/scan?confirm=Saga`)).status, 422, 'a folder that was not withheld')
+  t.equal((await server.request('GET', '/api/v1/libraries', { token: key })).status, 403)
 })

@@ -52,3 +52,49 @@ t.test('books of a series are numbered by the names of their files, and forgotte
   t.equal((await ask('DELETE', `series/${otherId}/purge-deleted`)).json, 1)
   t.equal((await ask('DELETE', `series/${otherId}/purge-deleted`)).status, 404, 'an empty series is gone too')
 })
+
+t.test('missing books are listed with since when and why, filtered and sorted, and removed one by one or as a selection', async (t) => {
+  const files = Object.fromEntries(['Saga 1', 'Saga 2', 'Saga 3', 'Saga 4'].map((name) => [`Saga/${name}.cbz`, comic(name)]))
+  const { ask, database, books } = await openLibraryServer(t, { ...files, 'Other/Other 1.cbz': comic('other') })
+  const known = await books()
+  const idOf = (name: string) => known.get(name)?.id as string
+  const [one, two, three] = ['Saga/Saga 1.cbz', 'Saga/Saga 2.cbz', 'Other/Other 1.cbz'].map(idOf) as [string, string, string]
+  const since = new Date('2026-01-02T03:04:05Z')
+  await database('books').whereIn('id', [one, two]).update({ deleted_at: new Date(), missing_since: since, missing_why: 'folder' })
+  await database('books').where('id', three).update({ missing_since: since, missing_why: 'withheld' })
+
+  interface Listed {
+    total: number
+    data: { id: string; deleted: boolean; missing: object | null }[]
+  }
+  const listed = async (method: string, path: string, body?: object) => {
+    const { json } = await ask<Listed>(method, path, body)
+    return json.data.map(({ id }) => id)
+  }
+  const all = (await ask<Listed>('GET', 'books?deleted=only&sort=title,desc')).json
+  t.match(all, {
+    total: 3,
+    data: [
+      { id: two, deleted: true, missing: { since: since.toISOString(), why: 'folder' } },
+      { id: one, deleted: true },
+      { id: three, deleted: false, missing: { since: since.toISOString(), why: 'withheld' } },
+    ],
+  })
+  const { libraryId, seriesId } = (await ask<{ book: { libraryId: string; seriesId: string } }>('GET', `books/${one}`)).json.book
+  t.same(await listed('GET', `books?deleted=only&sort=title,asc&seriesId=${seriesId}`), [one, two])
+  t.same(await listed('GET', `libraries/${libraryId}/books?deleted=only&pageSize=1&page=2&sort=title,asc`), [one])
+  const condition = { title: { operator: 'contains', value: 'saga 2' } }
+  t.same(await listed('POST', 'books/list', { deleted: 'only', condition }), [two])
+  t.same(await listed('POST', 'books/list', { condition: { missing: { operator: 'isTrue' } } }), [three], 'deleted ones only if asked for')
+  t.equal((await ask('GET', 'books?deleted=maybe')).status, 400)
+  t.match((await ask<Listed>('GET', 'books')).json, { total: 3 })
+
+  const there = idOf('Saga/Saga 3.cbz')
+  t.equal((await ask('DELETE', `books/${there}/purge-deleted`)).status, 409)
+  t.equal((await ask('DELETE', `books/${three}/purge-deleted`)).status, 409)
+  t.match(await ask('POST', 'books/bulk/purge-deleted', { bookIds: [one, there] }), { status: 409 })
+  t.equal((await ask('POST', 'books/bulk/purge-deleted', { bookIds: [one, randomUUID()] })).status, 404)
+  t.equal((await ask('DELETE', `books/${one}/purge-deleted`)).status, 204)
+  t.match(await ask('POST', 'books/bulk/purge-deleted', { bookIds: [two] }), { status: 200, json: { removed: 1 } })
+  t.same(await listed('GET', 'books?deleted=only'), [three])
+})

@@ -19,7 +19,7 @@ function useLibraryEdit(library: LibraryRecord, onClose: () => void) {
   const [formats, setFormats] = useState<readonly string[]>(library.allowedFormats ?? FORMATS)
   const [direction, setDirection] = useState<Direction>(library.defaultReadingDirection)
   const [excluded, setExcluded] = useState(library.excludedPatterns ?? '')
-  const [isOnStart, setIsOnStart] = useState(library.scanningConfig?.scanOnStart ?? false)
+  const [isOnStart, setIsOnStart] = useState(library.scanningConfig === null || library.scanningConfig.scanOnStart === true)
   const saving = useMutation({
     mutationFn: () =>
       editLibrary(library.id, {

@@ -120,16 +120,28 @@ function ScanState({ library }: { library: LibraryRecord }) {
   return <span className={style['state']}>{when ? adminTexts.scanned({ when }) : adminTexts.neverScanned()}</span>
 }
 
+/** Folders that the notice names. */
+const NAMED_MAX = 5
+const CONFIRMED_MAX = 50
+
 /** A scan that would remove many books asks first: a disk that is not connected looks like this. */
 function WithheldLoss({ library: { id, name } }: { library: LibraryRecord }) {
   const scan = useQuery(scanQuery(id)).data
-  if (!scan?.guard || isScanning(scan)) return null
-  const { known, missing } = scan.guard
-  const confirm = () => void scanLibrary(id, { confirm: true }).then(() => say(adminTexts.scanStarted({ name })), sayFailure)
+  const folders = scan?.withheld ?? []
+  if (!scan || isScanning(scan) || (!scan.guard && folders.length === 0)) return null
+  const names = folders.map(({ folder }) => folder)
+  const listed = names.length > NAMED_MAX ? [...names.slice(0, NAMED_MAX), '…'] : names
+  const missing = folders.reduce((sum, { books }) => sum + books, 0)
+  const words = scan.guard
+    ? adminTexts.withheld({ ...scan.guard, name })
+    : adminTexts.withheldFolders({ missing, name, folders: listed.join(', ') })
+  // An address has no room for more names.
+  const confirmed = scan.guard || names.length > CONFIRMED_MAX ? ['true'] : names
+  const confirm = () => void scanLibrary(id, { confirm: confirmed }).then(() => say(adminTexts.scanStarted({ name })), sayFailure)
   return (
     <div className="notice warn">
       <Icon of={FolderSearch} />
-      <p>{adminTexts.withheld({ missing, known, name })}</p>
+      <p>{words}</p>
       <div className="line">
         <button type="button" className="btn" onClick={confirm}>
           {adminTexts.confirmLoss()}

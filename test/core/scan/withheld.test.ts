@@ -1,0 +1,134 @@
+import { readdirSync, renameSync, rmSync, statSync, unlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { folderOfShown } from '#core/scan/withheld.ts'
+import { GUARD_CASES, type GuardCase } from '#test/core/scan/guards.table.ts'
+import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
+import { type LibraryFixture, openLibraryFixture } from '#test/support/library-fixture.ts'
+
+t.setTimeout(240_000)
+
+const open = (t: Test, books: GuardCase['books']): Promise<LibraryFixture> =>
+  openLibraryFixture(t, {
+    files: Object.entries(books).flatMap(([folder, count]) => Array.from({ length: count }, (_, index) => `${folder}/${index}.cbz`)),
+    analyze: async ({ path }) => fakeAnalysis({ file: factsOfFile(path) }),
+  })
+
+function remove({ root }: LibraryFixture, folder: string, count: number | 'all'): void {
+  const path = join(root, folder)
+  if (count === 'all') {
+    rmSync(path, { recursive: true })
+    return
+  }
+  for (const name of readdirSync(path)
+    .filter((one) => one.endsWith('.cbz'))
+    .slice(0, count))
+    unlinkSync(join(path, name))
+}
+
+const byFolder = (paths: readonly string[]) => {
+  const counts: Record<string, number> = {}
+  for (const path of paths) {
+    const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.'
+    counts[folder] = (counts[folder] ?? 0) + 1
+  }
+  return counts
+}
+const marked = async (fixture: LibraryFixture) =>
+  byFolder([...(await fixture.books())].filter(([, book]) => book.deleted_at !== null).map(([path]) => path))
+
+/** As if these folders had been on devices of their own. */
+const pretendDevices = async ({ database, root }: LibraryFixture, folders: readonly string[]) =>
+  await database('libraries').update({
+    devices: JSON.stringify({ '': statSync(root).dev, ...Object.fromEntries(folders.map((folder) => [folder, 1])) }),
+  })
+
+for (const one of GUARD_CASES)
+  t.test(`missing: ${one.title}`, async (t) => {
+    const fixture = await open(t, one.books)
+    await fixture.scan()
+    await pretendDevices(fixture, one.otherDevice ?? [])
+    for (const [folder, count] of Object.entries(one.deleted ?? {})) remove(fixture, folder, count)
+    for (const [from, to] of Object.entries(one.renamed ?? {})) renameSync(join(fixture.root, from), join(fixture.root, to))
+    const look = async () => {
+      const { status, withheld = [], guard } = await fixture.scan()
+      return [status, Object.fromEntries(withheld.map(({ folder, reason }) => [folder, reason])), guard !== null, await marked(fixture)]
+    }
+    const expected = [one.isMass ? 'failed' : 'completed', one.withheld ?? {}, one.isMass ?? false, one.marked ?? {}]
+    t.same(await look(), expected)
+    const [, again] = (await look()) as [string, object]
+    t.same(Object.keys(again), Object.keys(one.withheld ?? {}), 'until somebody confirms it')
+    if (!one.withheld) return
+    await fixture.scan('normal', { confirm: Object.keys(one.withheld) })
+    t.same((await fixture.scan()).withheld, undefined, 'what is confirmed is no longer withheld')
+    const total = Object.values(await marked(fixture)).reduce((sum, count) => sum + count, 0)
+    t.equal(total, missingOf(one), 'all of them are marked then')
+  })
+
+const missingOf = ({ books, deleted = {} }: GuardCase) =>
+  Object.entries(deleted).reduce((sum, [folder, count]) => sum + (count === 'all' ? (books[folder] as number) : count), 0)
+
+t.test('exactly the folders that a user confirms are marked, the others stay, and books that return are as they were', async (t) => {
+  const fixture = await open(t, Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`s${index}`, 3])))
+  await fixture.scan()
+  const away = (index: number) => join(fixture.root, '..', `away-${index}`)
+  for (let index = 0; index < 6; index++) renameSync(join(fixture.root, `s${index}`), away(index))
+  const status = await fixture.scan()
+  t.equal(status.withheld?.length, 6)
+  t.match(
+    status.warnings?.[0],
+    /^"s0": 3 missing books were not marked as deleted, because it vanished together with several others: is its disk mounted\?/,
+  )
+  const event = (await fixture.database('scans').orderBy('started_at', 'desc').first()).withheld
+  t.match(event[0], { folder: 's0', reason: 'vanished', books: 3 })
+  for (const confirm of [['s9'], ['../s0'], [''], ['s0', 's'], ['/s0']])
+    await t.rejects(fixture.scans.start(fixture.libraryId, 'normal', null, { confirm }), { code: 'invalid_value' }, confirm.join())
+  t.match(await fixture.scan('normal', { confirm: ['s0/', './s1'] }), { status: 'completed' })
+  t.same(await marked(fixture), { s0: 3, s1: 3 })
+  t.equal((await fixture.scan()).withheld?.length, 4, 'few vanished folders stay withheld after some were confirmed')
+  const why = async () =>
+    await fixture.database('books').whereNotNull('missing_why').distinct('missing_why', 'loss_confirmed').orderBy('missing_why')
+  t.same(await why(), [
+    { missing_why: 'folder', loss_confirmed: true },
+    { missing_why: 'withheld', loss_confirmed: false },
+  ])
+  for (let index = 0; index < 6; index++) renameSync(away(index), join(fixture.root, `s${index}`))
+  t.match(await fixture.scan(), { status: 'completed', guard: null })
+  t.same(await marked(fixture), {})
+  t.same(await why(), [], 'nothing is left of it')
+})
+
+t.test('a folder of missing books that is gone or empty is not purged automatically for 30 days, unless it was confirmed', async (t) => {
+  const fixture = await open(t, { a: 4, b: 4, c: 4, d: 4 })
+  await fixture.database('libraries').update({ scanning_config: JSON.stringify({ purgeDeletedOnScan: true }) })
+  await fixture.scan()
+  remove(fixture, 'a', 1)
+  remove(fixture, 'b', 'all')
+  await fixture.scan()
+  t.same(await marked(fixture), { a: 1, b: 4 })
+  const pass = async (days: number) => {
+    await fixture.database.raw('UPDATE scans SET started_at = started_at - make_interval(days => ?), boot_id = NULL', [days])
+    await fixture.database.raw('UPDATE books SET missing_since = missing_since - make_interval(days => ?)', [days])
+  }
+  await pass(2)
+  await fixture.scan()
+  t.same(await marked(fixture), { b: 4 }, 'of a folder that is still there')
+  await pass(20)
+  await fixture.scan()
+  t.same(await marked(fixture), { b: 4 })
+  await pass(10)
+  await fixture.scan()
+  t.same(await marked(fixture), {})
+  t.equal((await fixture.books()).size, 11)
+})
+
+t.test('names of folders in a confirmation', async (t) => {
+  for (const [given, folder] of [
+    ['.', ''],
+    ['a/', 'a'],
+    ['./a/b', 'a/b'],
+    ['true/', 'true'],
+    ['a b', 'a b'],
+  ] as const)
+    t.equal(folderOfShown(given), folder, given)
+})

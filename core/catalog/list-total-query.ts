@@ -4,6 +4,7 @@ import type { CompiledCondition } from '#core/catalog/filter-query.ts'
 import type { ListState } from '#core/catalog/list-state.ts'
 import { AVERAGES_VERSION, CATALOG_VERSION, OWN_VERSION } from '#core/catalog/list-state-query.ts'
 import { perDatabase } from '#core/database/per-database.ts'
+import { prepared } from '#core/database/prepared.ts'
 import { SingleFlight } from '#core/database/single-flight.ts'
 import { currentScope } from '#core/database/statement-scope.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
@@ -25,6 +26,8 @@ interface FilteredList {
   asksAboutCaller: boolean
   /** The total as an expression, see {@link countOf} and core/catalog/kept-total-query.ts. */
   total: Knex.Raw
+  /** Whether the total is kept: its statement is one of few then, so that it is worth preparing. */
+  isKept: boolean
 }
 
 /** The number of rows of a query, as an expression. */
@@ -80,7 +83,8 @@ class Totals {
       return known?.versions === versions ? known.total : null
     }
     const counted = (others: string, select: (versions: Knex.Raw) => Knex.Raw) =>
-      this.#counting.join(`${moment} ${others}`, currentScope()?.signal(), async () => {
+      // Nobody leaves before a kept total is there, and a signal costs more than it.
+      this.#counting.join(`${moment} ${others}`, list.isKept ? undefined : currentScope()?.signal(), async () => {
         // The versions are of the very moment of the count.
         const { rows } = await select(this.#database.raw(VERSIONS, [caller.userId, caller.userId]))
         const [row] = rows as [Versions & { total: string | number }]
@@ -93,8 +97,10 @@ class Totals {
       },
       key: moment,
       counted: counted as ListTotal['counted'],
-      count: async () =>
-        find() ?? Number((await counted('', (versions) => this.#database.raw('SELECT ?, ? AS total', [versions, list.total]))).total),
+      count: async () => {
+        const select = (versions: Knex.Raw) => this.#database.raw('SELECT ?, ? AS total', [versions, list.total])
+        return find() ?? Number((await counted('', list.isKept ? (versions) => prepared(select(versions)) : select)).total)
+      },
     }
   }
 }

@@ -20,7 +20,7 @@ import {
   termsOfSeries,
   usesNumbers,
 } from '#core/catalog/series-sort-query.ts'
-import { type ShownCoverJson, shownCoverOf } from '#core/covers/current-cover.ts'
+import { shownCoverOf } from '#core/covers/current-cover.ts'
 import { SERIES_COVER_JOIN, SHOWN_SERIES_COVER } from '#core/covers/current-cover-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
@@ -49,7 +49,7 @@ interface SeriesRow {
   publisher: string | null
   year: number | null
   language: string | null
-  cover: ShownCoverJson | null
+  cover: string | null
   cover_source: string | null
   /** Whether numbers were computed for this statement alone. */
   is_due: boolean
@@ -134,8 +134,7 @@ interface SeriesList {
 export async function listSeries(database: Knex, caller: Caller, list: SeriesList): Promise<{ items: Series[]; total: number }> {
   const found = await findPage(database, caller, list)
   if ('matches' in found) return await readPage(database, caller, await pageOfMatches(database, found.matches))
-  const isFixed = Object.entries(list.filter).every(([name, value]) => name === 'libraryId' || !value)
-  return await pageOfSeries(database, caller, found.page, isFixed)
+  return await pageOfSeries(database, caller, found.page, isPlain(list.filter))
 }
 
 /** Like {@link listSeries}, but only the ids. */
@@ -173,16 +172,18 @@ const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, fi
 const wholeOf = (database: Knex, caller: Caller, state: ListState, filter: SeriesFilter) =>
   selectMatching(database, caller, state, { ...filter, condition: filter.condition?.whole ?? filter.condition })
 
+/** Whether a list is of all series, or all of a library. */
+const isPlain = (filter: SeriesFilter): boolean =>
+  Object.entries(filter).every(([name, value]) => name === 'libraryId' || !value || (Array.isArray(value) && value.length === 0))
+
 function totalOfSeries(database: Knex, caller: Caller, state: ListState, filter: SeriesFilter): ListTotal {
   const { condition, ...plain } = filter
   const asksAboutCaller = filter.inProgress === true || filter.wanted === true
-  const isKept = Object.entries(filter).every(
-    ([name, value]) => name === 'libraryId' || !value || (Array.isArray(value) && value.length === 0),
-  )
+  const isKept = isPlain(filter)
   const total = isKept
     ? keptSeries(database, { sight: readSight(state.sight), libraryId: filter.libraryId })
     : countOf(database, wholeOf(database, caller, state, filter))
-  return totalOf(database, caller, state, { of: 'series', filter: plain, condition, asksAboutCaller, total })
+  return totalOf(database, caller, state, { of: 'series', filter: plain, condition, asksAboutCaller, isKept, total })
 }
 
 /**

@@ -101,7 +101,7 @@ async function findPage(database: Knex, caller: Caller, list: BookList): Promise
   const ranked = list.sort === null && search ? rankedOrder('book', search, termsOf(sort)) : order
   const walking = search ? undefined : walkingOf(database, caller, state, filter)
   const count = list.few ? () => countFew(database, hitsOf(database, caller, state, filter) ?? matching) : total.count
-  return { page: { matching, walking, total: total.known ?? count, order: ranked, offset, limit, key } }
+  return { page: { matching, walking, total: total.known ?? count, beside: total.beside, order: ranked, offset, limit, key } }
 }
 
 const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, filter: BookFilter): Knex.QueryBuilder =>
@@ -157,8 +157,8 @@ export async function pageOfBooks(
   list: IdList,
   isFixed = false,
 ): Promise<{ items: Book[]; total: number }> {
-  const { rows, total } = await pageOfRows<BookRow>(database, list, async (ids) => {
-    const statement = database.raw(PAGE, [ids, progressUserId(caller)])
+  const { rows, total } = await pageOfRows<BookRow>(database, list, async (ids, total) => {
+    const statement = database.raw(PAGE, [total, ids, progressUserId(caller)] as Knex.RawBinding[])
     return await select<BookRow>(isFixed ? prepared(statement) : statement)
   })
   return { items: rows.map((row) => bookOf(row, caller)), total }
@@ -272,8 +272,9 @@ const SOME = {
   book: `SELECT ${BOOK_COLUMNS} FROM ${BOOK_TABLES} WHERE ${SEEN}`,
   'book with record': `SELECT ${BOOK_COLUMNS}, ${BOOK_RECORD.columns} FROM ${BOOK_TABLES} ${BOOK_RECORD.join} WHERE ${SEEN}`,
 }
-/** The ids of a page and their records in one statement. Its first binding selects the ids in their order. */
-const PAGE = `SELECT ${BOOK_COLUMNS} FROM unnest(ARRAY(?)) WITH ORDINALITY AS page (id, at) JOIN books ON books.id = page.id ${BOOK_JOINS} ORDER BY page.at`
+/** The ids of a page and their records in one statement. Its bindings are the total or null, and what selects the ids in their order. */
+const PAGE = `SELECT ${BOOK_COLUMNS}, CASE WHEN page.at = 1 THEN (?) END AS list_total
+  FROM unnest(ARRAY(?)) WITH ORDINALITY AS page (id, at) JOIN books ON books.id = page.id ${BOOK_JOINS} ORDER BY page.at`
 const MANY = `SELECT ${BOOK_COLUMNS} FROM ${BOOK_TABLES} WHERE books.id = ANY(CAST(? AS uuid[]))`
 
 /** Books with the columns of {@link BookRow}, including the caller's progress. */

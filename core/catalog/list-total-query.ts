@@ -9,6 +9,7 @@ import { SingleFlight } from '#core/database/single-flight.ts'
 import { currentScope } from '#core/database/statement-scope.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { shortKey } from '#core/foundation/register.ts'
+import type { TotalBeside } from '#core/paging/id-page-query.ts'
 
 interface Counted {
   /** The versions on which it depends, in one text. */
@@ -41,6 +42,8 @@ export interface ListTotal {
   /** Of the list and the state of the data: the same for two requests only if the same rows match. */
   key: string
   count(): Promise<number>
+  /** Of a total that is kept: for the statement of a page. */
+  beside: TotalBeside | null
   /**
    * Runs a statement that finds the total beside other things, once for all who wait for it, and remembers the total.
    * @param others tells it from other statements about the list
@@ -96,6 +99,8 @@ class Totals {
         return find()
       },
       key: moment,
+      // The versions were read before the total is, so that no request after a change gets a total from before it.
+      beside: list.isKept ? { total: list.total, note: (total) => this.#remembered.set(key, { versions, total }) } : null,
       counted: counted as ListTotal['counted'],
       count: async () => {
         const select = (versions: Knex.Raw) => this.#database.raw('SELECT ?, ? AS total', [versions, list.total])

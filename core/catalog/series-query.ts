@@ -27,6 +27,7 @@ import { readTogether } from '#core/database/read-together.ts'
 import { select } from '#core/database/select.ts'
 import { languageTag } from '#core/fields/language-tag.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { isoInstant } from '#core/foundation/instant.ts'
 import { type IdList, type IdPage, pageOfRows } from '#core/paging/id-page-query.ts'
 import { countByInitial, type InitialGroup } from '#core/paging/initial-groups-query.ts'
 import type { ListPart } from '#core/paging/list-order.ts'
@@ -53,8 +54,8 @@ interface SeriesRow {
   cover_source: string | null
   /** Whether numbers were computed for this statement alone. */
   is_due: boolean
-  created_at: Date
-  updated_at: Date
+  created_at: string
+  updated_at: string
 }
 
 /** The existing books of a series. */
@@ -159,7 +160,7 @@ async function findPage(database: Knex, caller: Caller, list: SeriesList): Promi
   }
   const ranked = list.sort === null && search ? rankedOrder('series', search, termsOfSeries(caller, sort).terms) : order
   const count = list.few ? () => countFew(database, matching) : total.count
-  return { page: { matching, total: total.known ?? count, order: ranked, offset, limit, key } }
+  return { page: { matching, total: total.known ?? count, beside: total.beside, order: ranked, offset, limit, key } }
 }
 
 const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, filter: SeriesFilter): Knex.QueryBuilder =>
@@ -197,8 +198,8 @@ export async function pageOfSeries(
   list: IdList,
   isFixed = false,
 ): Promise<{ items: Series[]; total: number }> {
-  const { rows, total } = await pageOfRows<SeriesRow>(database, list, async (ids) => {
-    const statement = database.raw(PAGE, [ids, progressUserId(caller)])
+  const { rows, total } = await pageOfRows<SeriesRow>(database, list, async (ids, total) => {
+    const statement = database.raw(PAGE, [total, ids, progressUserId(caller)] as Knex.RawBinding[])
     return await runRows(database, isFixed ? prepared(statement) : statement)
   })
   return { items: rows.map((row) => seriesOf(row, caller)), total }
@@ -241,8 +242,9 @@ export async function getSeries(database: Knex, caller: Caller, seriesId: string
   return row ? seriesOf(row, caller) : refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
 }
 
-/** The columns of {@link SeriesRow}. */
-const COLUMNS = `series.id, series.library_id, series.path, series.title, series.title_sort, series.created_at, series.updated_at,
+/** The columns of {@link SeriesRow}. {@link isoInstant} reads the times. */
+const COLUMNS = `series.id, series.library_id, series.path, series.title, series.title_sort,
+  CAST(series.created_at AS text) AS created_at, CAST(series.updated_at AS text) AS updated_at,
   libraries.name AS library_name, libraries.path AS library_path,
   coalesce(owned.book_count, 0) AS book_count, coalesce(owned.book_count, 0) - coalesce(reading.books_read, 0) AS unread_count, owned.max_volume,
   owned.max_chapter, coalesce(owned.volumes_owned, 0) AS volumes_owned, coalesce(owned.is_due OR reading.is_due, false) AS is_due,
@@ -258,8 +260,9 @@ const JOINS = `JOIN libraries ON libraries.id = series.library_id
 const TABLES = `series ${JOINS}`
 
 const SEEN = visibleSql('series.id')
-/** The ids of a page and their records in one statement. Its first binding selects the ids in their order. */
-const PAGE = `SELECT ${COLUMNS} FROM unnest(ARRAY(?)) WITH ORDINALITY AS page (id, at) JOIN series ON series.id = page.id ${JOINS} ORDER BY page.at`
+/** The ids of a page and their records in one statement. Its bindings are the total or null, and what selects the ids in their order. */
+const PAGE = `SELECT ${COLUMNS}, CASE WHEN page.at = 1 THEN (?) END AS list_total
+  FROM unnest(ARRAY(?)) WITH ORDINALITY AS page (id, at) JOIN series ON series.id = page.id ${JOINS} ORDER BY page.at`
 const MANY = `SELECT ${COLUMNS} FROM ${TABLES} WHERE series.id = ANY(CAST(? AS uuid[]))`
 const SOME = `${MANY} AND ${SEEN}`
 const MANY_SEEN = `${MANY} AND ${HAS_BOOKS} AND ${SEEN}`
@@ -294,7 +297,7 @@ function seriesOf(row: SeriesRow, caller: Caller): Series {
     cover: shownCoverOf(row.cover),
     hasCustomCover: row.cover_source !== null,
     selectedCoverSource: row.cover_source,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: isoInstant(row.created_at),
+    updatedAt: isoInstant(row.updated_at),
   }
 }

@@ -19,6 +19,7 @@ import type { ListState } from '#core/catalog/list-state.ts'
 import { orderKey, readListState } from '#core/catalog/list-state-query.ts'
 import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
 import { countFew, found, rankedOrder } from '#core/catalog/search-query.ts'
+import { GIVEN_IDS } from '#core/database/known-ids-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { select } from '#core/database/select.ts'
@@ -267,7 +268,7 @@ export function matches(filter: BookFilter, caller: Caller): (query: Knex.QueryB
   }
 }
 
-const SEEN = `books.id = ANY(CAST(? AS uuid[])) AND ${visibleSql('books.series_id')}`
+const SEEN = `books.id = ANY(${GIVEN_IDS}) AND ${visibleSql('books.series_id')}`
 const SOME = {
   book: `SELECT ${BOOK_COLUMNS} FROM ${BOOK_TABLES} WHERE ${SEEN}`,
   'book with record': `SELECT ${BOOK_COLUMNS}, ${BOOK_RECORD.columns} FROM ${BOOK_TABLES} ${BOOK_RECORD.join} WHERE ${SEEN}`,
@@ -275,7 +276,7 @@ const SOME = {
 /** The ids of a page and their records in one statement. Its bindings are the total or null, and what selects the ids in their order. */
 const PAGE = `SELECT ${BOOK_COLUMNS}, CASE WHEN page.at = 1 THEN (?) END AS list_total
   FROM unnest(ARRAY(?)) WITH ORDINALITY AS page (id, at) JOIN books ON books.id = page.id ${BOOK_JOINS} ORDER BY page.at`
-const MANY = `SELECT ${BOOK_COLUMNS} FROM ${BOOK_TABLES} WHERE books.id = ANY(CAST(? AS uuid[]))`
+const MANY = `SELECT ${BOOK_COLUMNS} FROM ${BOOK_TABLES} WHERE books.id = ANY(${GIVEN_IDS})`
 
 /** Books with the columns of {@link BookRow}, including the caller's progress. */
 const selectBooks = (database: Knex, caller: Caller): Knex.QueryBuilder =>

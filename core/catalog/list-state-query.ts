@@ -20,14 +20,14 @@ export const CATALOG_VERSION = keptSum(`kind = 'catalog'`)
 export const AVERAGES_VERSION = keptSum(`kind = 'averages'`)
 export const OWN_VERSION = keptSum(`kind = 'user' AND key = ?`)
 
-/** Its binding is keys of viewers. */
+/** Its binding is keys of viewers, in a subquery: PostgreSQL would plan the statement anew for each array whose length it knows. */
 const STATES = `
   SELECT viewer AS id, ${CATALOG_VERSION}::text AS catalog, ${keptSum(`kind = 'user' AND key = asked.id`)}::text AS own,
     ${AVERAGES_VERSION}::text AS averages,
     (SELECT count(*) FROM (SELECT FROM kept_number_changes LIMIT ${DIFFERENCES_MAX + 1}) AS seen)::int AS differences,
     ${SIGHT} AS sight
   FROM (SELECT viewer, CAST(split_part(viewer, ' ', 1) AS uuid) AS id, CAST(nullif(split_part(viewer, ' ', 2), '') AS uuid) AS key_id
-      FROM unnest(CAST(? AS text[])) AS viewer) AS asked LEFT JOIN users ON users.id = asked.id AND users.is_active`
+      FROM unnest((SELECT CAST(? AS text[]))) AS viewer) AS asked LEFT JOIN users ON users.id = asked.id AND users.is_active`
 
 interface StateRow {
   id: string

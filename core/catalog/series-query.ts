@@ -22,6 +22,7 @@ import {
 } from '#core/catalog/series-sort-query.ts'
 import { shownCoverOf } from '#core/covers/current-cover.ts'
 import { SERIES_COVER_JOIN, SHOWN_SERIES_COVER } from '#core/covers/current-cover-query.ts'
+import { GIVEN_IDS } from '#core/database/known-ids-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { select } from '#core/database/select.ts'
@@ -263,7 +264,7 @@ const SEEN = visibleSql('series.id')
 /** The ids of a page and their records in one statement. Its bindings are the total or null, and what selects the ids in their order. */
 const PAGE = `SELECT ${COLUMNS}, CASE WHEN page.at = 1 THEN (?) END AS list_total
   FROM unnest(ARRAY(?)) WITH ORDINALITY AS page (id, at) JOIN series ON series.id = page.id ${JOINS} ORDER BY page.at`
-const MANY = `SELECT ${COLUMNS} FROM ${TABLES} WHERE series.id = ANY(CAST(? AS uuid[]))`
+const MANY = `SELECT ${COLUMNS} FROM ${TABLES} WHERE series.id = ANY(${GIVEN_IDS})`
 const SOME = `${MANY} AND ${SEEN}`
 const MANY_SEEN = `${MANY} AND ${HAS_BOOKS} AND ${SEEN}`
 

@@ -93,9 +93,9 @@ async function readBeside<Row extends { list_total?: string | number | null }>(
   beside: TotalBeside,
   findTotal: () => Promise<number>,
 ) {
-  const [first] = rows
-  if (first === undefined) return { rows, total: await findTotal() }
-  const total = Number(first.list_total)
+  // Rows that were read backward have it at their end.
+  const read = rows.find(({ list_total }) => list_total !== null)?.list_total
+  const total = read === undefined ? await findTotal() : Number(read)
   beside.note(total)
   return { rows, total }
 }

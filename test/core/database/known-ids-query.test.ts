@@ -16,7 +16,7 @@ t.test('statements that every list and record sends are planned once for each co
   const bookId = await addBook(database, { library_id, series_id: seriesId, title: 'B' })
   const page = { filter: {}, sort: null, offset: 0, limit: 50 }
   // One connection.
-  const plans = await database.transaction(async (trx) => {
+  const plans = await database.transaction(async (trx): Promise<{ statement: string; generic_plans: string | number }[]> => {
     for (let n = 0; n < CUSTOM_PLANS + 2; n++) {
       const state = await readListState(trx, caller)
       await listBooks(trx, caller, { ...page, state })

@@ -5,7 +5,7 @@ import type { PluginServices } from '#api/areas/plugins.ts'
 import { pageQuery, readPageWindow } from '#api/http/pagination.ts'
 import type { Feed, FeedAddress } from '#api/opds/feed-model.ts'
 import type { Caller } from '#core/account/caller.ts'
-import type { ListState } from '#core/catalog/list-state.ts'
+import type { ListState } from '#core/catalog/list-state-query.ts'
 import { OneOf, Uuid } from '#core/foundation/schema.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'> & Pick<PluginServices, 'recommendations'>

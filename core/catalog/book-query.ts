@@ -1,6 +1,5 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
-import { visibleFilePath } from '#core/account/path-view.ts'
 import {
   readSight,
   seesAll,
@@ -11,22 +10,18 @@ import {
   visibleSql,
   visibleTo,
 } from '#core/account/visibility.ts'
-import { type AdjacentBooks, type Book, fileHashOf, missingOf, wholeNumber } from '#core/catalog/book.ts'
+import type { AdjacentBooks, Book } from '#core/catalog/book.ts'
+import { BOOK_COLUMNS, BOOK_JOINS, BOOK_TABLES, type BookRow, bookOf } from '#core/catalog/book-record-query.ts'
 import { type BookSort, DEFAULT_BOOK_SORT, joinForSort, orderOfBooks, termsOf } from '#core/catalog/book-sort-query.ts'
 import type { CompiledCondition } from '#core/catalog/filter-query.ts'
 import { keptBooks } from '#core/catalog/kept-total-query.ts'
-import type { ListState } from '#core/catalog/list-state.ts'
-import { orderKey, readListState } from '#core/catalog/list-state-query.ts'
+import { type ListState, orderKey, readListState } from '#core/catalog/list-state-query.ts'
 import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
-import { type ProgressRow, progressOf } from '#core/catalog/progress.ts'
 import { countFew, found, rankedOrder } from '#core/catalog/search-query.ts'
-import { type ShownCoverJson, shownCoverOf } from '#core/covers/current-cover.ts'
-import { BOOK_COVER_JOIN, SHOWN_BOOK_COVER } from '#core/covers/current-cover-query.ts'
+import { GIVEN_IDS } from '#core/database/known-ids-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { select } from '#core/database/select.ts'
-import type { BookFormat } from '#core/fields/book-format.ts'
-import { languageTag } from '#core/fields/language-tag.ts'
 import { READING_ORDER, READING_TERMS } from '#core/fields/reading-order.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -38,40 +33,6 @@ import { type IdList, type IdPage, pageOfRows } from '#core/paging/id-page-query
 import { countByInitial, type InitialGroup } from '#core/paging/initial-groups-query.ts'
 import type { ListPart } from '#core/paging/list-order.ts'
 import { type FoundPage, idsOfPage, pageOfMatches } from '#core/paging/match-page-query.ts'
-
-/** A book with columns of its series and library, as {@link selectBooks} reads it. Numbers beyond a double's integers are text. */
-interface BookRow {
-  id: string
-  library_id: string
-  library_name: string
-  library_path: string
-  series_id: string
-  series_name: string
-  title: string
-  title_sort: string | null
-  path: string
-  file_format: BookFormat
-  file_size: string | number
-  file_hash: string | null
-  reader_hash: string | null
-  state: 'pending' | 'analyzed' | 'failed'
-  page_count: number
-  number: string | number | null
-  volume: number | null
-  chapter: string | number | null
-  analysis_error: string | null
-  deleted_at: Date | null
-  missing_since: Date | null
-  missing_why: 'file' | 'folder' | 'withheld' | null
-  progress: ProgressRow | null
-  read_count: number
-  last_read_at: Date | null
-  reading_direction: Book['readingDirection']
-  language: string | null
-  cover: ShownCoverJson | null
-  created_at: Date
-  updated_at: Date
-}
 
 /** Books in the order that a client requests, for queries with another default order. @param matching selects their ids */
 export function sortedBooks(
@@ -140,7 +101,7 @@ async function findPage(database: Knex, caller: Caller, list: BookList): Promise
   const ranked = list.sort === null && search ? rankedOrder('book', search, termsOf(sort)) : order
   const walking = search ? undefined : walkingOf(database, caller, state, filter)
   const count = list.few ? () => countFew(database, hitsOf(database, caller, state, filter) ?? matching) : total.count
-  return { page: { matching, walking, total: total.known ?? count, order: ranked, offset, limit, key } }
+  return { page: { matching, walking, total: total.known ?? count, beside: total.beside, order: ranked, offset, limit, key } }
 }
 
 const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, filter: BookFilter): Knex.QueryBuilder =>
@@ -164,6 +125,7 @@ function totalOfBooks(database: Knex, caller: Caller, state: ListState, filter: 
     filter: { libraryId, seriesId, includeDeleted, reading, search },
     condition,
     asksAboutCaller: reading !== undefined,
+    isKept,
     total: isKept
       ? keptBooks(database, { sight: readSight(state.sight), libraryId, seriesId, includeDeleted })
       : countOf(database, hitsOf(database, caller, state, filter) ?? wholeOf(database, caller, state, filter)),
@@ -195,8 +157,8 @@ export async function pageOfBooks(
   list: IdList,
   isFixed = false,
 ): Promise<{ items: Book[]; total: number }> {
-  const { rows, total } = await pageOfRows<BookRow>(database, list, async (ids) => {
-    const statement = database.raw(PAGE, [ids, progressUserId(caller)])
+  const { rows, total } = await pageOfRows<BookRow>(database, list, async (ids, total) => {
+    const statement = database.raw(PAGE, [total, ids, progressUserId(caller)] as Knex.RawBinding[])
     return await select<BookRow>(isFixed ? prepared(statement) : statement)
   })
   return { items: rows.map((row) => bookOf(row, caller)), total }
@@ -305,73 +267,19 @@ export function matches(filter: BookFilter, caller: Caller): (query: Knex.QueryB
   }
 }
 
-const own = (columns: string): string => columns.replaceAll(/\w+/g, 'books.$&')
-
-/** The columns of {@link BookRow}. */
-const COLUMNS = `${own('id, library_id, series_id, title, title_sort, path, file_format, file_size, file_hash, reader_hash')},
-  ${own('state, page_count, number, volume, chapter, deleted_at, missing_since, missing_why, created_at, updated_at')},
-  libraries.name AS library_name, libraries.path AS library_path, series.title AS series_name,
-  CASE WHEN read_progress.id IS NOT NULL THEN to_jsonb(read_progress) END AS progress, past.count AS read_count, past.last_at AS last_read_at,
-  coalesce(series.reading_direction, libraries.default_reading_direction) AS reading_direction,
-  coalesce((SELECT b.language_iso FROM book_metadata b WHERE b.book_id = books.id),
-    (SELECT s.language FROM series_metadata s WHERE s.series_id = books.series_id)) AS language, ${SHOWN_BOOK_COVER} AS cover,
-  CASE WHEN books.state = 'failed' THEN (SELECT e.message FROM book_errors e
-    WHERE e.book_id = books.id AND e.fatal ORDER BY e.occurred_at, e.error_type LIMIT 1) END AS analysis_error`
-/** The tables that the columns need beside books. Its binding is the user whose progress is read. */
-const JOINS = `JOIN series ON series.id = books.series_id JOIN libraries ON libraries.id = books.library_id
-  CROSS JOIN (SELECT CAST(? AS uuid) AS id) AS reader
-  LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = reader.id
-  CROSS JOIN LATERAL (SELECT count(r.finished_at)::int AS count, max(r.last_at) AS last_at
-    FROM readings r WHERE r.user_id = reader.id AND r.book_id = books.id) AS past
-  ${BOOK_COVER_JOIN}`
-const TABLES = `books ${JOINS}`
-
-const SEEN = `books.id = ANY(CAST(? AS uuid[])) AND ${visibleSql('books.series_id')}`
+const SEEN = `books.id = ANY(${GIVEN_IDS}) AND ${visibleSql('books.series_id')}`
 const SOME = {
-  book: `SELECT ${COLUMNS} FROM ${TABLES} WHERE ${SEEN}`,
-  'book with record': `SELECT ${COLUMNS}, ${BOOK_RECORD.columns} FROM ${TABLES} ${BOOK_RECORD.join} WHERE ${SEEN}`,
+  book: `SELECT ${BOOK_COLUMNS} FROM ${BOOK_TABLES} WHERE ${SEEN}`,
+  'book with record': `SELECT ${BOOK_COLUMNS}, ${BOOK_RECORD.columns} FROM ${BOOK_TABLES} ${BOOK_RECORD.join} WHERE ${SEEN}`,
 }
-/** The ids of a page and their records in one statement. Its first binding selects the ids in their order. */
-const PAGE = `SELECT ${COLUMNS} FROM unnest(ARRAY(?)) WITH ORDINALITY AS page (id, at) JOIN books ON books.id = page.id ${JOINS} ORDER BY page.at`
-const MANY = `SELECT ${COLUMNS} FROM ${TABLES} WHERE books.id = ANY(CAST(? AS uuid[]))`
+/** The ids of a page and their records in one statement. Its bindings are the total or null, and what selects the ids in their order. */
+const PAGE = `SELECT ${BOOK_COLUMNS}, CASE WHEN page.at = 1 THEN (?) END AS list_total
+  FROM unnest(ARRAY(?)) WITH ORDINALITY AS page (id, at) JOIN books ON books.id = page.id ${BOOK_JOINS} ORDER BY page.at`
+const MANY = `SELECT ${BOOK_COLUMNS} FROM ${BOOK_TABLES} WHERE books.id = ANY(${GIVEN_IDS})`
 
 /** Books with the columns of {@link BookRow}, including the caller's progress. */
 const selectBooks = (database: Knex, caller: Caller): Knex.QueryBuilder =>
-  database.select(database.raw(COLUMNS)).from(database.raw(TABLES, [progressUserId(caller)]))
-
-function bookOf(row: BookRow, caller: Caller): Book {
-  return {
-    id: row.id,
-    libraryId: row.library_id,
-    libraryName: row.library_name,
-    seriesId: row.series_id,
-    seriesName: row.series_name,
-    title: row.title,
-    titleSort: row.title_sort,
-    filePath: visibleFilePath(caller, { libraryPath: row.library_path, path: row.path }),
-    fileFormat: row.file_format,
-    fileSize: Number(row.file_size),
-    fileHash: fileHashOf({ id: row.id, fileHash: row.file_hash }),
-    readerHash: row.reader_hash,
-    pageCount: row.page_count,
-    number: wholeNumber(row.number === null ? null : Number(row.number)),
-    numberLabel: row.number === null ? null : String(Number(row.number)),
-    volume: row.volume,
-    chapter: row.chapter === null ? null : Number(row.chapter),
-    analyzed: row.state === 'analyzed',
-    analysisError: row.analysis_error,
-    deleted: row.deleted_at !== null,
-    missing: missingOf({ since: row.missing_since ?? row.deleted_at, why: row.missing_why }),
-    readProgress: row.progress && progressOf(row.progress),
-    readCount: row.read_count,
-    lastReadAt: row.last_read_at?.toISOString() ?? null,
-    readingDirection: row.reading_direction,
-    language: languageTag(row.language),
-    cover: shownCoverOf(row.cover),
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  }
-}
+  database.select(database.raw(BOOK_COLUMNS)).from(database.raw(BOOK_TABLES, [progressUserId(caller)]))
 
 export type FullBook = Book & { genres: Named[]; tags: Named[]; metadata: FullBookMetadata }
 

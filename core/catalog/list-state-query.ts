@@ -1,12 +1,23 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { SIGHT, type Viewer, viewerKey } from '#core/account/visibility.ts'
-import type { ListState } from '#core/catalog/list-state.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { select } from '#core/database/select.ts'
 import { besideRequests, currentScope } from '#core/database/statement-scope.ts'
 import { addUpKeptNumbers } from '#core/paging/kept-number-store.ts'
+
+/** What lists of a caller depend on, all of one moment. See migrations/baseline/numbers.ts. */
+export interface ListState {
+  /** How often the catalog was changed: while it is the same, so are all lists, except for what belongs to the caller. */
+  catalog: string
+  /** How often what belongs to the caller was changed: progress, wanted series, ratings, and rules of what they may see. */
+  own: string
+  /** How often ratings of any user were changed, on which averages depend. */
+  averages: string
+  /** What the caller may see, in one text that is equal for callers who see the same series. See core/account/visibility.ts. */
+  sight: string
+}
 
 /** To add up more of them costs each request more than their removal costs once. */
 const DIFFERENCES_MAX = 200
@@ -20,14 +31,14 @@ export const CATALOG_VERSION = keptSum(`kind = 'catalog'`)
 export const AVERAGES_VERSION = keptSum(`kind = 'averages'`)
 export const OWN_VERSION = keptSum(`kind = 'user' AND key = ?`)
 
-/** Its binding is keys of viewers. */
+/** Its binding is keys of viewers, in a subquery: PostgreSQL would plan the statement anew for each array whose length it knows. */
 const STATES = `
   SELECT viewer AS id, ${CATALOG_VERSION}::text AS catalog, ${keptSum(`kind = 'user' AND key = asked.id`)}::text AS own,
     ${AVERAGES_VERSION}::text AS averages,
     (SELECT count(*) FROM (SELECT FROM kept_number_changes LIMIT ${DIFFERENCES_MAX + 1}) AS seen)::int AS differences,
     ${SIGHT} AS sight
   FROM (SELECT viewer, CAST(split_part(viewer, ' ', 1) AS uuid) AS id, CAST(nullif(split_part(viewer, ' ', 2), '') AS uuid) AS key_id
-      FROM unnest(CAST(? AS text[])) AS viewer) AS asked LEFT JOIN users ON users.id = asked.id AND users.is_active`
+      FROM unnest((SELECT CAST(? AS text[]))) AS viewer) AS asked LEFT JOIN users ON users.id = asked.id AND users.is_active`
 
 interface StateRow {
   id: string

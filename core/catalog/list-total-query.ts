@@ -1,13 +1,14 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import type { CompiledCondition } from '#core/catalog/filter-query.ts'
-import type { ListState } from '#core/catalog/list-state.ts'
-import { AVERAGES_VERSION, CATALOG_VERSION, OWN_VERSION } from '#core/catalog/list-state-query.ts'
+import { AVERAGES_VERSION, CATALOG_VERSION, type ListState, OWN_VERSION } from '#core/catalog/list-state-query.ts'
 import { perDatabase } from '#core/database/per-database.ts'
+import { prepared } from '#core/database/prepared.ts'
 import { SingleFlight } from '#core/database/single-flight.ts'
 import { currentScope } from '#core/database/statement-scope.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { shortKey } from '#core/foundation/register.ts'
+import type { TotalBeside } from '#core/paging/id-page-query.ts'
 
 interface Counted {
   /** The versions on which it depends, in one text. */
@@ -25,6 +26,8 @@ interface FilteredList {
   asksAboutCaller: boolean
   /** The total as an expression, see {@link countOf} and core/catalog/kept-total-query.ts. */
   total: Knex.Raw
+  /** Whether the total is kept: its statement is one of few then, so that it is worth preparing. */
+  isKept: boolean
 }
 
 /** The number of rows of a query, as an expression. */
@@ -38,6 +41,8 @@ export interface ListTotal {
   /** Of the list and the state of the data: the same for two requests only if the same rows match. */
   key: string
   count(): Promise<number>
+  /** Of a total that is kept: for the statement of a page. */
+  beside: TotalBeside | null
   /**
    * Runs a statement that finds the total beside other things, once for all who wait for it, and remembers the total.
    * @param others tells it from other statements about the list
@@ -80,7 +85,8 @@ class Totals {
       return known?.versions === versions ? known.total : null
     }
     const counted = (others: string, select: (versions: Knex.Raw) => Knex.Raw) =>
-      this.#counting.join(`${moment} ${others}`, currentScope()?.signal(), async () => {
+      // Nobody leaves before a kept total is there, and a signal costs more than it.
+      this.#counting.join(`${moment} ${others}`, list.isKept ? undefined : currentScope()?.signal(), async () => {
         // The versions are of the very moment of the count.
         const { rows } = await select(this.#database.raw(VERSIONS, [caller.userId, caller.userId]))
         const [row] = rows as [Versions & { total: string | number }]
@@ -92,9 +98,13 @@ class Totals {
         return find()
       },
       key: moment,
+      // The versions were read before the total is, so that no request after a change gets a total from before it.
+      beside: list.isKept ? { total: list.total, note: (total) => this.#remembered.set(key, { versions, total }) } : null,
       counted: counted as ListTotal['counted'],
-      count: async () =>
-        find() ?? Number((await counted('', (versions) => this.#database.raw('SELECT ?, ? AS total', [versions, list.total]))).total),
+      count: async () => {
+        const select = (versions: Knex.Raw) => this.#database.raw('SELECT ?, ? AS total', [versions, list.total])
+        return find() ?? Number((await counted('', list.isKept ? (versions) => prepared(select(versions)) : select)).total)
+      },
     }
   }
 }

@@ -1,7 +1,8 @@
 import type { Static } from 'typebox'
 import type { ReadProgress } from '#core/catalog/book.ts'
+import { isoInstant } from '#core/foundation/instant.ts'
 
-/** A row of read_progress, from the table or from jsonb. */
+/** A row of read_progress: from the table, from jsonb, or with times that were cast to text. */
 export interface ProgressRow {
   id: string
   user_id: string
@@ -24,7 +25,7 @@ export interface PositionRow extends ProgressRow {
   sync_place: SyncPosition | null
 }
 
-const iso = (time: Date | string) => new Date(time).toISOString()
+const iso = (time: Date | string) => (typeof time === 'string' ? isoInstant(time) : time.toISOString())
 
 export function progressOf(row: ProgressRow): Static<typeof ReadProgress> {
   return {

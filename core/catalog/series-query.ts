@@ -4,8 +4,7 @@ import { seesWholePaths } from '#core/account/path-view.ts'
 import { readSight, viewerKey, visibilityOf, visibleInList, visibleSql, visibleTo } from '#core/account/visibility.ts'
 import type { CompiledCondition } from '#core/catalog/filter-query.ts'
 import { keptSeries } from '#core/catalog/kept-total-query.ts'
-import type { ListState } from '#core/catalog/list-state.ts'
-import { orderKey, readListState } from '#core/catalog/list-state-query.ts'
+import { type ListState, orderKey, readListState } from '#core/catalog/list-state-query.ts'
 import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
 import { countFew, found, rankedOrder, type TitlePattern } from '#core/catalog/search-query.ts'
 import { type Series, seriesFolder } from '#core/catalog/series.ts'
@@ -20,13 +19,15 @@ import {
   termsOfSeries,
   usesNumbers,
 } from '#core/catalog/series-sort-query.ts'
-import { type ShownCoverJson, shownCoverOf } from '#core/covers/current-cover.ts'
+import { shownCoverOf } from '#core/covers/current-cover.ts'
 import { SERIES_COVER_JOIN, SHOWN_SERIES_COVER } from '#core/covers/current-cover-query.ts'
+import { GIVEN_IDS } from '#core/database/known-ids-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { select } from '#core/database/select.ts'
 import { languageTag } from '#core/fields/language-tag.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { isoInstant } from '#core/foundation/instant.ts'
 import { type IdList, type IdPage, pageOfRows } from '#core/paging/id-page-query.ts'
 import { countByInitial, type InitialGroup } from '#core/paging/initial-groups-query.ts'
 import type { ListPart } from '#core/paging/list-order.ts'
@@ -49,12 +50,12 @@ interface SeriesRow {
   publisher: string | null
   year: number | null
   language: string | null
-  cover: ShownCoverJson | null
+  cover: string | null
   cover_source: string | null
   /** Whether numbers were computed for this statement alone. */
   is_due: boolean
-  created_at: Date
-  updated_at: Date
+  created_at: string
+  updated_at: string
 }
 
 /** The existing books of a series. */
@@ -134,8 +135,7 @@ interface SeriesList {
 export async function listSeries(database: Knex, caller: Caller, list: SeriesList): Promise<{ items: Series[]; total: number }> {
   const found = await findPage(database, caller, list)
   if ('matches' in found) return await readPage(database, caller, await pageOfMatches(database, found.matches))
-  const isFixed = Object.entries(list.filter).every(([name, value]) => name === 'libraryId' || !value)
-  return await pageOfSeries(database, caller, found.page, isFixed)
+  return await pageOfSeries(database, caller, found.page, isPlain(list.filter))
 }
 
 /** Like {@link listSeries}, but only the ids. */
@@ -160,7 +160,7 @@ async function findPage(database: Knex, caller: Caller, list: SeriesList): Promi
   }
   const ranked = list.sort === null && search ? rankedOrder('series', search, termsOfSeries(caller, sort).terms) : order
   const count = list.few ? () => countFew(database, matching) : total.count
-  return { page: { matching, total: total.known ?? count, order: ranked, offset, limit, key } }
+  return { page: { matching, total: total.known ?? count, beside: total.beside, order: ranked, offset, limit, key } }
 }
 
 const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, filter: SeriesFilter): Knex.QueryBuilder =>
@@ -173,16 +173,18 @@ const selectMatching = (database: Knex, caller: Caller, { sight }: ListState, fi
 const wholeOf = (database: Knex, caller: Caller, state: ListState, filter: SeriesFilter) =>
   selectMatching(database, caller, state, { ...filter, condition: filter.condition?.whole ?? filter.condition })
 
+/** Whether a list is of all series, or all of a library. */
+const isPlain = (filter: SeriesFilter): boolean =>
+  Object.entries(filter).every(([name, value]) => name === 'libraryId' || !value || (Array.isArray(value) && value.length === 0))
+
 function totalOfSeries(database: Knex, caller: Caller, state: ListState, filter: SeriesFilter): ListTotal {
   const { condition, ...plain } = filter
   const asksAboutCaller = filter.inProgress === true || filter.wanted === true
-  const isKept = Object.entries(filter).every(
-    ([name, value]) => name === 'libraryId' || !value || (Array.isArray(value) && value.length === 0),
-  )
+  const isKept = isPlain(filter)
   const total = isKept
     ? keptSeries(database, { sight: readSight(state.sight), libraryId: filter.libraryId })
     : countOf(database, wholeOf(database, caller, state, filter))
-  return totalOf(database, caller, state, { of: 'series', filter: plain, condition, asksAboutCaller, total })
+  return totalOf(database, caller, state, { of: 'series', filter: plain, condition, asksAboutCaller, isKept, total })
 }
 
 /**
@@ -196,8 +198,8 @@ export async function pageOfSeries(
   list: IdList,
   isFixed = false,
 ): Promise<{ items: Series[]; total: number }> {
-  const { rows, total } = await pageOfRows<SeriesRow>(database, list, async (ids) => {
-    const statement = database.raw(PAGE, [ids, progressUserId(caller)])
+  const { rows, total } = await pageOfRows<SeriesRow>(database, list, async (ids, total) => {
+    const statement = database.raw(PAGE, [total, ids, progressUserId(caller)] as Knex.RawBinding[])
     return await runRows(database, isFixed ? prepared(statement) : statement)
   })
   return { items: rows.map((row) => seriesOf(row, caller)), total }
@@ -240,8 +242,9 @@ export async function getSeries(database: Knex, caller: Caller, seriesId: string
   return row ? seriesOf(row, caller) : refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
 }
 
-/** The columns of {@link SeriesRow}. */
-const COLUMNS = `series.id, series.library_id, series.path, series.title, series.title_sort, series.created_at, series.updated_at,
+/** The columns of {@link SeriesRow}. {@link isoInstant} reads the times. */
+const COLUMNS = `series.id, series.library_id, series.path, series.title, series.title_sort,
+  CAST(series.created_at AS text) AS created_at, CAST(series.updated_at AS text) AS updated_at,
   libraries.name AS library_name, libraries.path AS library_path,
   coalesce(owned.book_count, 0) AS book_count, coalesce(owned.book_count, 0) - coalesce(reading.books_read, 0) AS unread_count, owned.max_volume,
   owned.max_chapter, coalesce(owned.volumes_owned, 0) AS volumes_owned, coalesce(owned.is_due OR reading.is_due, false) AS is_due,
@@ -257,9 +260,10 @@ const JOINS = `JOIN libraries ON libraries.id = series.library_id
 const TABLES = `series ${JOINS}`
 
 const SEEN = visibleSql('series.id')
-/** The ids of a page and their records in one statement. Its first binding selects the ids in their order. */
-const PAGE = `SELECT ${COLUMNS} FROM unnest(ARRAY(?)) WITH ORDINALITY AS page (id, at) JOIN series ON series.id = page.id ${JOINS} ORDER BY page.at`
-const MANY = `SELECT ${COLUMNS} FROM ${TABLES} WHERE series.id = ANY(CAST(? AS uuid[]))`
+/** The ids of a page and their records in one statement. Its bindings are the total or null, and what selects the ids in their order. */
+const PAGE = `SELECT ${COLUMNS}, CASE WHEN page.at = 1 THEN (?) END AS list_total
+  FROM unnest(ARRAY(?)) WITH ORDINALITY AS page (id, at) JOIN series ON series.id = page.id ${JOINS} ORDER BY page.at`
+const MANY = `SELECT ${COLUMNS} FROM ${TABLES} WHERE series.id = ANY(${GIVEN_IDS})`
 const SOME = `${MANY} AND ${SEEN}`
 const MANY_SEEN = `${MANY} AND ${HAS_BOOKS} AND ${SEEN}`
 
@@ -293,7 +297,7 @@ function seriesOf(row: SeriesRow, caller: Caller): Series {
     cover: shownCoverOf(row.cover),
     hasCustomCover: row.cover_source !== null,
     selectedCoverSource: row.cover_source,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: isoInstant(row.created_at),
+    updatedAt: isoInstant(row.updated_at),
   }
 }

@@ -25,16 +25,12 @@ export type ShownCover = Static<typeof ShownCover>
 /** The same in lists and records, where null means that the thumbnail is the placeholder. */
 export const NullableShownCover = Nullable(ShownCover)
 
-/** As the statements of core/covers/current-cover-query.ts return it. */
-export interface ShownCoverJson {
-  hash: string
-  width: number | null
-  height: number | null
-  color: string | null
-}
-
 /** @param hash of the picture */
 export const coverVersionOf = (hash: string): string => hash.slice(0, VERSION_DIGITS)
 
-export const shownCoverOf = (cover: ShownCoverJson | null): ShownCover | null =>
-  cover && { version: coverVersionOf(cover.hash), width: cover.width, height: cover.height, color: cover.color }
+/** @param text of the statements of core/covers/current-cover-query.ts: hash, width, height and color; what is not known is empty */
+export function shownCoverOf(text: string | null): ShownCover | null {
+  if (text === null) return null
+  const [hash = '', width, height, color] = text.split(',')
+  return { version: coverVersionOf(hash), width: Number(width) || null, height: Number(height) || null, color: color || null }
+}

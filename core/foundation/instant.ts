@@ -28,3 +28,11 @@ export function readInstant(text: string): Date | null {
   const at = wholeMs + Math.floor(Number(`0${fraction}`) * 1000)
   return at >= MIN && at <= MAX ? new Date(at) : null
 }
+
+/** A time that PostgreSQL has cast to text, in ISO 8601 with milliseconds. A list has hundreds of them, and a Date takes thirty times as long. */
+export function isoInstant(text: string): string {
+  // Sessions have UTC unless the server of the database sets another zone; years have more digits after 9999.
+  if (!text.endsWith('+00') || text[10] !== ' ') return new Date(text).toISOString()
+  const milliseconds = text.slice(20, -3).padEnd(3, '0').slice(0, 3)
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`
+}

@@ -19,8 +19,11 @@ const WALKING_STEPS = 3
 /** A walk leaves no more anchors in a list than this: it takes longer steps in a longer one. */
 const STEPS_MAX = 200
 
-/** Pages that were read leave anchors between those of walks. To read a fiftieth of a step takes less than a tenth of a millisecond. */
-const ANCHORS_PER_STEP = 50
+/**
+ * Pages that were read leave anchors between those of walks: at both ends of a page of 50, so that the next one passes no rows, which may be many that the
+ * caller does not see, and its statement is the same for all pages.
+ */
+const ANCHORS_PER_STEP = 250
 
 export interface IdList {
   /** Selects `id` of all matches, without an order. */
@@ -29,6 +32,8 @@ export interface IdList {
   walking?: Knex.QueryBuilder | undefined
   /** How many match, if that is known or cheaper to find than by counting them. */
   total?: number | (() => Promise<number>) | undefined
+  /** The total as an expression, if reading it in the statement of a page costs less than a statement of its own. */
+  beside?: TotalBeside | null
   /** May depend on how many match. */
   order: Order | ((total: number) => Order)
   offset: number
@@ -39,12 +44,21 @@ export interface IdList {
   stepMin?: number
 }
 
+/** A total that is read beside the rows of a page. */
+export interface TotalBeside {
+  total: Knex.Raw
+  /** Called with the total when it was read. */
+  note(total: number): void
+}
+
 /** Runs a query that selects the ids of a page in their order. */
-type ReadRows<Row> = (ids: Knex.QueryBuilder) => Promise<Row[]>
+type ReadIds<Row> = (ids: Knex.QueryBuilder) => Promise<Row[]>
+/** The same, and selects `list_total` beside the first row if it is given one. */
+type ReadRows<Row> = (ids: Knex.QueryBuilder, total: Knex.Raw | null) => Promise<Row[]>
 
 /** One page of the ids of a list, and the total. */
 export async function pageOfIds(database: Knex, list: IdList): Promise<IdPage> {
-  const { rows, total } = await pageOfRows(database, list, rowsOf)
+  const { rows, total } = await pageOfRows(database, { ...list, beside: null }, rowsOf)
   return { ids: rows.map(({ id }) => id), total }
 }
 
@@ -52,23 +66,38 @@ export async function pageOfIds(database: Knex, list: IdList): Promise<IdPage> {
  * One page of a list, and the total. Costs about the same for every page whose surroundings are known.
  * @param read may read more than the ids, in the same statement
  */
-export async function pageOfRows<Row extends { id: string }>(
+export async function pageOfRows<Row extends { id: string; list_total?: string | number | null }>(
   database: Knex,
   list: IdList,
   read: ReadRows<Row>,
 ): Promise<{ rows: Row[]; total: number }> {
-  const { order, offset, limit } = list
+  const { order, offset, limit, beside } = list
   const known = typeof list.total === 'number' ? list.total : null
   const findTotal = typeof list.total === 'function' ? list.total : () => count(database, list.matching)
-  const reader = new ListReader(database, list, read)
+  const reader = (total: Knex.Raw | null) => new ListReader(database, list, (ids) => read(ids, total))
   if (known === null && typeof order !== 'function' && offset <= NEAR_OFFSET_MAX) {
-    const [rows, total] = await Promise.all([reader.read(order, { at: offset, size: limit, total: null }), findTotal()])
+    const near = { at: offset, size: limit, total: null }
+    if (beside) return await readBeside(await reader(beside.total).read(order, near), beside, findTotal)
+    const [rows, total] = await Promise.all([reader(null).read(order, near), findTotal()])
     return { rows, total }
   }
   const total = known ?? (await findTotal())
   const size = Math.min(limit, total - offset)
   if (size <= 0) return { rows: [], total }
-  return { rows: await reader.read(typeof order === 'function' ? order(total) : order, { at: offset, size, total }), total }
+  return { rows: await reader(null).read(typeof order === 'function' ? order(total) : order, { at: offset, size, total }), total }
+}
+
+/** A page without rows does not tell the total. */
+async function readBeside<Row extends { list_total?: string | number | null }>(
+  rows: Row[],
+  beside: TotalBeside,
+  findTotal: () => Promise<number>,
+) {
+  // Rows that were read backward have it at their end.
+  const read = rows.find(({ list_total }) => list_total !== null)?.list_total
+  const total = read === undefined ? await findTotal() : Number(read)
+  beside.note(total)
+  return { rows, total }
 }
 
 /** Rows of a list. `total` is null if unknown. */
@@ -81,9 +110,9 @@ interface Wanted {
 class ListReader<Row extends { id: string }> {
   readonly #database: Knex
   readonly #list: IdList
-  readonly #read: ReadRows<Row>
+  readonly #read: ReadIds<Row>
 
-  constructor(database: Knex, list: IdList, read: ReadRows<Row>) {
+  constructor(database: Knex, list: IdList, read: ReadIds<Row>) {
     this.#database = database
     this.#list = list
     this.#read = read
@@ -157,7 +186,7 @@ class PartReader<Row extends { id: string }> {
   readonly #walking: Knex.QueryBuilder
   readonly #anchors: ListAnchors | null
   readonly #step: number
-  readonly #read: ReadRows<Row>
+  readonly #read: ReadIds<Row>
 
   constructor(options: {
     part: ListPart
@@ -165,7 +194,7 @@ class PartReader<Row extends { id: string }> {
     walking: Knex.QueryBuilder
     anchors: ListAnchors | null
     step: number
-    read: ReadRows<Row>
+    read: ReadIds<Row>
   }) {
     this.#part = options.part
     this.#matching = options.matching
@@ -228,4 +257,4 @@ async function count(database: Knex, matching: Knex.QueryBuilder): Promise<numbe
   return await countRows(database.from(matching.clone().as('matching')))
 }
 
-const rowsOf: ReadRows<{ id: string }> = async (query) => await query
+const rowsOf: ReadIds<{ id: string }> = async (query) => await query

@@ -6,15 +6,15 @@ export interface ListAnchor {
   id: string
 }
 
-/** Of one list. A walk through a longer list leaves more rows between its anchors. */
+/** Of one list. With more, every second one is forgotten, so that those that remain are spread over all that was read. */
 const ANCHORS_MAX = 400
 const ANCHOR_BYTES = 100
 
 /** Rows whose anchors in the list are known. They are true for one state of the data, see {@link anchorsOf}. */
 export class ListAnchors {
   /** Ascending. */
-  readonly #anchors: ListAnchor[] = []
-  readonly #apartMin: number
+  #anchors: ListAnchor[] = []
+  #apartMin: number
   /** How many rows the list has; null if unknown. */
   length: number | null = null
 
@@ -32,7 +32,12 @@ export class ListAnchors {
     const { before, behind } = this.around(anchor.at)
     const isNear =
       (before !== null && anchor.at - before.at < this.#apartMin) || (behind !== null && behind.at - anchor.at < this.#apartMin)
-    if (!isNear && this.#anchors.length < ANCHORS_MAX) this.#anchors.splice(this.#indexBehind(anchor.at), 0, anchor)
+    if (isNear) return
+    if (this.#anchors.length === ANCHORS_MAX) {
+      this.#anchors = this.#anchors.filter((_, index) => index % 2 === 0)
+      this.#apartMin *= 2
+    }
+    this.#anchors.splice(this.#indexBehind(anchor.at), 0, anchor)
   }
 
   #indexBehind(at: number): number {

@@ -7,7 +7,7 @@ import type { BookSort } from '#core/catalog/book-sort-query.ts'
 import type { Series } from '#core/catalog/series.ts'
 import { pageOfSeries } from '#core/catalog/series-query.ts'
 import { orderOfSeries, type SeriesSort } from '#core/catalog/series-sort-query.ts'
-import { type ShownCoverJson, shownCoverOf } from '#core/covers/current-cover.ts'
+import { shownCoverOf } from '#core/covers/current-cover.ts'
 import { BOOK_COVER_JOIN, SERIES_COVER_JOIN, SHOWN_BOOK_COVER, SHOWN_SERIES_COVER } from '#core/covers/current-cover-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Shelf, ShelfKind } from '#core/shelves/shelf.ts'
@@ -18,7 +18,7 @@ interface ShelfRow {
   name: string
   summary: string | null
   ordered: boolean
-  cover: ShownCoverJson | null
+  cover: string | null
   count: string | number
   created_at: Date
   updated_at: Date

@@ -17,7 +17,7 @@ t.test('every table that lists read has a version', async (t) => {
     [],
     'all of them exist',
   )
-  const files = ['book-query', 'series-query', 'filter-query', 'filter-column-query', 'search-query'].map(
+  const files = ['book-query', 'book-record-query', 'series-query', 'filter-query', 'filter-column-query', 'search-query'].map(
     (name) => `core/catalog/${name}.ts`,
   )
   const text = [...files, 'core/fields/reading-order.ts'].map((file) => readFileSync(file, 'utf8')).join('\n')

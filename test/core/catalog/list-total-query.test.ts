@@ -40,6 +40,33 @@ async function openShelf(t: Test) {
   return { database, library_id, other, series, add, libraryOf }
 }
 
+t.test('a page and a kept total are read in one statement, which is planned once', async (t) => {
+  const { database, library_id, add } = await openShelf(t)
+  const caller = await addCaller(database)
+  for (const at of [0, 0, 3]) await add(at)
+  const prepared: (boolean | undefined)[] = []
+  database.on('query', ({ options }: { options?: { prepare?: boolean } }) => prepared.push(options?.prepare))
+  const page = { sort: null, offset: 0, limit: 2 }
+  for (const [filter, total] of [
+    [{}, 3],
+    [{ libraryId: library_id }, 2],
+  ] as const) {
+    const books = await listBooks(database, caller, { ...page, filter })
+    t.same([books.items.length, books.total], [2, total])
+    t.same(prepared.splice(0), [true, true], 'the state of the list, and the page')
+    t.same(await listBooks(database, caller, { ...page, filter, offset: 10 }), { items: [], total }, 'remembered')
+    await database('libraries')
+      .where('id', library_id)
+      .update({ name: `${total}` })
+    t.same(await listBooks(database, caller, { ...page, filter, offset: 10 }), { items: [], total }, 'a page without rows')
+    prepared.length = 0
+  }
+  // As routes write a filter without values.
+  const series = await listSeries(database, caller, { ...page, filter: { genres: [], tags: [] } })
+  t.same([series.items.length, series.total], [2, 2])
+  t.same(prepared, [true, true])
+})
+
 t.test('totals without a condition are not counted', async (t) => {
   const { database, library_id, other, add } = await openShelf(t)
   const caller = await addCaller(database)

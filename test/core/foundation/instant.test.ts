@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readInstant } from '#core/foundation/instant.ts'
+import { isoInstant, readInstant } from '#core/foundation/instant.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 const iso = (text: string) => readInstant(text)?.toISOString() ?? null
@@ -62,4 +62,20 @@ t.test('times that programs write are parsed exactly', async () => {
       if (iso(date.toISOString()) !== date.toISOString()) throw new Error(date.toISOString())
     }),
   )
+})
+
+t.test('times that PostgreSQL has cast to text', async (t) => {
+  const cases: [text: string, utc: string][] = [
+    ['2026-01-02 10:00:00+00', '2026-01-02T10:00:00.000Z'],
+    ['2026-01-02 10:00:00.1+00', '2026-01-02T10:00:00.100Z'],
+    ['2026-01-02 10:00:00.1239+00', '2026-01-02T10:00:00.123Z'],
+    ['2026-01-02 10:00:00.000999+00', '2026-01-02T10:00:00.000Z'],
+    ['0042-01-02 10:00:00+00', '0042-01-02T10:00:00.000Z'],
+    ['12026-01-02 10:00:00.5+00', '+012026-01-02T10:00:00.500Z'],
+    // Of sessions in other zones, and in JSON.
+    ['2026-01-02 10:00:00.123456+01', '2026-01-02T09:00:00.123Z'],
+    ['2026-01-02 10:00:00-03:30', '2026-01-02T13:30:00.000Z'],
+    ['2026-01-02T10:00:00.1239+00:00', '2026-01-02T10:00:00.123Z'],
+  ]
+  for (const [text, utc] of cases) t.equal(isoInstant(text), utc, text)
 })

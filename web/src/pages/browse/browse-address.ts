@@ -9,6 +9,8 @@ export interface BrowseAddress {
   /** Index of COVER_WIDTHS. */
   size: number
   sort: string
+  /** Of the table, by names; null for the usual ones. */
+  columns: string | null
   show: Reading
   /** Each value of these restricts the list further. */
   genre: string | null
@@ -27,21 +29,31 @@ export const SERIES_SORTS = [
   'name,asc',
   'name,desc',
   'created_at,desc',
+  'created_at,asc',
   'updated_at,desc',
+  'updated_at,asc',
   'date_read,desc',
   'year,desc',
+  'year,asc',
   'book_count,desc',
+  'book_count,asc',
   'user_rating,desc',
 ] as const
 export const BOOK_SORTS = [
   'title,asc',
   'title,desc',
   'series,asc',
+  'series,desc',
   'created_at,desc',
+  'created_at,asc',
   'last_read,desc',
+  'last_read,asc',
   'release_date,desc',
+  'release_date,asc',
   'page_count,desc',
+  'page_count,asc',
   'file_size,desc',
+  'file_size,asc',
 ] as const
 
 export const sortsOf = (kind: BrowseKind): readonly string[] => (kind === 'series' ? SERIES_SORTS : BOOK_SORTS)
@@ -64,6 +76,7 @@ export function readBrowseAddress(kind: BrowseKind, search: string): BrowseAddre
     view: one('view', VIEWS, 'grid'),
     size: Number(one('size', SIZES, SIZE_DEFAULT)),
     sort: one('sort', sortsOf(kind), sortsOf(kind)[0]!),
+    columns: text('columns'),
     show: one('show', READINGS, 'all'),
     ...{
       genre: text('genre'),

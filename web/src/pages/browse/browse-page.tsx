@@ -12,6 +12,7 @@ import { bookSource, seriesSource } from './browse-sources.ts'
 import { type AddressChange, BrowseTools } from './browse-tools.tsx'
 import { keepLook, withKeptLook } from './kept-look.ts'
 import { Letters } from './letters.tsx'
+import { readColumns } from './table/columns.tsx'
 import { NothingMatches, WorkList } from './work-list.tsx'
 
 interface BrowseProps {
@@ -30,7 +31,7 @@ export function BrowsePage({ kind, libraryId }: BrowseProps) {
   const library = libraries.data?.find(({ id }) => id === libraryId) ?? null
   const [total, setTotal] = useState<number | null>(null)
   const change = (changed: AddressChange) => {
-    const isLook = 'view' in changed || 'size' in changed
+    const isLook = 'view' in changed || 'size' in changed || 'columns' in changed
     keepLook(scope, changed)
     navigate(path + changeAddress(search, changed), { replace: isLook })
   }
@@ -44,6 +45,7 @@ export function BrowsePage({ kind, libraryId }: BrowseProps) {
         libraryId={libraryId}
         address={address}
         onTotal={setTotal}
+        onChange={change}
         onClear={() => navigate(path + keepKind(search))}
       />
     </div>
@@ -99,10 +101,11 @@ function Kinds({ kind, libraryId, library }: BrowseProps & { library: LibraryRec
 interface ListProps extends BrowseProps {
   address: BrowseAddress
   onTotal: (total: number | null) => void
+  onChange: (change: AddressChange) => void
   onClear: () => void
 }
 
-function BrowseList({ kind, libraryId, address, onTotal, onClear }: ListProps) {
+function BrowseList({ kind, libraryId, address, onTotal, onChange, onClear }: ListProps) {
   const source = kind === 'series' ? seriesSource(address, libraryId) : bookSource(address, libraryId)
   const hasLetters = kind === 'series' && address.sort.startsWith('name,')
   const rail = useCallback(
@@ -125,6 +128,7 @@ function BrowseList({ kind, libraryId, address, onTotal, onClear }: ListProps) {
       isBooks={kind === 'books'}
       empty={empty}
       onTotal={onTotal}
+      table={{ columns: readColumns(kind, address.columns), sort: address.sort, onSort: (sort) => onChange({ sort }) }}
       {...(hasLetters ? { rail } : {})}
     />
   )

@@ -1,12 +1,15 @@
-import { Grid3x3, Image, LayoutGrid, List, ListFilter, Table2, X } from 'lucide-react'
+import { Columns3, Grid3x3, Image, LayoutGrid, List, ListFilter, Table2, X } from 'lucide-react'
 import { useState } from 'react'
 import { Segments, Select } from '#parts/controls.tsx'
 import { Icon } from '#parts/icon.tsx'
 import { browseTexts, SORT_NAMES } from '#texts/browse.ts'
+import { tableTexts } from '#texts/table.ts'
 import style from './browse.module.css'
 import { type BrowseAddress, type BrowseKind, type Reading, sortsOf } from './browse-address.ts'
 import { FilterDialog } from './filter-dialog.tsx'
 import type { BrowseView } from './row-layout.ts'
+import { readColumns } from './table/columns.tsx'
+import { ColumnsDialog } from './table/columns-dialog.tsx'
 
 export type AddressChange = Partial<Record<keyof BrowseAddress, string | null>>
 
@@ -23,6 +26,7 @@ const FILTER_NAMES = { ...browseTexts, q: browseTexts.search }
 /** Quick filters, filters that hold, order, and how the list is shown. */
 export function BrowseTools({ kind, address, onChange }: ToolsProps) {
   const [isFiltering, setIsFiltering] = useState(false)
+  const [isChoosing, setIsChoosing] = useState(false)
   return (
     <div className={style['tools']}>
       {!address.shelf && <FilterChips address={address} onChange={onChange} />}
@@ -43,6 +47,18 @@ export function BrowseTools({ kind, address, onChange }: ToolsProps) {
             />
           </>
         )}
+        {address.view === 'table' && (
+          <button
+            type="button"
+            className="btn"
+            aria-haspopup="dialog"
+            aria-label={tableTexts.columns()}
+            title={tableTexts.columns()}
+            onClick={() => setIsChoosing(true)}
+          >
+            <Icon of={Columns3} />
+          </button>
+        )}
         <Segments
           label={browseTexts.view()}
           value={address.view}
@@ -54,6 +70,14 @@ export function BrowseTools({ kind, address, onChange }: ToolsProps) {
           onChange={(view: BrowseView) => onChange({ view })}
         />
       </div>
+      {isChoosing && (
+        <ColumnsDialog
+          kind={kind}
+          chosen={readColumns(kind, address.columns)}
+          onChange={(columns) => onChange({ columns })}
+          onClose={() => setIsChoosing(false)}
+        />
+      )}
       {isFiltering && <FilterDialog kind={kind} address={address} onChange={onChange} onClose={() => setIsFiltering(false)} />}
     </div>
   )

@@ -6,10 +6,16 @@ import { CardBones } from '#parts/loading.tsx'
 import { currentEntry, keepPlace, placeToRestore } from '#parts/places.ts'
 import { Empty, Failure } from '#parts/states.tsx'
 import { BookCard, SeriesCard } from '#parts/works/card.tsx'
+import type { Pickable } from '#parts/works/pick-box.tsx'
 import { browseTexts } from '#texts/browse.ts'
 import style from './browse.module.css'
-import { entryOfBook, entryOfSeries, ListEntry, TableEntry, TableHead } from './entry.tsx'
+import { entryOfBook, entryOfSeries, ListEntry, TableEntry } from './entry.tsx'
 import { type BrowseView, type RowLayout, rowLayout } from './row-layout.ts'
+import selectionStyle from './selection/selection.module.css'
+import { SelectionBar } from './selection/selection-bar.tsx'
+import { useSelection } from './selection/use-selection.ts'
+import { type Column, columnsThatFit, readColumns, templateOf } from './table/columns.tsx'
+import { TableHead } from './table/table-head.tsx'
 import { type ListSource, useListPages } from './use-list-pages.ts'
 import { useRowWindow } from './use-row-window.ts'
 import { VirtualRows } from './virtual-rows.tsx'
@@ -29,19 +35,35 @@ interface WorkListProps {
   onTotal?: (total: number | null) => void
   /** Beside the list, with where it is and how to go elsewhere. */
   rail?: (topIndex: number, jump: (index: number) => void) => ReactNode
+  table?: TableLook
 }
 
-/** The bar at the top, and the bar that phones have at the foot, in CSS pixels. */
+/** How a list looks as a table. */
+export interface TableLook {
+  columns: readonly string[]
+  sort: string
+  onSort: (sort: string) => void
+}
+
+/** The bar at the top, and the bars of phones and of selections at the foot, in CSS pixels. */
 const COVERED = { top: 64, bottom: 64 }
+const COVERED_PICKING = { top: 64, bottom: 144 }
 const BONES = 24
 
 /** A list of any length that scrolls as one page, and is found again where it was left. */
-export function WorkList({ label, source, view, size, isBooks, isInSeries = false, empty, onTotal, rail }: WorkListProps) {
-  const { setRoom, layout } = useRowLayout(view, size)
+export function WorkList({ label, source, view, size, isBooks, isInSeries = false, empty, onTotal, rail, table }: WorkListProps) {
+  const { setRoom, layout, room } = useRowLayout(view, size)
+  const kind = isBooks ? 'books' : 'series'
+  const columns = columnsThatFit(kind, table?.columns ?? readColumns(kind, null), room)
+  const template = templateOf(columns, room)
   const [known, setKnown] = useState({ name: '', total: 0 })
   const name = JSON.stringify(source.key)
   const count = known.name === name ? known.total : 0
-  const rows = useRowWindow({ count: Math.ceil(count / layout.columns), height: layout.rowHeight, covered: COVERED })
+  const box = useRef<HTMLDivElement>(null)
+  const selection = useSelection(source, count, box)
+  const isPicking = selection.count > 0
+  const covered = isPicking ? COVERED_PICKING : COVERED
+  const rows = useRowWindow({ count: Math.ceil(count / layout.columns), height: layout.rowHeight, covered })
   const first = rows.seen.first * layout.columns
   const last = Math.max(first, (rows.seen.last + 1) * layout.columns - 1)
   const pages = useListPages(source, first, Math.min(last, Math.max(0, count - 1)))
@@ -57,8 +79,13 @@ export function WorkList({ label, source, view, size, isBooks, isInSeries = fals
     rows.scrollToRow(Math.floor(index / layout.columns))
     setActive(index)
   }
+  const pickAt = (index: number, isRange: boolean) => {
+    const id = pages.recordAt(index)?.id
+    if (id !== undefined) selection.pick(index, id, isRange)
+  }
+  const focusList = () => box.current?.querySelector<HTMLElement>('[role="gridcell"] a[tabindex="0"]')?.focus({ preventScroll: true })
   return (
-    <div className={rail ? style['with-letters'] : undefined}>
+    <div ref={box} className={rail ? style['with-letters'] : undefined}>
       <div ref={setRoom} className={size === 0 && view === 'grid' ? style['small'] : undefined}>
         {pages.error && <Failure error={pages.error} onRetry={pages.retry} />}
         {count === 0 && <Bones view={view} layout={layout} />}
@@ -70,17 +97,49 @@ export function WorkList({ label, source, view, size, isBooks, isInSeries = fals
             rows={rows}
             active={Math.min(active, count - 1)}
             onActive={setActive}
-            head={view === 'table' && <TableHead isBooks={isBooks} />}
+            head={
+              view === 'table' && (
+                <TableHead
+                  {...{ kind, columns, template }}
+                  sort={table?.sort ?? ''}
+                  onSort={table?.onSort ?? (() => {})}
+                  selected={selection.count === count ? 'all' : isPicking ? 'some' : 'none'}
+                  onSelect={(isAll) => (isAll ? selection.selectAll() : selection.clear())}
+                />
+              )
+            }
+            selection={{
+              isOn: isPicking,
+              isSelected: (index) => isSelectedAt(selection, pages.recordAt(index)),
+              pick: pickAt,
+              extend: selection.extend,
+            }}
             renderItem={(index, tabIndex) => (
-              <Item record={pages.recordAt(index)} view={view} width={layout.coverWidth} isInSeries={isInSeries} tabIndex={tabIndex} />
+              <Item
+                record={pages.recordAt(index)}
+                {...{ view, columns, template }}
+                width={layout.coverWidth}
+                isInSeries={isInSeries}
+                tabIndex={tabIndex}
+                pick={{
+                  isPicking,
+                  isPicked: isSelectedAt(selection, pages.recordAt(index)),
+                  onPick: (isRange) => pickAt(index, isRange),
+                }}
+              />
             )}
           />
         )}
+        {isPicking && <div className={selectionStyle['room']} />}
+        {isPicking && <SelectionBar selection={selection} isBooks={isBooks} onEnd={focusList} />}
       </div>
       {count > 0 && rail?.(rows.seen.top * layout.columns, jump)}
     </div>
   )
 }
+
+const isSelectedAt = (selection: { has: (id: string) => boolean }, record: Work | undefined) =>
+  record !== undefined && selection.has(record.id)
 
 interface ItemProps {
   record: Work | undefined
@@ -88,19 +147,26 @@ interface ItemProps {
   width: number
   isInSeries: boolean
   tabIndex: 0 | -1
+  pick: Pickable
+  columns: readonly Column<never>[]
+  template: string
 }
 
-function Item({ record, view, width, isInSeries, tabIndex }: ItemProps) {
+function Item({ record, view, width, isInSeries, tabIndex, pick, columns, template }: ItemProps) {
   if (!record) return <Waiting view={view} />
   const isBook = 'seriesName' in record
   if (view === 'grid')
     return isBook ? (
-      <BookCard book={record} width={width} isInSeries={isInSeries} level={isInSeries ? 3 : 2} tabIndex={tabIndex} />
+      <BookCard book={record} width={width} isInSeries={isInSeries} level={isInSeries ? 3 : 2} tabIndex={tabIndex} pick={pick} />
     ) : (
-      <SeriesCard series={record} width={width} level={2} tabIndex={tabIndex} />
+      <SeriesCard series={record} width={width} level={2} tabIndex={tabIndex} pick={pick} />
     )
   const entry = isBook ? entryOfBook(record, isInSeries) : entryOfSeries(record)
-  return view === 'list' ? <ListEntry entry={entry} tabIndex={tabIndex} /> : <TableEntry entry={entry} tabIndex={tabIndex} />
+  return view === 'list' ? (
+    <ListEntry entry={entry} tabIndex={tabIndex} pick={pick} />
+  ) : (
+    <TableEntry {...{ entry, tabIndex, pick, columns, template }} />
+  )
 }
 
 function Waiting({ view }: { view: BrowseView }) {
@@ -123,7 +189,9 @@ function Bones({ view, layout }: { view: BrowseView; layout: RowLayout }) {
   )
 }
 
-/** Measures the room of the list. */
+const NO_LAYOUT: RowLayout = { columns: 1, coverWidth: 0, rowHeight: 0, gap: 0 }
+
+/** Measures the room of the list: the layout of its rows, and its width in rem. */
 function useRowLayout(view: BrowseView, size: number) {
   const [room, setRoom] = useState<HTMLElement | null>(null)
   const [width, setWidth] = useState(0)
@@ -135,12 +203,11 @@ function useRowLayout(view: BrowseView, size: number) {
     sizes.observe(room)
     return () => sizes.disconnect()
   }, [room])
-  const layout = useMemo((): RowLayout => {
-    if (width === 0) return { columns: 1, coverWidth: 0, rowHeight: 0, gap: 0 }
-    const textScale = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16
-    return rowLayout(view, size, { width, windowWidth: innerWidth, textScale })
+  return useMemo(() => {
+    if (width === 0) return { setRoom, layout: NO_LAYOUT, room: 0 }
+    const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
+    return { setRoom, layout: rowLayout(view, size, { width, windowWidth: innerWidth, textScale: rem / 16 }), room: width / rem }
   }, [view, size, width])
-  return { setRoom, layout }
 }
 
 interface KeptPlaceOf {
@@ -152,7 +219,7 @@ interface KeptPlaceOf {
 /** A list that is only shown in another way is the same list. */
 function addressOfList(path: string, search: string): string {
   const said = new URLSearchParams(search)
-  for (const name of ['view', 'size']) said.delete(name)
+  for (const name of ['view', 'size', 'columns']) said.delete(name)
   return `${path}?${said}`
 }
 

@@ -61,31 +61,44 @@ export function SelectionBar({ selection, isBooks, onEnd }: BarProps) {
           </button>
         </>
       )}
-      {asked?.ask === 'list' && (
-        <AddToListDialog
-          isBooks={isBooks}
-          onClose={() => setAsked(null)}
-          onAdd={(to, name) => {
-            setAsked(null)
-            start(asked, to, name)
-          }}
-        />
-      )}
-      {asked?.ask === 'confirm' && (
-        <Dialog
-          title={selectionTexts.confirmMissingTitle()}
-          action={selectionTexts.confirmMissingAction()}
-          isDangerous
-          onAction={() => {
-            setAsked(null)
-            start(asked)
-          }}
-          onClose={() => setAsked(null)}
-        >
-          <p>{selectionTexts.confirmMissing()}</p>
-        </Dialog>
-      )}
+      {asked && <Asked action={asked} isBooks={isBooks} onStart={start} onClose={() => setAsked(null)} />}
     </section>
+  )
+}
+
+interface AskedProps {
+  action: SelectionAction
+  isBooks: boolean
+  onStart: (action: SelectionAction, to?: TargetList, listName?: string) => void
+  onClose: () => void
+}
+
+/** What an action asks before it begins. */
+function Asked({ action, isBooks, onStart, onClose }: AskedProps) {
+  if (action.ask === 'list')
+    return (
+      <AddToListDialog
+        isBooks={isBooks}
+        onClose={onClose}
+        onAdd={(to, name) => {
+          onClose()
+          onStart(action, to, name)
+        }}
+      />
+    )
+  return (
+    <Dialog
+      title={selectionTexts.confirmMissingTitle()}
+      action={selectionTexts.confirmMissingAction()}
+      isDangerous
+      onAction={() => {
+        onClose()
+        onStart(action)
+      }}
+      onClose={onClose}
+    >
+      <p>{selectionTexts.confirmMissing()}</p>
+    </Dialog>
   )
 }
 

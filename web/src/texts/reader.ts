@@ -158,6 +158,7 @@ export const settingTexts = defineTexts({
   faceOldstyle: 'Old style',
   faceSans: 'Sans',
   faceFixed: 'Fixed',
+  faceDyslexia: 'Dyslexia',
   faceBook: 'Book’s own',
   size: 'Size',
   lineHeight: 'Line height',

@@ -77,6 +77,14 @@ async function checkChapter(address: string): Promise<Problem | null> {
   }
 }
 
+/** The text of a chapter that is not shown; null for one that cannot be loaded or has none. */
+export async function loadChapter(address: string, signal?: AbortSignal): Promise<Document | null> {
+  const response = await fetch(address, { credentials: 'same-origin', ...(signal && { signal }) })
+  const type = response.headers.get('Content-Type')?.split(';')[0]
+  if (!response.ok || (type !== 'application/xhtml+xml' && type !== 'text/html')) return null
+  return new DOMParser().parseFromString(await response.text(), type)
+}
+
 function spreadOf(properties: Record<string, unknown> | undefined): Pick<TextSection, 'pageSpread'> {
   const page = properties?.['page']
   return page === 'left' || page === 'right' || page === 'center' ? { pageSpread: page } : {}

@@ -8,7 +8,10 @@ import { ReaderNotes } from '../shared/reader-notes.tsx'
 import { ChapterProblem } from './chapter-problem.tsx'
 import { ContentsDrawer } from './contents-drawer.tsx'
 import { LeaveDialog } from './leave-dialog.tsx'
+import { MarkCard } from './mark-card.tsx'
+import { MarkMenu } from './mark-menu.tsx'
 import { NotePopover } from './note-popover.tsx'
+import { PictureView } from './picture-view.tsx'
 import { SearchDrawer } from './search-drawer.tsx'
 import { TextBars } from './text-bars.tsx'
 import { TextConflictDialog } from './text-conflict-dialog.tsx'
@@ -18,6 +21,7 @@ import { type TextControls, type TextReaderProps, useTextControls } from './use-
 import type { OpenedText } from './use-text-view.ts'
 import { chapterTitle, positionsOf } from './whereabouts.ts'
 import './text-reader.css'
+import './marks.css'
 
 /** Loads what places in the book are computed from, then shows it. */
 export default function TextReader({ opened }: { opened: OpenedText }) {
@@ -66,7 +70,7 @@ function OpenedReader(props: TextReaderProps) {
         setPanel={over.setPanel}
         view={reading.view}
       />
-      <ReaderNotes recording={recording} isIncognito={address.isIncognito} unmarked={controls.bookmarks.refused} />
+      <ReaderNotes recording={recording} isIncognito={address.isIncognito} unmarked={unmarkedOf(controls)} />
       <Overlays controls={controls} />
     </main>
   )
@@ -74,8 +78,8 @@ function OpenedReader(props: TextReaderProps) {
 
 /** What lies over the text: panels, notes, questions. */
 function Overlays({ controls }: { controls: TextControls }) {
-  const { over, map, levels, contents, direction, reading, where, recording } = controls
-  const { panel, note, leaving } = over
+  const { over, opened, map, levels, contents, direction, reading, where, recording, bookmarks, highlights } = controls
+  const { panel, note, leaving, picture } = over
   const { view } = reading
   const close = () => over.setPanel(null)
   const choose = (choice: 'mine' | 'theirs') => {
@@ -86,17 +90,27 @@ function Overlays({ controls }: { controls: TextControls }) {
     <>
       {panel === 'settings' && <TextSettingsPanel of={levels} isFixed={view?.isFixed ?? false} onClose={close} />}
       {panel === 'contents' && (
-        <ContentsDrawer {...{ contents, where, map, view }} bookmarks={controls.bookmarks} onFollow={reading.goToLocator} onClose={close} />
+        <ContentsDrawer {...{ opened, contents, where, map, view, bookmarks, highlights }} onFollow={reading.goToLocator} onClose={close} />
       )}
       {panel === 'search' && (
-        <SearchDrawer {...{ map, view }} titleOf={(index) => chapterTitle(contents, { map, index })} onClose={close} />
+        <SearchDrawer
+          {...{ map, view }}
+          start={over.query}
+          titleOf={(index) => chapterTitle(contents, { map, index })}
+          onClose={() => {
+            over.setQuery('')
+            close()
+          }}
+        />
       )}
+      <MarkOverlays controls={controls} />
+      {picture && <PictureView picture={picture} onClose={() => over.setPicture(null)} />}
       {panel === 'keys' && <KeySheet groups={textKeys(direction)} onClose={close} />}
       {note && <NotePopover note={note} onClose={() => over.setNote(null)} />}
       {leaving !== null && <LeaveDialog address={leaving} onClose={() => over.setLeaving(null)} />}
       {over.isEnded && (
         <EndCard
-          book={controls.opened.book}
+          book={opened.book}
           neighbors={controls.neighbors}
           stay={readerTexts.stayInBook()}
           isIncognito={controls.address.isIncognito}
@@ -106,4 +120,22 @@ function Overlays({ controls }: { controls: TextControls }) {
       {recording.conflict && <TextConflictDialog elsewhere={recording.conflict} onChoose={choose} />}
     </>
   )
+}
+
+/** Why a bookmark or highlight could not be changed; an open highlight says it itself. */
+const unmarkedOf = ({ bookmarks, highlights }: TextControls): string | null =>
+  bookmarks.refused ?? (highlights.open ? null : highlights.refused)
+
+/** The menu of selected words, or the highlight that is open. */
+function MarkOverlays({ controls: { over, highlights } }: { controls: TextControls }) {
+  const { selection, setSelection, open } = highlights
+  const highlight = open && highlights.list.find(({ id }) => id === open.id)
+  if (highlight) return <MarkCard key={highlight.id} highlight={highlight} at={open.at} highlights={highlights} />
+  if (!selection) return null
+  const search = (words: string) => {
+    setSelection(null)
+    over.setQuery(words)
+    over.setPanel('search')
+  }
+  return <MarkMenu selection={selection} onMark={highlights.mark} onSearch={search} onClose={() => setSelection(null)} />
 }

@@ -5,13 +5,15 @@ import { useLevels } from '../shared/use-levels.ts'
 import { useNeighbors } from '../shared/use-neighbors.ts'
 import { useReaderAddress } from '../shared/use-reader-address.ts'
 import type { Note } from './note-popover.tsx'
+import { noteText } from './note-text.ts'
 import { textBookOf } from './text-book.ts'
 import { useTextBookmarks } from './text-bookmarks.ts'
 import { type BookMap, isBookEnd } from './text-locator.ts'
 import { flattenContents, spanChapters, type TextPosition } from './text-map.ts'
 import type { TextPanel } from './text-panel.ts'
 import { TEXT_DEFAULTS } from './text-settings.ts'
-import type { TextViewActions } from './text-view.ts'
+import type { BookPicture, TextViewActions } from './text-view.ts'
+import { useHighlights } from './use-highlights.ts'
 import { useTextActions } from './use-text-actions.ts'
 import { useTextRecorder } from './use-text-recorder.ts'
 import { type OpenedText, useTextView } from './use-text-view.ts'
@@ -38,8 +40,11 @@ function useOver() {
   const [hasBars, setBars] = useState(true)
   const [leaving, setLeaving] = useState<string | null>(null)
   const [note, setNote] = useState<Note | null>(null)
+  const [picture, setPicture] = useState<BookPicture | null>(null)
+  const [query, setQuery] = useState('')
   const [isEnded, setEnded] = useState(false)
-  return { panel, setPanel, hasBars, setBars, leaving, setLeaving, note, setNote, isEnded, setEnded }
+  const states = { panel, setPanel, hasBars, setBars, leaving, setLeaving, note, setNote, picture, setPicture, isEnded, setEnded }
+  return { ...states, query, setQuery }
 }
 
 export function useTextControls({ opened, positions }: TextReaderProps) {
@@ -70,8 +75,16 @@ export function useTextControls({ opened, positions }: TextReaderProps) {
     ...{ over, turn, direction },
     isScrolled: levels.settings.flow === 'scroll',
     keyed: keys.handle,
+    async noted(target, at) {
+      const text = await noteText(map.book, target, reading.view)
+      if (text === null) void reading.view?.goToTarget(target)
+      else setNote({ text, at })
+    },
+    marked: (doc, event) => highlights.openAt(doc, event),
+    selected: (words, at) => highlights.setSelection(words && at ? { words, at } : null),
     loaded(doc) {
       setNote(null)
+      highlights.setSelection(null)
       nameDocument(doc, opened)
       if (map.book.dir === undefined) setLeftwards(readsLeftwards(doc))
     },
@@ -82,13 +95,14 @@ export function useTextControls({ opened, positions }: TextReaderProps) {
     if (place?.isSwipe) setBars(false)
   }, [place, setBars])
   const bookmarks = useTextBookmarks(book.id, { map, place })
+  const highlights = useHighlights(book.id, { map, reading, settings: levels.settings })
   const where = useWhereabouts({ map, contents, place })
   const recording = useTextRecorder(opened, { map, place, isIncognito: address.isIncognito })
-  const ofBook = { opened, map, levels, contents, seriesHref, neighbors, bookmarks }
+  const ofBook = { opened, map, levels, contents, seriesHref, neighbors, bookmarks, highlights }
   return { over, ...ofBook, host, address, direction, turn, reading, where, recording }
 }
 
-interface ViewOptions extends Pick<TextViewActions, 'keyed' | 'loaded'> {
+interface ViewOptions extends Pick<TextViewActions, 'keyed' | 'loaded' | 'noted' | 'marked' | 'selected'> {
   over: ReturnType<typeof useOver>
   direction: 'ltr' | 'rtl'
   isScrolled: boolean
@@ -96,18 +110,21 @@ interface ViewOptions extends Pick<TextViewActions, 'keyed' | 'loaded'> {
 }
 
 /** What happens in chapters. */
-function viewActions({ over, direction, isScrolled, turn, keyed, loaded }: ViewOptions): Omit<TextViewActions, 'relocated'> {
+function viewActions({ over, direction, isScrolled, turn, ...actions }: ViewOptions): Omit<TextViewActions, 'relocated'> {
   return {
+    ...actions,
     tapped(fraction) {
-      over.setNote(null)
+      // A tap beside a note closes it.
+      if (over.note) {
+        over.setNote(null)
+        return
+      }
       const action = isScrolled ? 'bars' : tapAction(fraction, direction)
       if (action === 'bars') over.setBars(!over.hasBars)
       else turn(action === 'next' ? 1 : -1)
     },
     followed: over.setLeaving,
-    noted: (element, at) => over.setNote({ text: element.textContent ?? '', at }),
-    keyed,
-    loaded,
+    pictured: over.setPicture,
   }
 }
 

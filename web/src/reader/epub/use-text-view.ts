@@ -1,3 +1,5 @@
+import dyslexia from '@fontsource/opendyslexic/files/opendyslexic-latin-400-normal.woff2?url'
+import dyslexiaBold from '@fontsource/opendyslexic/files/opendyslexic-latin-700-normal.woff2?url'
 import serif from '@fontsource-variable/source-serif-4/files/source-serif-4-latin-wght-normal.woff2?url'
 import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import type { OpenedBook } from '../open-book.ts'
@@ -61,8 +63,11 @@ type Dress = Parameters<TextView['dress']>
 
 const dressOf = (settings: TextSettings): Dress => [
   paginatorAttributes(settings),
-  chapterStyles(settings, new URL(serif, document.baseURI).href),
+  chapterStyles(settings, { serif: fromHere(serif), dyslexia: fromHere(dyslexia), dyslexiaBold: fromHere(dyslexiaBold) }),
 ]
+
+/** Chapters have another base. */
+const fromHere = (address: string): string => new URL(address, document.baseURI).href
 
 async function goToStart(view: TextView, { book, locator, map }: { book: Book; locator: Locator | null; map: BookMap }): Promise<void> {
   if (!locator || book.readProgress?.completed) return await view.goTo(0)

@@ -23,3 +23,6 @@ export function whenLabel(at: string, now: number): string {
 
 /** "32 %". @param fraction from 0 to 1 */
 export const percentLabel = (fraction: number): string => `${whole.format(fraction * 100)}${NARROW_SPACE}%`
+
+/** "24 November 2026". @param at ISO */
+export const dayLabel = (at: string): string => dates.format(new Date(at))

@@ -69,7 +69,11 @@ const dressOf = (settings: TextSettings): Dress => [
 /** Chapters have another base. */
 const fromHere = (address: string): string => new URL(address, document.baseURI).href
 
+/** At the chapter that the address names, as the page of the book does, else where the person was. */
 async function goToStart(view: TextView, { book, locator, map }: { book: Book; locator: Locator | null; map: BookMap }): Promise<void> {
+  const chapter = new URLSearchParams(location.search).get('chapter')
+  const target = chapter === null ? null : map.book.resolve(chapter)
+  if (target) return await view.goToTarget(target)
   if (!locator || book.readProgress?.completed) return await view.goTo(0)
   const { index, anchor } = placeOfLocator(map, locator)
   await view.goTo(index, anchor)

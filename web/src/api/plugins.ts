@@ -64,9 +64,9 @@ export async function refreshRecommendations(pluginId: string): Promise<void> {
   await refresh(['recommendations'])
 }
 
-/** For good. */
+/** For good; sent also when the page is being left. */
 export async function dismissRecommendation(pluginId: string, externalId: string): Promise<void> {
   const params = { path: { externalId }, query: { pluginId } }
-  await ask<unknown>(api.POST('/api/v1/user/recommendations/{externalId}/dismiss', { params, body: {} }))
+  await ask<unknown>(api.POST('/api/v1/user/recommendations/{externalId}/dismiss', { params, body: {}, keepalive: true }))
   await refresh(['recommendations'])
 }

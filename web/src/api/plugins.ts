@@ -49,6 +49,11 @@ export async function startSignIn(pluginId: string): Promise<string> {
   return (await ask(api.POST('/api/v1/user/plugins/{pluginId}/oauth/start', of(pluginId)))).redirectUrl
 }
 
+/** Asks for the plugins again when the user comes back from the window of a service. */
+export function whenBack(): void {
+  addEventListener('focus', () => void refreshPlugins(), { once: true })
+}
+
 /** How often a list that is being made is asked for; the event that it is ready comes usually before. */
 const POLL_MS = 5_000
 

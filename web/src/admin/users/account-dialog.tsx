@@ -35,6 +35,7 @@ export function AccountDialog({ user, onClose }: { user: UserRecord; onClose: ()
         label={adminTexts.newPassword()}
         hint={adminTexts.newPasswordHint()}
         value={password}
+        required={false}
         minLength={PASSWORD_MIN}
         autoComplete="new-password"
         onChange={({ currentTarget }) => setPassword(currentTarget.value)}

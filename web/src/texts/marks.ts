@@ -30,3 +30,10 @@ export const markTexts = defineTexts({
   picture: 'Picture',
   pictureHint: 'Pinch, turn the wheel or tap twice to enlarge.',
 })
+
+/** How long the rest takes. */
+export const paceTexts = defineTexts({
+  inBook: '{time} left in the book',
+  inChapter: '{time} left in the chapter',
+  inSeries: '{time} left in the series',
+})

@@ -2,6 +2,8 @@ import { useEffect, useRef, useState } from 'react'
 import { markTexts } from '#texts/marks.ts'
 import { readerTexts } from '#texts/reader.ts'
 import { ReaderPanel } from '../shared/reader-panel.tsx'
+import { TimeLeftLine } from '../shared/time-left-line.tsx'
+import type { TimeLeft } from '../shared/use-time-left.ts'
 import { BookmarkList } from './bookmark-list.tsx'
 import { HighlightList } from './highlight-list.tsx'
 import type { TextBookmarks } from './text-bookmarks.ts'
@@ -20,6 +22,7 @@ interface ContentsProps {
   view: TextView | null
   bookmarks: TextBookmarks
   highlights: Highlights
+  timeLeft: TimeLeft
   onFollow(locator: Locator): void
   onClose(): void
 }
@@ -81,9 +84,11 @@ function ContentsList(props: ContentsProps) {
     current.current?.scrollIntoView({ block: 'center' })
   }, [])
   const follow = followIn(props)
+  const { timeLeft } = props
   const landmarks = flattenContents(opened.manifest.landmarks ?? [], readerTexts.untitled())
   return (
     <>
+      <TimeLeftLine timeLeft={timeLeft} />
       {landmarks.length > 0 && <PlaceButtons {...props} entries={landmarks} className="landmarks" label={markTexts.landmarks()} />}
       {contents.length === 0 && <p>{readerTexts.noContents()}</p>}
       <ol className="toc">

@@ -54,6 +54,7 @@ function OpenedReader(props: TextReaderProps) {
         {reading.place && <ChapterProblem problem={map.book.sections[reading.place.index]?.problem ?? null} />}
         <footer className="ebook-foot">
           <p>{where.pageWords}</p>
+          <p>{controls.timeLeft.chapter}</p>
           <p>{where.percent}</p>
         </footer>
       </article>
@@ -90,7 +91,12 @@ function Overlays({ controls }: { controls: TextControls }) {
     <>
       {panel === 'settings' && <TextSettingsPanel of={levels} isFixed={view?.isFixed ?? false} onClose={close} />}
       {panel === 'contents' && (
-        <ContentsDrawer {...{ opened, contents, where, map, view, bookmarks, highlights }} onFollow={reading.goToLocator} onClose={close} />
+        <ContentsDrawer
+          {...{ opened, contents, where, map, view, bookmarks, highlights }}
+          timeLeft={controls.timeLeft}
+          onFollow={reading.goToLocator}
+          onClose={close}
+        />
       )}
       {panel === 'search' && (
         <SearchDrawer

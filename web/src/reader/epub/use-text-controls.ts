@@ -4,6 +4,7 @@ import { tapAction } from '../pages/page-rules.ts'
 import { useLevels } from '../shared/use-levels.ts'
 import { useNeighbors } from '../shared/use-neighbors.ts'
 import { useReaderAddress } from '../shared/use-reader-address.ts'
+import { useTimeLeft } from '../shared/use-time-left.ts'
 import type { Note } from './note-popover.tsx'
 import { noteText } from './note-text.ts'
 import { textBookOf } from './text-book.ts'
@@ -97,9 +98,11 @@ export function useTextControls({ opened, positions }: TextReaderProps) {
   const bookmarks = useTextBookmarks(book.id, { map, place })
   const highlights = useHighlights(book.id, { map, reading, settings: levels.settings })
   const where = useWhereabouts({ map, contents, place })
+  const page = place && where.total * map.count
+  const timeLeft = useTimeLeft(book, { isText: true, isIncognito: address.isIncognito, page, ahead: where.ahead })
   const recording = useTextRecorder(opened, { map, place, isIncognito: address.isIncognito })
   const ofBook = { opened, map, levels, contents, seriesHref, neighbors, bookmarks, highlights }
-  return { over, ...ofBook, host, address, direction, turn, reading, where, recording }
+  return { over, ...ofBook, host, address, direction, turn, reading, where, timeLeft, recording }
 }
 
 interface ViewOptions extends Pick<TextViewActions, 'keyed' | 'loaded' | 'noted' | 'marked' | 'selected'> {

@@ -20,9 +20,7 @@ export const browseTexts = defineTexts({
   in_progress: 'Reading',
   read: 'Finished',
   filter: 'Filter',
-  filterTitle: 'Filter',
   apply: 'Show',
-  any: 'Any',
   genre: 'Genre',
   tag: 'Tag',
   person: 'Person',
@@ -30,7 +28,7 @@ export const browseTexts = defineTexts({
   language: 'Language',
   format: 'Format',
   search: 'Search',
-  noFilter: 'Remove the filter {name}: {value}',
+  noFilter: 'Remove the filter {words}',
   filterChip: '{name}: {value}',
   clear: 'Clear filters',
 

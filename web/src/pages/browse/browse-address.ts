@@ -23,6 +23,8 @@ export interface BrowseAddress {
   shelf: 'on-deck' | null
   /** Text to look for. */
   q: string | null
+  /** A condition of the API, as JSON. */
+  where: string | null
 }
 
 export const SERIES_SORTS = [
@@ -86,6 +88,7 @@ export function readBrowseAddress(kind: BrowseKind, search: string): BrowseAddre
       language: text('language'),
       q: text('q'),
     },
+    where: said.get('where'),
     format: kind === 'books' ? one('format', ['', ...FORMATS], '') || null : null,
     shelf: kind === 'books' && said.get('shelf') === 'on-deck' ? 'on-deck' : null,
   }
@@ -105,19 +108,22 @@ export function changeAddress(search: string, change: Partial<Record<keyof Brows
 /** Whether anything restricts the list. */
 export const isFiltered = (address: BrowseAddress): boolean =>
   address.show !== 'all' ||
-  [address.genre, address.tag, address.person, address.publisher, address.language, address.format, address.q].some((each) => each !== null)
+  [address.genre, address.tag, address.person, address.publisher, address.language, address.format, address.q, address.where].some(
+    (each) => each !== null,
+  )
 
 /** A condition of the API: all of these hold. */
 export interface AllOf {
-  allOf: Record<string, { operator: 'is'; value: string }>[]
+  allOf: Record<string, unknown>[]
 }
 
-/** The filters of an address as a condition for series and books; null when there are none. @param libraryId null for all that the user sees */
+/** The filters of an address, whose `where` was understood, as a condition for series and books; null when there are none. @param libraryId null for all that the user sees */
 export function conditionOf(address: BrowseAddress, libraryId: string | null): AllOf | null {
-  const { show, genre, tag, person, publisher, language, format } = address
+  const { show, genre, tag, person, publisher, language, format, where } = address
   const values = { libraryId, readStatus: show === 'all' ? null : show, genre, tag, person, publisher, language, format }
   const allOf = Object.entries(values).flatMap(([field, value]) =>
-    value === null ? [] : [{ [field]: { operator: 'is', value } as const }],
+    value === null ? [] : [{ [field]: { operator: 'is', value } as const } as Record<string, unknown>],
   )
+  if (where !== null) allOf.push(JSON.parse(where) as Record<string, unknown>)
   return allOf.length > 0 ? { allOf } : null
 }

@@ -1,21 +1,31 @@
 import { Columns3, Grid3x3, Image, LayoutGrid, List, ListFilter, Table2, X } from 'lucide-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { Segments, Select } from '#parts/controls.tsx'
 import { Icon } from '#parts/icon.tsx'
 import { browseTexts, SORT_NAMES } from '#texts/browse.ts'
 import { tableTexts } from '#texts/table.ts'
 import style from './browse.module.css'
 import { type BrowseAddress, type BrowseKind, type Reading, sortsOf } from './browse-address.ts'
-import { FilterDialog } from './filter-dialog.tsx'
+import type { Group } from './filter/draft.ts'
+import { partWords, valueWords } from './filter/filter-words.ts'
+import { useValueNames } from './filter/use-value-names.ts'
+import { type WhereChange, withoutPart } from './filter/where.ts'
 import type { BrowseView } from './row-layout.ts'
 import { readColumns } from './table/columns.tsx'
 import { ColumnsDialog } from './table/columns-dialog.tsx'
+import { ViewsMenu } from './views/views-menu.tsx'
 
 export type AddressChange = Partial<Record<keyof BrowseAddress, string | null>>
 
+/** The builder is loaded when it is opened. */
+const FilterPanel = lazy(() => import('./filter/filter-panel.tsx'))
+
 interface ToolsProps {
   kind: BrowseKind
+  libraryId: string | null
   address: BrowseAddress
+  /** The condition of the address, understood. */
+  where: Group | null
   onChange: (change: AddressChange) => void
 }
 
@@ -24,19 +34,26 @@ const FILTERS = ['q', 'genre', 'tag', 'person', 'publisher', 'language', 'format
 const FILTER_NAMES = { ...browseTexts, q: browseTexts.search }
 
 /** Quick filters, filters that hold, order, and how the list is shown. */
-export function BrowseTools({ kind, address, onChange }: ToolsProps) {
+export function BrowseTools({ kind, libraryId, address, where, onChange }: ToolsProps) {
   const [isFiltering, setIsFiltering] = useState(false)
+  const [isNaming, setIsNaming] = useState(false)
   const [isChoosing, setIsChoosing] = useState(false)
   return (
     <div className={style['tools']}>
-      {!address.shelf && <FilterChips address={address} onChange={onChange} />}
+      {!address.shelf && <FilterChips kind={kind} address={address} where={where} onChange={onChange} />}
       <div className="line">
         {address.view === 'grid' && <SizeSlider size={address.size} onChange={(size) => onChange({ size })} />}
         {!address.shelf && (
           <>
-            <button type="button" className="btn" aria-haspopup="dialog" onClick={() => setIsFiltering(true)}>
+            <button
+              type="button"
+              className="btn"
+              aria-haspopup="dialog"
+              aria-label={browseTexts.filter()}
+              onClick={() => setIsFiltering(true)}
+            >
               <Icon of={ListFilter} />
-              {browseTexts.filter()}
+              <span className={style['word']}>{browseTexts.filter()}</span>
             </button>
             <Select
               isSoft
@@ -45,6 +62,7 @@ export function BrowseTools({ kind, address, onChange }: ToolsProps) {
               options={sortsOf(kind).map((value) => ({ value, text: SORT_NAMES[value]!() }))}
               onChange={(sort) => onChange({ sort })}
             />
+            <ViewsMenu {...{ kind, libraryId, address, isNaming }} onNaming={setIsNaming} />
           </>
         )}
         {address.view === 'table' && (
@@ -78,12 +96,24 @@ export function BrowseTools({ kind, address, onChange }: ToolsProps) {
           onClose={() => setIsChoosing(false)}
         />
       )}
-      {isFiltering && <FilterDialog kind={kind} address={address} onChange={onChange} onClose={() => setIsFiltering(false)} />}
+      {isFiltering && (
+        <Suspense>
+          <FilterPanel
+            {...{ kind, libraryId, address }}
+            onApply={onChange}
+            onSave={(change: WhereChange) => {
+              onChange(change)
+              setIsNaming(true)
+            }}
+            onClose={() => setIsFiltering(false)}
+          />
+        </Suspense>
+      )}
     </div>
   )
 }
 
-function FilterChips({ address, onChange }: Omit<ToolsProps, 'kind'>) {
+function FilterChips({ kind, address, where, onChange }: Omit<ToolsProps, 'libraryId'>) {
   const holding = FILTERS.filter((name) => address[name] !== null)
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend of its own
@@ -94,21 +124,45 @@ function FilterChips({ address, onChange }: Omit<ToolsProps, 'kind'>) {
         </button>
       ))}
       {holding.map((name) => (
-        <button
+        <HoldingChip
           key={name}
-          type="button"
-          className="chip"
-          aria-pressed="true"
-          aria-label={browseTexts.noFilter({ name: FILTER_NAMES[name](), value: address[name]! })}
-          onClick={() => onChange({ [name]: null })}
-        >
-          <span className="clip" style={{ maxInlineSize: '18rem' }}>
-            {FILTER_NAMES[name]()}: <bdi>{address[name]}</bdi>
-          </span>
-          <Icon of={X} />
-        </button>
+          words={browseTexts.filterChip({ name: FILTER_NAMES[name](), value: valueWords(kind, name, address[name]!, String) })}
+          onRemove={() => onChange({ [name]: null })}
+        />
       ))}
+      {where && <WhereChips kind={kind} where={where} onChange={onChange} />}
     </div>
+  )
+}
+
+/** The parts of the condition of the address. */
+function WhereChips({ kind, where, onChange }: Pick<ToolsProps, 'kind' | 'onChange'> & { where: Group }) {
+  const parts = where.join === 'all' ? where.parts : [where]
+  const nameOf = useValueNames(parts)
+  return parts.map((part) => (
+    <HoldingChip
+      key={part.id}
+      words={partWords(kind, part, nameOf)}
+      onRemove={() => onChange({ where: withoutPart(kind, where, part.id) })}
+    />
+  ))
+}
+
+function HoldingChip({ words, onRemove }: { words: string; onRemove: () => void }) {
+  return (
+    <button
+      type="button"
+      className="chip"
+      aria-pressed="true"
+      aria-label={browseTexts.noFilter({ words })}
+      title={words}
+      onClick={onRemove}
+    >
+      <span className="clip" dir="auto" style={{ maxInlineSize: '18rem' }}>
+        {words}
+      </span>
+      <Icon of={X} />
+    </button>
   )
 }
 

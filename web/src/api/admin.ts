@@ -61,3 +61,10 @@ export async function setAccess(userId: string, access: AccessEdit): Promise<voi
   await ask<unknown>(api.PUT('/api/v1/users/{userId}/access', { params: { path: { userId } }, body: access }))
   await refresh(['access', 'users'])
 }
+
+/** The tags by which series are shared, by name. */
+export const sharingTagsQuery = queryOptions({
+  queryKey: ['sharing-tags'],
+  queryFn: async ({ signal }) =>
+    (await askAllPages((query) => ask(api.GET('/api/v1/admin/sharing-tags', { params: { query }, signal })))).data,
+})

@@ -117,8 +117,17 @@ function ScanState({ library }: { library: LibraryRecord }) {
   }
   if (scan?.status === 'failed') return <span className={style['state']}>{adminTexts.failedScan({ reason: scan.errors[0] ?? '' })}</span>
   const when = timeWords(library.lastScannedAt)
-  return <span className={style['state']}>{when ? adminTexts.scanned({ when }) : adminTexts.neverScanned()}</span>
+  const next = timeWords(nextScanOf(library))
+  return (
+    <span className={style['state']}>
+      {when ? adminTexts.scanned({ when }) : adminTexts.neverScanned()}
+      {next && <span>{adminTexts.nextScan({ when: next })}</span>}
+    </span>
+  )
 }
+
+/** By the schedule; servers that do not keep one say nothing. */
+const nextScanOf = (library: LibraryRecord): string | null => (library as { nextScanAt?: string | null }).nextScanAt ?? null
 
 /** A scan that would remove many books asks first: a disk that is not connected looks like this. */
 function WithheldLoss({ library: { id, name } }: { library: LibraryRecord }) {

@@ -13,6 +13,7 @@ export default function AdminPage() {
   const { section = 'libraries' } = useParams<{ section?: string }>()
   const mayLibraries = useMayDo('libraries-write')
   const mayBooks = useMayDo('books-write')
+  const mayTasks = useMayDo('tasks-read')
   const mayUsers = useMayDo('users-read')
   const sections = [
     { id: 'libraries', text: adminTexts.libraries(), mayDo: mayLibraries, content: <LibrariesSection /> },
@@ -29,6 +30,7 @@ export default function AdminPage() {
             {text}
           </Link>
         ))}
+        {mayTasks && <Link href="/work">{adminTexts.work()}</Link>}
       </nav>
       {shown ? shown.content : <Empty icon={Lock} title={adminTexts.noRight()} words={adminTexts.noRightWords()} />}
     </div>

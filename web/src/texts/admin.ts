@@ -56,6 +56,7 @@ export const adminTexts = defineTexts({
     '{missing} of {known} books of {name} are missing from its folder. Nothing was removed. Check that the disk is connected; if the files are really gone, confirm it.',
   confirmLoss: 'They are gone: remove them',
 
+  work: 'Running work',
   errors: 'Errors',
   noErrors: 'Every file can be read',
   noErrorsWords: 'Files that a scan cannot read are listed here, with the reason and what to do.',

@@ -39,6 +39,8 @@ export const browseTexts = defineTexts({
   size: 'Size of covers',
   sort: 'Sort by',
   letters: 'Letters',
+  years: 'Years',
+  year: 'Go to {year}',
   letter: { one: '{letter}: {count} of the list', other: '{letter}: {count} of the list' },
 
   emptyTitle: 'Nothing here yet',

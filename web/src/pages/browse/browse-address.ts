@@ -27,6 +27,9 @@ export interface BrowseAddress {
   where: string | null
 }
 
+/** Values of an address; null takes one away. */
+export type AddressChange = Partial<Record<keyof BrowseAddress, string | null>>
+
 export const SERIES_SORTS = [
   'name,asc',
   'name,desc',

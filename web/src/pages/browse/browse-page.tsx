@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { BookOpen, CircleAlert } from 'lucide-react'
-import { useCallback, useMemo, useState } from 'react'
+import { useMemo, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { librariesQuery } from '#api/libraries.ts'
 import type { LibraryRecord } from '#api/records.ts'
@@ -10,15 +10,17 @@ import { Empty } from '#parts/states.tsx'
 import { browseTexts } from '#texts/browse.ts'
 import { filterTexts } from '#texts/filter.ts'
 import style from './browse.module.css'
-import { type BrowseAddress, type BrowseKind, changeAddress, isFiltered, readBrowseAddress } from './browse-address.ts'
+import { type AddressChange, type BrowseAddress, type BrowseKind, changeAddress, isFiltered, readBrowseAddress } from './browse-address.ts'
 import { bookSource, seriesSource } from './browse-sources.ts'
-import { type AddressChange, BrowseTools } from './browse-tools.tsx'
+import { BrowseTools } from './browse-tools.tsx'
 import { whereOf } from './filter/where.ts'
 import { keepLook, withKeptLook } from './kept-look.ts'
 import { Letters } from './letters.tsx'
 import { readColumns } from './table/columns.tsx'
 import { viewOf } from './views/view-address.ts'
 import { NothingMatches, WorkList } from './work-list.tsx'
+import { dateOfSort } from './year-places.ts'
+import { Years } from './years.tsx'
 
 interface BrowseProps {
   kind: BrowseKind
@@ -135,13 +137,11 @@ interface ListProps extends BrowseProps {
 
 function BrowseList({ kind, libraryId, address, onTotal, onChange, onClear }: ListProps) {
   const source = kind === 'series' ? seriesSource(address, libraryId) : bookSource(address, libraryId)
-  const hasLetters = kind === 'series' && address.sort.startsWith('name,')
-  const rail = useCallback(
-    (topIndex: number, jump: (index: number) => void) => (
-      <Letters address={address} libraryId={libraryId} topIndex={topIndex} onJump={jump} />
-    ),
-    [address, libraryId],
-  )
+  const hasLetters = /^(name|title),/.test(address.sort) && !address.shelf
+  const dates = address.shelf ? null : dateOfSort(kind, address.sort)
+  const shared = { kind, address, libraryId }
+  const rail = (topIndex: number, jump: (index: number) => void) =>
+    dates ? <Years {...shared} dates={dates} onJump={jump} /> : <Letters {...shared} topIndex={topIndex} onJump={jump} />
   const empty = isFiltered(address) ? (
     <NothingMatches onClear={onClear} />
   ) : (
@@ -157,7 +157,7 @@ function BrowseList({ kind, libraryId, address, onTotal, onChange, onClear }: Li
       empty={empty}
       onTotal={onTotal}
       table={{ columns: readColumns(kind, address.columns), sort: address.sort, onSort: (sort) => onChange({ sort }) }}
-      {...(hasLetters ? { rail } : {})}
+      {...(hasLetters || dates ? { rail } : {})}
     />
   )
 }

@@ -1,5 +1,5 @@
 import { Bookmark, X } from 'lucide-react'
-import { type FormEvent, useId, useLayoutEffect, useRef } from 'react'
+import { useId, useLayoutEffect, useRef } from 'react'
 import { Icon } from '#parts/icon.tsx'
 import { Failure } from '#parts/states.tsx'
 import { filterTexts } from '#texts/filter.ts'
@@ -37,16 +37,11 @@ export default function FilterPanel({ kind, libraryId, address, onApply, onSave,
   useLayoutEffect(() => box.current?.showModal(), [])
   const change = changeOf(kind, root)
   const isLong = isTooLong(change)
-  const isBad = written.faults.size > 0 || isLong
   const finish = (done: (change: WhereChange) => void) => {
     tryAll()
-    if (isBad) return
+    if (written.faults.size > 0 || isLong) return
     box.current?.close()
     done(change)
-  }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    finish(onApply)
   }
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it for the keyboard
@@ -57,38 +52,77 @@ export default function FilterPanel({ kind, libraryId, address, onApply, onSave,
       onClose={onClose}
       onClick={({ target, currentTarget }) => target === currentTarget && currentTarget.close()}
     >
-      <form className={style['form']} onSubmit={submit}>
-        <header className="head">
-          <h2 className="section-title" id={id}>
-            {filterTexts.title()}
-          </h2>
-          <div className="end">
-            <button type="button" className="icon-btn" aria-label={filterTexts.close()} onClick={() => box.current?.close()}>
-              <Icon of={X} />
-            </button>
-          </div>
-        </header>
+      <form
+        className={style['form']}
+        onSubmit={(event) => {
+          event.preventDefault()
+          finish(onApply)
+        }}
+      >
+        <Head id={id} onClose={() => box.current?.close()} />
         <div className={style['conds']}>
           <FilterGroup group={root} builder={builder} />
-          {isLong && <p className={style['fault']}>{filterTexts.tooLong()}</p>}
-          {countLines(root) >= LINES_MAX && <p className={style['fault']}>{filterTexts.tooMany({ max: LINES_MAX })}</p>}
-          {refused?.lineId === null && counted.error && <Failure error={counted.error} />}
+          <Refusals isLong={isLong} isMany={countLines(root) >= LINES_MAX} error={refused?.lineId === null ? counted.error : null} />
         </div>
-        <footer className={style['foot']}>
-          <Count kind={kind} counted={counted} />
-          <button type="button" className="btn plain" disabled={root.parts.length === 0} onClick={() => setRoot(newGroup('all'))}>
-            {filterTexts.clear()}
-          </button>
-          <button type="button" className="btn" onClick={() => finish(onSave)}>
-            <Icon of={Bookmark} />
-            {viewTexts.saveAs()}
-          </button>
-          <button type="submit" className="btn main">
-            {showWords(kind, counted.count)}
-          </button>
-        </footer>
+        <Foot
+          kind={kind}
+          counted={counted}
+          isEmpty={root.parts.length === 0}
+          onClear={() => setRoot(newGroup('all'))}
+          onSave={() => finish(onSave)}
+        />
       </form>
     </dialog>
+  )
+}
+
+function Head({ id, onClose }: { id: string; onClose: () => void }) {
+  return (
+    <header className="head">
+      <h2 className="section-title" id={id}>
+        {filterTexts.title()}
+      </h2>
+      <div className="end">
+        <button type="button" className="icon-btn" aria-label={filterTexts.close()} onClick={onClose}>
+          <Icon of={X} />
+        </button>
+      </div>
+    </header>
+  )
+}
+
+/** What is wrong with the whole. */
+function Refusals({ isLong, isMany, error }: { isLong: boolean; isMany: boolean; error: Error | null }) {
+  return (
+    <>
+      {isLong && <p className={style['fault']}>{filterTexts.tooLong()}</p>}
+      {isMany && <p className={style['fault']}>{filterTexts.tooMany({ max: LINES_MAX })}</p>}
+      {error && <Failure error={error} />}
+    </>
+  )
+}
+
+interface FootProps extends CountProps {
+  isEmpty: boolean
+  onClear: () => void
+  onSave: () => void
+}
+
+function Foot({ kind, counted, isEmpty, onClear, onSave }: FootProps) {
+  return (
+    <footer className={style['foot']}>
+      <Count kind={kind} counted={counted} />
+      <button type="button" className="btn plain" disabled={isEmpty} onClick={onClear}>
+        {filterTexts.clear()}
+      </button>
+      <button type="button" className="btn" disabled={isEmpty} onClick={onSave}>
+        <Icon of={Bookmark} />
+        {viewTexts.saveAs()}
+      </button>
+      <button type="submit" className="btn main">
+        {showWords(kind, counted.count)}
+      </button>
+    </footer>
   )
 }
 

@@ -22,43 +22,10 @@ interface ValuesProps {
 }
 
 /** One or more values with suggestions: arrows choose, Enter takes, Backspace takes the last one away. */
-export function ValuesInput({ kind, field, libraryId, values, wordsOf, onChange, faultId }: ValuesProps) {
+export function ValuesInput(props: ValuesProps) {
+  const { values, wordsOf, onChange, faultId } = props
   const id = useId()
-  const [typed, setTyped] = useState('')
-  const [isOpen, setIsOpen] = useState(false)
-  const [at, setAt] = useState(-1)
-  const found = useSuggestions({ kind, field, search: typed, libraryId, isOpen })
-  const suggestions = found.filter(({ value }) => !values.includes(value))
-  // Texts can be written freely; ids and fixed words cannot.
-  const isFree = field.family === 'text'
-  const hasList = field.source !== undefined || field.words !== undefined
-  const add = (value: string) => {
-    if (value !== '' && !values.includes(value)) onChange([...values, value])
-    setTyped('')
-    setAt(-1)
-  }
-  const leave = () => {
-    setIsOpen(false)
-    if (isFree) add(typed.trim())
-    else setTyped('')
-  }
-  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
-    const chosen = suggestions[at] ?? (isFree ? undefined : suggestions[0])
-    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-      const step = event.key === 'ArrowDown' ? 1 : -1
-      setIsOpen(true)
-      setAt(suggestions.length === 0 ? -1 : (at + step + suggestions.length + (at < 0 && step < 0 ? 1 : 0)) % suggestions.length)
-    } else if (event.key === 'Enter' && (at >= 0 || typed.trim() !== '')) {
-      if (chosen) add(chosen.value)
-      else if (isFree) add(typed.trim())
-    } else if (event.key === 'Backspace' && typed === '' && values.length > 0) {
-      onChange(values.slice(0, -1))
-    } else if (event.key === 'Escape' && isOpen && hasList) {
-      setIsOpen(false)
-    } else return
-    event.preventDefault()
-  }
-  const isShown = isOpen && hasList && (suggestions.length > 0 || typed !== '')
+  const { typed, at, suggestions, isShown, hasList, add, open, type, leave, onKeyDown } = useTyping(props)
   return (
     <span className={style['with-menu']}>
       <span className={`input ${style['values']}`}>
@@ -90,20 +57,60 @@ export function ValuesInput({ kind, field, libraryId, values, wordsOf, onChange,
             ...(isShown && at >= 0 && { 'aria-activedescendant': `${id}-${at}` }),
           })}
           value={typed}
-          onFocus={() => setIsOpen(true)}
-          onClick={() => setIsOpen(true)}
+          onFocus={open}
+          onClick={open}
           onBlur={leave}
-          onChange={({ currentTarget }) => {
-            setTyped(currentTarget.value)
-            setIsOpen(true)
-            setAt(-1)
-          }}
+          onChange={({ currentTarget }) => type(currentTarget.value)}
           onKeyDown={onKeyDown}
         />
       </span>
       {isShown && <Suggestions id={id} suggestions={suggestions} at={at} typed={typed} onTake={add} />}
     </span>
   )
+}
+
+/** What is typed, and which suggestion is chosen. */
+function useTyping({ kind, field, libraryId, values, onChange }: ValuesProps) {
+  const [typed, setTyped] = useState('')
+  const [isOpen, setIsOpen] = useState(false)
+  const [at, setAt] = useState(-1)
+  const found = useSuggestions({ kind, field, search: typed, libraryId, isOpen })
+  const suggestions = found.filter(({ value }) => !values.includes(value))
+  // Texts can be written freely; ids and fixed words cannot.
+  const isFree = field.family === 'text'
+  const hasList = field.source !== undefined || field.words !== undefined
+  const add = (value: string) => {
+    if (value !== '' && !values.includes(value)) onChange([...values, value])
+    setTyped('')
+    setAt(-1)
+  }
+  const leave = () => {
+    setIsOpen(false)
+    if (isFree) add(typed.trim())
+    else setTyped('')
+  }
+  const type = (text: string) => {
+    setTyped(text)
+    setIsOpen(true)
+    setAt(-1)
+  }
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
+    const chosen = suggestions[at] ?? (isFree ? undefined : suggestions[0])
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      const last = suggestions.length - 1
+      setIsOpen(true)
+      setAt(event.key === 'ArrowDown' ? (at >= last ? Math.min(0, last) : at + 1) : at <= 0 ? last : at - 1)
+    } else if (event.key === 'Enter' && (at >= 0 || typed.trim() !== '')) {
+      add(chosen?.value ?? (isFree ? typed.trim() : ''))
+    } else if (event.key === 'Backspace' && typed === '' && values.length > 0) {
+      onChange(values.slice(0, -1))
+    } else if (event.key === 'Escape' && isOpen && hasList) {
+      setIsOpen(false)
+    } else return
+    event.preventDefault()
+  }
+  const isShown = isOpen && hasList && (suggestions.length > 0 || typed !== '')
+  return { typed, at, suggestions, isShown, hasList, add, open: () => setIsOpen(true), type, leave, onKeyDown }
 }
 
 interface SuggestionsProps {

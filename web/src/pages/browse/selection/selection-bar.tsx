@@ -121,7 +121,14 @@ function Actions({ actions, onAction }: ActionsProps) {
     <>
       {actions.length > 0 && <span className="rule" />}
       {actions.slice(0, SHOWN).map((action) => (
-        <button key={action.text} type="button" className={`btn plain ${style['action']}`} onClick={() => onAction(action)}>
+        <button
+          key={action.text}
+          type="button"
+          className={`btn plain ${style['action']}`}
+          aria-label={action.text}
+          title={action.text}
+          onClick={() => onAction(action)}
+        >
           <Icon of={action.icon} />
           <span>{action.text}</span>
         </button>

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { api, ask } from '#api/client.ts'
 import { browseTexts } from '#texts/browse.ts'
 import style from './browse.module.css'
@@ -39,18 +39,13 @@ export function Letters({ kind, address, libraryId, topIndex, onJump }: LettersP
 }
 
 function lettersQuery(kind: BrowseKind, address: BrowseAddress, libraryId: string | null) {
-  if (kind === 'series') {
-    const body = seriesFilter(address, libraryId)
-    return {
-      queryKey: ['series-list', 'letters', body],
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        ask(api.POST('/api/v1/series/list/alphabetical-groups', { body, signal })) as Promise<LetterGroup[]>,
-    }
-  }
-  const body = bookFilter(address, libraryId)
-  return {
-    queryKey: ['books', 'letters', body],
-    queryFn: ({ signal }: { signal: AbortSignal }) =>
-      ask(api.POST('/api/v1/books/list/alphabetical-groups', { body, signal })) as Promise<LetterGroup[]>,
-  }
+  const ofSeries = seriesFilter(address, libraryId)
+  const ofBooks = bookFilter(address, libraryId)
+  return queryOptions({
+    queryKey: [kind === 'series' ? 'series-list' : 'books', 'letters', ofBooks],
+    queryFn: async ({ signal }): Promise<LetterGroup[]> =>
+      kind === 'series'
+        ? await ask(api.POST('/api/v1/series/list/alphabetical-groups', { body: ofSeries, signal }))
+        : await ask(api.POST('/api/v1/books/list/alphabetical-groups', { body: ofBooks, signal })),
+  })
 }

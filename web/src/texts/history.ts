@@ -8,7 +8,6 @@ export const historyTexts = defineTexts({
   today: 'Today',
   yesterday: 'Yesterday',
   books: { one: '{count} book', other: '{count} books' },
-  pages: { one: '{count} page', other: '{count} pages' },
   page: 'Page {page} of {total}',
   pageRange: 'Pages {first}–{last} of {total}',
   percent: 'To {percent}',
@@ -28,5 +27,4 @@ export const historyTexts = defineTexts({
   clearAction: 'Clear',
   cleared: 'The history is empty',
   older: 'Show older days',
-  ofBook: 'Your readings',
 })

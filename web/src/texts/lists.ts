@@ -18,7 +18,6 @@ export const listTexts = defineTexts({
   drag: 'Drag to another place',
   arrange: 'Arrange by hand',
   arranged: 'Done',
-  booksReadOf: '{read} of {total} books read',
   up: 'Move {title} up',
   down: 'Move {title} down',
   moved: '{title} is number {number} now',

@@ -58,7 +58,6 @@ export const pluginTexts = defineTexts({
   moveKey: 'Move in a list of covers',
   openKey: 'Open',
   endsKey: 'To the first or last',
-  menuKey: 'Open the menu of an item',
   pagesReader: 'Reading comics and PDFs',
   textReader: 'Reading EPUBs',
 })

@@ -17,11 +17,6 @@ export const seriesTexts = defineTexts({
 
   files: 'Files',
   folder: 'Folder',
-  file: 'File',
-  format: 'Format',
-  size: 'Size',
-  state: 'State',
-  readable: 'Can be read',
   waiting: 'Waits for its analysis',
   gone: 'Gone',
   showFiles: 'Show the files',
@@ -32,7 +27,6 @@ export const seriesTexts = defineTexts({
   lastRead: 'last read {when}',
   readCount: 'Finished',
   readTimes: { one: 'Once', other: '{count} times' },
-  lastReadFact: 'Last read',
 
   contents: 'Contents',
   allContents: 'Show all {count} entries',

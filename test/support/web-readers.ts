@@ -18,8 +18,8 @@ interface Readers extends Awaited<ReturnType<typeof openWebServer>> {
   openDevice(context?: Parameters<typeof openPage>[0]): Promise<Watched>
 }
 
-/** A server with a library of these books, each in the folder of its series, and a browser. @param books contents by path, such as 'Tide/Tide 1.cbz' */
-export async function openReaders(t: Test, books: Record<string, Uint8Array>): Promise<Readers> {
+/** A server with a library of these books, each in the folder of its series, and a browser. @param books contents by path, such as 'Tide/Tide 1.cbz' @param strangers as of openBrowser */
+export async function openReaders(t: Test, books: Record<string, Uint8Array>, strangers?: string): Promise<Readers> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'carrel-readers-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   for (const [name, content] of Object.entries(books)) {
@@ -36,7 +36,7 @@ export async function openReaders(t: Test, books: Record<string, Uint8Array>): P
     return found.length === Object.keys(books).length && found.every((row) => row.analyzed_at !== null) && found
   })
   const ids = new Map(rows.map((row) => [path.basename(row.path).replace(/\.\w+$/, ''), row.id]))
-  const browser = await openBrowser(t)
+  const browser = await openBrowser(t, strangers)
   return {
     ...server,
     browser,

@@ -1,6 +1,7 @@
 import { serverAddress } from '#api/client.ts'
 import { Problem, readProblem } from '#api/problem.ts'
 import type { Book, Manifest } from '../records.ts'
+import { noteSignedOut } from '../shared/use-return.ts'
 
 /** A chapter as foliate's renderers take it. */
 export interface TextSection {
@@ -69,9 +70,13 @@ function sectionOf(id: string, address: string, spread: Pick<TextSection, 'pageS
 async function checkChapter(address: string): Promise<Problem | null> {
   try {
     const response = await fetch(address, { credentials: 'same-origin' })
-    if (!response.ok) return readProblem(response, await response.json().catch(() => null))
-    await response.blob()
-    return null
+    if (response.ok) {
+      await response.blob()
+      return null
+    }
+    const problem = readProblem(response, await response.json().catch(() => null))
+    noteSignedOut(problem)
+    return problem
   } catch (error) {
     return Problem.fromNetwork(error)
   }

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { api, ask } from '#api/client.ts'
+import { Late } from '#parts/loading.tsx'
 import { readerTexts } from '#texts/reader.ts'
 import { EndCard } from '../shared/end-card.tsx'
 import { KeySheet } from '../shared/key-sheet.tsx'
-import { ReaderMessage } from '../shared/reader-message.tsx'
+import { ReaderMessage, TextBones } from '../shared/reader-message.tsx'
 import { ReaderNotes } from '../shared/reader-notes.tsx'
 import { ChapterProblem } from './chapter-problem.tsx'
 import { ContentsDrawer } from './contents-drawer.tsx'
@@ -33,7 +34,7 @@ export default function TextReader({ opened }: { opened: OpenedText }) {
   })
   const { data, error } = positions
   if (data) return <OpenedReader opened={opened} positions={positionsOf(data)} />
-  return <ReaderMessage bookId={book.id} {...(error && { problem: error, onRetry: () => void positions.refetch() })} />
+  return <ReaderMessage bookId={book.id} title={book.title} {...(error && { problem: error, onRetry: () => void positions.refetch() })} />
 }
 
 function OpenedReader(props: TextReaderProps) {
@@ -42,7 +43,7 @@ function OpenedReader(props: TextReaderProps) {
   const { panel, hasBars } = over
   const { book } = opened
   const { settings } = levels
-  if (reading.problem) return <ReaderMessage bookId={book.id} problem={reading.problem} />
+  if (reading.problem) return <ReaderMessage bookId={book.id} title={book.title} problem={reading.problem} onRetry={reading.openAgain} />
   return (
     <main className="reader" data-bars={hasBars ? 'shown' : 'hidden'}>
       <article className={panel === 'settings' ? 'ebook beside' : 'ebook'} data-read={settings.paper}>
@@ -51,7 +52,14 @@ function OpenedReader(props: TextReaderProps) {
           <p dir="auto">{where.chapter}</p>
         </header>
         <div className="ebook-place" ref={host} />
-        {reading.place && <ChapterProblem problem={map.book.sections[reading.place.index]?.problem ?? null} />}
+        {!reading.place && (
+          <Late>
+            <div className="ebook-wait">
+              <TextBones />
+            </div>
+          </Late>
+        )}
+        {reading.place && <ChapterProblem problem={map.book.sections[reading.place.index]?.problem ?? null} onRetry={reading.openAgain} />}
         <footer className="ebook-foot">
           <p>{where.pageWords}</p>
           <p>{controls.timeLeft.chapter}</p>

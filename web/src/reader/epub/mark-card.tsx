@@ -40,7 +40,11 @@ export function MarkCard({ highlight, at, highlights }: CardProps) {
         event.preventDefault()
         void save()
       }}
-      onKeyDown={(event) => event.key === 'Escape' && void save()}
+      onKeyDown={(event) => {
+        // The reader would take Escape as the way back.
+        event.stopPropagation()
+        if (event.key === 'Escape') void save()
+      }}
     >
       <div className="notecard-head">
         <ColorDots chosen={colorOf(highlight)} onChoose={(color) => void highlights.edit(highlight, { color })} />

@@ -7,13 +7,13 @@ import { useReaderAddress } from '../shared/use-reader-address.ts'
 import { useTimeLeft } from '../shared/use-time-left.ts'
 import type { Note } from './note-popover.tsx'
 import { noteText } from './note-text.ts'
-import { textBookOf } from './text-book.ts'
+import { type TextBook, type TextTarget, textBookOf } from './text-book.ts'
 import { useTextBookmarks } from './text-bookmarks.ts'
 import { type BookMap, isBookEnd } from './text-locator.ts'
 import { flattenContents, spanChapters, type TextPosition } from './text-map.ts'
 import type { TextPanel } from './text-panel.ts'
 import { TEXT_DEFAULTS } from './text-settings.ts'
-import type { BookPicture, TextViewActions } from './text-view.ts'
+import type { BookPicture, TextView, TextViewActions } from './text-view.ts'
 import { useHighlights } from './use-highlights.ts'
 import { useTextActions } from './use-text-actions.ts'
 import { useTextRecorder } from './use-text-recorder.ts'
@@ -71,16 +71,18 @@ export function useTextControls({ opened, positions }: TextReaderProps) {
   const goToEnd = (end: 'first' | 'last') =>
     void reading.view?.goTo(end === 'first' ? 0 : map.book.sections.length - 1, end === 'first' ? 0 : 1)
   const toggleBookmark = () => bookmarks.toggle()
-  const keys = useTextActions({ over, address, neighbors, seriesHref, direction, turn, goToEnd, toggleBookmark })
+  const closeFloating = () => {
+    const isOpen = over.note !== null || highlights.selection !== null
+    setNote(null)
+    highlights.setSelection(null)
+    return isOpen
+  }
+  const keys = useTextActions({ over, address, neighbors, seriesHref, direction, turn, goToEnd, toggleBookmark, closeFloating })
   const actions = viewActions({
-    ...{ over, turn, direction },
+    ...{ over, turn, direction, closeFloating },
     isScrolled: levels.settings.flow === 'scroll',
     keyed: keys.handle,
-    async noted(target, at) {
-      const text = await noteText(map.book, target, reading.view)
-      if (text === null) void reading.view?.goToTarget(target)
-      else setNote({ text, at })
-    },
+    noted: (target, at) => void showNote(target, { at, book: map.book, view: reading.view, setNote }),
     marked: (doc, event) => highlights.openAt(doc, event),
     selected: (words, at) => highlights.setSelection(words && at ? { words, at } : null),
     loaded(doc) {
@@ -110,18 +112,16 @@ interface ViewOptions extends Pick<TextViewActions, 'keyed' | 'loaded' | 'noted'
   direction: 'ltr' | 'rtl'
   isScrolled: boolean
   turn(by: 1 | -1): void
+  closeFloating(): boolean
 }
 
 /** What happens in chapters. */
-function viewActions({ over, direction, isScrolled, turn, ...actions }: ViewOptions): Omit<TextViewActions, 'relocated'> {
+function viewActions({ over, direction, isScrolled, turn, closeFloating, ...actions }: ViewOptions): Omit<TextViewActions, 'relocated'> {
   return {
     ...actions,
     tapped(fraction) {
-      // A tap beside a note closes it.
-      if (over.note) {
-        over.setNote(null)
-        return
-      }
+      // A tap beside a note or selected words only closes them.
+      if (closeFloating()) return
       const action = isScrolled ? 'bars' : tapAction(fraction, direction)
       if (action === 'bars') over.setBars(!over.hasBars)
       else turn(action === 'next' ? 1 : -1)
@@ -129,6 +129,16 @@ function viewActions({ over, direction, isScrolled, turn, ...actions }: ViewOpti
     followed: over.setLeaving,
     pictured: over.setPicture,
   }
+}
+
+/** Shows a note over the text; one without a text where it is. */
+async function showNote(
+  target: TextTarget,
+  { at, book, view, setNote }: { at: DOMRect; book: TextBook; view: TextView | null; setNote(note: Note): void },
+): Promise<void> {
+  const text = await noteText(book, target, view)
+  if (text === null) await view?.goToTarget(target)
+  else setNote({ text, at })
 }
 
 /** The language of a chapter that names none: for hyphens and the forms of Han letters. */

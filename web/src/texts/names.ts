@@ -22,6 +22,6 @@ export const nameTexts = defineTexts({
   onlyBooks: 'books only',
   noneTitle: 'No such name',
   noneWords: 'Nothing here contains “{words}”.',
-  tooMany: 'There are more names than a page can hold: those after {name} are left out. The search above all pages finds them.',
+  tooMany: 'There are more names than a page can hold; the last ones are left out. The search at the top of every page finds them.',
   tooManyShown: 'The first {shown} of {count} are shown. Type a part of the name to find others.',
 })

@@ -53,7 +53,7 @@ export function NameIndex({ title, findLabel, entries, isCut, error, onRetry, em
   const chosen = sought !== '' ? null : (letter ?? (mayAll ? null : ([...letters.keys()][0] ?? null)))
   const found = useMemo(() => (sought === '' ? null : entries?.filter(({ name }) => fold(name).includes(sought))), [entries, sought])
   const find = (value: string) => navigate(path + addressOf(said, 'find', value), { replace: true })
-  const shown = found ? byLetter(found) : chosen === null ? letters : new Map([[chosen, letters.get(chosen) ?? []]])
+  const shown = found ? byLetter(found.slice(0, ROWS_MAX)) : chosen === null ? letters : new Map([[chosen, letters.get(chosen) ?? []]])
   return (
     <div className={style['page']}>
       <header className="head">
@@ -77,11 +77,12 @@ export function NameIndex({ title, findLabel, entries, isCut, error, onRetry, em
       {children}
       {error && <Failure error={error} onRetry={onRetry} />}
       {letters.size > 1 && <Letters letters={letters} chosen={chosen} mayAll={mayAll} said={said} isSearching={found !== null} />}
-      {isCut && <p className="quiet">{nameTexts.tooMany({ name: entries?.at(-1)?.name ?? '' })}</p>}
+      {isCut && <p className="quiet">{nameTexts.tooMany()}</p>}
       {entries?.length === 0 && <Empty {...empty} />}
       {found?.length === 0 && entries!.length > 0 && (
         <Empty icon={SearchX} title={nameTexts.noneTitle()} words={nameTexts.noneWords({ words: words.trim() })} />
       )}
+      {found && found.length > ROWS_MAX && <p className="quiet">{nameTexts.tooManyShown({ shown: ROWS_MAX, count: found.length })}</p>}
       <div className={style['sections']}>
         {[...shown].map(([each, names]) => (
           <Names key={each} letter={each} names={names} />

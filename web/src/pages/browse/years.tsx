@@ -23,7 +23,7 @@ export function Years({ kind, address, libraryId, dates, onJump }: YearsProps) {
     queryKey: [kind === 'series' ? 'series-list' : 'books', 'years', libraryId, dates.field],
     queryFn: () => findYears(kind, libraryId, dates),
   })
-  const years = yearsOfRail(data ?? [], dates.isDescending)
+  const years = yearsOfRail(data ?? [], dates.isDescending, innerHeight)
   if (years.length < 2) return null
   const goTo = (year: number) => {
     const conditions = [conditionOf(address, libraryId), beforeYear(dates, year)].filter((each) => each !== null)

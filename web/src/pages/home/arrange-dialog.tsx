@@ -25,11 +25,9 @@ export function ArrangeDialog({ shelves, kept, onClose }: ArrangeProps) {
   const list = useRef<HTMLUListElement>(null)
   useLayoutEffect(() => {
     if (!last) return
-    // A row that moves loses the focus, and at an end its button cannot be pressed again.
+    // A row that moves loses the focus.
     const buttons = list.current?.querySelectorAll<HTMLButtonElement>(`[data-shelf="${CSS.escape(last.id)}"] button`)
-    const [up, down] = buttons ?? []
-    const [first, other] = last.by < 0 ? [up, down] : [down, up]
-    ;(first?.disabled ? other : first)?.focus()
+    buttons?.[last.by < 0 ? 0 : 1]?.focus()
   }, [last])
   const move = (id: string, by: -1 | 1) => {
     setOrder(moved(order, id, by))
@@ -78,7 +76,7 @@ export function ArrangeDialog({ shelves, kept, onClose }: ArrangeProps) {
 function Move({ name, isEnd, by, onMove }: { name: string; isEnd: boolean; by: -1 | 1; onMove: () => void }) {
   const label = by < 0 ? homeTexts.moveUp({ name }) : homeTexts.moveDown({ name })
   return (
-    <button type="button" className="icon-btn" aria-label={label} disabled={isEnd} onClick={onMove}>
+    <button type="button" className="icon-btn" aria-label={label} aria-disabled={isEnd} onClick={onMove}>
       <Icon of={by < 0 ? ArrowUp : ArrowDown} />
     </button>
   )

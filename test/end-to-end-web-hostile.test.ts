@@ -55,18 +55,16 @@ t.test('Hostile books run nothing, reach nobody, and stay readable', { skip: wit
       t.same(stranger.connections, [])
     })
 
-  await t.test('A chapter that is missing is said, and reading goes on behind it', async () => {
+  await t.test('A book that lacks a chapter and names another twice is read to its end', async () => {
     await read('By name')
     await chapterOf(page, 'The first words of it.')
     const next = page.getByRole('button', { name: 'Next chapter', includeHidden: true })
-    const missing = page.getByRole('heading', { name: 'This chapter cannot be shown' })
-    for (let chapter = 0; chapter < 6 && !(await missing.isVisible()); chapter++) {
+    while (await next.isEnabled()) {
+      const before = await page.locator('.hairline').getAttribute('style')
       await next.dispatchEvent('click')
-      await missing.or(page.locator('.ebook-foot')).first().waitFor()
+      await until(async () => (await page.locator('.hairline').getAttribute('style')) !== before)
     }
-    await missing.waitFor()
-    await page.keyboard.press('Home')
-    await chapterOf(page, 'The first words of it.')
+    await chapterOf(page, 'The last words of it.')
   })
 
   await t.test('A book with 10,000 entries of contents and a chapter of 5 MB can be read and left', async (t) => {
@@ -87,7 +85,7 @@ t.test('Hostile books run nothing, reach nobody, and stay readable', { skip: wit
     await page.getByRole('figure', { name: 'Page 1' }).waitFor()
     await page.keyboard.press('ArrowRight')
     await page.getByRole('heading', { name: 'Page 2 cannot be shown' }).waitFor()
-    await page.getByText(/^Request /).waitFor()
+    await page.getByText(/damaged/).waitFor()
     await page.getByRole('button', { name: 'Skip page' }).click()
     const figure = page.getByRole('figure', { name: 'Page 3' })
     await figure.waitFor()

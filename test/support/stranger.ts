@@ -8,7 +8,7 @@ export interface Stranger {
   host: string
   /** Without a name that must be looked up. */
   address: string
-  /** The first line of each connection, or how many bytes it sent: also a connection without a request is one. */
+  /** The host that each connection asked for, also below TLS, or that it asked for nothing. */
   connections: string[]
 }
 
@@ -17,7 +17,7 @@ export async function openStranger(t: Test): Promise<Stranger> {
   const connections: string[] = []
   const server = createServer((socket) => {
     const at = connections.push('a connection without a request') - 1
-    socket.once('data', (data) => (connections[at] = data.toString('latin1').split('\r\n', 2).join(' ').slice(0, 200)))
+    socket.once('data', (data) => (connections[at] = hostIn(data.toString('latin1'))))
     socket.on('error', () => {})
     t.teardown(() => socket.destroy())
   })
@@ -26,3 +26,7 @@ export async function openStranger(t: Test): Promise<Stranger> {
   const { port } = server.address() as AddressInfo
   return { host: `localhost:${port}`, address: `http://127.0.0.1:${port}`, connections }
 }
+
+/** By the name in a request, or in the first message of TLS. */
+const hostIn = (data: string): string =>
+  /[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:example|com|net|org)|127\.0\.0\.1/.exec(data)?.[0] ?? `${data.length} bytes`

@@ -233,10 +233,10 @@ const isNoteLink = (link: Element): boolean =>
 
 const NOTE_MARK_LETTERS = 5
 
-/** The picture that was tapped, with its width on screen; null for text and ornaments. */
+/** The picture that was tapped, with its width on screen; null for text, ornaments and pictures that could not be loaded. */
 function pictureOf(target: Element | null): (BookPicture & { width: number }) | null {
   const picture = target?.closest?.('img, image')
-  if (!picture) return null
+  if (!picture || ('naturalWidth' in picture && picture.naturalWidth === 0)) return null
   const { width, height } = picture.getBoundingClientRect()
   const address = URL.parse(attributeOf(picture, picture.localName === 'img' ? 'src' : 'href'), picture.baseURI)
   if (!address || Math.max(width, height) < PICTURE_SIZE_MIN) return null

@@ -59,11 +59,11 @@ t.test('Hostile books run nothing, reach nobody, and stay readable', { skip: wit
     await read('By name')
     await chapterOf(page, 'The first words of it.')
     const next = page.getByRole('button', { name: 'Next chapter', includeHidden: true })
-    while (await next.isEnabled()) {
-      const before = await page.locator('.hairline').getAttribute('style')
+    const isEnd = async () => (await page.getByRole('button', { name: 'Next chapter', includeHidden: true, disabled: true }).count()) > 0
+    await until(async () => {
       await next.dispatchEvent('click')
-      await until(async () => (await page.locator('.hairline').getAttribute('style')) !== before)
-    }
+      return await isEnd()
+    })
     await chapterOf(page, 'The last words of it.')
   })
 
@@ -71,9 +71,8 @@ t.test('Hostile books run nothing, reach nobody, and stay readable', { skip: wit
     await read('Huge')
     await chapterOf(page, 'Huge chapter')
     await page.keyboard.press('c')
-    await page.getByRole('button', { name: 'Depth 1', exact: true }).waitFor()
-    const entries = await page.locator('.toc-entry').count()
-    t.ok(entries > 1000, `${entries} entries`)
+    await page.locator('.toc-entry').first().waitFor({ state: 'attached' })
+    t.ok((await page.locator('.toc-entry').count()) >= 10_000)
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Next chapter', includeHidden: true }).dispatchEvent('click')
     await chapterOf(page, 'After the huge chapter.')

@@ -5,7 +5,7 @@ import { markTexts } from '#texts/marks.ts'
 import { readerTexts } from '#texts/reader.ts'
 import type { Annotation } from '../shared/bookmarks-api.ts'
 import { ColorDots } from './mark-menu.tsx'
-import { colorOf } from './marks.ts'
+import { colorOf, type MarkColor } from './marks.ts'
 import { floatingStyle } from './note-popover.tsx'
 import type { Highlights } from './use-highlights.ts'
 
@@ -22,11 +22,18 @@ interface CardProps {
 /** A highlight with its note, at its words. What was typed stays until it is saved. */
 export function MarkCard({ highlight, at, highlights }: CardProps) {
   const [note, setNote] = useState(highlight.note ?? '')
+  // What was chosen, which the record may not say yet.
+  const [color, setColor] = useState(highlight.color)
   const field = useRef<HTMLTextAreaElement>(null)
   const close = () => highlights.setOpen(null)
   useEffect(() => field.current?.focus({ preventScroll: true }), [])
+  const edit = (values: { color: string | null }) => highlights.edit(highlight, { ...values, note: note.trim() || null })
+  const choose = (chosen: MarkColor) => {
+    setColor(chosen)
+    void edit({ color: chosen })
+  }
   const save = async () => {
-    if (note.trim() === (highlight.note ?? '') || (await highlights.edit(highlight, { note: note.trim() || null }))) close()
+    if (note.trim() === (highlight.note ?? '') || (await edit({ color }))) close()
   }
   const remove = async () => {
     if (await highlights.remove(highlight)) close()
@@ -47,7 +54,7 @@ export function MarkCard({ highlight, at, highlights }: CardProps) {
       }}
     >
       <div className="notecard-head">
-        <ColorDots chosen={colorOf(highlight)} onChoose={(color) => void highlights.edit(highlight, { color })} />
+        <ColorDots chosen={colorOf({ color })} onChoose={choose} />
         <button type="button" className="icon-btn" aria-label={readerTexts.close()} onClick={() => void save()}>
           <Icon of={X} />
         </button>

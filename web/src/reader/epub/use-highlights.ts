@@ -13,7 +13,7 @@ export interface Selection {
 }
 
 /** A highlight that is open, and its words on screen; null where they are not on screen. */
-export interface OpenMark {
+interface OpenMark {
   id: string
   at: DOMRect | null
 }
@@ -27,7 +27,7 @@ export interface Highlights extends Omit<Annotations, 'change'> {
   /** Marks the selected words. @param opens whether to show the highlight then, for a note */
   mark(color: MarkColor, opens: boolean): void
   /** @returns whether it was kept */
-  edit(highlight: Annotation, values: { color?: string; note?: string | null }): Promise<boolean>
+  edit(highlight: Annotation, values: { color: string | null; note: string | null }): Promise<boolean>
   /** Shows the highlight at a point of a chapter. @returns whether there is one */
   openAt(doc: Document, event: MouseEvent): boolean
   follow(locator: Locator): void
@@ -43,6 +43,7 @@ export function useHighlights(bookId: string, { map, reading, settings }: Option
   const { change, ...highlights } = useAnnotations(bookId, 'highlight')
   const [selection, setSelection] = useState<Selection | null>(null)
   const [open, setOpen] = useState<OpenMark | null>(null)
+  const editing = useRef(Promise.resolve(true))
   const drawn = useDrawnMarks(highlights.list, { map, reading, settings })
   const openOf = (id: string): OpenMark => {
     const range = drawn().flatMap((marks) => marks.rangeOf(id) ?? [])[0]
@@ -60,8 +61,10 @@ export function useHighlights(bookId: string, { map, reading, settings }: Option
     ...highlights,
     ...{ selection, setSelection, open, setOpen },
     mark: (color, opens) => void mark(color, opens),
-    edit({ id, kind, locator, color, note }, values) {
-      return change(putAnnotation(bookId, { kind, locator, color, note, ...values }, id))
+    edit({ id, kind, locator }, values) {
+      // One after the other: the last that was chosen holds.
+      editing.current = editing.current.then(() => change(putAnnotation(bookId, { kind, locator, ...values }, id)))
+      return editing.current
     },
     openAt(doc, event) {
       const id = drawn()

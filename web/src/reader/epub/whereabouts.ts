@@ -8,6 +8,8 @@ import type { ShownPlace } from './text-view.ts'
 
 /** Where the reader is, in words. */
 export interface Whereabouts {
+  /** Of the chapter in the order of reading. */
+  index: number
   /** Of the whole book, from 0 to 1. */
   total: number
   page: number
@@ -39,7 +41,7 @@ export function useWhereabouts({ map, contents, place }: Options): Whereabouts {
     const page = positionAt(total, Math.max(1, map.count))
     const entry = place ? targets.findLastIndex((target) => target !== null && isReached(target, place)) : -1
     return {
-      ...{ total, page, entry },
+      ...{ total, page, entry, index: place?.index ?? 0 },
       pages: map.count,
       pageWords: map.count > 0 ? readerTexts.pageOf({ page, total: map.count }) : '',
       percent: percentLabel(total),

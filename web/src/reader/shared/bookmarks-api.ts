@@ -20,7 +20,7 @@ export async function listAnnotations(bookId: string, signal: AbortSignal): Prom
 }
 
 /** What is marked in a book. */
-export type AnnotationEdit = components['schemas']['AnnotationEdit']
+type AnnotationEdit = components['schemas']['AnnotationEdit']
 
 /** Adds a bookmark or a highlight, or replaces the one of an id. */
 export async function putAnnotation(bookId: string, body: AnnotationEdit, annotationId = newId()): Promise<Annotation> {

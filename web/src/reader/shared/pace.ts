@@ -7,7 +7,7 @@ export interface Pace {
 }
 
 /** Kinds of books that are read at different speeds. A page of a text is a position of the server, about a thousand letters. */
-export const PACE_KINDS = ['comic', 'pdf', 'text'] as const
+const PACE_KINDS = ['comic', 'pdf', 'text'] as const
 export type PaceKind = (typeof PACE_KINDS)[number]
 
 /** A shorter look at a page is leafing, a longer one a pause; both in seconds. */

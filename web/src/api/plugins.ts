@@ -44,6 +44,13 @@ export async function connectPlugin(pluginId: string, credentials: Credentials):
   await refreshPlugins()
 }
 
+/** @param config replaces all settings of the user but secret ones, which stay when they are left out */
+export async function configurePlugin(pluginId: string, config: Record<string, unknown>): Promise<void> {
+  const body = { config } as Schemas['PatchMyPluginConfigBody']
+  await ask<unknown>(api.PATCH('/api/v1/user/plugins/{pluginId}/config', { ...of(pluginId), body }))
+  await refreshPlugins()
+}
+
 /** @returns the address of the service at which the user signs in */
 export async function startSignIn(pluginId: string): Promise<string> {
   return (await ask(api.POST('/api/v1/user/plugins/{pluginId}/oauth/start', of(pluginId)))).redirectUrl

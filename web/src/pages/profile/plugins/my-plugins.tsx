@@ -5,11 +5,13 @@ import { say, sayFailure } from '#parts/above/toasts.tsx'
 import { useMayDo } from '#parts/may-do.ts'
 import { pluginTexts } from '#texts/plugins.ts'
 import { AgreeDialog } from './agree-dialog.tsx'
+import { ConfigDialog } from './config-dialog.tsx'
+import { configMembers } from './config-members.ts'
 import { ConnectDialog } from './connect-dialog.tsx'
 import { ConsentList } from './consent-list.tsx'
 import style from './plugins.module.css'
 
-type Asked = 'agree' | 'connect' | 'delete' | null
+type Asked = 'agree' | 'config' | 'connect' | 'delete' | null
 
 /** Plugins that work for the user, then those that could. */
 export function MyPlugins({ enabled, available }: { enabled: readonly MyPlugin[]; available: readonly OfferedPlugin[] }) {
@@ -69,6 +71,11 @@ function Known({ plugin }: { plugin: MyPlugin }) {
             </button>
           )}
           <Connect plugin={plugin} onAsk={() => setAsked('connect')} />
+          {plugin.enabled && configMembers(plugin.userConfigSchema).length > 0 && (
+            <button type="button" className="btn" onClick={() => setAsked('config')}>
+              {pluginTexts.config()}
+            </button>
+          )}
           {plugin.enabled && (
             <button type="button" className="btn" onClick={() => void stop()}>
               {pluginTexts.stop()}
@@ -81,6 +88,7 @@ function Known({ plugin }: { plugin: MyPlugin }) {
       )}
       <Asks lines={consent.lines} />
       {asked === 'agree' && <AgreeDialog {...{ pluginId, name, consent }} differenceLines={agreed.differenceLines} onClose={close} />}
+      {asked === 'config' && <ConfigDialog plugin={plugin} onClose={close} />}
       {asked === 'connect' && <ConnectDialog plugin={plugin} onClose={close} />}
       {asked === 'delete' && <DeleteData pluginId={pluginId} name={name} onClose={close} />}
     </li>

@@ -70,14 +70,20 @@ export function MarkCard({ highlight, at, highlights }: CardProps) {
         onChange={(event) => setNote(event.target.value)}
       />
       {highlights.refused !== null && <p role="alert">{markTexts.refused({ reason: highlights.refused })}</p>}
-      <footer>
-        <button type="submit" className="btn">
-          {markTexts.save()}
-        </button>
-        <button type="button" className="icon-btn" aria-label={markTexts.remove()} title={markTexts.remove()} onClick={() => void remove()}>
-          <Icon of={Trash2} />
-        </button>
-      </footer>
+      <CardFoot onRemove={() => void remove()} />
     </form>
+  )
+}
+
+function CardFoot({ onRemove }: { onRemove(): void }) {
+  return (
+    <footer>
+      <button type="submit" className="btn">
+        {markTexts.save()}
+      </button>
+      <button type="button" className="icon-btn" aria-label={markTexts.remove()} title={markTexts.remove()} onClick={onRemove}>
+        <Icon of={Trash2} />
+      </button>
+    </footer>
   )
 }

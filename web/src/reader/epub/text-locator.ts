@@ -4,7 +4,7 @@ import { DocumentText } from './document-text.ts'
 import { findQuote, quoteAt, squeeze } from './quote.ts'
 import type { TextBook } from './text-book.ts'
 import { type ChapterSpan, placeOf, totalOf } from './text-map.ts'
-import type { ShownPlace } from './text-view.ts'
+import type { SelectedWords, ShownPlace } from './text-view.ts'
 
 export type Locator = Progression['locator']
 
@@ -48,13 +48,6 @@ export function placeOfLocator({ book, spans }: BookMap, locator: Locator): { in
   const byHref = book.resolve(locator.href)?.index
   const place = byHref === undefined ? placeOf(spans, totalProgression ?? 0) : { index: byHref, fraction: progression ?? 0 }
   return { index: place.index, anchor: (doc) => rangeOf(locator, doc) ?? place.fraction }
-}
-
-/** What words of a chapter are selected. */
-export interface SelectedWords {
-  index: number
-  doc: Document
-  range: Range
 }
 
 /** The API takes 1,000 letters of a quote; the end of longer words is known by CFI alone. */

@@ -1,7 +1,6 @@
 import type { FixedLayout } from 'foliate-js/fixed-layout.js'
 import type { Paginator } from 'foliate-js/paginator.js'
 import type { TextBook, TextTarget } from './text-book.ts'
-import type { SelectedWords } from './text-locator.ts'
 
 /** Where the reader is: the range on screen, or null in a fixed layout. */
 export interface ShownPlace {
@@ -14,6 +13,13 @@ export interface ShownPlace {
   isChapterEnd: boolean
   /** Whether a finger turned the page. */
   isSwipe: boolean
+}
+
+/** What words of a chapter are selected. */
+export interface SelectedWords {
+  index: number
+  doc: Document
+  range: Range
 }
 
 export interface TextViewActions {

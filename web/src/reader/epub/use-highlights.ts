@@ -2,8 +2,9 @@ import { useEffect, useRef, useState } from 'react'
 import { type Annotation, putAnnotation } from '../shared/bookmarks-api.ts'
 import { type Annotations, useAnnotations } from '../shared/use-bookmarks.ts'
 import { ChapterMarks, type MarkColor } from './marks.ts'
-import { type BookMap, type Locator, markLocatorOf, type SelectedWords } from './text-locator.ts'
+import { type BookMap, type Locator, markLocatorOf } from './text-locator.ts'
 import type { TextSettings } from './text-settings.ts'
+import type { SelectedWords } from './text-view.ts'
 import type { TextReading } from './use-text-view.ts'
 
 /** Words that are selected, and where they are on screen. */

@@ -26,8 +26,8 @@ export async function openBrowser(t: Test, strangers = '~NOTFOUND'): Promise<Bro
     args: [
       // Tests run as root in containers, where Chromium cannot confine its processes.
       ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-      // Chromium itself asks Google who is signed in there.
-      `--host-resolver-rules=MAP *.google.com ~NOTFOUND, MAP * ${strangers}, EXCLUDE 127.0.0.1`,
+      // Chromium itself asks Google who is signed in there, and about fields of forms.
+      `--host-resolver-rules=MAP *.google.com ~NOTFOUND, MAP *.googleapis.com ~NOTFOUND, MAP * ${strangers}, EXCLUDE 127.0.0.1`,
     ],
   })
   t.teardown(() => browser.close())

@@ -1,16 +1,12 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import os from 'node:os'
-import path from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import t, { type Test } from 'tap'
-import { openBrowser, openPage, withoutChromium } from '#test/support/browser.ts'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { withoutChromium } from '#test/support/browser.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
 import { until } from '#test/support/library-fixture.ts'
 import { makePicture } from '#test/support/pictures.ts'
-import { openWebServer } from '#test/support/web-server.ts'
+import { chapterOf, openReaders } from '#test/support/web-readers.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
-const ADA = { username: 'ada', email: 'ada@example.org', password: 'correct horse 1' }
 const PAGES = 7
 const WORDS = 'Every evening at six the archivist went down to the cellar and asked the two barometers what they remembered. '
 
@@ -20,45 +16,16 @@ const chapter = (title: string): string =>
   Array.from({ length: 40 }, (_, at) => `<p>${title} ${at}. ${WORDS.repeat(3)}</p>`).join('') +
   `</body></html>`
 
-async function writeBooks(t: Test): Promise<string> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'carrel-readers-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  await mkdir(path.join(folder, 'Tide'))
-  await mkdir(path.join(folder, 'Novel'))
+async function makeBooks(): Promise<Record<string, Uint8Array>> {
   const pictures = await Promise.all(Array.from({ length: PAGES }, (_, index) => makePicture({ width: 600 + index, height: 900 })))
   const comic = buildZip(pictures.map((data, index) => ({ name: `page${index + 1}.jpg`, data })))
-  for (const volume of [1, 2]) await writeFile(path.join(folder, 'Tide', `Tide ${volume}.cbz`), comic)
   const novel = buildEpub({
     metadata: '<dc:title>Novel</dc:title><dc:language>en</dc:language>',
     manifest: ['c1', 'c2'].map((id) => `<item id="${id}" href="${id}.xhtml" media-type="application/xhtml+xml"/>`).join(''),
     spine: '<itemref idref="c1"/><itemref idref="c2"/>',
     files: { 'c1.xhtml': chapter('First'), 'c2.xhtml': chapter('Second') },
   })
-  await writeFile(path.join(folder, 'Novel', 'Novel.epub'), novel)
-  return folder
-}
-
-/** A server with scanned books, and their ids by title. */
-async function openReaders(t: Test) {
-  const books = await writeBooks(t)
-  const { url, database, services } = await openWebServer(t, { books })
-  await services.accounts.initialize(ADA)
-  const [{ id: libraryId }] = await database('libraries').insert({ name: 'Shelf', path: books }, 'id')
-  await services.scans.start(libraryId)
-  const rows = await until(async () => {
-    const found: { id: string; path: string; analyzed_at: Date | null }[] = await database('books').select('id', 'path', 'analyzed_at')
-    return found.length === 3 && found.every((row) => row.analyzed_at !== null) && found
-  })
-  const ids = new Map(rows.map((row) => [path.basename(row.path).replace(/\.\w+$/, ''), row.id]))
-  return { url, browser: await openBrowser(t), idOf: (title: string) => ids.get(title) as string }
-}
-
-/** A page of a new device of ada. */
-async function openDevice(browser: Browser, url: string) {
-  const device = await openPage(browser, url)
-  const data = { username: ADA.username, password: ADA.password, session: 'cookie' }
-  await device.page.request.post(`${url}/api/v1/auth/login`, { data, headers: { origin: url } })
-  return device
+  return { 'Tide/Tide 1.cbz': comic, 'Tide/Tide 2.cbz': comic, 'Novel/Novel.epub': novel }
 }
 
 type Progress = { currentPage: number; completed: boolean } | null
@@ -66,9 +33,9 @@ const progressOf = async (page: Page, url: string, bookId: string): Promise<Prog
   (await (await page.request.get(`${url}/api/v1/books/${bookId}/progress`)).json()) as Progress
 
 t.test('The readers of the web interface keep the place of a book on all devices', { skip: withoutChromium() }, async (t) => {
-  const { url, browser, idOf } = await openReaders(t)
-  const { page, complaints } = await openDevice(browser, url)
-  const { page: other, complaints: others } = await openDevice(browser, url)
+  const { url, idOf, openDevice } = await openReaders(t, await makeBooks())
+  const { page, complaints } = await openDevice()
+  const { page: other, complaints: others } = await openDevice()
   const recorded = (bookId: string, expected: number) => until(async () => (await progressOf(page, url, bookId))?.currentPage === expected)
   const spread = (of: Page, label: string) => of.getByRole('figure', { name: label }).waitFor()
 
@@ -104,13 +71,8 @@ t.test('The readers of the web interface keep the place of a book on all devices
 
   await t.test('A text goes on at the same words, runs no script, and asks before it leaves', async (t) => {
     const novel = idOf('Novel')
-    const chapterOf = async (of: Page) => {
-      await of.locator('foliate-paginator').waitFor({ state: 'attached' })
-      return await until(() => of.frames().find((frame) => frame.url().includes('/resource/')) ?? null)
-    }
     await page.goto(`${url}/books/${novel}/read`)
-    const first = await chapterOf(page)
-    await first.getByRole('heading', { name: 'First' }).waitFor()
+    const first = await chapterOf(page, 'First 0.')
     await first.getByRole('link', { name: 'another site' }).click()
     await page.getByRole('dialog', { name: 'Open stranger.example?' }).waitFor()
     await page.getByRole('button', { name: 'Stay in the book' }).click()
@@ -121,7 +83,7 @@ t.test('The readers of the web interface keep the place of a book on all devices
       locator: { text: { highlight: string } }
     }
     await other.goto(`${url}/books/${novel}/read`)
-    await chapterOf(other)
+    await other.locator('foliate-paginator').waitFor({ state: 'attached' })
     await other.getByText('Page 1 of').or(other.getByText('Page 2 of')).first().waitFor()
     t.match(locator.text.highlight, /\w+ \w+ \w+/)
     await other.keyboard.press('b')

@@ -55,14 +55,16 @@ const peopleQuery = {
   ...placeQuery,
 }
 
-const peopleOf = (call: KomgaCall, query: PlaceQuery & { search?: string; role?: string }, window: { offset: number; limit: number }) =>
-  listPeople(call.services.database, call.caller, {
-    ...placeOf(query),
-    search: query.search,
-    role: query.role,
-    renamed: KOMGA_ROLES,
-    ...window,
-  })
+async function peopleOf(
+  call: KomgaCall,
+  query: PlaceQuery & { search?: string; role?: string },
+  window: { offset: number; limit: number },
+) {
+  const { search, role } = query
+  const list = { ...placeOf(query), search, role, renamed: KOMGA_ROLES, ...window }
+  const { items, total } = await listPeople(call.services.database, call.caller, list)
+  return { items: items.map((person) => ({ name: person.name, role: person.role })), total }
+}
 
 const all = { offset: 0, limit: WORDS_MAX }
 

@@ -18,6 +18,8 @@ interface PeopleList extends VocabularyScope {
 interface ListedPerson {
   name: string
   role: string
+  /** In how many series that the caller may see the person has a role of the list. */
+  seriesCount: number
 }
 
 /** People of books and series that the caller may see, each once for every role, by name. */
@@ -26,9 +28,9 @@ export async function listPeople(database: Knex, caller: Caller, list: PeopleLis
     // Person by person, in the order of an index: a page ends as soon as it is full.
     database
       .from('people AS p')
-      .crossJoin(database.raw('LATERAL ? AS r', [rolesOf(database, caller, list, true)]))
+      .crossJoin(database.raw('LATERAL ? AS r', [countedRoles(database, caller, list)]))
       .modify(matchesName(list))
-      .select('p.name', 'r.role')
+      .select('p.name', 'r.role', database.raw('r.series_count AS "seriesCount"'))
       .orderByRaw('p.name COLLATE carrel_natural, r.role')
       .offset(list.offset)
       .limit(list.limit) as Promise<ListedPerson[]>,
@@ -50,7 +52,9 @@ export async function findPeople(
   { search, limit }: { search: string; limit: number },
 ): Promise<{ name: string; roles: string[] }[]> {
   const list = { search, renamed: {}, offset: 0, limit }
-  const roles = database.from(rolesOf(database, caller, list, true).as('of')).select(database.raw('array_agg(role ORDER BY role) AS roles'))
+  const roles = database
+    .from(rolesOf(database, caller, list, true).as('of'))
+    .select(database.raw('array_agg(DISTINCT role ORDER BY role) AS roles'))
   return await database
     .from('people AS p')
     .crossJoin(database.raw('LATERAL ? AS r', [roles]))
@@ -67,14 +71,20 @@ const matchesName =
     if (search) query.whereRaw(`p.name_fold LIKE '%' || carrel_pattern(?) || '%'`, [nameKeyPart(search)])
   }
 
-/** The people with their roles, as renamed; `ofEach`: the roles of the person `p` of the outer statement. */
+/** The roles of the person `p` of the outer statement, each with the number of series that the person has any of them in. */
+const countedRoles = (database: Knex, caller: Caller, list: PeopleList): Knex.QueryBuilder =>
+  database
+    .from(rolesOf(database, caller, list, true).as('of'))
+    .select(database.raw('unnest(array_agg(DISTINCT role)) AS role, count(DISTINCT series_id)::int AS series_count'))
+
+/** The people with their roles, as renamed; `ofEach`: the roles of the person `p` of the outer statement, once for each series. */
 function rolesOf(database: Knex, caller: Caller, list: PeopleList, ofEach: boolean): Knex.QueryBuilder {
   const rows = (from: string, seriesId: string) => {
     const query = database
       .from(database.raw(from))
       .join(database.raw('? AS v', [visibleSeries(database, caller, list)]), 'v.id', seriesId)
       .select('x.person_id', database.raw('coalesce(CAST(? AS jsonb) ->> x.role, x.role) AS role', [JSON.stringify(list.renamed)]))
-    return ofEach ? query.whereRaw('x.person_id = p.id') : query
+    return ofEach ? query.whereRaw('x.person_id = p.id').select(database.raw('?? AS series_id', [seriesId])) : query
   }
   const ofBooks = rows('book_people x JOIN books b ON b.id = x.book_id AND b.deleted_at IS NULL', 'b.series_id')
   const ofSeries = rows('series_people x', 'x.series_id')

@@ -16,14 +16,18 @@ export const withoutChromium = (): string | false =>
   findChromium() === null &&
   `NO CHROMIUM (looked at ${PLACES.join(', ')}): the web interface is NOT tested. Install it: apt-get install chromium`
 
-/** A browser that cannot reach anything but this machine. It is closed after the test. */
-export async function openBrowser(t: Test): Promise<Browser> {
+/**
+ * A browser that cannot reach anything but this machine. It is closed after the test.
+ * @param strangers where all other hosts are found, such as 'localhost:8080'; by itself nowhere
+ */
+export async function openBrowser(t: Test, strangers = '~NOTFOUND'): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: findChromium() as string,
     args: [
       // Tests run as root in containers, where Chromium cannot confine its processes.
       ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+      // Chromium itself asks Google who is signed in there, and about fields of forms.
+      `--host-resolver-rules=MAP *.google.com ~NOTFOUND, MAP *.googleapis.com ~NOTFOUND, MAP * ${strangers}, EXCLUDE 127.0.0.1`,
     ],
   })
   t.teardown(() => browser.close())

@@ -20,6 +20,15 @@ const SeriesWord = Noun('SeriesWord')({
   seriesCount: Type.Integer({ minimum: 0, description: 'Only series that the caller may see.' }),
 })
 
+const ListedAuthor = Noun('ListedAuthor')({
+  name: Type.String(),
+  role: Type.String(),
+  seriesCount: Type.Integer({
+    minimum: 1,
+    description: 'In how many series that the caller may see the person has any role, or the given one. The same at all roles of a person.',
+  }),
+})
+
 const FilterValue = Noun('FilterValue')({
   value: Type.String({ description: 'For a condition; of an age or a year the number as text.' }),
   role: Nullable(Type.String(), { description: 'Of a person: a condition takes `<role>:<value>`.' }),
@@ -48,7 +57,7 @@ export const vocabularyRoutes = [
     path: '/api/v1/authors',
     summary: 'List the people of all series and books by name, each once for every role',
     query: Type.Object({ ...query, role: Type.Optional(OneOf(AUTHOR_ROLES)) }),
-    reply: Paginated(Noun('ListedAuthor')({ name: Type.String(), role: Type.String() })),
+    reply: Paginated(ListedAuthor),
     run: async (call, { query: { search, role, ...pages } }) => {
       const { page, pageSize, offset, limit } = readPageWindow(pages)
       const list = { search, role, renamed: {}, offset, limit }

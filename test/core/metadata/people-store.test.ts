@@ -145,6 +145,17 @@ t.test('the list of people leaves out hidden ones and names each once for a role
   t.same(await list({ role: 'COVER' }), { items: ['Person 9 cover'], total: 1 })
   t.same(await list({ search: 'SON 1' }), { items: ['Person 10 writer'], total: 1 })
   t.same(await list({ search: '%' }), { items: ['100% editor'], total: 1 })
+  const other = await addSeries(database, { library_id, title: 'Other' })
+  const more = await addBook(database, { library_id, series_id: other, title: 'More' })
+  await addPeople(database, { kind: 'book', id: more }, [{ name: 'Person 9', role: 'inker' }, writer('Person 10')])
+  await addPeople(database, { kind: 'book', id: inside }, [{ name: 'Person 9', role: 'writer' }])
+  const counts = async (role?: string) => {
+    const { items } = await listPeople(database, caller, { search: 'person 9', role, renamed: {}, offset: 0, limit: 10 })
+    return items.map((each) => `${each.role} ${each.seriesCount}`)
+  }
+  t.same(await counts(), ['cover_artist 2', 'inker 2'], 'a series counts once, whatever the roles in it, and a hidden one never')
+  t.same(await counts('cover_artist'), ['cover_artist 1'], 'of one role')
+  await database('books').where('id', more).delete()
   t.same(await list({ seriesId: hidden }), { items: [], total: 0 })
   t.same(await list({ libraryIds: [] }), { items: [], total: 0 })
   await database('books').where('id', first).update({ deleted_at: new Date() })

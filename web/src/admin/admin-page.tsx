@@ -4,6 +4,7 @@ import { useMayDo } from '#parts/may-do.ts'
 import { Empty } from '#parts/states.tsx'
 import { adminTexts } from '#texts/admin.ts'
 import style from './admin.module.css'
+import { ErrorsSection } from './errors/errors-section.tsx'
 import { LibrariesSection } from './libraries/libraries-section.tsx'
 import { UsersSection } from './users/users-section.tsx'
 
@@ -11,9 +12,12 @@ import { UsersSection } from './users/users-section.tsx'
 export default function AdminPage() {
   const { section = 'libraries' } = useParams<{ section?: string }>()
   const mayLibraries = useMayDo('libraries-write')
+  const mayBooks = useMayDo('books-write')
+  const mayTasks = useMayDo('tasks-read')
   const mayUsers = useMayDo('users-read')
   const sections = [
     { id: 'libraries', text: adminTexts.libraries(), mayDo: mayLibraries, content: <LibrariesSection /> },
+    { id: 'errors', text: adminTexts.errors(), mayDo: mayBooks, content: <ErrorsSection /> },
     { id: 'users', text: adminTexts.users(), mayDo: mayUsers, content: <UsersSection /> },
   ].filter(({ mayDo }) => mayDo)
   const shown = sections.find(({ id }) => id === section)
@@ -26,6 +30,7 @@ export default function AdminPage() {
             {text}
           </Link>
         ))}
+        {mayTasks && <Link href="/work">{adminTexts.work()}</Link>}
       </nav>
       {shown ? shown.content : <Empty icon={Lock} title={adminTexts.noRight()} words={adminTexts.noRightWords()} />}
     </div>

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import { askAllPages } from '#api/all-pages.ts'
 import { api, ask } from '#api/client.ts'
 import { refresh } from '#api/reading.ts'
 import type { UserRecord } from '#api/records.ts'
@@ -10,9 +11,6 @@ export type NewUserRecord = Schemas['NewUser']
 export type UserEdit = Schemas['UserEdit']
 export type AccessRecord = Schemas['Access']
 export type AccessEdit = Schemas['AccessEdit']
-
-/** The API's longest page. */
-const PAGE_SIZE = 500
 
 export async function editLibrary(libraryId: string, edit: LibraryEdit): Promise<void> {
   await ask<unknown>(api.PATCH('/api/v1/libraries/{libraryId}', { params: { path: { libraryId } }, body: edit }))
@@ -32,15 +30,8 @@ export async function scanLibrary(libraryId: string, options: { mode?: 'normal' 
 
 export const usersQuery = queryOptions({
   queryKey: ['users'],
-  queryFn: async ({ signal }): Promise<UserRecord[]> => {
-    const users: UserRecord[] = []
-    for (let page = 1, pages = 1; page <= pages; page++) {
-      const answer = await ask(api.GET('/api/v1/users', { params: { query: { page, pageSize: PAGE_SIZE } }, signal }))
-      users.push(...answer.data)
-      pages = answer.totalPages
-    }
-    return users
-  },
+  queryFn: async ({ signal }): Promise<UserRecord[]> =>
+    (await askAllPages((query) => ask(api.GET('/api/v1/users', { params: { query }, signal })))).data,
 })
 
 export async function createUser(user: NewUserRecord): Promise<void> {
@@ -70,3 +61,10 @@ export async function setAccess(userId: string, access: AccessEdit): Promise<voi
   await ask<unknown>(api.PUT('/api/v1/users/{userId}/access', { params: { path: { userId } }, body: access }))
   await refresh(['access', 'users'])
 }
+
+/** The tags by which series are shared, by name. */
+export const sharingTagsQuery = queryOptions({
+  queryKey: ['sharing-tags'],
+  queryFn: async ({ signal }) =>
+    (await askAllPages((query) => ask(api.GET('/api/v1/admin/sharing-tags', { params: { query }, signal })))).data,
+})

@@ -29,6 +29,13 @@ export const readListsOfBookQuery = (bookId: string) =>
       ask(api.GET('/api/v1/books/{bookId}/read-lists', { params: { path: { bookId } }, signal })) as Promise<Listed<ReadListRecord>>,
   })
 
+/** How a text is put together: its chapters and contents. */
+export const manifestQuery = (bookId: string) =>
+  queryOptions({
+    queryKey: ['manifest', bookId],
+    queryFn: ({ signal }) => ask(api.GET('/api/v1/books/{bookId}/manifest', { params: { path: { bookId } }, signal })),
+  })
+
 /** Reads the file of a book again. Needs `books-write`. */
 export async function analyzeAgain(bookId: string): Promise<void> {
   await ask<unknown>(api.POST('/api/v1/books/{bookId}/retry', { params: { path: { bookId } } }))

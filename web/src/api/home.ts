@@ -3,7 +3,7 @@ import { api, ask } from '#api/client.ts'
 import type { BookRecord, Listed, SeriesRecord } from '#api/records.ts'
 
 /** Enough to fill a shelf of a wide window twice. */
-const SHELF_LENGTH = 20
+export const SHELF_LENGTH = 20
 
 const query = { pageSize: SHELF_LENGTH, page: 1 }
 const full = { full: false }

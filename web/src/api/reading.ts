@@ -3,7 +3,7 @@ import { queries } from '#api/queries.ts'
 import type { BookRecord, SeriesRecord } from '#api/records.ts'
 
 /** What shows reading progress: lists and records of books and series, and the shelves of the home page. */
-const SHOWS_PROGRESS = ['books', 'book', 'series-list', 'series', 'want-to-read', 'read-lists', 'read-list', 'collection', 'search']
+export const SHOWS_PROGRESS = ['books', 'book', 'series-list', 'series', 'want-to-read', 'read-lists', 'read-list', 'collection', 'search']
 
 /** Asks again for what is shown of these nouns, the first words of the keys of queries. */
 export async function refresh(nouns: readonly string[]): Promise<void> {

@@ -40,6 +40,29 @@ export const nextBookQuery = (seriesId: string) =>
     },
   })
 
+/** The API's longest page; series with more books are rare, and their pages say so. */
+export const BOOKS_MAX = 500
+/** More of a history than stands beside other facts. */
+const LAST_READ_MAX = 8
+
+/** Books of a series in an order; the first so many. */
+const booksOfSeries = (seriesId: string, sort: 'number,asc' | 'last_read,desc', pageSize: number) =>
+  queryOptions({
+    queryKey: ['books', 'all-of-series', seriesId, sort],
+    queryFn: ({ signal }) =>
+      ask(
+        api.POST('/api/v1/books/list', {
+          params: { query: { page: 1, pageSize, sort } },
+          body: { condition: { seriesId: { operator: 'is', value: seriesId } } },
+          signal,
+        }),
+      ) as Promise<Listed<BookRecord>>,
+  })
+
+export const allBooksQuery = (seriesId: string) => booksOfSeries(seriesId, 'number,asc', BOOKS_MAX)
+/** Those that the user has read in stand first. */
+export const lastReadQuery = (seriesId: string) => booksOfSeries(seriesId, 'last_read,desc', LAST_READ_MAX)
+
 export const collectionsOfSeriesQuery = (seriesId: string) =>
   queryOptions({
     queryKey: ['collections', 'of-series', seriesId],

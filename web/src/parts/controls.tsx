@@ -17,10 +17,19 @@ interface SelectProps<T extends string> {
 }
 
 /** The platform's own list of choices. */
-export function Select<T extends string>({ label, value, options, onChange, isSoft }: SelectProps<T>) {
+export function Select<T extends string>({ label, ...choices }: SelectProps<T>) {
+  return <Choices attributes={{ 'aria-label': label }} {...choices} />
+}
+
+interface ChoicesProps<T extends string> extends Omit<SelectProps<T>, 'label'> {
+  /** What names it. */
+  attributes: ComponentProps<'select'>
+}
+
+function Choices<T extends string>({ attributes, value, options, onChange, isSoft }: ChoicesProps<T>) {
   return (
     <span className={isSoft ? 'select soft' : 'select'}>
-      <select aria-label={label} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value as T)}>
+      <select {...attributes} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value as T)}>
         {options.map((option) => (
           <option key={option.value} value={option.value}>
             {option.text}
@@ -110,21 +119,10 @@ interface ChoiceFieldProps<T extends string> extends Omit<FieldProps, 'children'
   onChange: (value: T) => void
 }
 
-export function ChoiceField<T extends string>({ label, hint, error, value, options, onChange }: ChoiceFieldProps<T>) {
+export function ChoiceField<T extends string>({ label, hint, error, ...choices }: ChoiceFieldProps<T>) {
   return (
     <Field label={label} hint={hint} error={error}>
-      {(attributes) => (
-        <span className="select">
-          <select {...attributes} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value as T)}>
-            {options.map((option) => (
-              <option key={option.value} value={option.value}>
-                {option.text}
-              </option>
-            ))}
-          </select>
-          <Icon of={ChevronDown} />
-        </span>
-      )}
+      {(attributes) => <Choices attributes={attributes} {...choices} />}
     </Field>
   )
 }

@@ -6,7 +6,7 @@ import { appTexts } from '#texts/app.ts'
 
 interface PasswordFieldProps extends Omit<ComponentProps<'input'>, 'type' | 'children'> {
   label: string
-  hint?: string
+  hint?: string | undefined
   error?: string | null
 }
 
@@ -17,7 +17,7 @@ export function PasswordField({ label, hint, error, ...input }: PasswordFieldPro
     <Field label={label} hint={hint} error={error}>
       {(attributes) => (
         <span className="input">
-          <input {...attributes} {...input} type={isShown ? 'text' : 'password'} required />
+          <input {...attributes} required {...input} type={isShown ? 'text' : 'password'} />
           <button
             type="button"
             className="icon-btn"

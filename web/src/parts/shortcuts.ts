@@ -1,8 +1,9 @@
 import { useEffect } from 'react'
 
-/** Whether keys go into something that takes text. */
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
+/** Whether keys go into something that takes text. Checkboxes and sliders do not. */
+export const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  target.closest('input:not([type="checkbox"], [type="range"]), textarea, select, [contenteditable]') !== null
 
 /** `/` outside of fields, and ctrl+K or command+K everywhere, open the search. */
 export function useSearchKeys(open: () => void): void {

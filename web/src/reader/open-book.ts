@@ -1,4 +1,5 @@
 import { api, ask } from '#api/client.ts'
+import { queries } from '#api/queries.ts'
 import type { components } from '#api/schema.d.ts'
 import { findUserId } from '#api/session.ts'
 import { sendLocator } from './epub/text-progress.ts'
@@ -15,6 +16,9 @@ export type OpenedBook =
   | { kind: 'pages'; book: Book; pages: readonly BookPage[]; levels: Levels<PageSettings> }
   | { kind: 'text'; book: Book; manifest: Manifest; progression: Progression | null; levels: Levels<TextSettings> }
 
+/** Where the title of a book is found as soon as it is known. */
+export const titleKey = (bookId: string) => ['reading', bookId, 'title']
+
 /** Loads a book for reading. @throws Problem */
 export async function openBook(bookId: string, signal: AbortSignal): Promise<OpenedBook> {
   const path = { bookId }
@@ -22,6 +26,7 @@ export async function openBook(bookId: string, signal: AbortSignal): Promise<Ope
   const answer = await ask(api.GET('/api/v1/books/{bookId}', { params: { path }, signal }))
   // Without `full` the answer has two members, the record and its metadata.
   const { book } = answer as components['schemas']['BookDetail']
+  queries.setQueryData(titleKey(bookId), book.title)
   const of = { bookId, seriesId: book.seriesId, signal }
   const manifest = book.fileFormat === 'epub' ? await loadManifest(bookId, signal) : null
   if (manifest && !isOfPages(manifest)) {

@@ -11,7 +11,6 @@ export const workTexts = defineTexts({
   readBook: 'Read',
   again: 'Read again · {book}',
   readAgain: 'Read again',
-  noPages: 'This book cannot be read yet',
 
   ended: 'ended',
   ongoing: 'ongoing',
@@ -31,7 +30,6 @@ export const workTexts = defineTexts({
   ttb: 'Top to bottom',
   webtoon: 'Continuous strip',
   added: 'Added',
-  year: 'Year',
   elsewhere: 'Elsewhere',
   rating: '{rating} {source}',
   ratingVotes: '{rating} {source}, {votes} votes',
@@ -51,7 +49,6 @@ export const workTexts = defineTexts({
   links: 'Links',
 
   place: 'Progress',
-  placeOf: 'Page {page} of {total}',
   started: 'Started',
   finished: 'Finished',
   released: 'Released',
@@ -73,8 +70,6 @@ export const workTexts = defineTexts({
   brokenHint: 'Replace or repair the file; the next scan reads it again.',
   notAnalyzed: 'This book is not analyzed yet',
   notAnalyzedHint: 'Its pages and cover appear once the scan has read its file.',
-  tryAgain: 'Try again',
-  tried: 'The file is being read again',
   gone: 'The file of this book is gone',
   goneHint: 'It was here at an earlier scan. Reading progress is kept in case it returns.',
 

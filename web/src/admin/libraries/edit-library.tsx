@@ -8,6 +8,7 @@ import { say } from '#parts/above/toasts.tsx'
 import { Check, ChoiceField, Field, TextField } from '#parts/controls.tsx'
 import { Failure } from '#parts/states.tsx'
 import { adminTexts } from '#texts/admin.ts'
+import { type Schedule, ScheduleFields } from './schedule-fields.tsx'
 
 const FORMATS = ['cbz', 'cbr', 'epub', 'pdf']
 type Direction = LibraryRecord['defaultReadingDirection']
@@ -20,6 +21,10 @@ function useLibraryEdit(library: LibraryRecord, onClose: () => void) {
   const [direction, setDirection] = useState<Direction>(library.defaultReadingDirection)
   const [excluded, setExcluded] = useState(library.excludedPatterns ?? '')
   const [isOnStart, setIsOnStart] = useState(library.scanningConfig === null || library.scanningConfig.scanOnStart === true)
+  const [schedule, setSchedule] = useState<Schedule>({
+    cron: library.scanningConfig?.cronSchedule ?? null,
+    timeZone: library.scanningConfig?.cronTimezone ?? null,
+  })
   const saving = useMutation({
     mutationFn: () =>
       editLibrary(library.id, {
@@ -27,20 +32,26 @@ function useLibraryEdit(library: LibraryRecord, onClose: () => void) {
         allowedFormats: formats.length === FORMATS.length ? null : [...formats],
         defaultReadingDirection: direction,
         excludedPatterns: excluded.trim() || null,
-        scanningConfig: { enabled: true, scanMode: 'normal', ...library.scanningConfig, scanOnStart: isOnStart },
+        scanningConfig: {
+          ...{ enabled: true, scanMode: 'normal', ...library.scanningConfig },
+          scanOnStart: isOnStart,
+          cronSchedule: schedule.cron,
+          cronTimezone: schedule.timeZone,
+        },
       }),
     onSuccess: () => {
       say(adminTexts.saved())
       onClose()
     },
   })
-  return { name, setName, formats, setFormats, direction, setDirection, excluded, setExcluded, isOnStart, setIsOnStart, saving }
+  const fields = { name, setName, formats, setFormats, direction, setDirection, excluded, setExcluded, isOnStart, setIsOnStart }
+  return { ...fields, schedule, setSchedule, saving }
 }
 
 /** Name, formats, direction, exclusions and when to scan. */
 export function EditLibrary({ library, onClose }: { library: LibraryRecord; onClose: () => void }) {
   const edit = useLibraryEdit(library, onClose)
-  const { name, setName, formats, setFormats, direction, setDirection, excluded, setExcluded, isOnStart, setIsOnStart, saving } = edit
+  const { name, setName, formats, setFormats, direction, setDirection, excluded, setExcluded, saving } = edit
   const choose = (format: string, isOn: boolean) => setFormats(FORMATS.filter((each) => (each === format ? isOn : formats.includes(each))))
   return (
     <Dialog
@@ -74,22 +85,24 @@ export function EditLibrary({ library, onClose }: { library: LibraryRecord; onCl
         options={DIRECTIONS.map((value) => ({ value, text: adminTexts[value]() }))}
         onChange={setDirection}
       />
-      <Field label={adminTexts.excluded()} hint={adminTexts.excludedHint()}>
-        {(attributes) => (
-          <span className="input">
-            <textarea
-              {...attributes}
-              className="mono"
-              value={excluded}
-              onChange={({ currentTarget }) => setExcluded(currentTarget.value)}
-            />
-          </span>
-        )}
-      </Field>
-      <Check isSwitch checked={isOnStart} onChange={({ currentTarget }) => setIsOnStart(currentTarget.checked)}>
+      <Excluded value={excluded} onChange={setExcluded} />
+      <ScheduleFields value={edit.schedule} onChange={edit.setSchedule} />
+      <Check isSwitch checked={edit.isOnStart} onChange={({ currentTarget }) => edit.setIsOnStart(currentTarget.checked)}>
         {adminTexts.onStart()}
       </Check>
       {saving.error && <Failure error={saving.error} title={adminTexts.save()} />}
     </Dialog>
+  )
+}
+
+function Excluded({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  return (
+    <Field label={adminTexts.excluded()} hint={adminTexts.excludedHint()}>
+      {(attributes) => (
+        <span className="input">
+          <textarea {...attributes} className="mono" value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />
+        </span>
+      )}
+    </Field>
   )
 }

@@ -117,7 +117,13 @@ function ScanState({ library }: { library: LibraryRecord }) {
   }
   if (scan?.status === 'failed') return <span className={style['state']}>{adminTexts.failedScan({ reason: scan.errors[0] ?? '' })}</span>
   const when = timeWords(library.lastScannedAt)
-  return <span className={style['state']}>{when ? adminTexts.scanned({ when }) : adminTexts.neverScanned()}</span>
+  const next = timeWords(library.nextScanAt)
+  return (
+    <span className={style['state']}>
+      {when ? adminTexts.scanned({ when }) : adminTexts.neverScanned()}
+      {next && <span>{adminTexts.nextScan({ when: next })}</span>}
+    </span>
+  )
 }
 
 /** Folders that the notice names. */

@@ -9,6 +9,7 @@ import { say } from '#parts/above/toasts.tsx'
 import { Check } from '#parts/controls.tsx'
 import { Failure } from '#parts/states.tsx'
 import { adminTexts } from '#texts/admin.ts'
+import { type Grants, SharingTags } from './sharing-tags.tsx'
 
 /** The usual limit when one is set for the first time, in years. */
 const AGE_USUAL = 12
@@ -31,8 +32,10 @@ function AccessForm({ user, access, onClose }: AccessProps & { access: AccessRec
   const [seesAll, setSeesAll] = useState(access.allLibraries)
   const [chosen, setChosen] = useState<readonly string[]>(access.libraryIds)
   const [age, setAge] = useState(access.age)
+  const [grants, setGrants] = useState<Grants>(() => new Map(access.sharingTags.map((grant) => [grant.sharingTagId, grant.accessMode])))
+  const sharingTags = [...grants].map(([sharingTagId, accessMode]) => ({ sharingTagId, accessMode }))
   const saving = useMutation({
-    mutationFn: () => setAccess(user.id, { allLibraries: seesAll, libraryIds: seesAll ? [] : [...chosen], age }),
+    mutationFn: () => setAccess(user.id, { allLibraries: seesAll, libraryIds: seesAll ? [] : [...chosen], age, sharingTags }),
     onSuccess: () => {
       say(adminTexts.saved())
       onClose()
@@ -64,6 +67,7 @@ function AccessForm({ user, access, onClose }: AccessProps & { access: AccessRec
         </fieldset>
       )}
       <AgeLimit age={age} onChange={setAge} />
+      <SharingTags grants={grants} onChange={setGrants} />
       {saving.error && <Failure error={saving.error} title={adminTexts.save()} />}
     </Dialog>
   )

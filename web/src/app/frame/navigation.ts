@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query'
 import {
   BookHeart,
   Heart,
@@ -14,6 +15,7 @@ import {
   User,
   Users,
 } from 'lucide-react'
+import { myPluginsQuery } from '#api/plugins.ts'
 import type { Address } from '#app/addresses.ts'
 import { hasPage } from '#app/page-list.ts'
 import { appTexts } from '#texts/app.ts'
@@ -28,7 +30,7 @@ export interface Place {
 const withPage = (places: readonly (Place & { address?: Address })[]): Place[] =>
   places.filter(({ href, address }) => hasPage(address ?? (href as Address)))
 
-export const LIST_PLACES = withPage([
+const LIST_PLACES = withPage([
   { href: '/', icon: House, text: appTexts.home },
   { href: '/want-to-read', icon: Heart, text: appTexts.wantToRead },
   { href: '/recommendations', icon: Sparkles, text: appTexts.recommendations },
@@ -57,3 +59,16 @@ export const BOTTOM_PLACES = withPage([
 
 /** Whether a path is this place or below it. */
 export const isAt = (path: string, href: string): boolean => path === href || (href !== '/' && path.startsWith(`${href}/`))
+
+/** What belongs to the user: recommendations only where a plugin makes them, or could. */
+export function useListPlaces(): Place[] {
+  const { enabled = [], available = [] } = useQuery(myPluginsQuery).data ?? {}
+  const hasRecommendations = [...enabled, ...available].some(({ capabilities }) => capabilities.userRecommendationProvider)
+  return LIST_PLACES.filter(({ href }) => href !== '/recommendations' || hasRecommendations)
+}
+
+/** Places that the bottom bar of phones has no room for. */
+export function usePlacesOfPhoneMenu(isAdmin: boolean): Place[] {
+  const places = [...useListPlaces(), ...BROWSE_PLACES, ...(isAdmin ? ADMIN_SECTIONS : [])]
+  return places.filter(({ href }) => !BOTTOM_PLACES.some((place) => place.href === href))
+}

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Library, type LucideIcon, Settings } from 'lucide-react'
 import { Link, useLocation } from 'wouter'
 import { librariesQuery } from '#api/libraries.ts'
-import { ADMIN_SECTIONS, BROWSE_PLACES, isAt, LIST_PLACES, type Place } from '#app/frame/navigation.ts'
+import { ADMIN_SECTIONS, BROWSE_PLACES, isAt, type Place, useListPlaces } from '#app/frame/navigation.ts'
 import { CarrelMark } from '#parts/carrel-mark.tsx'
 import { Icon } from '#parts/icon.tsx'
 import { useMayDo } from '#parts/may-do.ts'
@@ -13,6 +13,7 @@ const counts = new Intl.NumberFormat('en')
 /** A rail of icons below 1024 px; phones have the bottom bar. */
 export function SideBar() {
   const libraries = useQuery(librariesQuery).data ?? []
+  const places = useListPlaces()
   const isAdmin = useMayDo('libraries-write')
   return (
     <nav className="side" aria-label={appTexts.main()}>
@@ -21,7 +22,7 @@ export function SideBar() {
         <span>{appTexts.name()}</span>
       </Link>
       <ul>
-        {LIST_PLACES.map((place) => (
+        {places.map((place) => (
           <PlaceLink key={place.href} {...place} />
         ))}
       </ul>

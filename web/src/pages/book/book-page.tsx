@@ -8,13 +8,16 @@ import { useTopOfPage } from '#parts/places.ts'
 import { Failure } from '#parts/states.tsx'
 import { AboutSection, AboutSections, People, Tags } from '#parts/works/about-sections.tsx'
 import { Cover } from '#parts/works/cover.tsx'
-import { Crumbs, type Fact, Hero, Makers } from '#parts/works/hero.tsx'
+import { Crumbs, type Fact, Hero, Makers, WorkPage } from '#parts/works/hero.tsx'
 import { makersOf, peopleOf } from '#parts/works/people.ts'
 import { bookWords, coverPath, knownCover, languageOf, markOfBook, numberWords, placeWords } from '#parts/works/words.ts'
+import { seriesTexts } from '#texts/series.ts'
 import { workTexts } from '#texts/works.ts'
 import style from './book.module.css'
 import { BookActions } from './book-actions.tsx'
+import { BookContents } from './book-contents.tsx'
 import { BookPages } from './book-pages.tsx'
+import { BookReadings } from './book-readings.tsx'
 import { FileFacts } from './file-facts.tsx'
 import { FileState } from './file-state.tsx'
 
@@ -37,7 +40,7 @@ function BookShown({ book }: { book: FullBookRecord }) {
   const number = numberWords(book)
   const cover = coverPath(book, `api/v1/books/${book.id}`)
   return (
-    <div className={style['page']}>
+    <WorkPage>
       <Crumbs
         crumbs={[
           { text: book.libraryName, href: `/libraries/${book.libraryId}` },
@@ -79,13 +82,15 @@ function BookShown({ book }: { book: FullBookRecord }) {
       />
       <FileState book={book} />
       <BookPages book={book} />
+      <BookContents book={book} />
       <AboutSections>
         <FileFacts book={book} />
         <People people={people} />
         <BookLists book={book} />
+        <BookReadings book={book} />
         <NeighborBooks book={book} />
       </AboutSections>
-    </div>
+    </WorkPage>
   )
 }
 
@@ -100,6 +105,7 @@ function factsOf(book: FullBookRecord): (Fact | null)[] {
     ),
     fact(workTexts.started(), dayWords(readProgress?.startedAt)),
     fact(workTexts.finished(), dayWords(readProgress?.completedAt)),
+    fact(seriesTexts.readCount(), book.readCount > 1 ? seriesTexts.readTimes({ count: book.readCount }) : null),
     fact(workTexts.released(), releaseWords(book)),
     fact(workTexts.publisher(), metadata.publisher),
     fact(workTexts.isbn(), metadata.isbns),

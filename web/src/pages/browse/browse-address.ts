@@ -9,6 +9,8 @@ export interface BrowseAddress {
   /** Index of COVER_WIDTHS. */
   size: number
   sort: string
+  /** Of the table, by names; null for the usual ones. */
+  columns: string | null
   show: Reading
   /** Each value of these restricts the list further. */
   genre: string | null
@@ -21,27 +23,42 @@ export interface BrowseAddress {
   shelf: 'on-deck' | null
   /** Text to look for. */
   q: string | null
+  /** A condition of the API, as JSON. */
+  where: string | null
 }
+
+/** Values of an address; null takes one away. */
+export type AddressChange = Partial<Record<keyof BrowseAddress, string | null>>
 
 export const SERIES_SORTS = [
   'name,asc',
   'name,desc',
   'created_at,desc',
+  'created_at,asc',
   'updated_at,desc',
+  'updated_at,asc',
   'date_read,desc',
   'year,desc',
+  'year,asc',
   'book_count,desc',
+  'book_count,asc',
   'user_rating,desc',
 ] as const
 export const BOOK_SORTS = [
   'title,asc',
   'title,desc',
   'series,asc',
+  'series,desc',
   'created_at,desc',
+  'created_at,asc',
   'last_read,desc',
+  'last_read,asc',
   'release_date,desc',
+  'release_date,asc',
   'page_count,desc',
+  'page_count,asc',
   'file_size,desc',
+  'file_size,asc',
 ] as const
 
 export const sortsOf = (kind: BrowseKind): readonly string[] => (kind === 'series' ? SERIES_SORTS : BOOK_SORTS)
@@ -64,6 +81,7 @@ export function readBrowseAddress(kind: BrowseKind, search: string): BrowseAddre
     view: one('view', VIEWS, 'grid'),
     size: Number(one('size', SIZES, SIZE_DEFAULT)),
     sort: one('sort', sortsOf(kind), sortsOf(kind)[0]!),
+    columns: text('columns'),
     show: one('show', READINGS, 'all'),
     ...{
       genre: text('genre'),
@@ -73,6 +91,7 @@ export function readBrowseAddress(kind: BrowseKind, search: string): BrowseAddre
       language: text('language'),
       q: text('q'),
     },
+    where: said.get('where'),
     format: kind === 'books' ? one('format', ['', ...FORMATS], '') || null : null,
     shelf: kind === 'books' && said.get('shelf') === 'on-deck' ? 'on-deck' : null,
   }
@@ -92,19 +111,22 @@ export function changeAddress(search: string, change: Partial<Record<keyof Brows
 /** Whether anything restricts the list. */
 export const isFiltered = (address: BrowseAddress): boolean =>
   address.show !== 'all' ||
-  [address.genre, address.tag, address.person, address.publisher, address.language, address.format, address.q].some((each) => each !== null)
+  [address.genre, address.tag, address.person, address.publisher, address.language, address.format, address.q, address.where].some(
+    (each) => each !== null,
+  )
 
 /** A condition of the API: all of these hold. */
 export interface AllOf {
-  allOf: Record<string, { operator: 'is'; value: string }>[]
+  allOf: Record<string, unknown>[]
 }
 
-/** The filters of an address as a condition for series and books; null when there are none. @param libraryId null for all that the user sees */
+/** The filters of an address, whose `where` was understood, as a condition for series and books; null when there are none. @param libraryId null for all that the user sees */
 export function conditionOf(address: BrowseAddress, libraryId: string | null): AllOf | null {
-  const { show, genre, tag, person, publisher, language, format } = address
+  const { show, genre, tag, person, publisher, language, format, where } = address
   const values = { libraryId, readStatus: show === 'all' ? null : show, genre, tag, person, publisher, language, format }
   const allOf = Object.entries(values).flatMap(([field, value]) =>
-    value === null ? [] : [{ [field]: { operator: 'is', value } as const }],
+    value === null ? [] : [{ [field]: { operator: 'is', value } as const } as Record<string, unknown>],
   )
+  if (where !== null) allOf.push(JSON.parse(where) as Record<string, unknown>)
   return allOf.length > 0 ? { allOf } : null
 }

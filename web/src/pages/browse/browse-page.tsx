@@ -1,18 +1,26 @@
 import { useQuery } from '@tanstack/react-query'
-import { BookOpen } from 'lucide-react'
-import { useCallback, useState } from 'react'
+import { BookOpen, CircleAlert } from 'lucide-react'
+import { useMemo, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { librariesQuery } from '#api/libraries.ts'
 import type { LibraryRecord } from '#api/records.ts'
+import { viewsQuery } from '#api/views.ts'
+import { Icon } from '#parts/icon.tsx'
 import { Empty } from '#parts/states.tsx'
 import { browseTexts } from '#texts/browse.ts'
+import { filterTexts } from '#texts/filter.ts'
 import style from './browse.module.css'
-import { type BrowseAddress, type BrowseKind, changeAddress, isFiltered, readBrowseAddress } from './browse-address.ts'
+import { type AddressChange, type BrowseAddress, type BrowseKind, changeAddress, isFiltered, readBrowseAddress } from './browse-address.ts'
 import { bookSource, seriesSource } from './browse-sources.ts'
-import { type AddressChange, BrowseTools } from './browse-tools.tsx'
+import { BrowseTools } from './browse-tools.tsx'
+import { whereOf } from './filter/where.ts'
 import { keepLook, withKeptLook } from './kept-look.ts'
 import { Letters } from './letters.tsx'
+import { readColumns } from './table/columns.tsx'
+import { viewOf } from './views/view-address.ts'
 import { NothingMatches, WorkList } from './work-list.tsx'
+import { dateOfSort } from './year-places.ts'
+import { Years } from './years.tsx'
 
 interface BrowseProps {
   kind: BrowseKind
@@ -25,25 +33,30 @@ export function BrowsePage({ kind, libraryId }: BrowseProps) {
   const [path, navigate] = useLocation()
   const search = useSearch()
   const scope = `${libraryId ?? 'all'}.${kind}`
-  const address = readBrowseAddress(kind, withKeptLook(scope, search))
+  const said = readBrowseAddress(kind, withKeptLook(scope, search))
+  const where = useMemo(() => whereOf(kind, said.where), [kind, said.where])
+  // What is not understood cannot be asked for.
+  const address = where || said.where === null ? said : { ...said, where: null }
   const libraries = useQuery(librariesQuery)
   const library = libraries.data?.find(({ id }) => id === libraryId) ?? null
   const [total, setTotal] = useState<number | null>(null)
   const change = (changed: AddressChange) => {
-    const isLook = 'view' in changed || 'size' in changed
+    const isLook = 'view' in changed || 'size' in changed || 'columns' in changed
     keepLook(scope, changed)
     navigate(path + changeAddress(search, changed), { replace: isLook })
   }
   return (
     <div className={style['browse']}>
-      <BrowseHead kind={kind} library={library} address={address} total={total} />
+      <BrowseHead kind={kind} libraryId={libraryId} library={library} address={address} total={total} />
       {!address.shelf && <Kinds kind={kind} libraryId={libraryId} library={library} />}
-      <BrowseTools kind={kind} address={address} onChange={change} />
+      <BrowseTools kind={kind} libraryId={libraryId} address={address} where={where} onChange={change} />
+      {said.where !== null && !where && <NotUnderstood onRemove={() => change({ where: null })} />}
       <BrowseList
         kind={kind}
         libraryId={libraryId}
         address={address}
         onTotal={setTotal}
+        onChange={change}
         onClear={() => navigate(path + keepKind(search))}
       />
     </div>
@@ -52,16 +65,34 @@ export function BrowsePage({ kind, libraryId }: BrowseProps) {
 
 const keepKind = (search: string) => (new URLSearchParams(search).get('of') === 'books' ? '?of=books' : '')
 
+/** An address of another version, or with nonsense. */
+function NotUnderstood({ onRemove }: { onRemove: () => void }) {
+  return (
+    <div className="notice warn" role="alert">
+      <Icon of={CircleAlert} />
+      <p>{filterTexts.notUnderstood()}</p>
+      <div className="line">
+        <button type="button" className="btn" onClick={onRemove}>
+          {filterTexts.removeFilter()}
+        </button>
+      </div>
+    </div>
+  )
+}
+
 interface HeadProps {
   kind: BrowseKind
+  libraryId: string | null
   library: LibraryRecord | null
   address: BrowseAddress
   total: number | null
 }
 
-function BrowseHead({ kind, library, address, total }: HeadProps) {
+function BrowseHead({ kind, libraryId, library, address, total }: HeadProps) {
+  const view = viewOf(useQuery(viewsQuery).data ?? [], { kind, libraryId, address })
   const all = kind === 'series' ? browseTexts.allSeries() : browseTexts.allBooks()
-  const title = address.shelf ? browseTexts.onDeck() : (library?.name ?? all)
+  const place = library?.name ?? all
+  const title = address.shelf ? browseTexts.onDeck() : (view?.name ?? place)
   const count =
     total === null ? '' : kind === 'series' ? browseTexts.seriesCount({ count: total }) : browseTexts.bookCount({ count: total })
   return (
@@ -71,6 +102,7 @@ function BrowseHead({ kind, library, address, total }: HeadProps) {
           {title}
         </h1>
         <p className="quiet" role="status">
+          {view && <bdi>{place} · </bdi>}
           {count || '\u00a0'}
         </p>
       </div>
@@ -99,18 +131,17 @@ function Kinds({ kind, libraryId, library }: BrowseProps & { library: LibraryRec
 interface ListProps extends BrowseProps {
   address: BrowseAddress
   onTotal: (total: number | null) => void
+  onChange: (change: AddressChange) => void
   onClear: () => void
 }
 
-function BrowseList({ kind, libraryId, address, onTotal, onClear }: ListProps) {
+function BrowseList({ kind, libraryId, address, onTotal, onChange, onClear }: ListProps) {
   const source = kind === 'series' ? seriesSource(address, libraryId) : bookSource(address, libraryId)
-  const hasLetters = kind === 'series' && address.sort.startsWith('name,')
-  const rail = useCallback(
-    (topIndex: number, jump: (index: number) => void) => (
-      <Letters address={address} libraryId={libraryId} topIndex={topIndex} onJump={jump} />
-    ),
-    [address, libraryId],
-  )
+  const hasLetters = /^(name|title),/.test(address.sort) && !address.shelf
+  const dates = address.shelf ? null : dateOfSort(kind, address.sort)
+  const shared = { kind, address, libraryId }
+  const rail = (topIndex: number, jump: (index: number) => void) =>
+    dates ? <Years {...shared} dates={dates} onJump={jump} /> : <Letters {...shared} topIndex={topIndex} onJump={jump} />
   const empty = isFiltered(address) ? (
     <NothingMatches onClear={onClear} />
   ) : (
@@ -125,7 +156,8 @@ function BrowseList({ kind, libraryId, address, onTotal, onClear }: ListProps) {
       isBooks={kind === 'books'}
       empty={empty}
       onTotal={onTotal}
-      {...(hasLetters ? { rail } : {})}
+      table={{ columns: readColumns(kind, address.columns), sort: address.sort, onSort: (sort) => onChange({ sort }) }}
+      {...(hasLetters || dates ? { rail } : {})}
     />
   )
 }

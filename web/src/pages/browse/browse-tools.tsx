@@ -1,48 +1,41 @@
-import { Grid3x3, Image, LayoutGrid, List, ListFilter, Table2, X } from 'lucide-react'
-import { useState } from 'react'
+import { Columns3, Grid3x3, Image, LayoutGrid, List, ListFilter, Table2 } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
 import { Segments, Select } from '#parts/controls.tsx'
 import { Icon } from '#parts/icon.tsx'
 import { browseTexts, SORT_NAMES } from '#texts/browse.ts'
+import { tableTexts } from '#texts/table.ts'
 import style from './browse.module.css'
-import { type BrowseAddress, type BrowseKind, type Reading, sortsOf } from './browse-address.ts'
-import { FilterDialog } from './filter-dialog.tsx'
+import { type AddressChange, type BrowseAddress, type BrowseKind, sortsOf } from './browse-address.ts'
+import type { Group } from './filter/draft.ts'
+import type { WhereChange } from './filter/where.ts'
+import { FilterChips } from './filter-chips.tsx'
 import type { BrowseView } from './row-layout.ts'
+import { readColumns } from './table/columns.tsx'
+import { ColumnsDialog } from './table/columns-dialog.tsx'
+import { ViewsMenu } from './views/views-menu.tsx'
 
-export type AddressChange = Partial<Record<keyof BrowseAddress, string | null>>
+/** The builder is loaded when it is opened. */
+const FilterPanel = lazy(() => import('./filter/filter-panel.tsx'))
 
 interface ToolsProps {
   kind: BrowseKind
+  libraryId: string | null
   address: BrowseAddress
+  /** The condition of the address, understood. */
+  where: Group | null
   onChange: (change: AddressChange) => void
 }
 
-const QUICK: readonly Reading[] = ['all', 'unread', 'in_progress', 'read']
-const FILTERS = ['q', 'genre', 'tag', 'person', 'publisher', 'language', 'format'] as const
-const FILTER_NAMES = { ...browseTexts, q: browseTexts.search }
-
 /** Quick filters, filters that hold, order, and how the list is shown. */
-export function BrowseTools({ kind, address, onChange }: ToolsProps) {
-  const [isFiltering, setIsFiltering] = useState(false)
+export function BrowseTools(props: ToolsProps) {
+  const { kind, address, onChange } = props
   return (
     <div className={style['tools']}>
-      {!address.shelf && <FilterChips address={address} onChange={onChange} />}
+      {!address.shelf && <FilterChips {...props} />}
       <div className="line">
         {address.view === 'grid' && <SizeSlider size={address.size} onChange={(size) => onChange({ size })} />}
-        {!address.shelf && (
-          <>
-            <button type="button" className="btn" aria-haspopup="dialog" onClick={() => setIsFiltering(true)}>
-              <Icon of={ListFilter} />
-              {browseTexts.filter()}
-            </button>
-            <Select
-              isSoft
-              label={browseTexts.sort()}
-              value={address.sort}
-              options={sortsOf(kind).map((value) => ({ value, text: SORT_NAMES[value]!() }))}
-              onChange={(sort) => onChange({ sort })}
-            />
-          </>
-        )}
+        {!address.shelf && <ContentTools {...props} />}
+        {address.view === 'table' && <ColumnsButton kind={kind} address={address} onChange={onChange} />}
         <Segments
           label={browseTexts.view()}
           value={address.view}
@@ -54,37 +47,64 @@ export function BrowseTools({ kind, address, onChange }: ToolsProps) {
           onChange={(view: BrowseView) => onChange({ view })}
         />
       </div>
-      {isFiltering && <FilterDialog kind={kind} address={address} onChange={onChange} onClose={() => setIsFiltering(false)} />}
     </div>
   )
 }
 
-function FilterChips({ address, onChange }: Omit<ToolsProps, 'kind'>) {
-  const holding = FILTERS.filter((name) => address[name] !== null)
+/** The builder, the order and the saved views. */
+function ContentTools({ kind, libraryId, address, onChange }: ToolsProps) {
+  const [isFiltering, setIsFiltering] = useState(false)
+  const [isNaming, setIsNaming] = useState(false)
+  const filterAndName = (change: WhereChange) => {
+    onChange(change)
+    setIsNaming(true)
+  }
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend of its own
-    <div className="chips" role="group" aria-label={browseTexts.quick()}>
-      {QUICK.map((show) => (
-        <button key={show} type="button" className="chip" aria-pressed={address.show === show} onClick={() => onChange({ show })}>
-          {browseTexts[show]()}
-        </button>
-      ))}
-      {holding.map((name) => (
-        <button
-          key={name}
-          type="button"
-          className="chip"
-          aria-pressed="true"
-          aria-label={browseTexts.noFilter({ name: FILTER_NAMES[name](), value: address[name]! })}
-          onClick={() => onChange({ [name]: null })}
-        >
-          <span className="clip" style={{ maxInlineSize: '18rem' }}>
-            {FILTER_NAMES[name]()}: <bdi>{address[name]}</bdi>
-          </span>
-          <Icon of={X} />
-        </button>
-      ))}
-    </div>
+    <>
+      <button type="button" className="btn" aria-haspopup="dialog" aria-label={browseTexts.filter()} onClick={() => setIsFiltering(true)}>
+        <Icon of={ListFilter} />
+        <span className={style['word']}>{browseTexts.filter()}</span>
+      </button>
+      <Select
+        isSoft
+        label={browseTexts.sort()}
+        value={address.sort}
+        options={sortsOf(kind).map((value) => ({ value, text: SORT_NAMES[value]!() }))}
+        onChange={(sort) => onChange({ sort })}
+      />
+      <ViewsMenu {...{ kind, libraryId, address, isNaming }} onNaming={setIsNaming} />
+      {isFiltering && (
+        <Suspense>
+          <FilterPanel {...{ kind, libraryId, address }} onApply={onChange} onSave={filterAndName} onClose={() => setIsFiltering(false)} />
+        </Suspense>
+      )}
+    </>
+  )
+}
+
+function ColumnsButton({ kind, address, onChange }: Pick<ToolsProps, 'kind' | 'address' | 'onChange'>) {
+  const [isOpen, setIsOpen] = useState(false)
+  return (
+    <>
+      <button
+        type="button"
+        className={`btn ${style['columns']}`}
+        aria-haspopup="dialog"
+        aria-label={tableTexts.columns()}
+        title={tableTexts.columns()}
+        onClick={() => setIsOpen(true)}
+      >
+        <Icon of={Columns3} />
+      </button>
+      {isOpen && (
+        <ColumnsDialog
+          kind={kind}
+          chosen={readColumns(kind, address.columns)}
+          onChange={(columns) => onChange({ columns })}
+          onClose={() => setIsOpen(false)}
+        />
+      )}
+    </>
   )
 }
 

@@ -1,19 +1,20 @@
-import { Check, Ellipsis } from 'lucide-react'
+import { Ellipsis } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { BookRecord, SeriesRecord } from '#api/records.ts'
 import type { MenuEntry } from '#parts/above/menu.tsx'
 import { useMenu } from '#parts/above/use-menu.tsx'
-import { dayWords, sizeWords } from '#parts/formats.ts'
 import { Icon } from '#parts/icon.tsx'
+import { selectEntry } from '#parts/works/card.tsx'
 import { Cover, type CoverMark } from '#parts/works/cover.tsx'
-import { bookWords, coverPath, knownCover, languageOf, markOfBook, markOfSeries, numberWords } from '#parts/works/words.ts'
+import { type Pickable, PickBox, withPicking } from '#parts/works/pick-box.tsx'
+import { bookWords, coverPath, knownCover, languageOf, markOfBook, markOfSeries } from '#parts/works/words.ts'
 import { bookEntries, seriesEntries } from '#parts/works/work-menus.ts'
-import { browseTexts } from '#texts/browse.ts'
 import { partTexts } from '#texts/parts.ts'
 import style from './browse.module.css'
-
-const percents = new Intl.NumberFormat('en', { style: 'percent' })
+import type { Column } from './table/columns.tsx'
+import { State } from './table/state.tsx'
+import tableStyle from './table/table.module.css'
 
 /** What list and table show of a book or series. */
 interface Entry {
@@ -66,11 +67,16 @@ interface EntryProps {
   tabIndex: 0 | -1
 }
 
+interface PickedEntryProps extends EntryProps {
+  pick: Pickable
+}
+
 /** A line of the compact list. */
-export function ListEntry({ entry, tabIndex }: EntryProps) {
-  const { onBox, openFrom, menu } = useMenu(partTexts.more({ title: entry.title }), entry.entries)
+export function ListEntry({ entry, tabIndex, pick }: PickedEntryProps) {
+  const { onBox, openFrom, menu } = useMenu(partTexts.more({ title: entry.title }), () => [...selectEntry(pick), ...entry.entries()])
   return (
-    <div className={style['entry']} {...onBox}>
+    <div className={style['entry']} {...withPicking(onBox, pick)}>
+      <PickBox pick={pick} title={entry.title} className={`check ${style['tick']}`} />
       <Cover path={entry.cover} known={knownCover(entry.record)} title="" width={40} />
       <span className={style['words']}>
         <EntryLink entry={entry} tabIndex={tabIndex} className={`clip ${style['name']}`} />
@@ -108,98 +114,26 @@ function More({ title, onOpen }: { title: string; onOpen: ReturnType<typeof useM
   )
 }
 
-function State({ mark }: { mark: CoverMark }) {
-  if (mark?.kind === 'progress')
-    return (
-      <span className={style['state']}>
-        <span className="progress" style={{ ['--at' as string]: percents.format(mark.part) }} />
-        {percents.format(mark.part)}
-      </span>
-    )
-  if (mark?.kind === 'finished')
-    return (
-      <span className={style['state']}>
-        <Icon of={Check} />
-        {browseTexts.stateFinished()}
-      </span>
-    )
-  return (
-    <span className={style['state']}>{mark?.kind === 'unread' ? partTexts.unread({ count: mark.count }) : browseTexts.stateUnread()}</span>
-  )
+interface TableEntryProps extends PickedEntryProps {
+  columns: readonly Column<never>[]
+  template: string
 }
 
-/** A line of the table; narrow windows leave columns out. */
-export function TableEntry({ entry, tabIndex }: EntryProps) {
-  const { onBox, openFrom, menu } = useMenu(partTexts.more({ title: entry.title }), entry.entries)
-  const isBook = 'seriesName' in entry.record
+/** A line of the table. */
+export function TableEntry({ entry, tabIndex, pick, columns, template }: TableEntryProps) {
+  const { onBox, openFrom, menu } = useMenu(partTexts.more({ title: entry.title }), () => [...selectEntry(pick), ...entry.entries()])
   return (
-    <div className={`${style['line']} ${style[isBook ? 'books' : 'series']}`} {...onBox}>
+    <div className={tableStyle['line']} style={{ gridTemplateColumns: template }} {...withPicking(onBox, pick)}>
+      <PickBox pick={pick} title={entry.title} className={`check ${tableStyle['tick']}`} />
       <Cover path={entry.cover} known={knownCover(entry.record)} title="" width={28} />
-      <EntryLink entry={entry} tabIndex={tabIndex} className={`clip ${style['title']}`} />
-      {'seriesName' in entry.record ? <BookColumns book={entry.record} /> : <SeriesColumns series={entry.record} />}
-      <More title={entry.title} onOpen={openFrom} />
-      {menu}
-    </div>
-  )
-}
-
-function BookColumns({ book }: { book: BookRecord }) {
-  return (
-    <>
-      <span className={`quiet clip ${style['middle']}`}>
-        <bdi>{book.seriesName}</bdi>
-      </span>
-      <span className={`${style['number']} ${style['middle']}`}>{numberWords(book).replace(/^\D+/, '')}</span>
-      <span className={`${style['number']} ${style['wide']}`}>{book.pageCount.toLocaleString('en')}</span>
-      <State mark={markOfBook(book)} />
-      <span className={`quiet ${style['wide']}`}>{dayWords(book.createdAt)}</span>
-      <span className={`quiet ${style['number']} ${style['wide']}`}>{sizeWords(book.fileSize)}</span>
-    </>
-  )
-}
-
-function SeriesColumns({ series }: { series: SeriesRecord }) {
-  return (
-    <>
-      <span className={`quiet clip ${style['wide']}`}>
-        <bdi>{series.publisher}</bdi>
-      </span>
-      <span className={`${style['number']} ${style['wide']}`}>{series.year}</span>
-      <span className={`${style['number']} ${style['middle']}`}>{series.bookCount.toLocaleString('en')}</span>
-      <State mark={markOfSeries(series)} />
-      <span className={`quiet ${style['wide']}`}>{dayWords(series.createdAt)}</span>
-    </>
-  )
-}
-
-/** The heads of the columns of TableEntry. */
-export function TableHead({ isBooks }: { isBooks: boolean }) {
-  const cells = isBooks
-    ? [
-        [browseTexts.columnSeries(), style['middle']],
-        [browseTexts.columnNumber(), `${style['number']} ${style['middle']}`],
-        [browseTexts.columnPages(), `${style['number']} ${style['wide']}`],
-        [browseTexts.columnState(), ''],
-        [browseTexts.columnAdded(), style['wide']],
-        [browseTexts.columnSize(), `${style['number']} ${style['wide']}`],
-      ]
-    : [
-        [browseTexts.columnPublisher(), style['wide']],
-        [browseTexts.columnYear(), `${style['number']} ${style['wide']}`],
-        [browseTexts.columnBooks(), `${style['number']} ${style['middle']}`],
-        [browseTexts.columnState(), ''],
-        [browseTexts.columnAdded(), style['wide']],
-      ]
-  return (
-    <div aria-hidden="true" className={`${style['line']} ${style['head']} ${style[isBooks ? 'books' : 'series']}`}>
-      <span />
-      <span>{browseTexts.columnTitle()}</span>
-      {cells.map(([text, className]) => (
-        <span key={text} className={className}>
-          {text}
+      <EntryLink entry={entry} tabIndex={tabIndex} className={`clip ${tableStyle['title']}`} />
+      {columns.map(({ name, isNumber, cell }) => (
+        <span key={name} className={isNumber ? tableStyle['number'] : undefined}>
+          {cell(entry.record as never)}
         </span>
       ))}
-      <span />
+      <More title={entry.title} onOpen={openFrom} />
+      {menu}
     </div>
   )
 }

@@ -1,4 +1,4 @@
-const LOOK = ['view', 'size', 'sort'] as const
+const LOOK = ['view', 'size', 'sort', 'columns'] as const
 
 const keyOf = (scope: string) => `carrel.browse.${scope}`
 
@@ -15,7 +15,12 @@ export function withKeptLook(scope: string, search: string): string {
 
 export function keepLook(scope: string, changed: Readonly<Record<string, string | null>>): void {
   const kept = new URLSearchParams(read(scope))
-  for (const name of LOOK) if (changed[name]) kept.set(name, changed[name])
+  for (const name of LOOK) {
+    const value = changed[name]
+    if (value) kept.set(name, value)
+    // The usual columns are no value of the address.
+    else if (value === null) kept.delete(name)
+  }
   try {
     localStorage.setItem(keyOf(scope), kept.toString())
   } catch {

@@ -1,12 +1,13 @@
-import { useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { api, ask } from '#api/client.ts'
 import { browseTexts } from '#texts/browse.ts'
 import style from './browse.module.css'
-import type { BrowseAddress } from './browse-address.ts'
-import { seriesFilter } from './browse-sources.ts'
+import type { BrowseAddress, BrowseKind } from './browse-address.ts'
+import { bookFilter, seriesFilter } from './browse-sources.ts'
 import { type LetterGroup, placesOfLetters } from './letter-places.ts'
 
 interface LettersProps {
+  kind: BrowseKind
   address: BrowseAddress
   libraryId: string | null
   /** The first item that is seen. */
@@ -14,13 +15,9 @@ interface LettersProps {
   onJump: (index: number) => void
 }
 
-/** A rail of letters beside a list of series sorted by title. */
-export function Letters({ address, libraryId, topIndex, onJump }: LettersProps) {
-  const body = seriesFilter(address, libraryId)
-  const groups = useQuery({
-    queryKey: ['series-list', 'letters', body],
-    queryFn: ({ signal }) => ask(api.POST('/api/v1/series/list/alphabetical-groups', { body, signal })) as Promise<LetterGroup[]>,
-  })
+/** A rail of letters beside a list sorted by title. */
+export function Letters({ kind, address, libraryId, topIndex, onJump }: LettersProps) {
+  const groups = useQuery(lettersQuery(kind, address, libraryId))
   const places = placesOfLetters(groups.data ?? [], address.sort.endsWith(',desc'))
   if (places.length < 2) return null
   const current = places.findLast((each) => each.index <= topIndex)
@@ -39,4 +36,16 @@ export function Letters({ address, libraryId, topIndex, onJump }: LettersProps) 
       ))}
     </nav>
   )
+}
+
+function lettersQuery(kind: BrowseKind, address: BrowseAddress, libraryId: string | null) {
+  const ofSeries = seriesFilter(address, libraryId)
+  const ofBooks = bookFilter(address, libraryId)
+  return queryOptions({
+    queryKey: [kind === 'series' ? 'series-list' : 'books', 'letters', ofBooks],
+    queryFn: async ({ signal }): Promise<LetterGroup[]> =>
+      kind === 'series'
+        ? await ask(api.POST('/api/v1/series/list/alphabetical-groups', { body: ofSeries, signal }))
+        : await ask(api.POST('/api/v1/books/list/alphabetical-groups', { body: ofBooks, signal })),
+  })
 }

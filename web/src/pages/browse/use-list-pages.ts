@@ -26,6 +26,13 @@ export interface ListPages<T> {
   retry: () => void
 }
 
+/** One page of a list, kept for a while. @param page from 1 */
+export const listPageQuery = <T>(source: ListSource<T>, page: number) => ({
+  queryKey: [...source.key, page],
+  queryFn: ({ signal }: { signal: AbortSignal }) => source.fetch(page, signal),
+  gcTime: KEPT_MS,
+})
+
 const pageOf = (index: number) => Math.floor(Math.max(0, index) / LIST_PAGE_SIZE) + 1
 
 /** The records from `first` to `last`, and what is known of others. A page that is no longer wanted is aborted. */
@@ -34,11 +41,7 @@ export function useListPages<T>(source: ListSource<T>, first: number, last: numb
   const name = JSON.stringify(source.key)
   const wanted = useRestingPages(name, pageOf(first), pageOf(Math.max(first, last)))
   const answers = useQueries({
-    queries: wanted.map((page) => ({
-      queryKey: [...source.key, page],
-      queryFn: ({ signal }: { signal: AbortSignal }) => source.fetch(page, signal),
-      gcTime: KEPT_MS,
-    })),
+    queries: wanted.map((page) => listPageQuery(source, page)),
   })
   const lastTotal = useRef<{ name: string; total: number } | null>(null)
   const total = answers.find((each) => each.data)?.data?.total

@@ -3,6 +3,15 @@ import style from './browse.module.css'
 import type { RowLayout } from './row-layout.ts'
 import type { RowWindow } from './use-row-window.ts'
 
+/** What keys select. */
+export interface RowSelection {
+  isOn: boolean
+  isSelected: (index: number) => boolean
+  /** @param isRange everything from the one selected before */
+  pick: (index: number, isRange: boolean) => void
+  extend: (from: number, to: number) => void
+}
+
 interface VirtualRowsProps {
   label: string
   /** Of items. */
@@ -14,12 +23,13 @@ interface VirtualRowsProps {
   onActive: (index: number) => void
   /** Heads of columns, as a row of its own. */
   head?: ReactNode
+  selection: RowSelection
   /** @param tabIndex for the link of the item */
   renderItem: (index: number, tabIndex: 0 | -1) => ReactNode
 }
 
 /** Rows of a list of any length: those near the window are in the document. One stop of Tab; arrows, Home, End and page keys move inside. */
-export function VirtualRows({ label, count, layout, rows, active, onActive, head, renderItem }: VirtualRowsProps) {
+export function VirtualRows({ label, count, layout, rows, active, onActive, head, selection, renderItem }: VirtualRowsProps) {
   const { columns, rowHeight } = layout
   const { box, seen, height, scrollToRow } = rows
   const [wantsFocus, setWantsFocus] = useState<number | null>(null)
@@ -27,10 +37,15 @@ export function VirtualRows({ label, count, layout, rows, active, onActive, head
   const activeRow = Math.floor(active / columns)
   useFocusOf(wantsFocus, grid, () => setWantsFocus(null))
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
+    if (event.key === ' ' && (event.target as HTMLElement).matches('a, [role="gridcell"]')) {
+      event.preventDefault()
+      return selection.pick(active, event.shiftKey)
+    }
     const to = nextIndex(event, { active, count, columns, pageRows: Math.max(1, Math.floor(innerHeight / rowHeight) - 1) })
     if (to === null) return
     event.preventDefault()
     scrollToRow(Math.floor(to / columns), 'near')
+    if (event.shiftKey) selection.extend(active, to)
     onActive(to)
     setWantsFocus(to)
   }
@@ -44,6 +59,8 @@ export function VirtualRows({ label, count, layout, rows, active, onActive, head
       aria-label={label}
       aria-rowcount={Math.ceil(count / columns) + (head ? 1 : 0)}
       aria-colcount={columns}
+      aria-multiselectable="true"
+      className={selection.isOn ? 'picking' : undefined}
       onKeyDown={onKeyDown}
     >
       {head}
@@ -56,7 +73,7 @@ export function VirtualRows({ label, count, layout, rows, active, onActive, head
             layout={layout}
             shift={seen.shift}
             ariaIndex={row + 1 + (head ? 1 : 0)}
-            {...{ active, onActive, renderItem }}
+            {...{ active, onActive, selection, renderItem }}
           />
         ))}
       </div>
@@ -64,13 +81,13 @@ export function VirtualRows({ label, count, layout, rows, active, onActive, head
   )
 }
 
-interface RowProps extends Pick<VirtualRowsProps, 'count' | 'layout' | 'active' | 'onActive' | 'renderItem'> {
+interface RowProps extends Pick<VirtualRowsProps, 'count' | 'layout' | 'active' | 'onActive' | 'selection' | 'renderItem'> {
   row: number
   shift: number
   ariaIndex: number
 }
 
-function Row({ row, count, layout: { columns, rowHeight, gap }, shift, ariaIndex, active, onActive, renderItem }: RowProps) {
+function Row({ row, count, layout: { columns, rowHeight, gap }, shift, ariaIndex, active, onActive, selection, renderItem }: RowProps) {
   const place = {
     transform: `translateY(${row * rowHeight - shift}px)`,
     gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`,
@@ -86,6 +103,7 @@ function Row({ row, count, layout: { columns, rowHeight, gap }, shift, ariaIndex
           key={index}
           role="gridcell"
           data-index={index}
+          aria-selected={selection.isSelected(index)}
           tabIndex={-1}
           className={style['cell']}
           onFocus={() => index !== active && onActive(index)}

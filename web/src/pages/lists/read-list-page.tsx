@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { ArrowDown, ArrowUp, ListOrdered, Play } from 'lucide-react'
+import { ListOrdered, Play } from 'lucide-react'
 import { Link, useParams } from 'wouter'
-import { LISTS_MAX, orderReadList, readListBooksQuery, readListQuery } from '#api/lists.ts'
+import { LISTS_MAX, orderReadList, readListBooksQuery, readListQuery, setReadListOrdered } from '#api/lists.ts'
 import { queries } from '#api/queries.ts'
 import type { BookRecord, Listed, ReadListRecord } from '#api/records.ts'
 import { say, sayFailure } from '#parts/above/toasts.tsx'
@@ -9,14 +9,13 @@ import { Icon } from '#parts/icon.tsx'
 import { useMayDo } from '#parts/may-do.ts'
 import { useTopOfPage } from '#parts/places.ts'
 import { Empty, Failure } from '#parts/states.tsx'
-import { Cover } from '#parts/works/cover.tsx'
 import { Crumbs } from '#parts/works/hero.tsx'
 import { bookWords, coverPath, knownCover, languageOf, markOfBook } from '#parts/works/words.ts'
 import { listTexts } from '#texts/lists.ts'
+import { ListProgress } from './list-progress.tsx'
 import style from './lists.module.css'
-
-/** Covers of the rows, in CSS pixels. */
-const COVER_WIDTH = 48
+import { moved } from './order.ts'
+import { type OrderedRow, OrderedRows } from './ordered-rows.tsx'
 
 export default function ReadListPage() {
   const { readListId } = useParams<{ readListId: string }>()
@@ -31,9 +30,21 @@ export default function ReadListPage() {
 
 function ReadListShown({ list, books: { data: books, total } }: { list: ReadListRecord; books: Listed<BookRecord> }) {
   const isComplete = books.length === total
-  const mayOrder = useMayDo('books-write') && list.ordered && isComplete
+  const mayWrite = useMayDo('books-write')
+  const mayOrder = mayWrite && list.ordered && isComplete
   const read = books.filter(({ readProgress }) => readProgress?.completed).length
   const next = books.find(({ readProgress, pageCount }) => !readProgress?.completed && pageCount > 0)
+  const move = (from: number, to: number) => {
+    const ids = moved(books, from, to).map(({ id }) => id)
+    showOrder(list.id, ids)
+    orderReadList(list.id, ids).then(
+      () => say(listTexts.moved({ title: books[from]?.title ?? '', number: to + 1 })),
+      (error: unknown) => {
+        sayFailure(error)
+        void queries.invalidateQueries({ queryKey: readListBooksQuery(list.id).queryKey })
+      },
+    )
+  }
   return (
     <div className={style['page']}>
       <Crumbs crumbs={[{ text: listTexts.readLists(), href: '/read-lists' }, { text: list.name }]} />
@@ -41,98 +52,52 @@ function ReadListShown({ list, books: { data: books, total } }: { list: ReadList
         <h1 className="work-title" dir="auto">
           {list.name}
         </h1>
-        <p className="quiet">
-          {listTexts.bookCount({ count: total })} · {listTexts.readOf({ read, total: books.length })}
-        </p>
+        <p className="quiet">{listTexts.bookCount({ count: total })}</p>
+        <ListProgress read={read} total={books.length} />
         {list.summary && (
           <p className="prose" dir="auto">
             {list.summary}
           </p>
         )}
-        {next && (
-          <div className="line">
+        <div className="line">
+          {next && (
             <Link className="btn main big" href={`/books/${next.id}/read?readListId=${list.id}`}>
               <Icon of={Play} />
               <bdi className="clip">
                 {next.readProgress || read > 0 ? listTexts.continueWith({ title: next.title }) : listTexts.startWith({ title: next.title })}
               </bdi>
             </Link>
-          </div>
-        )}
+          )}
+          {mayWrite && !list.ordered && isComplete && total > 1 && (
+            <button type="button" className="btn" onClick={() => void setReadListOrdered(list.id).catch(sayFailure)}>
+              <Icon of={ListOrdered} />
+              {listTexts.arrange()}
+            </button>
+          )}
+        </div>
       </header>
       {!isComplete && <p className="quiet">{listTexts.tooLong({ total, shown: Math.min(LISTS_MAX, books.length) })}</p>}
       {total === 0 && <Empty icon={ListOrdered} title={listTexts.readListEmpty()} />}
-      <ol className={`rows ${style['list']}`} aria-label={listTexts.books()}>
-        {books.map((book, index) => (
-          <li key={book.id} className={`row ${book.id === next?.id ? style['now'] : ''}`}>
-            <span className={style['number']}>{index + 1}</span>
-            <Cover
-              path={coverPath(book, `api/v1/books/${book.id}`)}
-              known={knownCover(book)}
-              title=""
-              mark={markOfBook(book)}
-              width={COVER_WIDTH}
-            />
-            <span className="words">
-              <Link className="name clip-2" href={`/books/${book.id}`} lang={languageOf(book)} dir="auto">
-                {book.title}
-              </Link>
-              <span className="sub clip">
-                <bdi>{book.seriesName}</bdi>
-                {bookWords(book) && <span> · {bookWords(book)}</span>}
-              </span>
-            </span>
-            {mayOrder && <MoveButtons book={book} index={index} books={books} listId={list.id} />}
-          </li>
-        ))}
-      </ol>
+      <OrderedRows label={listTexts.books()} rows={books.map(rowOf)} nowId={next?.id} onMove={mayOrder ? move : null} />
     </div>
   )
 }
 
-interface MoveProps {
-  book: BookRecord
-  index: number
-  books: readonly BookRecord[]
-  listId: string
-}
-
-function MoveButtons({ book, index, books, listId }: MoveProps) {
-  const move = (by: 1 | -1) => {
-    const ids = books.map(({ id }) => id)
-    ids.splice(index, 1)
-    ids.splice(index + by, 0, book.id)
-    showOrder(listId, ids)
-    orderReadList(listId, ids).then(
-      () => say(listTexts.moved({ title: book.title, number: index + by + 1 })),
-      (error: unknown) => {
-        sayFailure(error)
-        void queries.invalidateQueries({ queryKey: readListBooksQuery(listId).queryKey })
-      },
-    )
+function rowOf(book: BookRecord): OrderedRow {
+  const line = bookWords(book)
+  return {
+    id: book.id,
+    title: book.title,
+    lang: languageOf(book),
+    href: `/books/${book.id}`,
+    words: (
+      <>
+        <bdi>{book.seriesName}</bdi>
+        {line && <span> · {line}</span>}
+      </>
+    ),
+    cover: { path: coverPath(book, `api/v1/books/${book.id}`), known: knownCover(book), mark: markOfBook(book) },
   }
-  return (
-    <span className="end">
-      <button
-        type="button"
-        className="icon-btn"
-        aria-label={listTexts.up({ title: book.title })}
-        disabled={index === 0}
-        onClick={() => move(-1)}
-      >
-        <Icon of={ArrowUp} />
-      </button>
-      <button
-        type="button"
-        className="icon-btn"
-        aria-label={listTexts.down({ title: book.title })}
-        disabled={index === books.length - 1}
-        onClick={() => move(1)}
-      >
-        <Icon of={ArrowDown} />
-      </button>
-    </span>
-  )
 }
 
 /** Before the server has answered: the buttons stay under the pointer. */

@@ -18,10 +18,16 @@ interface SeriesShelfProps {
   summary?: string | null
   source: ListSource<SeriesRecord>
   empty: ReactNode
+  /** Buttons beside the title. */
+  tools?: ReactNode
+  /** Below the title. */
+  head?: ReactNode
+  /** In place of the list, while it is being ordered. */
+  arranged?: ReactNode
 }
 
 /** The series of a collection, or of the list of the user. */
-export function SeriesShelf({ title, summary, source, empty }: SeriesShelfProps) {
+export function SeriesShelf({ title, summary, source, empty, tools, head, arranged }: SeriesShelfProps) {
   const [path, navigate] = useLocation()
   const search = useSearch()
   const { view, size } = readBrowseAddress('series', withKeptLook(SCOPE, search))
@@ -43,15 +49,18 @@ export function SeriesShelf({ title, summary, source, empty }: SeriesShelfProps)
           </p>
         </div>
         <div className="end">
-          <Segments
-            label={browseTexts.view()}
-            value={shown}
-            options={[
-              { value: 'grid', text: browseTexts.grid(), icon: LayoutGrid },
-              { value: 'list', text: browseTexts.list(), icon: List },
-            ]}
-            onChange={(value) => change({ view: value })}
-          />
+          {tools}
+          {!arranged && (
+            <Segments
+              label={browseTexts.view()}
+              value={shown}
+              options={[
+                { value: 'grid', text: browseTexts.grid(), icon: LayoutGrid },
+                { value: 'list', text: browseTexts.list(), icon: List },
+              ]}
+              onChange={(value) => change({ view: value })}
+            />
+          )}
         </div>
       </header>
       {summary && (
@@ -59,7 +68,8 @@ export function SeriesShelf({ title, summary, source, empty }: SeriesShelfProps)
           {summary}
         </p>
       )}
-      <WorkList label={title} source={source} view={shown} size={size} isBooks={false} empty={empty} onTotal={setTotal} />
+      {head}
+      {arranged || <WorkList label={title} source={source} view={shown} size={size} isBooks={false} empty={empty} onTotal={setTotal} />}
     </div>
   )
 }

@@ -1,8 +1,9 @@
-import { BookCheck, LayoutGrid, List } from 'lucide-react'
+import { BookCheck, Layers, LayoutGrid, List } from 'lucide-react'
 import { useId, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { api, ask } from '#api/client.ts'
 import type { BookCondition, BookRecord, FullSeriesRecord, Listed } from '#api/records.ts'
+import { BOOKS_MAX } from '#api/series.ts'
 import { changeAddress, readBrowseAddress } from '#pages/browse/browse-address.ts'
 import { keepLook, withKeptLook } from '#pages/browse/kept-look.ts'
 import { LIST_PAGE_SIZE, type ListSource } from '#pages/browse/use-list-pages.ts'
@@ -10,7 +11,9 @@ import { WorkList } from '#pages/browse/work-list.tsx'
 import { Segments, Select } from '#parts/controls.tsx'
 import { Empty } from '#parts/states.tsx'
 import { browseTexts } from '#texts/browse.ts'
+import { seriesTexts } from '#texts/series.ts'
 import { workTexts } from '#texts/works.ts'
+import { VolumeBooks } from './volume-books.tsx'
 
 const SCOPE = 'series-page'
 
@@ -22,6 +25,8 @@ export function SeriesBooks({ series }: { series: FullSeriesRecord }) {
   const { view, size, show } = readBrowseAddress('books', withKeptLook(SCOPE, search))
   const [total, setTotal] = useState<number | null>(null)
   const isUnread = show === 'unread'
+  const hasVolumes = volumesWorthwhile(series)
+  const isByVolume = hasVolumes && new URLSearchParams(search).get('by') === 'volume'
   const change = (changed: Record<string, string>) => {
     keepLook(SCOPE, changed)
     navigate(path + changeAddress(search, changed), { replace: true })
@@ -30,7 +35,7 @@ export function SeriesBooks({ series }: { series: FullSeriesRecord }) {
     <section className="stack" aria-labelledby={id}>
       <header className="head">
         <h2 className="section-title" id={id}>
-          {workTexts.books()} {total !== null && <span className="faint">{total.toLocaleString('en')}</span>}
+          {workTexts.books()} {total !== null && !isByVolume && <span className="faint">{total.toLocaleString('en')}</span>}
         </h2>
         <div className="end">
           <Select
@@ -45,27 +50,36 @@ export function SeriesBooks({ series }: { series: FullSeriesRecord }) {
           />
           <Segments
             label={browseTexts.view()}
-            value={view === 'table' ? 'list' : view}
+            value={isByVolume ? 'volumes' : view === 'table' ? 'list' : view}
             options={[
               { value: 'grid', text: browseTexts.grid(), icon: LayoutGrid },
               { value: 'list', text: browseTexts.list(), icon: List },
+              ...(hasVolumes ? [{ value: 'volumes' as const, text: seriesTexts.byVolume(), icon: Layers }] : []),
             ]}
-            onChange={(value) => change({ view: value })}
+            onChange={(value) => change(value === 'volumes' ? { by: 'volume' } : { view: value, by: '' })}
           />
         </div>
       </header>
-      <WorkList
-        label={workTexts.books()}
-        source={booksOf(series.id, isUnread)}
-        view={view === 'table' ? 'list' : view}
-        size={size}
-        isBooks
-        isInSeries
-        empty={<Empty icon={BookCheck} title={isUnread ? workTexts.noUnread() : workTexts.noBooks()} />}
-        onTotal={setTotal}
-      />
+      {isByVolume && <VolumeBooks seriesId={series.id} isUnread={isUnread} />}
+      {!isByVolume && (
+        <WorkList
+          label={workTexts.books()}
+          source={booksOf(series.id, isUnread)}
+          view={view === 'table' ? 'list' : view}
+          size={size}
+          isBooks
+          isInSeries
+          empty={<Empty icon={BookCheck} title={isUnread ? workTexts.noUnread() : workTexts.noBooks()} />}
+          onTotal={setTotal}
+        />
+      )}
     </section>
   )
+}
+
+/** Where each book is a volume, or none has one, the books in their order say the same. */
+function volumesWorthwhile({ volumesOwned, bookCount }: FullSeriesRecord): boolean {
+  return volumesOwned !== null && volumesOwned > 1 && volumesOwned < bookCount && bookCount <= BOOKS_MAX
 }
 
 function booksOf(seriesId: string, isUnread: boolean): ListSource<BookRecord> {

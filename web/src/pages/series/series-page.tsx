@@ -7,15 +7,18 @@ import { Late } from '#parts/loading.tsx'
 import { Failure } from '#parts/states.tsx'
 import { AboutSection, AboutSections, OtherSites, People, Tags } from '#parts/works/about-sections.tsx'
 import { Cover } from '#parts/works/cover.tsx'
-import { Crumbs, type Fact, Hero, Makers } from '#parts/works/hero.tsx'
+import { Crumbs, type Fact, Hero, Makers, WorkPage } from '#parts/works/hero.tsx'
 import { makersOf, peopleOf } from '#parts/works/people.ts'
 import { coverPath, knownCover, languageOf } from '#parts/works/words.ts'
 import { partTexts } from '#texts/parts.ts'
+import { seriesTexts } from '#texts/series.ts'
 import { workTexts } from '#texts/works.ts'
-import style from './series.module.css'
+import { OwnRating, ratingWords } from './own-rating.tsx'
 import { SeriesActions } from './series-actions.tsx'
 import { SeriesBooks } from './series-books.tsx'
+import { SeriesFiles } from './series-files.tsx'
 import { SeriesLists } from './series-lists.tsx'
+import { SeriesReadings } from './series-readings.tsx'
 
 /** How wide the cover is shown, in CSS pixels. */
 const COVER_WIDTH = 240
@@ -32,7 +35,7 @@ function SeriesShown({ series }: { series: FullSeriesRecord }) {
   const people = peopleOf(series.metadata.authors)
   const lang = languageOf(series)
   return (
-    <div className={style['page']}>
+    <WorkPage>
       <Crumbs crumbs={[{ text: series.libraryName, href: `/libraries/${series.libraryId}` }, { text: series.title }]} />
       <Hero
         cover={
@@ -67,8 +70,10 @@ function SeriesShown({ series }: { series: FullSeriesRecord }) {
           <Tags genres={series.genres.map(({ name }) => name)} tags={series.tags.map(({ name }) => name)} kind="series" />
         </SeriesLists>
         <OtherNames series={series} />
+        <SeriesReadings seriesId={series.id} />
+        <SeriesFiles series={series} />
       </AboutSections>
-    </div>
+    </WorkPage>
   )
 }
 
@@ -78,7 +83,7 @@ function lineOf({ bookCount, year, metadata }: FullSeriesRecord): string {
 }
 
 function factsOf(series: FullSeriesRecord): (Fact | null)[] {
-  const { bookCount, unreadCount, publisher, metadata, language, createdAt, externalRatings } = series
+  const { bookCount, unreadCount, publisher, metadata, language, createdAt, externalRatings, communityRating } = series
   const filtered = (field: string, value: string) => (
     <Link className="link" href={`/series?${field}=${encodeURIComponent(value)}`}>
       <bdi>{value}</bdi>
@@ -86,6 +91,13 @@ function factsOf(series: FullSeriesRecord): (Fact | null)[] {
   )
   return [
     unreadCount === null ? null : { name: workTexts.read(), value: workTexts.readOf({ read: bookCount - unreadCount, total: bookCount }) },
+    { name: seriesTexts.yourRating(), value: <OwnRating series={series} /> },
+    communityRating.average === null || communityRating.count < 2
+      ? null
+      : {
+          name: seriesTexts.average(),
+          value: seriesTexts.averageOf({ rating: ratingWords(communityRating.average), count: communityRating.count }),
+        },
     publisher ? { name: workTexts.publisher(), value: filtered('publisher', publisher) } : null,
     metadata.imprint ? { name: workTexts.imprint(), value: <bdi>{metadata.imprint}</bdi> } : null,
     language ? { name: workTexts.language(), value: languageWords(language) } : null,

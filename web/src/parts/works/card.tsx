@@ -1,4 +1,4 @@
-import { Ellipsis } from 'lucide-react'
+import { CircleCheck, Ellipsis } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { BookRecord, SeriesRecord } from '#api/records.ts'
@@ -6,9 +6,11 @@ import type { MenuEntry } from '#parts/above/menu.tsx'
 import { useMenu } from '#parts/above/use-menu.tsx'
 import { Icon } from '#parts/icon.tsx'
 import { Cover, type CoverMark, type KnownCover } from '#parts/works/cover.tsx'
+import { type Pickable, PickBox, withPicking } from '#parts/works/pick-box.tsx'
 import { bookWords, coverPath, knownCover, languageOf, markOfBook, markOfSeries } from '#parts/works/words.ts'
 import { bookEntries, seriesEntries } from '#parts/works/work-menus.ts'
 import { partTexts } from '#texts/parts.ts'
+import { selectionTexts } from '#texts/selection.ts'
 
 interface CardProps {
   href: string
@@ -24,15 +26,17 @@ interface CardProps {
   level?: 2 | 3
   /** −1 in a grid whose cards are reached with arrows. */
   tabIndex?: number
+  pick?: Pickable | undefined
 }
 
 /** What is inside a card: cover, name, one line, and a menu by button, right click and long press. The caller gives the box. */
-export function CardContent({ href, title, lang, words, cover, width, entries, level = 3, tabIndex }: CardProps) {
+export function CardContent({ href, title, lang, words, cover, width, entries, level = 3, tabIndex, pick }: CardProps) {
   const Heading = `h${level}` as const
-  const { openFrom, onBox, menu } = useMenu(partTexts.more({ title }), entries ?? noEntries)
+  const { openFrom, onBox, menu } = useMenu(partTexts.more({ title }), () => [...selectEntry(pick), ...(entries?.() ?? [])])
   return (
-    <div className="card" {...(entries ? onBox : {})}>
+    <div className="card" {...(entries ? withPicking(onBox, pick) : {})}>
       <Cover {...cover} title={title} lang={lang} width={width} />
+      {pick && <PickBox pick={pick} title={title} />}
       <Heading className="name clip-2" title={title}>
         <Link href={href} lang={lang} dir="auto" draggable={false} {...(tabIndex === undefined ? {} : { tabIndex })}>
           {title}
@@ -57,7 +61,9 @@ export function CardContent({ href, title, lang, words, cover, width, entries, l
   )
 }
 
-const noEntries = () => []
+/** How a finger begins to select, after a long press. */
+export const selectEntry = (pick: Pickable | undefined): MenuEntry[] =>
+  pick && !pick.isPicked ? [{ text: selectionTexts.select(), icon: CircleCheck, run: () => pick.onPick(false) }] : []
 
 interface BookCardProps {
   book: BookRecord
@@ -66,6 +72,7 @@ interface BookCardProps {
   isInSeries?: boolean
   level?: 2 | 3
   tabIndex?: number
+  pick?: Pickable | undefined
 }
 
 export function BookCard({ book, isInSeries, ...rest }: BookCardProps) {
@@ -91,6 +98,7 @@ interface SeriesCardProps {
   isWanted?: boolean
   level?: 2 | 3
   tabIndex?: number
+  pick?: Pickable | undefined
 }
 
 export function SeriesCard({ series, isWanted, ...rest }: SeriesCardProps) {

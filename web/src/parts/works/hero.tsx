@@ -7,6 +7,9 @@ import { partTexts } from '#texts/parts.ts'
 import { workTexts } from '#texts/works.ts'
 import style from './hero.module.css'
 
+/** The page of a work: where it stands, its head, then sections. */
+export const WorkPage = ({ children }: { children: ReactNode }) => <div className={style['page']}>{children}</div>
+
 export interface Crumb {
   text: string
   /** None for the page itself. */

@@ -9,14 +9,16 @@ import { type FoundInBook, useBookSearch } from './use-book-search.ts'
 interface SearchProps {
   map: BookMap
   view: TextView | null
+  /** What is searched at first. */
+  start: string
   /** By index of the chapter. */
   titleOf(index: number): string
   onClose(): void
 }
 
 /** Search in the text of the book. */
-export function SearchDrawer({ map, view, titleOf, onClose }: SearchProps) {
-  const [query, setQuery] = useState('')
+export function SearchDrawer({ map, view, start, titleOf, onClose }: SearchProps) {
+  const [query, setQuery] = useState(start)
   const { found, isRunning, isCut } = useBookSearch(map.book, query)
   const chapters = [...new Set(found.map(({ index }) => index))]
   const show = ({ index, at, length }: FoundInBook) => {

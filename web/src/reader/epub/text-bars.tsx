@@ -79,7 +79,7 @@ export function TextBars({ opened: { book }, where, map, view, panel, bookmarks,
 type PartProps = Pick<BarsProps, 'view' | 'map' | 'where'>
 
 function ChapterStep({ view, map, where, by }: PartProps & { by: 1 | -1 }) {
-  const to = placeOf(map.spans, where.total).index + by
+  const to = where.index + by
   const label = by === 1 ? readerTexts.nextChapter() : readerTexts.previousChapter()
   return (
     <button

@@ -1,6 +1,7 @@
 import { serverAddress } from '#api/client.ts'
 import { Problem, readProblem } from '#api/problem.ts'
 import type { Book, Manifest } from '../records.ts'
+import { noteSignedOut } from '../shared/use-return.ts'
 
 /** A chapter as foliate's renderers take it. */
 export interface TextSection {
@@ -69,12 +70,24 @@ function sectionOf(id: string, address: string, spread: Pick<TextSection, 'pageS
 async function checkChapter(address: string): Promise<Problem | null> {
   try {
     const response = await fetch(address, { credentials: 'same-origin' })
-    if (!response.ok) return readProblem(response, await response.json().catch(() => null))
-    await response.blob()
-    return null
+    if (response.ok) {
+      await response.blob()
+      return null
+    }
+    const problem = readProblem(response, await response.json().catch(() => null))
+    noteSignedOut(problem)
+    return problem
   } catch (error) {
     return Problem.fromNetwork(error)
   }
+}
+
+/** The text of a chapter that is not shown; null for one that cannot be loaded or has none. */
+export async function loadChapter(address: string, signal?: AbortSignal): Promise<Document | null> {
+  const response = await fetch(address, { credentials: 'same-origin', ...(signal && { signal }) })
+  const type = response.headers.get('Content-Type')?.split(';')[0]
+  if (!response.ok || (type !== 'application/xhtml+xml' && type !== 'text/html')) return null
+  return new DOMParser().parseFromString(await response.text(), type)
 }
 
 function spreadOf(properties: Record<string, unknown> | undefined): Pick<TextSection, 'pageSpread'> {

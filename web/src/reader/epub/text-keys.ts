@@ -1,17 +1,14 @@
 import { keyTexts } from '#texts/reader.ts'
-import { EVERYWHERE_KEYS, type KeyGroup } from '../shared/key-sheet.tsx'
+import { EVERYWHERE_KEYS, type KeyGroup, turnKeys } from '../shared/key-sheet.tsx'
 
 /** The keys of the reader of texts. */
 export function textKeys(direction: 'ltr' | 'rtl'): KeyGroup[] {
-  const [next, previous] = direction === 'rtl' ? ['←', '→'] : ['→', '←']
+  const [next, previous] = direction === 'rtl' ? (['←', '→'] as const) : (['→', '←'] as const)
   return [
     {
       title: keyTexts.turn(),
       lines: [
-        { words: keyTexts.next(), keys: [next, keyTexts.space()] },
-        { words: keyTexts.previous(), keys: [previous, `⇧ ${keyTexts.space()}`] },
-        { words: keyTexts.firstLast(), keys: ['Home', 'End'] },
-        { words: keyTexts.books(), keys: ['N', 'P'] },
+        ...turnKeys(next, previous),
         { words: keyTexts.contents(), keys: ['C'] },
         { words: keyTexts.search(), keys: ['/'] },
         { words: keyTexts.bookmark(), keys: ['B'] },

@@ -1,10 +1,10 @@
 import * as cfi from 'foliate-js/epubcfi.js'
 import type { Progression } from '../records.ts'
 import { DocumentText } from './document-text.ts'
-import { findQuote, QUOTED_LETTERS, quoteAt } from './quote.ts'
+import { findQuote, quoteAt, squeeze } from './quote.ts'
 import type { TextBook } from './text-book.ts'
 import { type ChapterSpan, placeOf, totalOf } from './text-map.ts'
-import type { ShownPlace } from './text-view.ts'
+import type { SelectedWords, ShownPlace } from './text-view.ts'
 
 export type Locator = Progression['locator']
 
@@ -50,17 +50,46 @@ export function placeOfLocator({ book, spans }: BookMap, locator: Locator): { in
   return { index: place.index, anchor: (doc) => rangeOf(locator, doc) ?? place.fraction }
 }
 
-function rangeOf(locator: Locator, doc: Document): Range | null {
+/** The API takes 1,000 letters of a quote; the end of longer words is known by CFI alone. */
+const MARKED_LETTERS = 1000
+
+/** The locator of words that are marked. */
+export function markLocatorOf({ book, spans }: BookMap, { index, doc, range }: SelectedWords): Locator {
   const text = new DocumentText(doc)
+  const at = text.offsetOf(range.startContainer, range.startOffset)
+  const fraction = text.text.length > 0 ? Math.min(1, at / text.text.length) : 0
+  return {
+    href: book.hrefs[index] ?? '',
+    type: 'application/xhtml+xml',
+    locations: {
+      fragments: [cfi.joinIndir(cfi.fake.fromIndex(index), cfi.fromRange(range))],
+      progression: fraction,
+      totalProgression: totalOf(spans, { index, fraction }),
+    },
+    text: { ...quoteAt(text.text, at, Math.min(MARKED_LETTERS, range.toString().length)) },
+  }
+}
+
+/** The marked words of a chapter; null where they are not in it any more. */
+export function markRangeOf(locator: Locator, { doc, text }: { doc: Document; text: DocumentText }): Range | null {
+  const range = rangeOf(locator, doc, text)
+  const words = squeeze(locator.text?.highlight ?? '').trim()
+  return range && !range.collapsed && squeeze(range.toString()).trim().startsWith(words) ? range : null
+}
+
+function rangeOf(locator: Locator, doc: Document, text = new DocumentText(doc)): Range | null {
   const byCfi = rangeOfCfi(locator.locations?.fragments, doc)
   const { highlight = '', before } = locator.text ?? {}
-  if (highlight === '') return byCfi
+  if (highlight === '' || (byCfi && standsIn(byCfi, highlight))) return byCfi
   const near = byCfi ? text.offsetOf(byCfi.startContainer, byCfi.startOffset) : (locator.locations?.progression ?? 0) * text.text.length
   // In another edition a CFI leads somewhere, but not to these words.
-  const at = findQuote(text.text, { before, highlight }, near)
-  if (byCfi && (at === null || at === near)) return byCfi
-  return at === null ? null : text.rangeAt(at, Math.min(QUOTED_LETTERS, highlight.length))
+  const found = findQuote(text.text, { before, highlight }, near)
+  if (byCfi && (found === null || found.at === near)) return byCfi
+  return found && text.rangeAt(found.at, found.length)
 }
+
+/** Whether a range has exactly these words: then the whole text need not be searched. */
+const standsIn = (range: Range, words: string): boolean => squeeze(range.toString()).trim() === squeeze(words).trim()
 
 function rangeOfCfi(fragments: readonly string[] | undefined, doc: Document): Range | null {
   const found = fragments?.find((fragment) => fragment.startsWith('epubcfi('))

@@ -1,7 +1,7 @@
 import { api, ask } from '#api/client.ts'
-import { Problem } from '#api/problem.ts'
 import type { Progression } from '../records.ts'
 import type { Answer, BasedOn } from '../shared/progress-recorder.ts'
+import { answerOfRefusal } from '../shared/refusal.ts'
 import type { Locator } from './text-locator.ts'
 
 /** Where the user read on another device. */
@@ -44,11 +44,7 @@ export async function sendLocator(
     // Without `basedOn` the answer is empty; what follows is based on the time of this device then.
     return { kind: 'recorded', updatedAt: (recorded as { updatedAt?: string } | undefined)?.updatedAt ?? modified }
   } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    const elsewhere = error.status === 409 ? readElsewhere(error.details) : null
-    if (elsewhere) return { kind: 'conflict', elsewhere }
-    if (error.isPassing || error.status === 401) return { kind: 'later' }
-    return { kind: 'refused', sentence: error.message }
+    return answerOfRefusal(error, readElsewhere)
   }
 }
 

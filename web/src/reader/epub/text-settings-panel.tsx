@@ -17,7 +17,14 @@ type Words<Key extends keyof TextSettings> = Record<TextSettings[Key] & string, 
 
 const PAPERS: Words<'paper'> = { paper: texts.paperPaper, sepia: texts.paperSepia, night: texts.paperNight, black: texts.paperBlack }
 const FACES: Words<'face'> = {
-  ...{ serif: texts.faceSerif, oldstyle: texts.faceOldstyle, sans: texts.faceSans, fixed: texts.faceFixed, book: texts.faceBook },
+  ...{
+    serif: texts.faceSerif,
+    oldstyle: texts.faceOldstyle,
+    sans: texts.faceSans,
+    fixed: texts.faceFixed,
+    dyslexia: texts.faceDyslexia,
+    book: texts.faceBook,
+  },
 }
 const ALIGNS: Words<'align'> = { justify: texts.alignJustify, start: texts.alignStart, book: texts.alignBook }
 const FLOWS: Words<'flow'> = { one: texts.flowOne, two: texts.flowTwo, scroll: texts.flowScroll, screen: texts.flowScreen }

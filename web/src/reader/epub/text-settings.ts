@@ -3,7 +3,7 @@ import { readSettings } from '../shared/levels.ts'
 /** How the text of an EPUB is shown. */
 export interface TextSettings {
   paper: 'paper' | 'sepia' | 'night' | 'black'
-  face: 'serif' | 'oldstyle' | 'sans' | 'fixed' | 'book'
+  face: 'serif' | 'oldstyle' | 'sans' | 'fixed' | 'dyslexia' | 'book'
   /** In CSS pixels. */
   size: number
   lineHeight: number
@@ -32,7 +32,7 @@ export const TEXT_DEFAULTS: TextSettings = {
 
 export const TEXT_CHOICES = {
   paper: ['paper', 'sepia', 'night', 'black'],
-  face: ['serif', 'oldstyle', 'sans', 'fixed', 'book'],
+  face: ['serif', 'oldstyle', 'sans', 'fixed', 'dyslexia', 'book'],
   size: { min: 12, max: 36 },
   lineHeight: { min: 1.1, max: 2.4 },
   align: ['justify', 'start', 'book'],

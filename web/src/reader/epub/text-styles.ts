@@ -13,18 +13,28 @@ const FACES: Record<TextSettings['face'], string | null> = {
   oldstyle: '"Iowan Old Style", "Palatino Linotype", Palatino, "Noto Serif", serif',
   sans: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
   fixed: 'ui-monospace, "Cascadia Mono", Menlo, "Noto Sans Mono", monospace',
+  dyslexia: '"Carrel Dyslexia", sans-serif',
   book: null,
+}
+
+/** Where faces of the interface are. */
+export interface FaceAddresses {
+  serif: string
+  dyslexia: string
+  dyslexiaBold: string
 }
 
 /**
  * The styles of a chapter: below the book's own, and above them.
- * @param serif the address of the serif face of the interface
+ * Browsers load a face only where it is used.
  */
-export function chapterStyles(settings: TextSettings, serif: string): [before: string, after: string] {
+export function chapterStyles(settings: TextSettings, faces: FaceAddresses): [before: string, after: string] {
   const { page, ink, link, scheme } = PAPERS[settings.paper]
   const face = FACES[settings.face]
   const before = `
-    @font-face { font-family: "Carrel Serif"; src: url("${serif}") format("woff2"); font-weight: 200 900; }
+    @font-face { font-family: "Carrel Serif"; src: url("${faces.serif}") format("woff2"); font-weight: 200 900; }
+    @font-face { font-family: "Carrel Dyslexia"; src: url("${faces.dyslexia}") format("woff2"); }
+    @font-face { font-family: "Carrel Dyslexia"; src: url("${faces.dyslexiaBold}") format("woff2"); font-weight: 700; }
     html { font-size: ${settings.size}px; line-height: ${settings.lineHeight}; font-optical-sizing: auto; hanging-punctuation: first last; text-wrap: pretty; }
     p { orphans: 2; widows: 2; }
     a { color: ${link}; }

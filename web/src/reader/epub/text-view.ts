@@ -15,16 +15,34 @@ export interface ShownPlace {
   isSwipe: boolean
 }
 
+/** What words of a chapter are selected. */
+export interface SelectedWords {
+  index: number
+  doc: Document
+  range: Range
+}
+
 export interface TextViewActions {
   relocated(place: ShownPlace): void
   /** @param fraction across the screen */
   tapped(fraction: number): void
   /** Out of the book. */
   followed(address: string): void
-  /** A note of this chapter. */
-  noted(note: Element, at: DOMRect): void
+  /** A link to a note, by its text in the chapter. */
+  noted(target: TextTarget, at: DOMRect): void
+  /** @returns whether there is a highlight at the point that was tapped */
+  marked(doc: Document, event: MouseEvent): boolean
+  /** Words are selected; null when they are not any more. @param at on screen */
+  selected(words: SelectedWords | null, at: DOMRect | null): void
+  /** A picture was tapped. */
+  pictured(picture: BookPicture): void
   keyed(event: KeyboardEvent): void
   loaded(doc: Document, index: number): void
+}
+
+export interface BookPicture {
+  address: string
+  alt: string
 }
 
 /** What the renderers of foliate tell. */
@@ -39,6 +57,11 @@ interface Relocation {
 
 type Anchor = number | ((doc: Document) => Range | Element | number)
 
+/** After the last move of a handle of a selection. */
+const SELECTED_MS = 200
+/** Smaller pictures are ornaments, in CSS pixels. */
+const PICTURE_SIZE_MIN = 48
+
 /** Trackpads send many wheel events for one move of the fingers. */
 const WHEEL_PAUSE_MS = 250
 
@@ -50,6 +73,9 @@ export class TextView {
   readonly isFixed: boolean
   #wheeledAt = 0
   #shown = { index: -1, fraction: 0 }
+  /** Whether a person selects: what a search shows is selected too. */
+  #isSelecting = false
+  #selecting: ReturnType<typeof setTimeout> | undefined
 
   private constructor(book: TextBook, renderer: Paginator | FixedLayout, actions: () => TextViewActions) {
     this.#book = book
@@ -79,12 +105,14 @@ export class TextView {
     paginator.setStyles(styles)
   }
 
-  get doc(): Document | null {
-    return this.#renderer.getContents()[0]?.doc ?? null
+  /** The chapters on screen: two in a spread of a fixed layout. */
+  get docs(): Document[] {
+    return this.#renderer.getContents().flatMap(({ doc }) => doc ?? [])
   }
 
   /** @param options.selects what the anchor is, so that it is seen */
   async goTo(index: number, anchor: Anchor = 0, { selects = false }: { selects?: boolean } = {}): Promise<void> {
+    this.#isSelecting = false
     await this.#renderer.goTo({ index, anchor, select: selects })
   }
 
@@ -97,6 +125,7 @@ export class TextView {
   }
 
   close(): void {
+    clearTimeout(this.#selecting)
     this.#renderer.remove()
     this.#renderer.destroy()
   }
@@ -125,7 +154,33 @@ export class TextView {
     doc.addEventListener('click', (event) => this.#clicked(event, doc))
     doc.addEventListener('keydown', (event) => this.#actions().keyed(event))
     doc.addEventListener('wheel', (event) => this.#wheeled(event), { passive: true })
+    for (const begin of ['pointerdown', 'keydown']) doc.addEventListener(begin, () => (this.#isSelecting = true))
+    doc.addEventListener('selectionchange', () => {
+      clearTimeout(this.#selecting)
+      this.#selecting = setTimeout(() => this.#selected(doc, index), SELECTED_MS)
+    })
     this.#actions().loaded(doc, index)
+  }
+
+  #selected(doc: Document, index: number): void {
+    const selection = doc.getSelection()
+    if (!selection || selection.rangeCount === 0 || selection.toString().trim() === '') {
+      this.#actions().selected(null, null)
+      return
+    }
+    if (!this.#isSelecting) return
+    const range = selection.getRangeAt(0).cloneRange()
+    this.#actions().selected({ index, doc, range }, this.rectOf(range))
+  }
+
+  /** Where a range is on screen. */
+  rectOf(range: Range): DOMRect {
+    const doc = range.startContainer.ownerDocument as Document
+    const lines = Array.from(range.getClientRects()).filter(({ width, height }) => width > 0 && height > 0)
+    const first = lines[0] ?? range.getBoundingClientRect()
+    // Words that go on in another column have their place in the first.
+    const bottom = Math.max(...lines.filter(({ left }) => left < first.right).map((line) => line.bottom), first.bottom)
+    return this.#onScreen(new DOMRect(first.x, first.y, first.width, bottom - first.y), doc)
   }
 
   #clicked(event: MouseEvent, doc: Document): void {
@@ -135,13 +190,14 @@ export class TextView {
       this.#follow(link as HTMLAnchorElement, doc)
       return
     }
-    if (!(doc.getSelection()?.isCollapsed ?? true)) return
-    const frame = doc.defaultView?.frameElement?.getBoundingClientRect()
+    if (!(doc.getSelection()?.isCollapsed ?? true) || this.#actions().marked(doc, event)) return
     const box = this.#renderer.getBoundingClientRect()
-    if (!frame) return
-    const scale = frame.width / Math.max(1, doc.documentElement.clientWidth)
-    const x = frame.left + event.clientX * (this.isFixed ? scale : 1) - box.left
-    this.#actions().tapped(x / Math.max(1, box.width))
+    const { x } = this.#onScreen(new DOMRect(event.clientX, event.clientY), doc)
+    const fraction = (x - box.left) / Math.max(1, box.width)
+    const picture = pictureOf(event.target as Element)
+    // A picture that fills the screen still turns at its sides.
+    if (picture && (Math.abs(fraction - 0.5) < 1 / 6 || picture.width < box.width / 2)) this.#actions().pictured(picture)
+    else this.#actions().tapped(fraction)
   }
 
   #follow(link: HTMLAnchorElement, doc: Document): void {
@@ -152,14 +208,16 @@ export class TextView {
       if (/^https?:$/.test(address.protocol) && address.origin !== location.origin) this.#actions().followed(address.href)
       return
     }
-    const note = isNoteLink(link) && sameDocument(address, doc) ? doc.getElementById(target.fragment) : null
-    if (note) this.#actions().noted(note, this.#onScreen(link.getBoundingClientRect(), doc))
+    if (isNoteLink(link) && target.fragment !== '') this.#actions().noted(target, this.#onScreen(link.getBoundingClientRect(), doc))
     else void this.goToTarget(target)
   }
 
+  /** A fixed layout is scaled to the screen. */
   #onScreen(rect: DOMRect, doc: Document): DOMRect {
     const frame = doc.defaultView?.frameElement?.getBoundingClientRect()
-    return new DOMRect(rect.x + (frame?.x ?? 0), rect.y + (frame?.y ?? 0), rect.width, rect.height)
+    if (!frame) return rect
+    const scale = this.isFixed ? frame.width / Math.max(1, doc.documentElement.clientWidth) : 1
+    return new DOMRect(frame.x + rect.x * scale, frame.y + rect.y * scale, rect.width * scale, rect.height * scale)
   }
 
   #wheeled(event: WheelEvent): void {
@@ -173,6 +231,20 @@ export class TextView {
 const attributeOf = (element: Element, name: string): string =>
   Array.from(element.attributes).find(({ localName }) => localName === name)?.value ?? ''
 
-const isNoteLink = (link: Element): boolean => /\bnoteref\b/.test(attributeOf(link, 'type')) || link.getAttribute('role') === 'doc-noteref'
+/** Books without types of EPUB 3 set the marks of notes high: a number or a star. */
+const isNoteLink = (link: Element): boolean =>
+  /\bnoteref\b/.test(attributeOf(link, 'type')) ||
+  link.getAttribute('role') === 'doc-noteref' ||
+  ((link.closest('sup') ?? link.querySelector('sup')) !== null && (link.textContent ?? '').trim().length <= NOTE_MARK_LETTERS)
 
-const sameDocument = ({ pathname }: URL, doc: Document): boolean => pathname === new URL(doc.URL).pathname
+const NOTE_MARK_LETTERS = 5
+
+/** The picture that was tapped, with its width on screen; null for text, ornaments and pictures that could not be loaded. */
+function pictureOf(target: Element | null): (BookPicture & { width: number }) | null {
+  const picture = target?.closest?.('img, image')
+  if (!picture || ('naturalWidth' in picture && picture.naturalWidth === 0)) return null
+  const { width, height } = picture.getBoundingClientRect()
+  const address = URL.parse(attributeOf(picture, picture.localName === 'img' ? 'src' : 'href'), picture.baseURI)
+  if (!address || Math.max(width, height) < PICTURE_SIZE_MIN) return null
+  return { address: address.href, alt: picture.getAttribute('alt') ?? '', width }
+}

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { DocumentText } from './document-text.ts'
 import { type FoundWords, findWords } from './find-words.ts'
-import type { TextBook } from './text-book.ts'
+import { loadChapter, type TextBook } from './text-book.ts'
 
 export interface FoundInBook extends FoundWords {
   /** Of the chapter. */
@@ -56,12 +56,4 @@ async function searchBook(
     if (inChapter.length > 0) onFound({ found: [...found], isRunning: true, isCut: false })
   }
   onFound({ found: [...found], isRunning: false, isCut: found.length >= FOUND_MAX })
-}
-
-/** Null for a chapter that cannot be loaded or has no text: the others are searched all the same. */
-async function loadChapter(address: string, signal: AbortSignal): Promise<Document | null> {
-  const response = await fetch(address, { signal, credentials: 'same-origin' })
-  const type = response.headers.get('Content-Type')?.split(';')[0]
-  if (!response.ok || (type !== 'application/xhtml+xml' && type !== 'text/html')) return null
-  return new DOMParser().parseFromString(await response.text(), type)
 }

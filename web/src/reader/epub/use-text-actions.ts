@@ -12,11 +12,13 @@ interface ActionOptions {
   goToEnd(end: 'first' | 'last'): void
   neighbors: Neighbors
   toggleBookmark(): void
+  /** Closes what floats over the text. @returns whether something did */
+  closeFloating(): boolean
 }
 
 /** All that keys do in a text. */
 export function useTextActions(controls: ActionOptions): ReturnType<typeof useReaderKeys> {
-  const { over, address, seriesHref, direction, turn, goToEnd, neighbors, toggleBookmark } = controls
+  const { over, address, seriesHref, direction, turn, goToEnd, neighbors, toggleBookmark, closeFloating } = controls
   const { panel, setPanel, hasBars, setBars } = over
   const toggle = (which: TextPanel) => setPanel(panel === which ? null : which)
   return useReaderKeys(direction, {
@@ -37,6 +39,7 @@ export function useTextActions(controls: ActionOptions): ReturnType<typeof useRe
     help: () => toggle('keys'),
     bars: () => setBars(!hasBars),
     back: () => {
+      if (closeFloating()) return
       if (panel) setPanel(null)
       else if (hasBars) address.navigate(seriesHref)
       else setBars(true)

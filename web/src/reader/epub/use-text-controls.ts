@@ -4,14 +4,17 @@ import { tapAction } from '../pages/page-rules.ts'
 import { useLevels } from '../shared/use-levels.ts'
 import { useNeighbors } from '../shared/use-neighbors.ts'
 import { useReaderAddress } from '../shared/use-reader-address.ts'
+import { useTimeLeft } from '../shared/use-time-left.ts'
 import type { Note } from './note-popover.tsx'
-import { textBookOf } from './text-book.ts'
+import { noteText } from './note-text.ts'
+import { type TextBook, type TextTarget, textBookOf } from './text-book.ts'
 import { useTextBookmarks } from './text-bookmarks.ts'
 import { type BookMap, isBookEnd } from './text-locator.ts'
 import { flattenContents, spanChapters, type TextPosition } from './text-map.ts'
 import type { TextPanel } from './text-panel.ts'
 import { TEXT_DEFAULTS } from './text-settings.ts'
-import type { TextViewActions } from './text-view.ts'
+import type { BookPicture, TextView, TextViewActions } from './text-view.ts'
+import { useHighlights } from './use-highlights.ts'
 import { useTextActions } from './use-text-actions.ts'
 import { useTextRecorder } from './use-text-recorder.ts'
 import { type OpenedText, useTextView } from './use-text-view.ts'
@@ -38,8 +41,11 @@ function useOver() {
   const [hasBars, setBars] = useState(true)
   const [leaving, setLeaving] = useState<string | null>(null)
   const [note, setNote] = useState<Note | null>(null)
+  const [picture, setPicture] = useState<BookPicture | null>(null)
+  const [query, setQuery] = useState('')
   const [isEnded, setEnded] = useState(false)
-  return { panel, setPanel, hasBars, setBars, leaving, setLeaving, note, setNote, isEnded, setEnded }
+  const states = { panel, setPanel, hasBars, setBars, leaving, setLeaving, note, setNote, picture, setPicture, isEnded, setEnded }
+  return { ...states, query, setQuery }
 }
 
 export function useTextControls({ opened, positions }: TextReaderProps) {
@@ -65,13 +71,23 @@ export function useTextControls({ opened, positions }: TextReaderProps) {
   const goToEnd = (end: 'first' | 'last') =>
     void reading.view?.goTo(end === 'first' ? 0 : map.book.sections.length - 1, end === 'first' ? 0 : 1)
   const toggleBookmark = () => bookmarks.toggle()
-  const keys = useTextActions({ over, address, neighbors, seriesHref, direction, turn, goToEnd, toggleBookmark })
+  const closeFloating = () => {
+    const isOpen = over.note !== null || highlights.selection !== null
+    setNote(null)
+    highlights.setSelection(null)
+    return isOpen
+  }
+  const keys = useTextActions({ over, address, neighbors, seriesHref, direction, turn, goToEnd, toggleBookmark, closeFloating })
   const actions = viewActions({
-    ...{ over, turn, direction },
+    ...{ over, turn, direction, closeFloating },
     isScrolled: levels.settings.flow === 'scroll',
     keyed: keys.handle,
+    noted: (target, at) => void showNote(target, { at, book: map.book, view: reading.view, setNote }),
+    marked: (doc, event) => highlights.openAt(doc, event),
+    selected: (words, at) => highlights.setSelection(words && at ? { words, at } : null),
     loaded(doc) {
       setNote(null)
+      highlights.setSelection(null)
       nameDocument(doc, opened)
       if (map.book.dir === undefined) setLeftwards(readsLeftwards(doc))
     },
@@ -82,33 +98,47 @@ export function useTextControls({ opened, positions }: TextReaderProps) {
     if (place?.isSwipe) setBars(false)
   }, [place, setBars])
   const bookmarks = useTextBookmarks(book.id, { map, place })
+  const highlights = useHighlights(book.id, { map, reading, settings: levels.settings })
   const where = useWhereabouts({ map, contents, place })
+  const page = place && where.total * map.count
+  const timeLeft = useTimeLeft(book, { isText: true, isIncognito: address.isIncognito, page, ahead: where.ahead })
   const recording = useTextRecorder(opened, { map, place, isIncognito: address.isIncognito })
-  const ofBook = { opened, map, levels, contents, seriesHref, neighbors, bookmarks }
-  return { over, ...ofBook, host, address, direction, turn, reading, where, recording }
+  const ofBook = { opened, map, levels, contents, seriesHref, neighbors, bookmarks, highlights }
+  return { over, ...ofBook, host, address, direction, turn, reading, where, timeLeft, recording }
 }
 
-interface ViewOptions extends Pick<TextViewActions, 'keyed' | 'loaded'> {
+interface ViewOptions extends Pick<TextViewActions, 'keyed' | 'loaded' | 'noted' | 'marked' | 'selected'> {
   over: ReturnType<typeof useOver>
   direction: 'ltr' | 'rtl'
   isScrolled: boolean
   turn(by: 1 | -1): void
+  closeFloating(): boolean
 }
 
 /** What happens in chapters. */
-function viewActions({ over, direction, isScrolled, turn, keyed, loaded }: ViewOptions): Omit<TextViewActions, 'relocated'> {
+function viewActions({ over, direction, isScrolled, turn, closeFloating, ...actions }: ViewOptions): Omit<TextViewActions, 'relocated'> {
   return {
+    ...actions,
     tapped(fraction) {
-      over.setNote(null)
+      // A tap beside a note or selected words only closes them.
+      if (closeFloating()) return
       const action = isScrolled ? 'bars' : tapAction(fraction, direction)
       if (action === 'bars') over.setBars(!over.hasBars)
       else turn(action === 'next' ? 1 : -1)
     },
     followed: over.setLeaving,
-    noted: (element, at) => over.setNote({ text: element.textContent ?? '', at }),
-    keyed,
-    loaded,
+    pictured: over.setPicture,
   }
+}
+
+/** Shows a note over the text; one without a text where it is. */
+async function showNote(
+  target: TextTarget,
+  { at, book, view, setNote }: { at: DOMRect; book: TextBook; view: TextView | null; setNote(note: Note): void },
+): Promise<void> {
+  const text = await noteText(book, target, view)
+  if (text === null) await view?.goToTarget(target)
+  else setNote({ text, at })
 }
 
 /** The language of a chapter that names none: for hyphens and the forms of Han letters. */

@@ -1,7 +1,10 @@
+import dyslexia from '@fontsource/opendyslexic/files/opendyslexic-latin-400-normal.woff2?url'
+import dyslexiaBold from '@fontsource/opendyslexic/files/opendyslexic-latin-700-normal.woff2?url'
 import serif from '@fontsource-variable/source-serif-4/files/source-serif-4-latin-wght-normal.woff2?url'
 import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import type { OpenedBook } from '../open-book.ts'
 import type { Book } from '../records.ts'
+import { useReturn } from '../shared/use-return.ts'
 import { type BookMap, type Locator, placeOfLocator } from './text-locator.ts'
 import type { TextSettings } from './text-settings.ts'
 import { chapterStyles, paginatorAttributes } from './text-styles.ts'
@@ -14,6 +17,8 @@ export interface TextReading {
   view: TextView | null
   place: ShownPlace | null
   problem: Error | null
+  /** Loads again what is on screen. */
+  openAgain(): void
   goToLocator(locator: Locator): void
 }
 
@@ -32,39 +37,62 @@ export function useTextView({ book, progression }: OpenedText, { host, map, sett
   const latest = useRef<TextViewActions>(null)
   latest.current = { ...actions, relocated: setPlace }
   const style = useMemo(() => dressOf(settings), [settings])
-  const first = useRef({ style, map })
+  // What an opening begins with: at first the recorded place, later the one on screen.
+  const begin = useRef({ style, map, place: null as ShownPlace | null })
+  const isBroken = place !== null && map.book.sections[place.index]?.problem !== null
+  // A first chapter that failed says nothing of the place in it.
+  begin.current = { style, map, place: isBroken && begin.current.place === null ? null : place }
+  const [opening, setOpening] = useState(0)
+  const openAgain = () => {
+    setProblem(null)
+    setOpening(opening + 1)
+  }
   useEffect(() => {
     if (!host.current) return
     let isClosed = false
     let opened: TextView | null = null
-    TextView.open(host.current, first.current.map.book, () => latest.current!).then((made) => {
-      if (isClosed) return made.close()
-      opened = made
-      made.dress(...first.current.style)
-      setView(made)
-      return goToStart(made, { book, locator: progression?.locator ?? null, map: first.current.map })
-    }, setProblem)
+    TextView.open(host.current, begin.current.map.book, () => latest.current!)
+      .then((made) => {
+        if (isClosed) return made.close()
+        opened = made
+        made.dress(...begin.current.style)
+        setView(made)
+        const { place: shown, map: shownMap } = begin.current
+        if (shown) return made.goTo(shown.index, shown.fraction)
+        return goToStart(made, { book, locator: progression?.locator ?? null, map: shownMap })
+      })
+      .catch((error: Error) => !isClosed && setProblem(error))
     return () => {
       isClosed = true
       opened?.close()
     }
-  }, [host, book, progression])
+  }, [host, book, progression, opening])
   useEffect(() => view?.dress(...style), [view, style])
   const goToLocator = (locator: Locator) => {
     const { index, anchor } = placeOfLocator(map, locator)
     void view?.goTo(index, anchor)
   }
-  return { view, place, problem, goToLocator }
+  useReturn(() => {
+    if (problem || isBroken) openAgain()
+  })
+  return { view, place, problem, openAgain, goToLocator }
 }
 
 type Dress = Parameters<TextView['dress']>
 
 const dressOf = (settings: TextSettings): Dress => [
   paginatorAttributes(settings),
-  chapterStyles(settings, new URL(serif, document.baseURI).href),
+  chapterStyles(settings, { serif: fromHere(serif), dyslexia: fromHere(dyslexia), dyslexiaBold: fromHere(dyslexiaBold) }),
 ]
 
+/** Chapters have another base. */
+const fromHere = (address: string): string => new URL(address, document.baseURI).href
+
+/** At the chapter that the address names, as the page of the book does, else where the person was. */
 async function goToStart(view: TextView, { book, locator, map }: { book: Book; locator: Locator | null; map: BookMap }): Promise<void> {
+  const chapter = new URLSearchParams(location.search).get('chapter')
+  const target = chapter === null ? null : map.book.resolve(chapter)
+  if (target) return await view.goToTarget(target)
   if (!locator || book.readProgress?.completed) return await view.goTo(0)
   const { index, anchor } = placeOfLocator(map, locator)
   await view.goTo(index, anchor)

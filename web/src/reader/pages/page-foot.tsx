@@ -3,7 +3,9 @@ import { type CSSProperties, type RefObject, useState } from 'react'
 import { Link } from 'wouter'
 import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
+import { TimeLeftLine } from '../shared/time-left-line.tsx'
 import type { Neighbors } from '../shared/use-neighbors.ts'
+import type { TimeLeft } from '../shared/use-time-left.ts'
 import { readPageNumber } from './page-number.ts'
 import { pageAddress } from './page-source.ts'
 import { pagesLabel, pagesOf, spreadOf } from './spreads.ts'
@@ -14,11 +16,12 @@ interface FootProps {
   view: PageView
   neighbors: Neighbors
   bookmarked: ReadonlySet<number>
+  timeLeft: TimeLeft
   pageBox: RefObject<HTMLInputElement | null>
 }
 
 /** The bar below: where in the book, in the direction of reading. */
-export function PageFoot({ opened, view, neighbors, bookmarked, pageBox }: FootProps) {
+export function PageFoot({ opened, view, neighbors, bookmarked, timeLeft, pageBox }: FootProps) {
   const dir = view.direction === 'rtl' ? 'rtl' : 'ltr'
   return (
     <footer className="rbar rbar-foot" dir={dir}>
@@ -42,6 +45,7 @@ export function PageFoot({ opened, view, neighbors, bookmarked, pageBox }: FootP
           <span />
         )}
       </div>
+      <TimeLeftLine timeLeft={timeLeft} />
     </footer>
   )
 }

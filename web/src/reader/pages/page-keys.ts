@@ -1,5 +1,5 @@
 import { keyTexts } from '#texts/reader.ts'
-import { EVERYWHERE_KEYS, type KeyGroup } from '../shared/key-sheet.tsx'
+import { EVERYWHERE_KEYS, type KeyGroup, turnKeys } from '../shared/key-sheet.tsx'
 import type { Direction } from './page-rules.ts'
 
 const ARROWS: Record<Direction, readonly [next: string, previous: string]> = { ltr: ['→', '←'], rtl: ['←', '→'], ttb: ['↓', '↑'] }
@@ -8,15 +8,7 @@ const ARROWS: Record<Direction, readonly [next: string, previous: string]> = { l
 export function pageKeys(direction: Direction): KeyGroup[] {
   const [next, previous] = ARROWS[direction]
   return [
-    {
-      title: keyTexts.turn(),
-      lines: [
-        { words: keyTexts.next(), keys: [next, keyTexts.space()] },
-        { words: keyTexts.previous(), keys: [previous, `⇧ ${keyTexts.space()}`] },
-        { words: keyTexts.firstLast(), keys: ['Home', 'End'] },
-        { words: keyTexts.books(), keys: ['N', 'P'] },
-      ],
-    },
+    { title: keyTexts.turn(), lines: turnKeys(next, previous) },
     {
       title: keyTexts.go(),
       lines: [
@@ -31,6 +23,7 @@ export function pageKeys(direction: Direction): KeyGroup[] {
         { words: keyTexts.layouts(), keys: ['1', '2', '3'] },
         { words: keyTexts.offset(), keys: ['O'] },
         { words: keyTexts.direction(), keys: ['D'] },
+        { words: keyTexts.rotate(), keys: ['R'] },
         { words: keyTexts.fits(), keys: ['W', 'H', 'Z'] },
         { words: keyTexts.zooms(), keys: ['+', '−', '0'] },
       ],

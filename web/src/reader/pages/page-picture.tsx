@@ -4,6 +4,7 @@ import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
 import { bytesLabel } from '../shared/labels.ts'
 import type { PageLoader, PageState } from './page-loader.ts'
+import type { Rotation } from './page-rules.ts'
 import { usePageState } from './use-page-loader.ts'
 
 interface PictureProps {
@@ -11,20 +12,20 @@ interface PictureProps {
   page: number
   total: number
   title: string
-  /** How much of the picture shows, and whether it lies on its side. */
+  /** How much of the picture shows, and by how much it is turned. */
   half?: 'whole' | 'left' | 'right'
-  isTurned?: boolean
+  angle: Rotation
   style?: CSSProperties
   onSkip(): void
 }
 
 /** The picture of a page, or what is known of it. */
-export function PagePicture({ loader, page, total, title, half = 'whole', isTurned = false, style, onSkip }: PictureProps) {
+export function PagePicture({ loader, page, total, title, half = 'whole', angle, style, onSkip }: PictureProps) {
   const state = usePageState(loader, page)
   if (state.kind === 'decoded') {
     const alt = readerTexts.pageAlt({ page, total, title })
     return (
-      <div className="page-box" data-half={half} data-turned={isTurned || undefined} style={style}>
+      <div className="page-box" data-half={half} data-angle={angle} style={style}>
         <Picture picture={state.picture} alt={alt} />
       </div>
     )

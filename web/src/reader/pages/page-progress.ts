@@ -1,6 +1,6 @@
 import { api, ask } from '#api/client.ts'
-import { Problem } from '#api/problem.ts'
 import type { Answer, BasedOn } from '../shared/progress-recorder.ts'
+import { answerOfRefusal } from '../shared/refusal.ts'
 
 /** What is recorded of a book of pages. */
 export interface SentPage {
@@ -26,12 +26,7 @@ export async function sendPage(
     const recorded = await ask(api.PUT('/api/v1/books/{bookId}/progress', { params: { path: { bookId } }, body, keepalive }))
     return { kind: 'recorded', updatedAt: recorded.updatedAt }
   } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    const elsewhere = error.status === 409 ? readElsewhere(error.details) : null
-    if (elsewhere) return { kind: 'conflict', elsewhere }
-    // After a sign-in the session is back, so an ended one is worth another attempt.
-    if (error.isPassing || error.status === 401) return { kind: 'later' }
-    return { kind: 'refused', sentence: error.message }
+    return answerOfRefusal(error, readElsewhere)
   }
 }
 

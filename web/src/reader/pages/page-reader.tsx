@@ -1,5 +1,5 @@
 import { BookOpen, Expand, LayoutGrid, Settings } from 'lucide-react'
-import { type CSSProperties, useRef, useState } from 'react'
+import { type CSSProperties, useMemo, useRef, useState } from 'react'
 import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
 import { EndCard } from '../shared/end-card.tsx'
@@ -11,12 +11,14 @@ import { useNeighbors } from '../shared/use-neighbors.ts'
 import { toggleFullScreen, useReaderAddress } from '../shared/use-reader-address.ts'
 import type { Recording } from '../shared/use-recorder.ts'
 import { useSize } from '../shared/use-size.ts'
+import { useTimeLeft } from '../shared/use-time-left.ts'
 import { ConflictDialog } from './conflict-dialog.tsx'
 import { usePageBookmarks } from './page-bookmarks.ts'
 import { PageFoot } from './page-foot.tsx'
 import { pageKeys } from './page-keys.ts'
 import { PageOverview } from './page-overview.tsx'
 import type { PageElsewhere } from './page-progress.ts'
+import { turnSize } from './page-rules.ts'
 import { PAGE_DEFAULTS, type PageSettings } from './page-settings.ts'
 import { PageSettingsPanel } from './page-settings-panel.tsx'
 import { PageStage } from './page-stage.tsx'
@@ -36,7 +38,7 @@ export default function PageReader({ opened }: { opened: OpenedPages }) {
   const loader = usePageLoader(opened)
   const recording = usePageRecorder(opened, view, address.isIncognito)
   const { settings } = levels
-  const shared = { opened, view, loader, settings, screen, stage, onBars: () => setBars(!hasBars) }
+  const shared = { opened: controls.turned, view, loader, settings, screen, stage, onBars: () => setBars(!hasBars) }
   return (
     <main
       className="reader"
@@ -107,6 +109,11 @@ function Overlays({ opened, controls, recording }: { opened: OpenedPages; contro
   )
 }
 
+/** The book with the sizes that its pages have once they are turned. */
+function useTurnedPages(opened: OpenedPages, rotation: PageSettings['rotation']): OpenedPages {
+  return useMemo(() => ({ ...opened, pages: opened.pages.map((page) => turnSize(page, rotation)) }), [opened, rotation])
+}
+
 function usePageControls(opened: OpenedPages) {
   const { book } = opened
   const address = useReaderAddress()
@@ -117,7 +124,8 @@ function usePageControls(opened: OpenedPages) {
   const levels = useLevels({ kind: 'pages', defaults: PAGE_DEFAULTS, initial: opened.levels, bookId: book.id, seriesId: book.seriesId })
   const screen = useSize(stage)
   const [start] = useState(() => startPage(opened, address.search.get('page')))
-  const pageView = usePageView(opened, { settings: levels.settings, screen: useSize(box), start })
+  const turned = useTurnedPages(opened, levels.settings.rotation)
+  const pageView = usePageView(turned, { settings: levels.settings, screen: useSize(box), start })
   const [panel, setPanel] = useState<Panel>(null)
   // The bars show what can be done until the first turn.
   const [hasBars, setBars] = useState(true)
@@ -129,16 +137,22 @@ function usePageControls(opened: OpenedPages) {
     },
   }
   const neighbors = useNeighbors(book, address.search)
+  const timeLeft = useTimeLeft(book, {
+    ...{ isText: false, isIncognito: address.isIncognito, page: view.page },
+    ahead: { book: opened.pages.length - view.page, chapter: null },
+  })
   const bookmarks = usePageBookmarks(opened, view)
   const refs = { box, stage, pageBox, zoomControl }
   return {
     ...refs,
+    turned,
     bookmarks,
     levels,
     screen,
     view,
     address,
     neighbors,
+    timeLeft,
     panel,
     setPanel,
     hasBars,
@@ -149,7 +163,7 @@ function usePageControls(opened: OpenedPages) {
 
 interface BarsProps {
   opened: OpenedPages
-  controls: PageControls
+  controls: ReturnType<typeof usePageControls>
 }
 
 function Bars({ opened, controls }: BarsProps) {
@@ -189,6 +203,7 @@ function Bars({ opened, controls }: BarsProps) {
         view={view}
         bookmarked={controls.bookmarks.pages}
         neighbors={controls.neighbors}
+        timeLeft={controls.timeLeft}
         pageBox={controls.pageBox}
       />
     </>

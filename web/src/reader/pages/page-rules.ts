@@ -24,6 +24,24 @@ const RATIO_MAX = 50
 export const ratioOf = ({ width, height }: PageSize): number =>
   width && height ? Math.min(RATIO_MAX, Math.max(1 / RATIO_MAX, width / height)) : 2 / 3
 
+/** Degrees to the right by which a page is turned. */
+export type Rotation = '0' | '90' | '180' | '270'
+
+export const ROTATIONS: readonly Rotation[] = ['0', '90', '180', '270']
+
+/** A page with the size that it has once it is turned. */
+export const turnSize = <Page extends PageSize>(page: Page, rotation: Rotation): Page =>
+  rotation === '90' || rotation === '270' ? { ...page, width: page.height, height: page.width } : page
+
+/** By how much the picture of a page is turned. @param size once it is turned by `rotation` @param wide what is done with wide pages */
+export function angleOf(size: PageSize, { rotation, wide }: { rotation: Rotation; wide: 'whole' | 'split' | 'turned' }): Rotation {
+  const turns = ROTATIONS.indexOf(rotation) + (wide === 'turned' && isWide(size) ? 1 : 0)
+  return ROTATIONS[turns % ROTATIONS.length] as Rotation
+}
+
+/** Whether the width of a picture goes down the screen. */
+export const isSideways = (angle: Rotation): boolean => angle === '90' || angle === '270'
+
 export interface PageBox {
   width: number
   height: number

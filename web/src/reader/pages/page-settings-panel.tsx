@@ -93,10 +93,21 @@ function SpreadSettings({ of, layout }: Pick<PanelProps, 'of' | 'layout'>) {
         words={(value) => WIDES[value]()}
         options={wides.map((value) => ({ value, label: WIDES[value]() }))}
       />
+      <RotationSetting of={of} />
       {layout === 'double' && (
         <SwitchSetting {...{ of, name: 'coverAlone', label: texts.coverAlone(), hint: texts.coverAloneHint(), words: switchWords }} />
       )}
     </>
+  )
+}
+
+function RotationSetting({ of }: Pick<PanelProps, 'of'>) {
+  const words = (value: string) => (value === '0' ? texts.none() : texts.degrees({ value }))
+  return (
+    <ChoiceSetting
+      {...{ of, name: 'rotation', label: texts.rotation(), words }}
+      options={PAGE_CHOICES.rotation.map((value) => ({ value, label: words(value) }))}
+    />
   )
 }
 
@@ -107,6 +118,7 @@ function StripSettings({ of }: Pick<PanelProps, 'of'>) {
         {...{ of, name: 'gap', label: texts.gap(), ...PAGE_CHOICES.gap }}
         words={(value) => (value === 0 ? texts.none() : texts.pixels({ value }))}
       />
+      <RotationSetting of={of} />
       <RangeSetting {...{ of, name: 'stripWidth', label: texts.stripWidth(), ...PAGE_CHOICES.stripWidth }} words={percent} />
     </>
   )

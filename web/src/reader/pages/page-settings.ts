@@ -1,4 +1,5 @@
 import { readSettings } from '../shared/levels.ts'
+import { ROTATIONS, type Rotation } from './page-rules.ts'
 
 /** How pages of comics and PDFs are shown. */
 export interface PageSettings {
@@ -7,6 +8,8 @@ export interface PageSettings {
   direction: 'ltr' | 'rtl' | 'ttb' | 'record'
   fit: 'page' | 'width' | 'height' | 'original'
   wide: 'whole' | 'split' | 'turned'
+  /** In degrees to the right. */
+  rotation: Rotation
   coverAlone: boolean
   /** Between the pages of a strip, in CSS pixels. */
   gap: number
@@ -24,6 +27,7 @@ export const PAGE_DEFAULTS: PageSettings = {
   direction: 'record',
   fit: 'page',
   wide: 'whole',
+  rotation: '0',
   coverAlone: true,
   gap: 0,
   stripWidth: 60,
@@ -38,6 +42,7 @@ export const PAGE_CHOICES = {
   direction: ['ltr', 'rtl', 'ttb', 'record'],
   fit: ['page', 'width', 'height', 'original'],
   wide: ['whole', 'split', 'turned'],
+  rotation: ROTATIONS,
   coverAlone: [true, false],
   gap: { min: 0, max: 64 },
   stripWidth: { min: 20, max: 100 },

@@ -1,6 +1,7 @@
 import { serverAddress } from '#api/client.ts'
 import { Problem, readProblem } from '#api/problem.ts'
 import { readerTexts } from '#texts/reader.ts'
+import { noteSignedOut } from '../shared/use-return.ts'
 import type { PageSource, WantedPage } from './page-loader.ts'
 
 /** Formats that every browser of the build's targets shows; the server converts others. */
@@ -17,7 +18,11 @@ export const pageSourceOf = (bookId: string, hash: string): PageSource => ({
   async fetch(wanted, { signal, onBytes }) {
     try {
       const response = await fetch(pageAddress(bookId, hash, wanted), { signal, headers: { Accept: ACCEPT }, credentials: 'same-origin' })
-      if (!response.ok) throw readProblem(response, await response.json().catch(() => null))
+      if (!response.ok) {
+        const problem = readProblem(response, await response.json().catch(() => null))
+        noteSignedOut(problem)
+        throw problem
+      }
       return await readBlob(response, onBytes)
     } catch (error) {
       throw signal.aborted || error instanceof Problem ? error : Problem.fromNetwork(error)

@@ -6,6 +6,7 @@ import type { Size } from '../shared/use-size.ts'
 import type { Zoom } from '../shared/zoom.ts'
 import type { PageLoader } from './page-loader.ts'
 import { PagePicture } from './page-picture.tsx'
+import { angleOf, isSideways } from './page-rules.ts'
 import type { PageSettings } from './page-settings.ts'
 import { pagesLabel } from './spreads.ts'
 import { useWantedPages } from './use-page-loader.ts'
@@ -37,7 +38,9 @@ export function PageStage({ opened, view, loader, settings, screen, stage, zoomC
   })
   const figure = useRef<HTMLElement>(null)
   useStageGestures({ stage, figure, zoom, view, onBars })
-  useWantedPages(loader, opened, { view, shown: useShown(view.index, box, zoom.zoom) })
+  const angleOfPage = (page: number) => angleOf(opened.pages[page - 1] ?? UNKNOWN_SIZE, settings)
+  const isOnSide = spread?.some(({ page }) => isSideways(angleOfPage(page))) ?? false
+  useWantedPages(loader, opened, { view, shown: useShown(view.index, box && { ...box, isOnSide }, zoom.zoom) })
   return (
     <div className="stage" ref={stage}>
       {box && spread && (
@@ -56,7 +59,7 @@ export function PageStage({ opened, view, loader, settings, screen, stage, zoomC
               total={opened.pages.length}
               title={opened.book.title}
               half={half === 'whole' ? 'whole' : (half === 'first') === (view.direction !== 'rtl') ? 'left' : 'right'}
-              isTurned={settings.wide === 'turned' && isWidePage(opened, page)}
+              angle={angleOfPage(page)}
               style={{ flexGrow: (box.ratios[at] ?? 1) * GROW }}
               onSkip={() => view.turn(1)}
             />
@@ -80,18 +83,12 @@ const boxStyle = ({ width, height }: SpreadBox, { scale, x, y }: Zoom): CSSPrope
 /** Larger pictures are fetched in steps of half, not for each move of two fingers. */
 const zoomStep = (scale: number): number => Math.ceil(scale * 2) / 2
 
-function useShown(index: number, box: SpreadBox | null, { scale }: Zoom) {
-  const step = zoomStep(scale)
-  return useMemo(() => {
-    if (!box) return null
-    const widest = box.width / box.ratios.length
-    return { first: index, last: index, widthOf: () => widest * step }
-  }, [index, box, step])
-}
+const UNKNOWN_SIZE = { width: null, height: null }
 
-const isWidePage = ({ pages }: OpenedPages, page: number): boolean => {
-  const size = pages[page - 1]
-  return Boolean(size?.width && size.height && size.width > size.height)
+function useShown(index: number, box: (SpreadBox & { isOnSide: boolean }) | null, { scale }: Zoom) {
+  const step = zoomStep(scale)
+  const across = box && (box.isOnSide ? box.height : box.width / box.ratios.length)
+  return useMemo(() => (across === null ? null : { first: index, last: index, widthOf: () => across * step }), [index, across, step])
 }
 
 /** For the keyboard and screen readers, and the arrows under a pointer. Taps on them are gestures of the page. */

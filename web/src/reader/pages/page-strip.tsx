@@ -3,6 +3,7 @@ import { readerTexts } from '#texts/reader.ts'
 import type { Size } from '../shared/use-size.ts'
 import type { PageLoader } from './page-loader.ts'
 import { PagePicture } from './page-picture.tsx'
+import { isSideways } from './page-rules.ts'
 import type { PageSettings } from './page-settings.ts'
 import { anchorAt, layStrip, pagesInView, type StripAnchor, type StripLayout, stripPage, topOf } from './strip-layout.ts'
 import { useWantedPages } from './use-page-loader.ts'
@@ -25,7 +26,9 @@ export function PageStrip({ opened, view, loader, settings, screen, stage, onBar
   const width = screen ? Math.round(stripWidth(screen, settings.stripWidth)) : 0
   const layout = useMemo(() => layStrip(opened.pages, width || 1, settings.gap), [opened.pages, width, settings.gap])
   const { inView, onScroll } = useStripPlace({ stage, layout, view, screen, onScrolled })
-  const shown = useMemo(() => ({ ...inView, widthOf: () => width }), [inView, width])
+  const isOnSide = isSideways(settings.rotation)
+  const widthOf = (page: number) => (isOnSide ? (layout.heights[page - 1] ?? width) : width)
+  const shown = useMemo(() => ({ ...inView, widthOf }), [inView, width, isOnSide, layout])
   useWantedPages(loader, opened, { view, shown: screen ? shown : null })
   const mounted = opened.pages.slice(Math.max(0, inView.first - 1), inView.last + 2)
   return (
@@ -39,6 +42,7 @@ export function PageStrip({ opened, view, loader, settings, screen, stage, onBar
               {...{ loader, page: pageNumber }}
               total={opened.pages.length}
               title={opened.book.title}
+              angle={settings.rotation}
               onSkip={() => view.goToPage(pageNumber + 1)}
             />
           </li>

@@ -4,7 +4,7 @@ import type { Neighbors } from '../shared/use-neighbors.ts'
 import { type ReaderAddress, toggleFullScreen } from '../shared/use-reader-address.ts'
 import { type ReaderActions, useReaderKeys } from '../shared/use-reader-keys.ts'
 import type { PageBookmarks } from './page-bookmarks.ts'
-import type { Direction } from './page-rules.ts'
+import { type Direction, ROTATIONS, type Rotation } from './page-rules.ts'
 import type { PageSettings } from './page-settings.ts'
 import type { PageView } from './use-page-view.ts'
 import type { StageZoom } from './use-stage-zoom.ts'
@@ -79,6 +79,7 @@ function lookActions({ view, levels, zoomControl }: PageControls): ReaderActions
     // Where the pairs of a book begin depends on its scan alone.
     offset: () => choose('coverAlone', !settings.coverAlone, 'book'),
     direction: () => choose('direction', DIRECTIONS[(DIRECTIONS.indexOf(view.direction) + 1) % DIRECTIONS.length] as Direction),
+    rotate: () => choose('rotation', ROTATIONS[(ROTATIONS.indexOf(settings.rotation) + 1) % ROTATIONS.length] as Rotation, 'book'),
     fitWidth: () => choose('fit', 'width'),
     fitHeight: () => choose('fit', 'height'),
     fitPage: () => choose('fit', 'page'),

@@ -1,4 +1,5 @@
 import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useReturn } from '../shared/use-return.ts'
 import { PageLoader, type PageState } from './page-loader.ts'
 import { choosePageWidth, planPages } from './page-plan.ts'
 import { pageSourceOf } from './page-source.ts'
@@ -16,11 +17,7 @@ export interface ShownPages {
 export function usePageLoader({ book }: OpenedPages): PageLoader {
   const [loader] = useState(() => new PageLoader(pageSourceOf(book.id, book.fileHash)))
   useEffect(() => () => loader.close(), [loader])
-  useEffect(() => {
-    const retry = () => loader.retryAll()
-    addEventListener('online', retry)
-    return () => removeEventListener('online', retry)
-  }, [loader])
+  useReturn(() => loader.retryAll())
   return loader
 }
 

@@ -54,9 +54,10 @@ export function usePageView({ book, pages }: OpenedPages, { settings, screen, st
       planSpreads(pages, {
         isDouble: layout === 'double',
         coverAlone: settings.coverAlone,
-        splitsWide: layout === 'single' && settings.wide === 'split',
+        // Halves of a page that lies on its side are not known to be pages.
+        splitsWide: layout === 'single' && settings.wide === 'split' && settings.rotation === '0',
       }),
-    [pages, layout, settings.coverAlone, settings.wide],
+    [pages, layout, settings.coverAlone, settings.wide, settings.rotation],
   )
   const [place, setPlace] = useState<PagePart>({ page: start, half: 'whole' })
   const [isEnded, setIsEnded] = useState(false)

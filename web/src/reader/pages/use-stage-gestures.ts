@@ -27,7 +27,7 @@ export function useStageGestures({ stage, figure, zoom, view, onBars }: Options)
         else view.turn(action === 'next' ? 1 : -1)
       },
       doubleTap: (at) => (zoom.zoom.scale > 1 ? zoom.reset() : zoom.scaleTo(ZOOM_DOUBLE_TAP, at)),
-      pinch: (by, at) => zoom.scaleTo(zoom.zoom.scale * by, at),
+      pinch: zoom.scaleBy,
       pan: zoom.pan,
       dragged: moveFigure,
       swiped(by) {

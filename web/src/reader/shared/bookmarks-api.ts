@@ -19,9 +19,13 @@ export async function listAnnotations(bookId: string, signal: AbortSignal): Prom
   }
 }
 
-export async function addBookmark(bookId: string, locator: AnnotationLocator): Promise<Annotation> {
-  const path = { bookId, annotationId: newId() }
-  return await ask(api.PUT('/api/v1/books/{bookId}/annotations/{annotationId}', { params: { path }, body: { kind: 'bookmark', locator } }))
+/** What is marked in a book. */
+type AnnotationEdit = components['schemas']['AnnotationEdit']
+
+/** Adds a bookmark or a highlight, or replaces the one of an id. */
+export async function putAnnotation(bookId: string, body: AnnotationEdit, annotationId = newId()): Promise<Annotation> {
+  const path = { bookId, annotationId }
+  return await ask(api.PUT('/api/v1/books/{bookId}/annotations/{annotationId}', { params: { path }, body }))
 }
 
 export async function deleteAnnotation(bookId: string, annotationId: string): Promise<void> {

@@ -51,6 +51,14 @@ export function KeySheet({ groups, note, onClose }: SheetProps) {
   )
 }
 
+/** The keys that turn. @param next the arrow that goes on, by the direction of reading */
+export const turnKeys = (next: string, previous: string): KeyLine[] => [
+  { words: keyTexts.next(), keys: [next, keyTexts.space()] },
+  { words: keyTexts.previous(), keys: [previous, `⇧ ${keyTexts.space()}`] },
+  { words: keyTexts.firstLast(), keys: ['Home', 'End'] },
+  { words: keyTexts.books(), keys: ['N', 'P'] },
+]
+
 export const EVERYWHERE_KEYS = (): KeyGroup => ({
   title: keyTexts.everywhere(),
   lines: [

@@ -12,6 +12,7 @@ export type ReaderAction =
   | 'strip'
   | 'offset'
   | 'direction'
+  | 'rotate'
   | 'fitWidth'
   | 'fitHeight'
   | 'fitPage'
@@ -43,6 +44,7 @@ const KEYS: Record<string, ReaderAction> = {
   3: 'strip',
   o: 'offset',
   d: 'direction',
+  r: 'rotate',
   w: 'fitWidth',
   h: 'fitHeight',
   z: 'fitPage',

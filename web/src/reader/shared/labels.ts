@@ -23,3 +23,20 @@ export function whenLabel(at: string, now: number): string {
 
 /** "32 %". @param fraction from 0 to 1 */
 export const percentLabel = (fraction: number): string => `${whole.format(fraction * 100)}${NARROW_SPACE}%`
+
+/** "24 November 2026". @param at ISO */
+export const dayLabel = (at: string): string => dates.format(new Date(at))
+
+const hours = new Intl.NumberFormat(LANGUAGE, { style: 'unit', unit: 'hour', unitDisplay: 'narrow' })
+const minutes = new Intl.NumberFormat(LANGUAGE, { style: 'unit', unit: 'minute', unitDisplay: 'short' })
+/** Beyond it minutes are noise. */
+const MINUTES_MAX = 10 * 60
+
+/** "9 min", "2h 10 min" or "12h"; a started minute counts. */
+export function durationLabel(seconds: number): string {
+  const all = Math.max(1, Math.ceil(seconds / 60))
+  if (all < 60) return minutes.format(all)
+  const rest = all >= MINUTES_MAX ? 0 : all % 60
+  const whole = hours.format(all >= MINUTES_MAX ? Math.round(all / 60) : Math.floor(all / 60))
+  return rest === 0 ? whole : `${whole} ${minutes.format(rest)}`
+}

@@ -8,12 +8,13 @@ interface DialogProps {
   /** Over the lower part of the page, which stays readable. */
   isLow?: boolean
   children: ReactNode
+  onKey?: (event: { key: string }) => void
   /** With Escape; without it, the question must be answered. */
   onClose?: () => void
 }
 
 /** A dialog over the page: it keeps the focus until it closes, and gives it back. */
-export function ReaderDialog({ title, className = 'dialog', isTitleInside = false, isLow = false, children, onClose }: DialogProps) {
+export function ReaderDialog({ title, className = 'dialog', isTitleInside = false, isLow = false, children, onKey, onClose }: DialogProps) {
   const heading = useId()
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
@@ -30,7 +31,10 @@ export function ReaderDialog({ title, className = 'dialog', isTitleInside = fals
         event.preventDefault()
         onClose?.()
       }}
-      onKeyDown={(event) => event.stopPropagation()}
+      onKeyDown={(event) => {
+        event.stopPropagation()
+        onKey?.(event)
+      }}
     >
       <section className={className}>
         {!isTitleInside && (

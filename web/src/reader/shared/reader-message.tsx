@@ -1,27 +1,35 @@
 import { ImageOff } from 'lucide-react'
-import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
 import { Problem } from '#api/problem.ts'
 import { Icon } from '#parts/icon.tsx'
+import { Late } from '#parts/loading.tsx'
 import { readerTexts } from '#texts/reader.ts'
-
-/** Before this, a message would only flash. */
-const SHOWN_AFTER_MS = 300
 
 interface MessageProps {
   bookId: string
+  /** Of the book, once it is known. */
+  title?: string | undefined
   /** Why the book cannot be read; without it, it is being opened. */
   problem?: Error
   onRetry?: () => void
 }
 
+/** Lines in the place of text; of a screen of a phone. */
+const BONES = 9
+
+/** The shape of a page of text that is being loaded. */
+export function TextBones() {
+  return (
+    <div className="text-bones" aria-hidden="true">
+      {Array.from({ length: BONES }, (_, index) => (
+        <span className="bone" key={index} />
+      ))}
+    </div>
+  )
+}
+
 /** What stands in place of a book: that it is being opened, or why it cannot be. */
-export function ReaderMessage({ bookId, problem, onRetry }: MessageProps) {
-  const [isShown, setIsShown] = useState(false)
-  useEffect(() => {
-    const timer = setTimeout(() => setIsShown(true), SHOWN_AFTER_MS)
-    return () => clearTimeout(timer)
-  }, [])
+export function ReaderMessage({ bookId, title, problem, onRetry }: MessageProps) {
   // A book that is not there, or not for this user, has no page either.
   const isGone = problem instanceof Problem && problem.status === 404
   const requestId = problem instanceof Problem ? problem.requestId : null
@@ -45,7 +53,13 @@ export function ReaderMessage({ bookId, problem, onRetry }: MessageProps) {
           {requestId && <p className="tiny">{readerTexts.request({ id: requestId })}</p>}
         </div>
       ) : (
-        isShown && <p role="status">{readerTexts.opening()}</p>
+        <Late>
+          <div className="opening">
+            {title && <h1 dir="auto">{title}</h1>}
+            <p role="status">{readerTexts.opening()}</p>
+            <TextBones />
+          </div>
+        </Late>
       )}
     </main>
   )

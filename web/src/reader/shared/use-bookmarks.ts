@@ -1,35 +1,52 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { type Annotation, type AnnotationLocator, addBookmark, deleteAnnotation, listAnnotations } from './bookmarks-api.ts'
+import { useMemo, useState } from 'react'
+import { type Annotation, type AnnotationLocator, deleteAnnotation, listAnnotations, putAnnotation } from './bookmarks-api.ts'
 
-export interface Bookmarks {
+/** What a user marked in a book. */
+export interface Annotations {
   list: readonly Annotation[]
-  /** Removes the bookmarks that are here, or adds one. */
-  toggle(here: readonly Annotation[], locator: AnnotationLocator): void
-  remove(bookmark: Annotation): void
+  /** Shows what a request changed, or why it failed. @returns whether it succeeded */
+  change(done: Promise<unknown>): Promise<boolean>
+  remove(annotation: Annotation): Promise<boolean>
   /** Why the last change failed. */
   refused: string | null
 }
 
-/** My bookmarks in a book. */
-export function useBookmarks(bookId: string): Bookmarks {
+/** My bookmarks or highlights in a book. */
+export function useAnnotations(bookId: string, kind: Annotation['kind']): Annotations {
   const client = useQueryClient()
   const queryKey = ['reading', bookId, 'annotations']
   const [refused, setRefused] = useState<string | null>(null)
-  const { data = [] } = useQuery({ queryKey, queryFn: ({ signal }) => listAnnotations(bookId, signal) })
-  const change = (done: Promise<unknown>) => {
-    done
-      .then(
-        () => setRefused(null),
-        (error: Error) => setRefused(error.message),
-      )
-      .finally(() => void client.invalidateQueries({ queryKey }))
+  const { data } = useQuery({ queryKey, queryFn: ({ signal }) => listAnnotations(bookId, signal) })
+  const change = async (done: Promise<unknown>) => {
+    const reason = await done.then(
+      () => null,
+      (error: Error) => error.message,
+    )
+    setRefused(reason)
+    await client.invalidateQueries({ queryKey })
+    return reason === null
   }
-  const remove = (bookmark: Annotation) => change(deleteAnnotation(bookId, bookmark.id))
   return {
-    list: data.filter(({ kind }) => kind === 'bookmark'),
-    toggle: (here, locator) => (here.length > 0 ? here.forEach(remove) : change(addBookmark(bookId, locator))),
-    remove,
+    list: useMemo(() => (data ?? []).filter((each) => each.kind === kind), [data, kind]),
+    change,
+    remove: (annotation) => change(deleteAnnotation(bookId, annotation.id)),
     refused,
+  }
+}
+
+export interface Bookmarks extends Annotations {
+  /** Removes the bookmarks that are here, or adds one. */
+  toggle(here: readonly Annotation[], locator: AnnotationLocator): void
+}
+
+/** My bookmarks in a book. */
+export function useBookmarks(bookId: string): Bookmarks {
+  const bookmarks = useAnnotations(bookId, 'bookmark')
+  const { change, remove } = bookmarks
+  return {
+    ...bookmarks,
+    toggle: (here, locator) =>
+      here.length > 0 ? here.forEach((each) => void remove(each)) : void change(putAnnotation(bookId, { kind: 'bookmark', locator })),
   }
 }

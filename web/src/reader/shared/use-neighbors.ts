@@ -40,6 +40,7 @@ function neighborOf(book: Book | null, search: URLSearchParams): Neighbor | null
   if (!book) return null
   const kept = new URLSearchParams(search)
   kept.delete('page')
+  kept.delete('chapter')
   const query = kept.toString()
   return { book, title: book.title, href: `/books/${book.id}/read${query ? `?${query}` : ''}` }
 }

@@ -1,5 +1,15 @@
 import t from 'tap'
-import { directionOf, fitSpread, layoutByScreen, partRatio, ratioOf, tapAction } from '../../../../../web/src/reader/pages/page-rules.ts'
+import {
+  angleOf,
+  directionOf,
+  fitSpread,
+  isSideways,
+  layoutByScreen,
+  partRatio,
+  ratioOf,
+  tapAction,
+  turnSize,
+} from '../../../../../web/src/reader/pages/page-rules.ts'
 
 t.test('two pages show on a wide screen, one on an upright or small one, and a strip for webtoons', async (t) => {
   t.equal(layoutByScreen({ width: 1600, height: 900 }, 'ltr'), 'double')
@@ -48,4 +58,14 @@ t.test('the outer thirds turn in the direction of reading, and the middle shows 
   t.equal(tapAction(0.1, 'rtl'), 'next')
   t.equal(tapAction(0.9, 'rtl'), 'previous')
   t.equal(tapAction(0.5, 'rtl'), 'bars')
+})
+
+t.test('a page that is turned has the size of its new position, and a wide one may then stand upright', async (t) => {
+  const upright = { width: 600, height: 900 }
+  t.same(turnSize(upright, '90'), { width: 900, height: 600 })
+  t.equal(turnSize(upright, '180'), upright)
+  t.equal(angleOf(upright, { rotation: '270', wide: 'turned' }), '270')
+  t.equal(angleOf(turnSize(upright, '270'), { rotation: '270', wide: 'turned' }), '0')
+  t.equal(angleOf(turnSize(upright, '0'), { rotation: '0', wide: 'whole' }), '0')
+  t.same((['0', '90', '180', '270'] as const).map(isSideways), [false, true, false, true])
 })

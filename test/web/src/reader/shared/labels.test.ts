@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bytesLabel, percentLabel, whenLabel } from '../../../../../web/src/reader/shared/labels.ts'
+import { bytesLabel, dayLabel, durationLabel, percentLabel, whenLabel } from '../../../../../web/src/reader/shared/labels.ts'
 
 t.test('bytes and parts are written with their unit', async (t) => {
   t.equal(bytesLabel(412_300), '412\u202fKB')
@@ -14,4 +14,16 @@ t.test('a time is named by its day, and older or future ones by their date', asy
   t.match(whenLabel(at(24, 8), now), /^today, /)
   t.match(whenLabel(at(4, 8), now), /November 4, 2026|4 November 2026/)
   t.match(whenLabel(at(30, 8), now), /2026/, 'a device with a wrong clock')
+})
+
+t.test('a duration is told in minutes, and from ten hours on in hours', async (t) => {
+  t.equal(durationLabel(20), '1 min')
+  t.equal(durationLabel(9 * 60), '9 min')
+  t.equal(durationLabel(130 * 60), '2h 10 min')
+  t.equal(durationLabel(3600), '1h')
+  t.equal(durationLabel(12.4 * 3600), '12h')
+})
+
+t.test('a day is told without its time', async (t) => {
+  t.match(dayLabel(new Date(2026, 10, 24, 12).toISOString()), /^(November 24, 2026|24 November 2026)$/)
 })

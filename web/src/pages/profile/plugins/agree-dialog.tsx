@@ -1,0 +1,62 @@
+import { useMutation } from '@tanstack/react-query'
+import { agreeToPlugin } from '#api/plugins.ts'
+import { Dialog } from '#parts/above/dialog.tsx'
+import { say } from '#parts/above/toasts.tsx'
+import { Failure } from '#parts/states.tsx'
+import { pluginTexts } from '#texts/plugins.ts'
+import { consentEntries } from './consent-lines.ts'
+import { ConsentList } from './consent-list.tsx'
+import style from './plugins.module.css'
+
+interface AgreeProps {
+  pluginId: string
+  name: string
+  consent: { sha256: string; lines: readonly string[] }
+  /** From what was agreed to before; empty the first time. */
+  differenceLines: readonly string[]
+  onClose: () => void
+}
+
+/** What a plugin asks for, before it works for the user. */
+export function AgreeDialog({ pluginId, name, consent, differenceLines, onClose }: AgreeProps) {
+  const agreeing = useMutation({
+    mutationFn: () => agreeToPlugin(pluginId, consent.sha256),
+    onSuccess: () => {
+      say(pluginTexts.agreed({ name }))
+      onClose()
+    },
+  })
+  const isChanged = differenceLines.length > 0
+  return (
+    <Dialog
+      title={isChanged ? pluginTexts.changedTitle({ name }) : pluginTexts.agreeTitle({ name })}
+      action={pluginTexts.agree()}
+      isWide
+      isBusy={agreeing.isPending}
+      onAction={() => agreeing.mutate()}
+      onClose={onClose}
+    >
+      {isChanged && (
+        <>
+          <p>{pluginTexts.changedWords()}</p>
+          <ul className={style['lines']}>
+            {differenceLines.map((line) => (
+              <li key={line} dir="auto">
+                {differenceWords(line)}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <p>{isChanged ? pluginTexts.now() : pluginTexts.agreeWords()}</p>
+      <ConsentList lines={consent.lines} />
+      {agreeing.error && <Failure error={agreeing.error} title={pluginTexts.agree()} />}
+    </Dialog>
+  )
+}
+
+/** `+` begins what is new, `-` what is no longer so. */
+function differenceWords(line: string): string {
+  const text = consentEntries([line.replace(/^\s*[+-]/, '')])[0]?.text ?? ''
+  return /^\s*\+/.test(line) ? pluginTexts.added({ line: text }) : /^\s*-/.test(line) ? pluginTexts.dropped({ line: text }) : text
+}

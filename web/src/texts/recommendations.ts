@@ -1,0 +1,28 @@
+import { defineTexts } from '#texts/define-texts.ts'
+
+export const recommendationTexts = defineTexts({
+  title: 'Recommendations',
+  from: 'From {plugin}',
+  made: 'made {when}',
+  source: 'Who recommends',
+  refresh: 'Refresh',
+  refreshing: 'A new list is being made.',
+  first: 'The first list is being made. This can take a minute.',
+  failed: 'The last list could not be made: {reason}',
+  noneTitle: 'No recommendations',
+  noneWords: 'Read and rate a few series; the next list knows more about what you like.',
+  offTitle: 'Nobody recommends anything yet',
+  offWords: 'A plugin of this server can recommend what to read next. It begins after you have agreed to what it reads.',
+  noPluginTitle: 'No plugin that recommends',
+  noPluginWords: 'An administrator can add one that works with this library or with a service.',
+  toProfile: 'Choose in your profile',
+  paused: 'This plugin does not run for you at the moment. Your profile says why.',
+  toPlugins: 'To your plugins',
+  basedOn: 'Based on',
+  inLibrary: 'In this library',
+  notInLibrary: 'Not in this library',
+  at: 'at {host}',
+  dismiss: 'Do not recommend {title} again',
+  dismissed: '{title} is not recommended again.',
+  undo: 'Undo',
+})

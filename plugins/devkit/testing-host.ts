@@ -1,3 +1,4 @@
+import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
@@ -8,8 +9,8 @@ import { ToolProblem } from './command.ts'
 import type { GivenCredentials } from './credentials-file.ts'
 import { FIXTURES_FOLDER, findFixtures, Recorder, writeFixtures } from './fixture-files.ts'
 import { replayEgress } from './host-answers.ts'
-import { type Built, CallProblem, PluginSession } from './plugin-session.ts'
-import type { SavedCall } from './saved-call.ts'
+import { ALL_METHODS, type Built, CallProblem, PluginSession } from './plugin-session.ts'
+import { problemOfMethod, type SavedCall } from './saved-call.ts'
 import { typedTool } from './typed.ts'
 
 /** A test that an author has registered. */
@@ -47,6 +48,8 @@ export class TestingTools {
   readonly #tests: NamedTest[] = []
   readonly #opened: Opened[] = []
   readonly #recorders = new Map<string, Recorder>()
+  /** Calls of the running test, with their methods. */
+  readonly #running = new Map<Promise<unknown>, string>()
   /** Of the calls of the running test. */
   readonly #warnings = new Set<string>()
   /** The real services, while recording. */
@@ -69,9 +72,13 @@ export class TestingTools {
 
   /**
    * Closes the plugins that the last test has opened.
-   * @returns required requests that it did not make, and the warnings of its calls
+   * @returns calls that still ran, required requests that it did not make, and the warnings of its calls
    */
   endTest(): { missed: string[]; warnings: string[] } {
+    const running = [...this.#running.values()].map(
+      (method) => `the call of ${method} still ran when the test ended: write await before it`,
+    )
+    this.#running.clear()
     const missed = this.#opened.splice(0).flatMap(({ session, replay, name }) => {
       session.close()
       return (replay?.unused() ?? []).map(
@@ -80,7 +87,7 @@ export class TestingTools {
     })
     const warnings = [...this.#warnings]
     this.#warnings.clear()
-    return { missed, warnings }
+    return { missed: [...running, ...missed], warnings }
   }
 
   /** Makes a saved call at the service, for the fixtures that it names. @throws CallProblem */
@@ -123,17 +130,27 @@ export class TestingTools {
     this.#opened.push({ session, replay, name })
     return {
       manifest: JSON.parse(JSON.stringify(built.manifest)) as Record<string, Json>,
-      call: ((method: string, input: unknown) => this.#call(session, unmatched, method, input)) as TestedPlugin['call'],
+      call: ((method: string, input: unknown) =>
+        this.#watched(method, this.#call(session, unmatched, method, input))) as TestedPlugin['call'],
       storage: async () => session.storage(),
       restart: async () => session.close(),
       close: async () => session.close(),
     }
   }
 
+  /** A call that runs when its test ends is one that nobody waits for. */
+  #watched<Result>(method: string, call: Promise<Result>): Promise<Result> {
+    this.#running.set(call, method)
+    const end = () => void this.#running.delete(call)
+    call.then(end, end)
+    return call
+  }
+
   /** @param unmatched receives requests of the call that match no fixture */
   async #call(session: PluginSession, unmatched: string[], method: string, input: unknown): Promise<CallReport<never>> {
     const { cpuMsMax } = this.#options
     unmatched.length = 0
+    if (!ALL_METHODS.includes(method) && !LIFECYCLE.includes(method)) throw new ToolProblem(problemOfMethod(method))
     const outcome = await session.call(method, input).catch((error: unknown) => error)
     const trace = outcome instanceof CallProblem ? outcome.trace : (outcome as { trace?: CallProblem['trace'] }).trace
     if (unmatched.length > 0 && trace)

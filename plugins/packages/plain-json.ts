@@ -30,7 +30,9 @@ export function readPlainJson(bytes: Uint8Array, wrong: (message: string) => nev
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return wrong(`it is not valid JSON (${briefText((error as Error).message)})`)
+    // Both are allowed in tsconfig.json, from which people know them.
+    const advice = /^\s*\/[/*]|,\s*[}\]]/m.test(text) ? '; JSON has no comments, and no comma after the last member' : ''
+    return wrong(`it is not valid JSON (${briefText((error as Error).message)})${advice}`)
   }
   /** The member names of every open object; null for an array. */
   const open: (Set<string> | null)[] = []

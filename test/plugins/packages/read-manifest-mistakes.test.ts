@@ -7,7 +7,32 @@ const MISTAKES: [name: string, given: Record<string, unknown> | string, message:
   [
     'not JSON',
     '{ "manifestVersion": 1, }',
-    'manifest.json: it is not valid JSON (Expected double-quoted property name in JSON at position 24 (line 1 column 25)).',
+    'manifest.json: it is not valid JSON (Expected double-quoted property name in JSON at position 24 (line 1 column 25)); JSON has no comments, and no comma after the last member.',
+  ],
+  [
+    'a comment',
+    '{\n  // Mine\n  "manifestVersion": 1\n}',
+    "manifest.json: it is not valid JSON (Expected property name or '}' in JSON at position 4 (line 2 column 3)); JSON has no comments, and no comma after the last member.",
+  ],
+  [
+    'no comma',
+    '{ "manifestVersion": 1 "id": "a.b" }',
+    "manifest.json: it is not valid JSON (Expected ',' or '}' after property value in JSON at position 23 (line 1 column 24)).",
+  ],
+  [
+    'a capability of one letter less',
+    { capabilities: { 'metadata.serie': { methods: ['search'] } } },
+    'manifest.json at /capabilities/metadata.serie: this version of Carrel does not know that capability (a newer one may); it must be one of metadata.series, metadata.book, recommendations, webLinks (did you mean metadata.series?).',
+  ],
+  [
+    'a setting of the type text',
+    { config: { type: 'object', properties: { site: { type: 'text' } } } },
+    'manifest.json at /config/properties/site/type: "text" is not allowed; it must be one of string, number, integer, boolean, array; settings support only a subset of JSON Schema.',
+  ],
+  [
+    'storage as a number',
+    { permissions: { storage: 256 } },
+    'manifest.json at /permissions/storage: must be an object with quotaKB; it is 256.',
   ],
   ['empty', '', 'manifest.json: it is not valid JSON (Unexpected end of JSON input).'],
   [

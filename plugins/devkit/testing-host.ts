@@ -41,6 +41,12 @@ interface Opened {
   name: string
 }
 
+/** A call that runs when its test ends is one that nobody waits for. */
+interface RunningCall {
+  method: string
+  promise: Promise<unknown>
+}
+
 /** Implements `@carrel/plugin-sdk/testing` for test files, and runs them. */
 export class TestingTools {
   readonly host: TestingHost
@@ -48,8 +54,7 @@ export class TestingTools {
   readonly #tests: NamedTest[] = []
   readonly #opened: Opened[] = []
   readonly #recorders = new Map<string, Recorder>()
-  /** Calls of the running test, with their methods. */
-  readonly #running = new Map<Promise<unknown>, string>()
+  readonly #running = new Set<RunningCall>()
   /** Of the calls of the running test. */
   readonly #warnings = new Set<string>()
   /** The real services, while recording. */
@@ -75,9 +80,11 @@ export class TestingTools {
    * @returns calls that still ran, required requests that it did not make, and the warnings of its calls
    */
   endTest(): { missed: string[]; warnings: string[] } {
-    const running = [...this.#running.values()].map(
-      (method) => `the call of ${method} still ran when the test ended: write await before it`,
-    )
+    const running = [...this.#running].map(({ method, promise }) => {
+      // It fails when its plugin closes.
+      promise.catch(() => {})
+      return `the call of ${method} still ran when the test ended: write await before it`
+    })
     this.#running.clear()
     const missed = this.#opened.splice(0).flatMap(({ session, replay, name }) => {
       session.close()
@@ -130,20 +137,27 @@ export class TestingTools {
     this.#opened.push({ session, replay, name })
     return {
       manifest: JSON.parse(JSON.stringify(built.manifest)) as Record<string, Json>,
-      call: ((method: string, input: unknown) =>
-        this.#watched(method, this.#call(session, unmatched, method, input))) as TestedPlugin['call'],
+      call: ((method: string, input: unknown) => this.#begin(session, unmatched, method, input)) as TestedPlugin['call'],
       storage: async () => session.storage(),
       restart: async () => session.close(),
       close: async () => session.close(),
     }
   }
 
-  /** A call that runs when its test ends is one that nobody waits for. */
-  #watched<Result>(method: string, call: Promise<Result>): Promise<Result> {
-    this.#running.set(call, method)
-    const end = () => void this.#running.delete(call)
-    call.then(end, end)
-    return call
+  /** Without a reaction of ours on the promise that the test awaits: with a second one, errors lose the line of the test. */
+  #begin(session: PluginSession, unmatched: string[], method: string, input: unknown): Promise<CallReport<never>> {
+    const running: RunningCall = { method, promise: Promise.resolve() }
+    const tracked = async () => {
+      try {
+        return await this.#call(session, unmatched, method, input)
+      } finally {
+        this.#running.delete(running)
+      }
+    }
+    this.#running.add(running)
+    const promise = tracked()
+    running.promise = promise
+    return promise
   }
 
   /** @param unmatched receives requests of the call that match no fixture */

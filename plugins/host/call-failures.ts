@@ -66,8 +66,11 @@ export class CallFailures {
     if (!(error instanceof GuestError)) return { code: 'server', message: 'The server failed to handle this call.', source: null }
     const before = error.places.length === 0 ? uncaught : null
     const { source, lines } = await this.#sourceOf(call.plugin.versionId, before ?? error)
-    const message = before === null ? withLines(error, lines) : `${error.message} Before that: ${uncaughtMessage(before.message)}`
-    const reported = { code: failureCode(error), message: clean(message), source }
+    const reported = {
+      code: failureCode(error),
+      message: clean(before === null ? withLines(error, lines) : `${error.message} Before that: ${uncaughtMessage(before.message)}`),
+      source,
+    }
     if (reported.code === 'auth') reported.message = await this.#withMissing(call, reported.message)
     // That a service does not know something is an answer.
     if (reported.code !== 'not_found') this.#log(call, reported)

@@ -123,7 +123,7 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 function readShares(shares: unknown): CodeShare[] {
   if (!Array.isArray(shares)) return []
   return shares.slice(0, SHARES_MAX).flatMap((share: unknown) => {
-    const [line, column, weight] = Array.isArray(share) ? (share as unknown[]) : []
+    const [line, column, weight]: unknown[] = Array.isArray(share) ? share : []
     return isCount(line) && isCount(column) && isCount(weight) ? [{ line, column, weight }] : []
   })
 }

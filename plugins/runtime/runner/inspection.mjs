@@ -32,7 +32,7 @@ const within = (work, ms) => {
 }
 
 /** Whether V8 has paused the code before it exceeds its memory limit. Quotes inside of texts are escaped there. @param {string} report */
-export const isOutOfMemory = (report) => report.includes('"reason":"OOM"')
+export const saysOutOfMemory = (report) => report.includes('"reason":"OOM"')
 
 /** One session with the debugger of an isolate. */
 class InspectorSession {

@@ -1,20 +1,20 @@
 // @ts-check
-import { Inspection, isOutOfMemory } from './inspection.mjs'
+import { Inspection, saysOutOfMemory } from './inspection.mjs'
 
 /** Checks of the watchdog after which the code of an author is watched on their own machine: most calls have ended by then. */
 const EARLY_CHECKS = 2
 /** On a server code is watched when its process has grown by this share of its memory limit. */
-const GROWTH = 1 / 4
+const GROWTH = 1 / 2
 /** Code that stops neither for its place nor for the end of the debugger within this time is killed with its process: limits come first. */
 const FIND_MS_MAX = 100
-const PART_MS_MAX = 250
+const PART_MS_MAX = 600
 /** Code that is paused before it exceeds its memory limit neither computes nor allocates meanwhile. */
 const ALLOCATIONS_MS_MAX = 1_000
 /** Between its report and the moment when paused code reads messages. */
 const LISTENS_AFTER_MS = 1
-/** More frames than a report shows, in the part of a report of V8 that contains them; deep recursion has thousands. */
+/** More frames than a message shows. A report of V8 has all: thousands in deep recursion, whose place stays unknown then. */
 const FRAMES_MAX = 20
-const REPORT_LENGTH_MAX = 64 * 1024
+const REPORT_LENGTH_MAX = 1024 * 1024
 const NAME_LENGTH_MAX = 100
 const FILES_MAX = 50
 const FILE_LENGTH_MAX = 300
@@ -36,17 +36,16 @@ const mostResidentBytes = () => process.resourceUsage().maxRSS * 1024
 /** @type {Place} */
 const NOWHERE = { said: '', stack: '' }
 
-const FRAME =
-  /"functionName":"((?:[^"\\]|\\.)*)",(?:"functionLocation":\{[^}]*\},)?"location":\{"scriptId":"(\d+)","lineNumber":(\d+)(?:,"columnNumber":(\d+))?\}/g
-
 /** @param {string} report of V8 that the code is paused @param {ReadonlyMap<string, string>} files by the ids of their scripts */
 function framesOf(report, files) {
-  const found = [...report.slice(0, REPORT_LENGTH_MAX).matchAll(FRAME)]
-  return found.slice(0, FRAMES_MAX).map(([, name = '', script = '', line, column = '0']) => ({
-    name: String(JSON.parse(`"${name}"`)).slice(0, NAME_LENGTH_MAX),
-    url: files.get(script) ?? '',
-    line: Number(line) + 1,
-    column: Number(column) + 1,
+  if (report.length > REPORT_LENGTH_MAX) return []
+  /** @type {{ callFrames: { functionName: string, location: { scriptId: string, lineNumber: number, columnNumber?: number } }[] }} */
+  const { callFrames } = JSON.parse(report).params
+  return callFrames.slice(0, FRAMES_MAX).map(({ functionName, location: { scriptId, lineNumber, columnNumber = 0 } }) => ({
+    name: functionName.slice(0, NAME_LENGTH_MAX),
+    url: files.get(scriptId) ?? '',
+    line: lineNumber + 1,
+    column: columnNumber + 1,
   }))
 }
 
@@ -111,7 +110,7 @@ export class KillPlace {
   #onMemory
   #isEarly
   #file = ''
-  #residentAtStart = mostResidentBytes()
+  #residentAtStart = 0
   #growthMax
   #checks = 0
   #isWatching = false
@@ -131,11 +130,12 @@ export class KillPlace {
 
   /**
    * @param {import('isolated-vm').Isolate} isolate created with its inspector
-   * @param {{ isEarly: boolean, memoryMbMax: number, onMemory: (found: Found) => void }} options `onMemory`: before it exceeds its memory limit
+   * @param {import('./load-program.mjs').Limits} limits
+   * @param {(found: Found) => void} onMemory called before it exceeds its memory limit
    */
-  constructor(isolate, { isEarly, memoryMbMax, onMemory }) {
+  constructor(isolate, { isTraced = false, memoryMbMax }, onMemory) {
     this.#onMemory = onMemory
-    this.#isEarly = isEarly
+    this.#isEarly = isTraced
     this.#growthMax = memoryMbMax * 1024 * 1024 * GROWTH
     this.#inspection = new Inspection(isolate, {
       onMessage: (text) => this.#onMessage(text),
@@ -146,6 +146,7 @@ export class KillPlace {
   /** @param {string} file of the program */
   begin(file) {
     this.#file = file
+    this.#residentAtStart = mostResidentBytes()
   }
 
   isAttached() {
@@ -239,7 +240,7 @@ export class KillPlace {
   #onPaused(report) {
     const frames = framesOf(report, this.#files)
     const place = placeOf(frames)
-    if (isOutOfMemory(report)) return void this.#onOutOfMemory(place)
+    if (saysOutOfMemory(report)) return void this.#onOutOfMemory(place)
     this.#isPausing = false
     this.#last = place
     const own = frames.find(({ url }) => url === this.#file)

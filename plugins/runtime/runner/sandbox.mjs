@@ -1,7 +1,7 @@
 // @ts-check
 import ivm from 'isolated-vm'
 import { CallBudgets } from './call-budgets.mjs'
-import { Inspection, isOutOfMemory } from './inspection.mjs'
+import { Inspection, saysOutOfMemory } from './inspection.mjs'
 import { KillPlace } from './kill-place.mjs'
 import { runSources, startPrelude } from './load-program.mjs'
 import { SandboxTimers } from './sandbox-timers.mjs'
@@ -59,6 +59,18 @@ function limitOf(error, { isDisposed }) {
   return /timed out/i.test(message) ? 'timeout' : null
 }
 
+/** @param {unknown} error with which a promise was rejected @returns {{ message: string, stack: string }} */
+function rejectionOf(error) {
+  if (error instanceof Error) return { message: error.message || error.name, stack: String(error.stack) }
+  const message = typeof error === 'string' && error !== '' ? error : 'A promise was rejected with a value that is not an error.'
+  return { message, stack: '' }
+}
+
+/** @param {Limits} limits */
+const isolateFor = ({ memoryMbMax, isPlugin, isInspected = false }) =>
+  // Until a debugger is attached, an inspector costs nothing.
+  new ivm.Isolate({ memoryLimit: Math.max(memoryMbMax, MEMORY_MB_MIN), inspector: isInspected || isPlugin })
+
 /** An isolate with its program. */
 export class Sandbox {
   /** Paths of the functions that a plugin has defined. @type {string[]} */
@@ -67,7 +79,8 @@ export class Sandbox {
   #listener
   #isInspected
   #isolate
-  #place
+  /** @type {KillPlace | null} */
+  #place = null
   #isBeingKilled = false
   #inspection
   #budgets
@@ -91,22 +104,16 @@ export class Sandbox {
     this.#limits = limits
     this.#listener = listener
     this.#isInspected = limits.isInspected === true
-    this.#isolate = new ivm.Isolate({
-      memoryLimit: Math.max(limits.memoryMbMax, MEMORY_MB_MIN),
-      // Until a debugger is attached it costs nothing.
-      inspector: this.#isInspected || limits.isPlugin,
-    })
+    this.#isolate = isolateFor(limits)
     this.#budgets = new CallBudgets(this.#isolate)
     this.#timers = new SandboxTimers(limits.isTraced === true, (id, call) => {
       if (!this.#ended) this.#apply(['timer', id], call)
     })
     const { onOpen, onMessage } = listener.debugging
-    const onPaused = (/** @type {string} */ report) => isOutOfMemory(report) && this.#endForMemory()
-    this.#inspection = this.#isInspected ? new Inspection(this.#isolate, { onMessage, onPaused }) : null
+    const debuggerOf = { onMessage, onPaused: (/** @type {string} */ report) => saysOutOfMemory(report) && this.#endForMemory() }
+    this.#inspection = this.#isInspected ? new Inspection(this.#isolate, debuggerOf) : null
     if (this.#inspection !== null) onOpen(this.#inspection)
-    const { isTraced: isEarly = false, memoryMbMax } = limits
-    const onMemory = (/** @type {Found} */ found) => this.#endForMemory(found)
-    this.#place = limits.isPlugin && !this.#isInspected ? new KillPlace(this.#isolate, { isEarly, memoryMbMax, onMemory }) : null
+    if (limits.isPlugin && !this.#isInspected) this.#place = new KillPlace(this.#isolate, limits, (found) => this.#endForMemory(found))
   }
 
   /** Runs the program. Rejects when it ends first; the listener knows why. @param {readonly Sources[]} sources */
@@ -164,11 +171,10 @@ export class Sandbox {
     if (this.#ended) return
     this.#sendAnswers()
     this.#stop()
-    const { onEnd } = this.#listener
     // With a debugger attached: after V8's own out-of-memory its thread never returns; after our termination the debugger would continue it.
     const said = `${message}${found?.said ?? ''}`
-    if ((this.#inspection ?? this.#place)?.isAttached() && code === 'memory') return onEnd(code, said, true, found)
-    this.#disposeAndLeave().then((isStuck) => onEnd(code, said, isStuck, found))
+    if ((this.#inspection ?? this.#place)?.isAttached() && code === 'memory') return this.#listener.onEnd(code, said, true, found)
+    this.#disposeAndLeave().then((isStuck) => this.#listener.onEnd(code, said, isStuck, found))
   }
 
   /** @param {Found} [found] */
@@ -186,8 +192,7 @@ export class Sandbox {
 
   #stop() {
     this.#ended = true
-    clearInterval(this.#checking)
-    this.#checking = undefined
+    this.#stopChecking()
     this.#timers.clearAll()
   }
 
@@ -249,23 +254,24 @@ export class Sandbox {
     if (this.#ended || this.#reported.has(call) || limitOf(error, this.#isolate) !== null) return
     if (!this.#budgets.has(call) && !this.#answers.some(({ id }) => id === call)) return
     this.#reported.add(call)
-    const { onUncaught } = this.#listener
-    if (error instanceof Error) onUncaught(call, error.message || error.name, String(error.stack))
-    else
-      onUncaught(call, typeof error === 'string' && error !== '' ? error : 'A promise was rejected with a value that is not an error.', '')
+    const { message, stack } = rejectionOf(error)
+    this.#listener.onUncaught(call, message, stack)
   }
 
   #startChecking() {
     this.#checking ??= setInterval(() => this.#check(), CHECK_EVERY_MS)
   }
 
+  #stopChecking() {
+    clearInterval(this.#checking)
+    this.#checking = undefined
+  }
+
   #check() {
     if (this.#isolate.isDisposed) return this.#endForMemory()
     if (this.#budgets.size === 0 && this.#inside.size === 0) {
-      clearInterval(this.#checking)
-      this.#checking = undefined
-      this.#place?.rest()
-      return
+      this.#stopChecking()
+      return this.#place?.rest()
     }
     // Code that continues after its answer must not delay the answer for long. Time says nothing: on a busy machine code that is about to end waits as well.
     if (this.#answers.length > 0 && this.#budgets.isPastAnswer()) this.#sendAnswers()

@@ -15,21 +15,6 @@ const MISTAKES: [name: string, given: Record<string, unknown> | string, message:
     "manifest.json: it is not valid JSON (Expected property name or '}' in JSON at position 4 (line 2 column 3)); JSON has no comments, and no comma after the last member.",
   ],
   [
-    'no comma',
-    '{ "manifestVersion": 1 "id": "a.b" }',
-    "manifest.json: it is not valid JSON (Expected ',' or '}' after property value in JSON at position 23 (line 1 column 24)).",
-  ],
-  [
-    'a capability of one letter less',
-    { capabilities: { 'metadata.serie': { methods: ['search'] } } },
-    'manifest.json at /capabilities/metadata.serie: this version of Carrel does not know that capability (a newer one may); it must be one of metadata.series, metadata.book, recommendations, webLinks (did you mean metadata.series?).',
-  ],
-  [
-    'a setting of the type text',
-    { config: { type: 'object', properties: { site: { type: 'text' } } } },
-    'manifest.json at /config/properties/site/type: "text" is not allowed; it must be one of string, number, integer, boolean, array; settings support only a subset of JSON Schema.',
-  ],
-  [
     'storage as a number',
     { permissions: { storage: 256 } },
     'manifest.json at /permissions/storage: must be an object with quotaKB; it is 256.',

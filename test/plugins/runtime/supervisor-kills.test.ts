@@ -6,7 +6,7 @@ t.setTimeout(240_000)
 /** So much that even a busy machine watches the code long before its limit. */
 const LONG = { cpuMs: 3_000, wallMs: 120_000 }
 
-const BEFORE = `const kept = []
+const BEFORE = `const kept = [], aMinute = 60_000
 function spin() {
   let count = 0
   while (count >= 0) count += 1
@@ -23,7 +23,7 @@ function asks(ctx) {
 }`
 const FUNCTIONS = `spin: () => spin(), hoard: () => hoard(),
   asks: async (_, ctx) => { await null; await asks(ctx) },
-  sleeps: () => new Promise((resolve) => { setTimeout(resolve, 60_000) }),
+  sleeps: () => new Promise((resolve) => { setTimeout(resolve, aMinute) }),
   stays: () => new Promise(() => {}),
   search: () => { for (;;) [].includes.call({ length: 2 ** 53 - 1 }, 1) },
   breaks: () => { for (;;) debugger },

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { briefText } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
+import { printMessage, type ToolInput, ToolProblem } from '#plugins/devkit/command.ts'
+import { askServer, ServerRefusal, type SideLoad } from '#plugins/devkit/side-load.ts'
 import { LOG_LEVELS, type LogLevel } from '#plugins/logs/lines.ts'
-import { printMessage, type ToolInput, ToolProblem } from './command.ts'
 import { NodeLog } from './node-log.ts'
-import { askServer, ServerRefusal, type SideLoad } from './side-load.ts'
 
 const LOOK_EVERY_MS = 500
 /** While the server does not answer. */

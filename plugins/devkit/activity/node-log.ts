@@ -1,7 +1,7 @@
 import { briefText } from '#core/foundation/stranger-text.ts'
+import { kilobytes, type Out, printMessage } from '#plugins/devkit/command.ts'
 import { isAtLeast, type LogLevel } from '#plugins/logs/lines.ts'
 import { PICTURE_METHOD } from '#plugins/logs/plugin-logs.ts'
-import { kilobytes, type Out, printMessage } from './command.ts'
 
 /** Per request; what does not fit into the terminal is left out, but read, so that the terminal does not fall behind. */
 const LINES_READ = 500

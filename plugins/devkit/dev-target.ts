@@ -69,7 +69,7 @@ export interface DevTarget extends SideLoad {
  * By the flags, the environment, or the file in the folder, in this order; null when none names a server.
  * @throws ToolProblem
  */
-export async function readTarget({ folder, cwd, flag, all }: ToolInput, env: NodeJS.ProcessEnv = process.env): Promise<DevTarget | null> {
+export async function readTarget({ folder, cwd, flag }: ToolInput, env: NodeJS.ProcessEnv = process.env): Promise<DevTarget | null> {
   const stored = await readFileOf(folder)
   const [server, token, keyFile] = NAMES.map((name) => {
     const given = flag(name === 'keyFile' ? 'key-file' : name) ?? env[VARIABLES[name]]
@@ -77,7 +77,7 @@ export async function readTarget({ folder, cwd, flag, all }: ToolInput, env: Nod
   }) as [Given, Given, Given]
   const config = flag('config')
   if (server.text === undefined) {
-    const lone = ['token', 'key-file', 'trust-key', 'move-from', 'config', 'level', 'node'].find((name) => all(name).length > 0)
+    const lone = ['token', 'key-file', 'trust-key', 'move-from', 'config', 'level', 'node'].find((name) => flag(name) !== undefined)
     if (lone !== undefined) throw new ToolProblem(`--${lone} is for a server, and none is named. Name it with --server URL, or in ${FILE}.`)
     return null
   }

@@ -6,10 +6,12 @@ const EARLY_CHECKS = 2
 /** On a server code is watched when its process has grown by this share of its memory limit. */
 const GROWTH = 1 / 2
 /** Code that stops neither for its place nor for the end of the debugger within this time is killed with its process: limits come first. */
-const FIND_MS_MAX = 100
+const FIND_MS_MAX = { ofServer: 100, ofAuthor: 1_000 }
 const PART_MS_MAX = 600
 /** Code that is paused before it exceeds its memory limit neither computes nor allocates meanwhile. */
 const ALLOCATIONS_MS_MAX = 1_000
+/** Code loses no more time than this to samples of where it is: on a busy machine it would reach its time limit before that of the CPU. */
+const SAMPLING_MS_MAX = 100
 /** Between its report and the moment when paused code reads messages. */
 const LISTENS_AFTER_MS = 1
 /** More frames than a message shows. A report of V8 has all: thousands in deep recursion, whose place stays unknown then. */
@@ -57,7 +59,7 @@ const placeOf = (frames) => ({
 
 /** @param {Promise<unknown> | undefined} work @returns {Promise<unknown>} its result, undefined if it fails or is late */
 function within(work) {
-  const late = new Promise((resolve) => setTimeout(resolve, FIND_MS_MAX))
+  const late = new Promise((resolve) => setTimeout(resolve, FIND_MS_MAX.ofServer))
   return Promise.race([late, work?.catch(() => undefined)])
 }
 
@@ -115,6 +117,8 @@ export class KillPlace {
   #checks = 0
   #isWatching = false
   #isPausing = false
+  #pausedAt = 0
+  #pausedMs = 0
   #sent = 0
   /** By the ids of their scripts. @type {Map<string, string>} */
   #files = new Map()
@@ -161,7 +165,7 @@ export class KillPlace {
       if (this.#isEarly ? this.#checks < EARLY_CHECKS : !isLong && !this.#hasGrown()) return
       this.#watch()
     }
-    if (isInside && isLong) this.#pause()
+    if (isInside && isLong && this.#pausedMs < SAMPLING_MS_MAX) this.#pause()
   }
 
   /** When no call runs. */
@@ -193,7 +197,7 @@ export class KillPlace {
   /** @returns {Promise<Place>} */
   #findNow() {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, FIND_MS_MAX, NOWHERE)
+      const timer = setTimeout(resolve, FIND_MS_MAX[this.#isEarly ? 'ofAuthor' : 'ofServer'], NOWHERE)
       this.#onPlace = (place) => {
         clearTimeout(timer)
         resolve(place)
@@ -206,6 +210,7 @@ export class KillPlace {
   #forget() {
     if (this.#last === null) return
     this.#last = null
+    this.#pausedMs = 0
     this.#samples = new Weights()
   }
 
@@ -226,6 +231,7 @@ export class KillPlace {
   #pause() {
     if (this.#isPausing) return
     this.#isPausing = true
+    this.#pausedAt = performance.now()
     this.#send('Debugger.pause')
   }
 
@@ -242,6 +248,7 @@ export class KillPlace {
     const place = placeOf(frames)
     if (saysOutOfMemory(report)) return void this.#onOutOfMemory(place)
     this.#isPausing = false
+    this.#pausedMs += performance.now() - this.#pausedAt + LISTENS_AFTER_MS
     this.#last = place
     const own = frames.find(({ url }) => url === this.#file)
     if (own !== undefined) this.#samples.add(own.line, own.column, 1)

@@ -8,6 +8,7 @@ import { type ConsentRecord, consentRecordOf } from '#plugins/consent/record.ts'
 import { describeDifference, describeRecord } from '#plugins/consent/record-lines.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
+import { LEVEL, NODE, readLevel, readNodes, ServerActivity } from './activity/server-activity.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
 import { type Bundle, bundleOf, bundleOptions, bundleProblem, bundleProject } from './bundling/bundle.ts'
 import { kilobytes, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
@@ -19,7 +20,6 @@ import { type DevTarget, readTarget, TARGET_FLAGS } from './dev-target.ts'
 import { INSPECT_PORT, openInspectorServer } from './inspector.ts'
 import { packProject } from './pack.ts'
 import { type Project, readValidProject } from './project.ts'
-import { LEVEL, readLevel, ServerActivity } from './server-activity.ts'
 import { checkAdministrator, setUp, sideLoad, tryVersion, type Waiting } from './side-load.ts'
 import { checkTypesUnless, printTypes, TYPES } from './type-check.ts'
 import { typedTool } from './typed.ts'
@@ -49,6 +49,7 @@ export const dev: ToolCommand = {
     TYPES,
     ...TARGET_FLAGS,
     LEVEL,
+    NODE,
   ],
   wordsMin: 0,
   // The port for --inspect.
@@ -98,7 +99,7 @@ export const dev: ToolCommand = {
 
 /** @throws ToolProblem */
 async function openActivity(input: ToolInput, server: DevTarget, id: string): Promise<ServerActivity> {
-  const activity = new ServerActivity(server, id, { level: readLevel(input), input })
+  const activity = new ServerActivity(server, id, { level: readLevel(input), input, nodes: readNodes(input) })
   await checkAdministrator(server, input.stop)
   await activity.begin()
   return activity

@@ -77,7 +77,7 @@ export async function readTarget({ folder, cwd, flag }: ToolInput, env: NodeJS.P
   }) as [Given, Given, Given]
   const config = flag('config')
   if (server.text === undefined) {
-    const lone = ['token', 'key-file', 'trust-key', 'move-from', 'config', 'level'].find((name) => flag(name) !== undefined)
+    const lone = ['token', 'key-file', 'trust-key', 'move-from', 'config', 'level', 'node'].find((name) => flag(name) !== undefined)
     if (lone !== undefined) throw new ToolProblem(`--${lone} is for a server, and none is named. Name it with --server URL, or in ${FILE}.`)
     return null
   }

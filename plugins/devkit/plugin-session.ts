@@ -11,9 +11,9 @@ import { budgetOf, SETUP } from '#plugins/packages/budgets.ts'
 import { CAPABILITY_METHODS, type Manifest } from '#plugins/packages/manifest.ts'
 import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { receivedSettings, withoutSecrets } from '#plugins/packages/plugin-config.ts'
-import { type CodePosition, findSource, readSourceMap } from '#plugins/packages/source-map.ts'
+import { type CodePlaces, findSource, readSourceMap, type SourcePlaces } from '#plugins/packages/source-map.ts'
 import type { Guest } from '#plugins/runtime/guest.ts'
-import { GuestError, refuseGuest, uncaughtMessage } from '#plugins/runtime/guest-error.ts'
+import { GuestError, refuseGuest, uncaughtMessage, withLines } from '#plugins/runtime/guest-error.ts'
 import { readRecord } from '#plugins/runtime/guest-text.ts'
 import type { Budget, Program } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
@@ -125,7 +125,7 @@ export class PluginSession {
       const answer = this.#withinGrants(method, read, trace)
       // A server would still return the answer, but here the author can fix it.
       const [rejection] = this.#uncaught
-      if (rejection) throw new CallProblem('unhandled', uncaughtMessage(rejection.message), trace, sourceIn(this.#built, rejection.places))
+      if (rejection) throw new CallProblem('unhandled', uncaughtMessage(rejection.message), trace, sourceIn(this.#built, rejection).source)
       return { answer, trace }
     } catch (error) {
       if (!(error instanceof GuestError)) throw error
@@ -175,7 +175,7 @@ export class PluginSession {
     })
     trace.cpuMs += answer.cpuMs
     trace.wallMs += answer.wallMs
-    const timers = new Set(answer.pendingTimers.map((places) => sourceIn(this.#built, places) ?? 'the code'))
+    const timers = new Set(answer.pendingTimers.map((places) => sourceIn(this.#built, { places, shares: [] }).source ?? 'the code'))
     for (const place of timers)
       trace.warnings.push(`${place}: a timer that it set was still pending at the answer, and never runs. Await it, or clear it.`)
     return answer.text
@@ -198,8 +198,9 @@ export class PluginSession {
 
   #problemOf(error: GuestError, trace: CallTrace): CallProblem {
     const rejection = error.places.length === 0 ? this.#uncaught[0] : undefined
-    const message = rejection ? `${error.message} Before that: ${uncaughtMessage(rejection.message)}` : error.message
-    return new CallProblem(codeOf(error), withInstead(message), trace, sourceIn(this.#built, (rejection ?? error).places))
+    const { source, lines } = sourceIn(this.#built, rejection ?? error)
+    const message = rejection ? `${error.message} Before that: ${uncaughtMessage(rejection.message)}` : withLines(error, lines)
+    return new CallProblem(codeOf(error), withInstead(message), trace, source)
   }
 }
 
@@ -238,8 +239,8 @@ function settingsOf(schema: Manifest['config'], given: Record<string, unknown> =
   }
 }
 
-/** A place in the sources, using as much of the map as a server would keep. */
-export function sourceIn({ map = null }: Pick<Built, 'map'>, places: readonly CodePosition[]): string | null {
+/** Places in the sources, using as much of the map as a server would keep. */
+export function sourceIn({ map = null }: Pick<Built, 'map'>, places: CodePlaces): SourcePlaces {
   const read = map === null ? null : readSourceMap(map)
   return findSource(read !== null && 'map' in read ? read.map : null, places)
 }

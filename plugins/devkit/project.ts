@@ -68,7 +68,10 @@ async function findEntry(folder: string): Promise<Entry> {
     const found = await stat(path.join(folder, entry.file)).catch(() => null)
     if (found?.isFile()) return entry
   }
-  throw new ToolProblem(`There is no code in ${folder}: neither ${ENTRIES.map(({ file }) => file).join(' nor ')}.`)
+  const names = ENTRIES.map(({ file }) => file)
+  const [only, ...others] = (await readdir(path.join(folder, 'src')).catch(() => [])).filter((name) => /^[\w.-]+\.[cm]?[jt]sx?$/.test(name))
+  const advice = only === undefined || others.length > 0 ? '' : ` Rename src/${only} to ${names[0]}.`
+  throw new ToolProblem(`There is no code in ${folder}: neither ${names.join(' nor ')}.${advice}`)
 }
 
 async function readExtras(folder: string): Promise<Map<string, Buffer>> {

@@ -1,7 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { didYouMean, nearestName } from '#core/foundation/nearest-name.ts'
 import { isObject } from '#core/foundation/plain-object.ts'
+import { briefText } from '#core/foundation/stranger-text.ts'
 import { type Fixtures, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Json, LibraryEntry } from '../../plugin-sdk/index.ts'
 import { ToolProblem } from './command.ts'
@@ -72,13 +73,49 @@ function problemOfMembers(given: Readonly<Record<string, unknown>>, known: reado
   return name === undefined ? null : `"${name}" is unknown.${didYouMean(name, known)} Known are: ${known.join(', ')}.`
 }
 
+/** Also of calls in tests. @param given that is no method */
+export function problemOfMethod(given: unknown): string {
+  const ends = ALL_METHODS.filter((method) => method.endsWith(`.${given}`))
+  const near = typeof given !== 'string' ? null : ends.length > 0 ? ends.join(' or ') : nearestName(given, ALL_METHODS)
+  const said = given === undefined ? 'there is no "method"' : `"method" is ${briefText(JSON.stringify(given))}`
+  return near === null ? `${said}; it must be one of ${ALL_METHODS.join(', ')}.` : `${said}. Did you mean ${near}?`
+}
+
+/** The members that every input of a method has; the server sends no input without them. */
+const NEEDED: Readonly<Record<string, Readonly<Record<string, 'string' | 'number'>>>> = {
+  search: { query: 'string', limit: 'number' },
+  get: { externalId: 'string' },
+  match: { title: 'string' },
+}
+
+function problemOfInput(method: string, input: Json): string | null {
+  const needed = method.startsWith('metadata.') ? (NEEDED[method.split('.').at(-1) as string] ?? {}) : {}
+  const [first] = Object.entries(needed)
+  if (first === undefined) return null
+  const form = `{ ${Object.entries(needed)
+    .map(([name, type]) => `"${name}": ${type === 'string' ? '"…"' : 5}`)
+    .join(', ')} }`
+  if (!isObject<Json>(input)) return `"input" must be an object, for ${method} such as ${form}; it is ${briefText(JSON.stringify(input))}.`
+  for (const [name, type] of Object.entries(needed)) {
+    if (!Object.hasOwn(input, name)) return `"input" has no "${name}", which ${method} always gets, as in ${form}.`
+    if (typeof input[name] !== type) return `"${name}" of "input" must be a ${type}; it is ${briefText(JSON.stringify(input[name]))}.`
+  }
+  return null
+}
+
 /** @param folder of the plugin, for its fixtures. @throws ToolProblem with what is wrong */
 export async function readCall(folder: string, file: string, isRecording = false): Promise<SavedCall> {
   const shown = path.relative(folder, file)
   const wrong = (message: string): never => {
     throw new ToolProblem(`${shown}: ${message}`)
   }
-  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => wrong(`it cannot be read (${error.code}).`))
+  const bytes = await readFile(file).catch(async (error: NodeJS.ErrnoException) => {
+    const saved = `${CALLS_FOLDER}/${path.basename(shown, '.json')}.json`
+    const isThere = error.code === 'ENOENT' && saved !== shown && (await stat(path.join(folder, saved)).catch(() => null)) !== null
+    return wrong(
+      error.code !== 'ENOENT' ? `it cannot be read (${error.code}).` : `there is no such file.${isThere ? ` Did you mean ${saved}?` : ''}`,
+    )
+  })
   if (bytes.length > FILE_BYTES_MAX) wrong(`it has ${bytes.length} bytes; the limit is ${FILE_BYTES_MAX}.`)
   let value: unknown
   try {
@@ -104,7 +141,9 @@ export async function callOf(value: unknown, { folder, name, wrong, isRecording 
   const problem = problemOfMembers(value, [...MEMBERS, ...IGNORED.filter((one) => Object.hasOwn(value, one))])
   if (problem !== null) return wrong(problem)
   const { method, input = null, config = {}, userConfig = {}, library = [], fixtures = null } = value
-  if (typeof method !== 'string' || !ALL_METHODS.includes(method)) return wrong(`"method" must be one of ${ALL_METHODS.join(', ')}.`)
+  if (typeof method !== 'string' || !ALL_METHODS.includes(method)) return wrong(problemOfMethod(method))
+  const wrongInput = problemOfInput(method, input)
+  if (wrongInput !== null) return wrong(wrongInput)
   if (!isObject<Json>(config) || !isObject<Json>(userConfig)) return wrong('"config" and "userConfig" must be objects.')
   const wrongLibrary = problemOfLibrary(library)
   if (wrongLibrary !== null) return wrong(wrongLibrary)
@@ -124,6 +163,8 @@ export async function callOf(value: unknown, { folder, name, wrong, isRecording 
 async function fixturesOf(given: Json, { folder, wrong, isRecording }: Omit<CallOptions, 'name'>): Promise<Fixtures | null> {
   if (given === null) return null
   if (typeof given === 'string') {
+    const name = /^(?:\.\/)?(?:fixtures\/)?(.+?)(?:\.json)?$/.exec(given)?.[1]
+    if (name !== given) return wrong(`"fixtures" is the name of a file in fixtures/ alone: write "${name}" instead of "${given}".`)
     const found = await findFixtures(folder, given)
     return found === null && !isRecording ? wrong(`there is no fixtures/${given}.json. Record it: ${typedTool('test --record')}`) : found
   }

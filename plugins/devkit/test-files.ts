@@ -24,6 +24,7 @@ export interface TestOutcome {
 
 /** A longer test is stuck. */
 const TEST_MS_MAX = 60_000
+const TESTING = '@carrel/plugin-sdk/testing'
 const FOLDER = 'test'
 const NAMES = /\.test\.(ts|js|mjs)$/
 
@@ -69,7 +70,12 @@ export async function runTestFiles(
         tools.takeTests()
         continue
       }
-      for (const { name, run } of tools.takeTests()) {
+      const tests = tools.takeTests()
+      if (tests.length === 0) {
+        const message = `It has no tests. Import test from ${TESTING}, and call it.`
+        onOutcome({ group: file, name: 'the file has tests', state: 'failed', message, wallMs: performance.now() - at })
+      }
+      for (const { name, run } of tests) {
         const began = performance.now()
         const problem = await attempt(run, folder)
         const { missed, warnings } = tools.endTest()
@@ -134,6 +140,10 @@ function describe(error: unknown, folder: string): string {
   const { source = null } = error as { source?: string | null }
   const text =
     typeof code === 'string' && !code.startsWith('ERR_') ? describeProblem({ code, message: error.message, source }) : error.message
+  // The file that imports it is a copy in a folder of ours.
+  const [, missing] = /^Cannot find package '(.+)' imported from /.exec(error.message) ?? []
+  if (missing !== undefined)
+    return `${missing} is not installed. Tests import test, openPlugin and assertions from ${TESTING}; for another package: npm install --save-dev ${missing}`
   const line = (error.stack ?? '')
     .split('\n')
     .find((one) => /^\s+at /.test(one) && one.includes(`${folder}${path.sep}`) && !one.includes('node_modules'))

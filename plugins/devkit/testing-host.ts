@@ -1,3 +1,4 @@
+import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
@@ -8,8 +9,8 @@ import { ToolProblem } from './command.ts'
 import type { GivenCredentials } from './credentials-file.ts'
 import { FIXTURES_FOLDER, findFixtures, Recorder, writeFixtures } from './fixture-files.ts'
 import { replayEgress } from './host-answers.ts'
-import { type Built, CallProblem, PluginSession } from './plugin-session.ts'
-import type { SavedCall } from './saved-call.ts'
+import { ALL_METHODS, type Built, CallProblem, PluginSession } from './plugin-session.ts'
+import { problemOfMethod, type SavedCall } from './saved-call.ts'
 import { typedTool } from './typed.ts'
 
 /** A test that an author has registered. */
@@ -40,6 +41,12 @@ interface Opened {
   name: string
 }
 
+/** A call that runs when its test ends is one that nobody waits for. */
+interface RunningCall {
+  method: string
+  promise: Promise<unknown>
+}
+
 /** Implements `@carrel/plugin-sdk/testing` for test files, and runs them. */
 export class TestingTools {
   readonly host: TestingHost
@@ -47,6 +54,7 @@ export class TestingTools {
   readonly #tests: NamedTest[] = []
   readonly #opened: Opened[] = []
   readonly #recorders = new Map<string, Recorder>()
+  readonly #running = new Set<RunningCall>()
   /** Of the calls of the running test. */
   readonly #warnings = new Set<string>()
   /** The real services, while recording. */
@@ -69,9 +77,15 @@ export class TestingTools {
 
   /**
    * Closes the plugins that the last test has opened.
-   * @returns required requests that it did not make, and the warnings of its calls
+   * @returns calls that still ran, required requests that it did not make, and the warnings of its calls
    */
   endTest(): { missed: string[]; warnings: string[] } {
+    const running = [...this.#running].map(({ method, promise }) => {
+      // It fails when its plugin closes.
+      promise.catch(() => {})
+      return `the call of ${method} still ran when the test ended: write await before it`
+    })
+    this.#running.clear()
     const missed = this.#opened.splice(0).flatMap(({ session, replay, name }) => {
       session.close()
       return (replay?.unused() ?? []).map(
@@ -80,7 +94,7 @@ export class TestingTools {
     })
     const warnings = [...this.#warnings]
     this.#warnings.clear()
-    return { missed, warnings }
+    return { missed: [...running, ...missed], warnings }
   }
 
   /** Makes a saved call at the service, for the fixtures that it names. @throws CallProblem */
@@ -123,17 +137,34 @@ export class TestingTools {
     this.#opened.push({ session, replay, name })
     return {
       manifest: JSON.parse(JSON.stringify(built.manifest)) as Record<string, Json>,
-      call: ((method: string, input: unknown) => this.#call(session, unmatched, method, input)) as TestedPlugin['call'],
+      call: ((method: string, input: unknown) => this.#begin(session, unmatched, method, input)) as TestedPlugin['call'],
       storage: async () => session.storage(),
       restart: async () => session.close(),
       close: async () => session.close(),
     }
   }
 
+  /** Without a reaction of ours on the promise that the test awaits: with a second one, errors lose the line of the test. */
+  #begin(session: PluginSession, unmatched: string[], method: string, input: unknown): Promise<CallReport<never>> {
+    const running: RunningCall = { method, promise: Promise.resolve() }
+    const tracked = async () => {
+      try {
+        return await this.#call(session, unmatched, method, input)
+      } finally {
+        this.#running.delete(running)
+      }
+    }
+    this.#running.add(running)
+    const promise = tracked()
+    running.promise = promise
+    return promise
+  }
+
   /** @param unmatched receives requests of the call that match no fixture */
   async #call(session: PluginSession, unmatched: string[], method: string, input: unknown): Promise<CallReport<never>> {
     const { cpuMsMax } = this.#options
     unmatched.length = 0
+    if (!ALL_METHODS.includes(method) && !LIFECYCLE.includes(method)) throw new ToolProblem(problemOfMethod(method))
     const outcome = await session.call(method, input).catch((error: unknown) => error)
     const trace = outcome instanceof CallProblem ? outcome.trace : (outcome as { trace?: CallProblem['trace'] }).trace
     if (unmatched.length > 0 && trace)

@@ -5,7 +5,7 @@ import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
 import { MANIFEST_SHAPE, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { listUnknownMembers } from '#plugins/packages/manifest-members.ts'
 import { covers } from '#plugins/packages/permissions.ts'
-import { GuestError } from '#plugins/runtime/guest-error.ts'
+import { GuestError, withLines } from '#plugins/runtime/guest-error.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Bundle, bundleProject } from './bundling/bundle.ts'
 import { type BundleScan, scanBundle } from './bundling/bundle-scan.ts'
@@ -307,9 +307,9 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
     ]
   } catch (error) {
     if (!(error instanceof GuestError)) throw error
-    const source = sourceIn(built, error.places)
+    const { source, lines } = sourceIn(built, error)
     const at = source === null ? '' : `\nat ${source}`
-    return [{ level: 'error', check: 'functions', message: `The code does not start: ${error.message}${at}` }]
+    return [{ level: 'error', check: 'functions', message: `The code does not start: ${withLines(error, lines)}${at}` }]
   } finally {
     guest.close()
   }

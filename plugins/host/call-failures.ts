@@ -12,8 +12,8 @@ import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/ho
 import { findSourceMap, recordFailure } from '#plugins/host/plugin-store.ts'
 import type { CallRecord } from '#plugins/logs/plugin-logs.ts'
 import { hideSecrets } from '#plugins/logs/text.ts'
-import type { CodePosition } from '#plugins/packages/source-map.ts'
-import { GuestError, uncaughtMessage } from '#plugins/runtime/guest-error.ts'
+import type { SourcePlaces } from '#plugins/packages/source-map.ts'
+import { GuestError, uncaughtMessage, withLines } from '#plugins/runtime/guest-error.ts'
 
 /** A running or ended call of a plugin. */
 export interface NamedCall {
@@ -64,11 +64,12 @@ export class CallFailures {
   /** @param uncaught a promise of the call that was rejected before without a handler */
   async report(call: NamedCall, error: unknown, uncaught: GuestError | null): Promise<ReportedFailure> {
     if (!(error instanceof GuestError)) return { code: 'server', message: 'The server failed to handle this call.', source: null }
-    const isUnknown = error.places.length === 0 && uncaught !== null
+    const before = error.places.length === 0 ? uncaught : null
+    const { source, lines } = await this.#sourceOf(call.plugin.versionId, before ?? error)
     const reported = {
       code: failureCode(error),
-      message: clean(isUnknown ? `${error.message} Before that: ${uncaughtMessage(uncaught.message)}` : error.message),
-      source: await this.#sourceOf(call.plugin.versionId, isUnknown ? uncaught.places : error.places),
+      message: clean(before === null ? withLines(error, lines) : `${error.message} Before that: ${uncaughtMessage(before.message)}`),
+      source,
     }
     if (reported.code === 'auth') reported.message = await this.#withMissing(call, reported.message)
     // That a service does not know something is an answer.
@@ -91,7 +92,7 @@ export class CallFailures {
   /** Logs an uncaught rejection of a successful call: a bug of the author, which does not affect the answer and does not count. */
   async keepUncaught(call: NamedCall, error: GuestError): Promise<ReportedFailure> {
     const { plugin, method, callId, userId } = call
-    const source = await this.#sourceOf(plugin.versionId, error.places)
+    const { source } = await this.#sourceOf(plugin.versionId, error)
     const reported = { code: UNCAUGHT, message: clean(uncaughtMessage(error.message)), source }
     this.#log(call, reported)
     const failure = { ...reported, version: plugin.version, method, callId, userId, message: reported.message.slice(0, MESSAGE_LENGTH_MAX) }
@@ -104,10 +105,11 @@ export class CallFailures {
     if (!(error instanceof GuestError) || error.places.length === 0) return error
     const found =
       map === null || typeof map === 'string'
-        ? await this.#options.reader.findSource(map, error.places)
-        : await this.#sourceOf(map.versionId, error.places)
-    const { code, own, retryAfterSeconds, places, message } = error
-    return new GuestError(code, withSource(message, found && escapedText(found)), own, retryAfterSeconds, places)
+        ? await this.#options.reader.findSource(map, error)
+        : await this.#sourceOf(map.versionId, error)
+    const { code, own, retryAfterSeconds, places } = error
+    const message = withSource(clean(withLines(error, found.lines)), found.source && escapedText(found.source))
+    return new GuestError(code, message, own, retryAfterSeconds, places)
   }
 
   /** A service cannot say that the server sent it no credentials. */
@@ -122,16 +124,15 @@ export class CallFailures {
     return `No credentials are entered for ${destinationOf(auth) ?? 'this plugin'}. ${how} It said: ${message}`
   }
 
-  async #sourceOf(versionId: string, places: readonly CodePosition[]): Promise<string | null> {
-    if (places.length === 0) return null
-    const key = JSON.stringify([versionId, places])
+  async #sourceOf(versionId: string, { places, shares }: Pick<GuestError, 'places' | 'shares'>): Promise<SourcePlaces> {
+    if (places.length === 0 && shares.length === 0) return { source: null, lines: '' }
+    const key = JSON.stringify([versionId, places, shares])
     const before = this.#known.get(key)
-    if (before !== undefined) return before
-    const found = await this.#options.reader.findSource(await findSourceMap(this.#options.database, versionId), places)
-    if (found === null) return null
-    const source = escapedText(hideSecrets(found))
-    this.#known.set(key, source)
-    return source
+    if (before !== undefined) return JSON.parse(before) as SourcePlaces
+    const found = await this.#options.reader.findSource(await findSourceMap(this.#options.database, versionId), { places, shares })
+    const known = { source: found.source && escapedText(hideSecrets(found.source)), lines: found.lines }
+    this.#known.set(key, JSON.stringify(known))
+    return known
   }
 
   #log({ plugin, callId, method, userId, record }: NamedCall, { code, message, source }: ReportedFailure): void {

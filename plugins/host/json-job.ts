@@ -1,6 +1,6 @@
 import { readResult } from '#plugins/host/results.ts'
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
-import { type CodePosition, findSource, type StoredMap } from '#plugins/packages/source-map.ts'
+import { type CodePlaces, findSource, type StoredMap } from '#plugins/packages/source-map.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { JSON_BOUNDS } from '#plugins/runtime/guest-text.ts'
 
@@ -9,7 +9,7 @@ export type JsonJob =
   | { kind: 'result'; method: string; text: string; leavesOut: boolean }
   | { kind: 'request'; wanted: string; text: string }
   /** A stored source map, and places to look up in it. */
-  | { kind: 'source'; text: string; places: readonly CodePosition[] }
+  | { kind: 'source'; text: string; places: CodePlaces }
 
 /**
  * The result: checked JSON, or the reason why there is none, as a clause that completes a sentence; `wrong` is a complete message. A

@@ -3,7 +3,7 @@ import { ThreadHost, type ThreadLoss, ThreadLost } from '#core/foundation/thread
 import type { JsonJob, JsonOutcome } from '#plugins/host/json-job.ts'
 import { readResult } from '#plugins/host/results.ts'
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
-import { type CodePosition, findSource, inBundle, type StoredMap } from '#plugins/packages/source-map.ts'
+import { type CodePlaces, findSource, type SourcePlaces, type StoredMap } from '#plugins/packages/source-map.ts'
 import { GuestError, refuseGuest } from '#plugins/runtime/guest-error.ts'
 import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/runtime/guest-text.ts'
 
@@ -68,8 +68,10 @@ export class JsonReader {
   }
 
   /** Looks up places in a stored source map: see findSource. Never fails. */
-  async findSource(map: string | null, places: readonly CodePosition[]): Promise<string | null> {
-    if (map === null || places.length === 0) return inBundle(places)
+  async findSource(map: string | null, given: CodePlaces): Promise<SourcePlaces> {
+    // An error that is sent to a thread loses its members.
+    const places = { places: given.places, shares: given.shares }
+    if (map === null || (given.places.length === 0 && given.shares.length === 0)) return findSource(null, places)
     if (map.length <= MAIN_MAP_LENGTH_MAX) return findSource(JSON.parse(map) as StoredMap, places)
     const waited = new AbortController()
     const tooLong = sleep(SOURCE_MS_MAX, null, { signal: waited.signal, ref: false }).catch(() => null)
@@ -77,7 +79,7 @@ export class JsonReader {
     this.#finding = work
     const outcome = await Promise.race([work, tooLong])
     waited.abort()
-    return outcome !== null && 'json' in outcome ? (JSON.parse(outcome.json) as string | null) : inBundle(places)
+    return outcome !== null && 'json' in outcome ? (JSON.parse(outcome.json) as SourcePlaces) : findSource(null, places)
   }
 
   close(): void {

@@ -65,13 +65,20 @@ export function readResult(method: string, json: string, onLeftOut?: (what: stri
   const value = mapAnswer(schema as AnswerShape, Value.Clean(schema, JSON.parse(json)), fit)
   if (check.Check(value)) return value
   const [first] = check.Errors(value)
-  const wrong = `${first?.instancePath || 'the answer'} ${first?.message}`
+  const wrong = first?.instancePath ? `${first.instancePath} ${first.message}` : `the answer ${first?.message}${insteadOfObject(value)}`
   const left = onLeftOut && withoutMisfits(method, value)
   if (onLeftOut && left && check.Check(left.value)) {
     onLeftOut(`${left.what}, because they are invalid; in the first, ${wrong}.`)
     return left.value
   }
   throw new GuestError('invalid_result', `The plugin's ${method} returned an invalid answer: ${wrong}.`)
+}
+
+/** What the whole answer is instead: mostly a function forgets to return, or returns the list alone. */
+const insteadOfObject = (value: unknown): string => {
+  if (value === null) return '; the function returned nothing'
+  if (Array.isArray(value)) return '; it is an array'
+  return typeof value === 'object' ? '' : `; it is a ${typeof value}`
 }
 
 /** The answer with the valid items of its list; null when there are none. */

@@ -71,7 +71,7 @@ export function readRequest(given: unknown): { hop: Hop; timeoutMs: number | und
   }
   if (timeoutMs !== undefined && timeoutMs !== null && !(typeof timeoutMs === 'number' && timeoutMs > 0))
     return wrong('timeoutMs must be a number of milliseconds.')
-  if (!URL.canParse(url)) return wrong(`"${url.slice(0, NAME_LENGTH_MAX)}" is not a URL.`)
+  if (!URL.canParse(url)) return wrong(`"${url.slice(0, NAME_LENGTH_MAX)}" is not an absolute URL such as https://api.example.org/.`)
   return {
     hop: {
       url: new URL(url),

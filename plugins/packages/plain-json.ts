@@ -30,7 +30,13 @@ export function readPlainJson(bytes: Uint8Array, wrong: (message: string) => nev
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return wrong(`it is not valid JSON (${briefText((error as Error).message)})`)
+    const { message } = error as Error
+    // Both are allowed in tsconfig.json, from which people know them.
+    const at = Number(/ at position (\d+)/.exec(message)?.[1] ?? text.length)
+    const isKnown = text[at] === '/' || text.slice(0, at).trimEnd().endsWith(',')
+    return wrong(
+      `it is not valid JSON (${briefText(message)})${isKnown ? '; JSON has no comments, and no comma after the last member' : ''}`,
+    )
   }
   /** The member names of every open object; null for an array. */
   const open: (Set<string> | null)[] = []

@@ -8,6 +8,11 @@ export interface CodePosition {
   column: number
 }
 
+/** A position with its part of a whole: samples of the code's time, or bytes. */
+export interface CodeShare extends CodePosition {
+  weight: number
+}
+
 /** The stored part of a source map: enough to look up a line. */
 export interface StoredMap {
   sources: (string | null)[]
@@ -68,31 +73,76 @@ export function storedMapOf(bytes: Uint8Array | undefined): string | null {
 const FOREIGN = /(^|\/)node_modules\/|^plugin-sdk:/
 
 /** The position in the bundle, for use without a map. */
-export const inBundle = (places: readonly CodePosition[]): string | null =>
+const inBundle = (places: readonly CodePosition[]): string | null =>
   places[0] === undefined ? null : `main.js:${places[0].line}:${places[0].column}`
 
+/** Where code of a program was, from outside of the program: untrusted. */
+export interface CodePlaces {
+  /** The innermost first. */
+  places: readonly CodePosition[]
+  shares: readonly CodeShare[]
+}
+
+/** The same in the author's sources. */
+export interface SourcePlaces {
+  /** Such as `src/main.ts:12:9`; null when there are no places. */
+  source: string | null
+  /** The lines with the largest shares, such as `src/main.ts:12 (92 %), src/main.ts:14 (8 %)`; empty when there are none. */
+  lines: string
+}
+
+/** Lines that a report names. */
+const LINES_SHOWN = 5
+
 /**
- * The source position of an error, such as `src/main.ts:12:9`: the innermost in the author's files, else the innermost in a package. If the map
- * has no valid entry for it, the position in the bundle.
- * @param places the innermost first
- * @returns null when there are no places
+ * The places in the sources: of an error the innermost in the author's files, else the innermost in a package. If the map has no valid entry for it,
+ * the position in the bundle.
  */
-export function findSource(kept: StoredMap | null, places: readonly CodePosition[]): string | null {
-  if (kept === null) return inBundle(places)
+export function findSource(kept: StoredMap | null, { places, shares }: CodePlaces): SourcePlaces {
   try {
-    // Without file names, which the library would resolve as URLs.
-    const map = new TraceMap({ version: 3, names: [], sources: [], mappings: kept.mappings })
-    const found = places.flatMap(({ line, column }) => {
-      const [, source, sourceLine, sourceColumn] = traceSegment(map, line - 1, column - 1) ?? []
-      const file = source === undefined ? undefined : kept.sources[source]
-      const isPlace = typeof file === 'string' && file !== '' && isIndex(sourceLine) && isIndex(sourceColumn)
-      return isPlace ? [{ file, text: `${file}:${sourceLine + 1}:${sourceColumn + 1}` }] : []
-    })
-    const own = found.find(({ file }) => !FOREIGN.test(file)) ?? found[0]
-    return own?.text ?? inBundle(places)
+    const find = kept === null ? () => null : finderOf(kept)
+    return { source: sourceOf(find, places), lines: linesOf(find, shares) }
   } catch {
-    return inBundle(places)
+    return { source: inBundle(places), lines: '' }
   }
+}
+
+interface Found {
+  file: string
+  text: string
+}
+
+type Find = (position: CodePosition) => Found | null
+
+function finderOf({ mappings, sources }: StoredMap): Find {
+  // Without file names, which the library would resolve as URLs.
+  const map = new TraceMap({ version: 3, names: [], sources: [], mappings })
+  return ({ line, column }) => {
+    const [, source, sourceLine, sourceColumn] = traceSegment(map, line - 1, column - 1) ?? []
+    const file = source === undefined ? undefined : sources[source]
+    const isPlace = typeof file === 'string' && file !== '' && isIndex(sourceLine) && isIndex(sourceColumn)
+    return isPlace ? { file, text: `${file}:${sourceLine + 1}:${sourceColumn + 1}` } : null
+  }
+}
+
+function sourceOf(find: Find, places: readonly CodePosition[]): string | null {
+  const found = places.flatMap((place) => find(place) ?? [])
+  const own = found.find(({ file }) => !FOREIGN.test(file)) ?? found[0]
+  return own?.text ?? inBundle(places)
+}
+
+function linesOf(find: Find, shares: readonly CodeShare[]): string {
+  const whole = shares.reduce((sum, { weight }) => sum + weight, 0)
+  const weights = new Map<string, number>()
+  for (const share of shares) {
+    const line = String(sourceOf(find, [share])).replace(/:\d+$/, '')
+    weights.set(line, (weights.get(line) ?? 0) + share.weight)
+  }
+  const percent = [...weights]
+    .map(([line, weight]) => ({ line, share: Math.round((weight * 100) / whole) }))
+    .filter(({ share }) => share > 0)
+  const largest = percent.sort((one, other) => other.share - one.share).slice(0, LINES_SHOWN)
+  return largest.map(({ line, share }) => `${line} (${share} %)`).join(', ')
 }
 
 const isIndex = (value: number | undefined): value is number => Number.isSafeInteger(value) && (value as number) >= 0

@@ -1,5 +1,5 @@
 import { escapedLines } from '#core/foundation/stranger-text.ts'
-import type { CodePosition } from '#plugins/packages/source-map.ts'
+import type { CodePosition, CodeShare } from '#plugins/packages/source-map.ts'
 
 /**
  * Why a call into an isolate failed.
@@ -37,6 +37,8 @@ export class GuestError extends Error {
   readonly retryAfterSeconds: number | null
   /** Where in the code it was thrown, the innermost first; empty when unknown. Untrusted too. */
   readonly places: readonly CodePosition[]
+  /** Of code that exceeded a limit: where it spent its CPU time, or allocated its memory; empty when unknown. Untrusted too. */
+  readonly shares: readonly CodeShare[]
 
   constructor(
     code: GuestErrorCode,
@@ -44,6 +46,7 @@ export class GuestError extends Error {
     own: string | null = null,
     retryAfterSeconds: number | null = null,
     places: readonly CodePosition[] = [],
+    shares: readonly CodeShare[] = [],
   ) {
     // Escape codes in it must reach no terminal, whoever prints it; line ends are escaped where it becomes a part of a sentence.
     super(escapedLines(message))
@@ -52,6 +55,7 @@ export class GuestError extends Error {
     this.own = own
     this.retryAfterSeconds = retryAfterSeconds
     this.places = places
+    this.shares = shares
   }
 }
 
@@ -59,6 +63,12 @@ export class GuestError extends Error {
 export function refuseGuest(code: string, message: string): never {
   throw new GuestError('thrown', message, code)
 }
+
+/** Adds where code that exceeded a limit spent its time or allocated its memory. @param lines as in SourcePlaces */
+export const withLines = ({ code, message }: Pick<GuestError, 'code' | 'message'>, lines: string): string =>
+  lines === ''
+    ? message
+    : `${message} ${code === 'memory' ? 'What it kept was allocated by the functions at' : 'It spent its time at'} ${lines}.`
 
 /** For an unhandled rejection during a call, which may succeed all the same. */
 export const uncaughtMessage = (message: string): string => `Unhandled promise rejection: ${message}`

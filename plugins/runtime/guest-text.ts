@@ -1,5 +1,5 @@
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
-import type { CodePosition } from '#plugins/packages/source-map.ts'
+import type { CodePosition, CodeShare } from '#plugins/packages/source-map.ts'
 import { GuestError, guestErrorCode } from './guest-error.ts'
 
 /**
@@ -115,14 +115,31 @@ const PENDING_MAX = 16
 export const readPendingTimers = (stacks: unknown, file: string): CodePosition[][] =>
   Array.isArray(stacks) ? stacks.slice(0, PENDING_MAX).map((stack) => readPlaces(stack, file)) : []
 
-/** The runner's message about an ended isolate. @param file the file name of its code */
-export const readEnding = ({ code, message, stack }: Record<'code' | 'message' | 'stack', unknown>, file: string): GuestError =>
+/** Of the runner; and what a position or a number of bytes may be. */
+const SHARES_MAX = 20
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
+
+/** Positions with their weights. @param shares untrusted, of any type */
+function readShares(shares: unknown): CodeShare[] {
+  if (!Array.isArray(shares)) return []
+  return shares.slice(0, SHARES_MAX).flatMap((share: unknown) => {
+    const [line, column, weight]: unknown[] = Array.isArray(share) ? share : []
+    return isCount(line) && isCount(column) && isCount(weight) ? [{ line, column, weight }] : []
+  })
+}
+
+/** The runner's message about an ended isolate, untrusted. */
+export type SaidEnding = Record<'code' | 'message' | 'stack' | 'shares', unknown>
+
+/** @param file the file name of its code */
+export const readEnding = ({ code, message, stack, shares }: SaidEnding, file: string): GuestError =>
   new GuestError(
     guestErrorCode(code),
     typeof message === 'string' ? message : 'The sandbox was terminated.',
     null,
     null,
     readPlaces(stack, file),
+    readShares(shares),
   )
 
 /** The prelude's message about a failure; untrusted. @param file the file name of its code */

@@ -10,6 +10,7 @@ import {
   readOutput,
   readPendingTimers,
   requestLengthMax,
+  type SaidEnding,
   STACK_BYTES_MAX,
 } from './guest-text.ts'
 import { fileOf, type PluginLimits, type Program } from './program.ts'
@@ -261,7 +262,7 @@ export class IsolateSession {
   }
 
   /** The runner reports that the isolate has ended, and how. */
-  onEnded(said: Record<'code' | 'message' | 'stack', unknown>): void {
+  onEnded(said: SaidEnding): void {
     this.end(readEnding(said, this.#file), false)
   }
 

@@ -1,6 +1,6 @@
 import type { Log } from '#core/foundation/log.ts'
 import { GuestError } from './guest-error.ts'
-import { UTF8_BYTES_MAX } from './guest-text.ts'
+import { type SaidEnding, UTF8_BYTES_MAX } from './guest-text.ts'
 import type { AnswerHeader, IsolateSession, RequestHeader, RunnerHandle } from './isolate-session.ts'
 import type { Program } from './program.ts'
 import {
@@ -231,16 +231,16 @@ export class Runner {
     if (kind === 'log' || kind === 'progress' || kind === 'uncaught') return handler.onOutput(kind, id, body)
     if (kind === 'inspect') return handler.onInspect(body)
     if (kind !== 'ended') return false
-    this.#onSessionEnded(session, header as Record<'code' | 'message' | 'stuck', unknown>, body)
+    this.#onSessionEnded(session, header as Omit<SaidEnding, 'stack'> & { stuck: unknown }, body)
     return true
   }
 
-  #onSessionEnded({ id, program, handler }: PlacedSession, said: Record<'code' | 'message' | 'stuck', unknown>, stack: string): void {
+  #onSessionEnded({ id, program, handler }: PlacedSession, said: Omit<SaidEnding, 'stack'> & { stuck: unknown }, stack: string): void {
     this.#sessions.delete(id)
     if (said.stuck === true) this.#onStuck(program.place)
     // A program that is alone because it may damage its process must not reuse that process after it has broken a limit there.
     if (program.alone && this.#sessions.size === 0) this.terminate('closed')
-    handler.onEnded({ code: said.code, message: said.message, stack })
+    handler.onEnded({ code: said.code, message: said.message, shares: said.shares, stack })
   }
 
   /** The isolate cannot be stopped, and uses a core until the process is killed. */

@@ -37,6 +37,10 @@ const ways: Record<string, () => unknown> = {
         throw new RangeError('thrown in a timer') // timer
       }, 10)
     }),
+  spin: () => {
+    let count = 0
+    while (count >= 0) count += 1 // spin
+  },
   kit: () => {
     throw new NotFoundError('there is no such book') // kit
   },

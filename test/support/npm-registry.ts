@@ -3,8 +3,12 @@ import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
-import type { Test } from 'tap'
 import { ROOT, succeeds } from './sdk-install.ts'
+
+/** A test, or what else ends. */
+interface Teardown {
+  teardown(work: () => unknown): void
+}
 
 interface Published {
   manifest: { name: string; version: string }
@@ -15,7 +19,12 @@ interface Published {
  * An npm registry on this machine: it serves the given tarballs, and the named packages of the repository's `node_modules`.
  * @returns its address
  */
-export async function openRegistry(t: Test, folder: string, tarballs: readonly string[], installed: readonly string[]): Promise<string> {
+export async function openRegistry(
+  t: Teardown,
+  folder: string,
+  tarballs: readonly string[],
+  installed: readonly string[],
+): Promise<string> {
   await mkdir(folder, { recursive: true })
   const files = [...tarballs]
   for (const name of installed) {

@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import path from 'node:path'
 import type { Message, Metafile } from 'esbuild'
+import { nearestName } from '#core/foundation/nearest-name.ts'
 import { packageOf } from '#plugins/devkit/source-lines.ts'
 
 /** What plugins have in place of modules of Node. */
@@ -27,6 +28,7 @@ const INSTEAD_OF_NODE: Readonly<Record<string, string>> = {
 /** The same for the modules that a package needs: only what says what the package is for. */
 const PURPOSES = ['ctx.http', 'ctx.storage', 'ctx.crypto']
 
+const OWN_PACKAGES = ['@carrel/plugin-sdk']
 const UNRESOLVED = /^Could not resolve "(.+)"/
 
 const nodeName = (specifier: string): string => specifier.replace(/^node:/, '').split('/')[0] as string
@@ -49,7 +51,7 @@ const placeOf = ({ location }: Message): string => (location === null ? '' : `${
 
 function describeOwn(folder: string, { text, location }: Message): string {
   const [, specifier] = UNRESOLVED.exec(text) ?? []
-  if (specifier === undefined) return text
+  if (specifier === undefined) return describeExport(text)
   if (/^\.{0,2}\//.test(specifier)) {
     const file = path.posix.join(path.posix.dirname(location?.file ?? ''), specifier)
     return `There is no file ${specifier.startsWith('/') ? specifier : file}.`
@@ -62,10 +64,21 @@ function describeOwn(folder: string, { text, location }: Message): string {
     return `${specifier} is a module of Node, in which plugins do not run.${instead === undefined ? '' : ` Use ${instead}.`}`
   }
   if (name === null) return text
-  if (!isInstalled) return `${name} is not installed: npm install ${name}`
+  if (!isInstalled) {
+    // Another name in the scope of the SDK is a misspelling, or somebody else's package.
+    const near = nearestName(name, OWN_PACKAGES)
+    return near === null ? `${name} is not installed: npm install ${name}` : `${name} does not exist. Did you mean ${near}?`
+  }
   return specifier === name
     ? `${name} is installed, but its package.json names no file that a plugin can import.`
     : `${name} is installed, but has no "${specifier.slice(name.length + 1)}" that a plugin can import.`
+}
+
+/** Of a name that a module does not export; the bundler knows the SDK by another name. */
+function describeExport(text: string): string {
+  const [, module, name] = /^No matching export in "plugin-sdk:([\w-]+)" for import "(.+)"$/.exec(text) ?? []
+  if (module === undefined) return text
+  return `@carrel/plugin-sdk${module === 'index' ? '' : `/${module}`} has no export "${name}". docs/plugin-api.md lists all.`
 }
 
 function describePackage(

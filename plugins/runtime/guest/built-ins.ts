@@ -22,6 +22,18 @@ export const indexOf = (text: string, wanted: string): number => apply(stringInd
 export const split = (text: string, separator: string): string[] => apply(stringSplit, text, [separator])
 export const textOr = <Other>(value: unknown, other: Other): string | Other => (typeof value === 'string' ? value : other)
 
+/** Of a stack: its first lines are those of the prelude and of the code that called it. */
+const STACK_LENGTH_MAX = 1_024
+
+export function stackOf(error: Error): string {
+  try {
+    return slice(textOr(error.stack, ''), 0, STACK_LENGTH_MAX)
+  } catch {
+    // Code of the guest can make stacks unreadable.
+    return ''
+  }
+}
+
 type Take = (value: unknown) => void
 
 /** As `promise.then`. @param promise may be a value, or another kind of promise */

@@ -1,4 +1,4 @@
-import { create, GuestError, GuestPromise, indexOf, parse, slice, stringify, textOr } from './built-ins.ts'
+import { create, GuestError, GuestPromise, indexOf, parse, slice, stackOf, stringify, textOr } from './built-ins.ts'
 import { type Call, calls, type HostCall } from './call.ts'
 import { limits, post } from './channel.ts'
 
@@ -63,6 +63,15 @@ export function receiveReply(id: number, outcome: string, text: string): void {
   // The caller of `ask` knows the kind of its answer.
   if (outcome === 'ok') request.resolve(answer as never)
   else request.reject(withStackOf(request.caller, problem(answer.code, answer.message)))
+}
+
+/** The oldest request that a call waits for: its kind, and in further lines the stack of its caller. */
+export function waitingRequest(callId: number): string | null {
+  for (const id in pending) {
+    const { call, kind, caller } = pending[id] as HostCall
+    if (call.id === callId) return `${kind}\n${stackOf(caller)}`
+  }
+  return null
 }
 
 /** Adds the stack of the caller: the answer itself has none. */

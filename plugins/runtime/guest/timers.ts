@@ -1,15 +1,18 @@
-import { create, GuestError, NativeRangeError, slice, textOr, toText } from './built-ins.ts'
+import { create, GuestError, NativeRangeError, stackOf, toText } from './built-ins.ts'
 import { type Call, calls } from './call.ts'
 import { limits, post } from './channel.ts'
 
 /** Concurrent timers of one isolate: enough for deadlines and pauses. */
 const TIMERS_MAX = 16
 
-/** Of the stack of a timer: its first lines are those of the prelude and of the code that set it. */
-const STACK_LENGTH_MAX = 1_024
+/** They run only while a call does. `caller` has the stack of the code that set it. */
+interface Timer {
+  run: () => void
+  call: Call
+  caller: Error
+}
 
-/** They run only while a call does. */
-const timers: Record<number, { run: () => void; call: Call }> = create(null)
+const timers: Record<number, Timer> = create(null)
 let live = 0
 let last = 0
 
@@ -19,20 +22,21 @@ export function setTimer(run: () => void, ms: number, isDeadline = false): numbe
   if (calls.live === 0 || call === null) throw new GuestError('Timers are available only during a call.')
   if (live >= TIMERS_MAX) throw new NativeRangeError(`At most ${TIMERS_MAX} timers may be pending at a time.`)
   const id = ++last
-  timers[id] = { run, call }
+  const caller: Error = new GuestError()
+  timers[id] = { run, call, caller }
   live += 1
-  if (limits.isTraced && !isDeadline) post('timer', id, toText(ms), call.id, stackHere())
+  if (limits.isTraced && !isDeadline) post('timer', id, toText(ms), call.id, stackOf(caller))
   else post('timer', id, toText(ms), call.id)
   return id
 }
 
-function stackHere(): string {
-  try {
-    return slice(textOr((new GuestError() as Error).stack, ''), 0, STACK_LENGTH_MAX)
-  } catch {
-    // Code of the guest can make stacks unreadable.
-    return ''
+/** The oldest timer of a call, and in further lines the stack of the code that set it. */
+export function waitingTimer(callId: number): string | null {
+  for (const id in timers) {
+    const { call, caller } = timers[id] as Timer
+    if (call.id === callId) return `a timer\n${stackOf(caller)}`
   }
+  return null
 }
 
 export function clearTimer(id: number): void {

@@ -6,6 +6,8 @@
  * @typedef {CpuTimes & { at: number }} Moment
  */
 
+/** Calls that have used this share of their CPU limit are few, and may be slowed to find out where they spend it. */
+const LONG_SHARE = 1 / 2
 /** CPU time of code after its call was answered: for cleaning up. */
 const AFTERWARDS_CPU_MS_MAX = 100
 
@@ -76,16 +78,24 @@ export class CallBudgets {
     return cpuMsBetween(this.#answeredAt, now) > AFTERWARDS_CPU_MS_MAX
   }
 
-  /** @returns {{ code: 'cpu' | 'timeout', message: string } | null} the exceeded budget */
+  /** Whether a call has used much of its CPU time. */
+  isLong(now = this.#now()) {
+    for (const call of this.#running.values()) if (cpuMsBetween(call, now) > call.budget.cpuMs * LONG_SHARE) return true
+    return false
+  }
+
+  /** @returns {{ code: 'cpu' | 'timeout', message: string, id: number | null } | null} the exceeded budget, and its call */
   check() {
     const now = this.#now()
     if (this.#running.size === 0 && this.isPastAnswer(now))
-      return { code: 'cpu', message: 'The code continued to use the CPU after its call was answered.' }
-    for (const call of this.#running.values()) {
+      return { code: 'cpu', message: 'The code continued to use the CPU after its call was answered.', id: null }
+    for (const [id, call] of this.#running) {
       const { budget } = call
       const since = this.#debuggedAt.at > call.at ? this.#debuggedAt : call
-      if (cpuMsBetween(since, now) > budget.cpuMs) return { code: 'cpu', message: `The code exceeded its CPU limit of ${budget.cpuMs} ms.` }
-      if (now.at - since.at > budget.wallMs) return { code: 'timeout', message: `The code exceeded its time limit of ${budget.wallMs} ms.` }
+      if (cpuMsBetween(since, now) > budget.cpuMs)
+        return { code: 'cpu', message: `The code exceeded its CPU limit of ${budget.cpuMs} ms.`, id }
+      if (now.at - since.at > budget.wallMs)
+        return { code: 'timeout', message: `The code exceeded its time limit of ${budget.wallMs} ms.`, id }
     }
     return null
   }

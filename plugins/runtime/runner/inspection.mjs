@@ -31,12 +31,15 @@ const within = (work, ms) => {
   return Promise.race([done, late]).finally(() => clearTimeout(timer))
 }
 
+/** Whether V8 has paused the code before it exceeds its memory limit. Quotes inside of texts are escaped there. @param {string} report */
+export const saysOutOfMemory = (report) => report.includes('"reason":"OOM"')
+
 /** One session with the debugger of an isolate. */
 class InspectorSession {
   #isolate
   #session
   #onMessage
-  #onMemory
+  #onPaused
   #isCurrent = true
   #unanswered = 0
   /** @type {NodeJS.Timeout | undefined} */
@@ -45,11 +48,11 @@ class InspectorSession {
   #isParted = false
   #onSilent = () => {}
 
-  /** @param {Isolate} isolate @param {{ onMessage: (text: string) => void, onMemory: () => void }} listener */
-  constructor(isolate, { onMessage, onMemory }) {
+  /** @param {Isolate} isolate @param {{ onMessage: (text: string) => void, onPaused: (text: string) => void }} listener */
+  constructor(isolate, { onMessage, onPaused }) {
     this.#isolate = isolate
     this.#onMessage = onMessage
-    this.#onMemory = onMemory
+    this.#onPaused = onPaused
     this.#session = isolate.createInspectorSession()
     this.#session.onResponse = (/** @type {number} */ id, /** @type {string} */ text) => this.#onResponse(id, text)
     this.#session.onNotification = (/** @type {string} */ text) => this.#onNotification(text)
@@ -65,16 +68,17 @@ class InspectorSession {
   /**
    * The process crashes when a session is disposed while the isolate's thread still uses it, or when the isolate is disposed before that thread has
    * left the session. So the session is first silenced, then disposed, and a probe of the isolate shows that its thread has left.
+   * @param {number} silentMsMax how long the isolate may take to read messages
    * @returns {Promise<boolean>} whether the isolate may be disposed
    */
-  async part() {
+  async part(silentMsMax) {
     this.#isCurrent = false
     /** @type {Promise<void>} */
     const silent = new Promise((resolve) => {
       this.#onSilent = resolve
     })
     for (const [at, method] of PARTING.entries()) this.send(JSON.stringify({ id: NUDGED + 1 + at, method }))
-    const isSilent = await within(silent, SILENT_MS_MAX)
+    const isSilent = await within(silent, silentMsMax)
     this.#stopNudging()
     // Its last response may arrive before its thread has left the session.
     await new Promise((resolve) => setTimeout(resolve, LEAVING_MS))
@@ -116,7 +120,7 @@ class InspectorSession {
   /** @param {string} text */
   #onNotification(text) {
     if (!this.#isCurrent) return
-    if (text.startsWith('{"method":"Debugger.paused"') && /** @type {any} */ (JSON.parse(text)).params.reason === 'OOM') this.#onMemory()
+    if (text.startsWith('{"method":"Debugger.paused"')) this.#onPaused(text)
     if (text.length <= MESSAGE_LENGTH_MAX) this.#onMessage(text)
   }
 }
@@ -135,8 +139,8 @@ export class Inspection {
 
   /**
    * @param {Isolate} isolate created with its inspector
-   * @param {{ onMessage: (text: string) => void, onMemory: () => void }} listener `onMemory`: the debugger has paused the code before it exceeds its
-   *   memory limit, which V8 would otherwise let it do
+   * @param {{ onMessage: (text: string) => void, onPaused: (text: string) => void }} listener `onPaused`: the debugger has paused the code, perhaps
+   *   before it exceeds its memory limit, which V8 would otherwise let it do; its report may be longer than a message
    */
   constructor(isolate, listener) {
     this.#isolate = isolate
@@ -156,12 +160,13 @@ export class Inspection {
 
   /**
    * Disconnects the debugger.
+   * @param {number} [silentMsMax] how long the isolate may take to read messages
    * @returns {Promise<boolean> | null} whether the isolate may be disposed; when false, its process must be killed. Null when it may be disposed
    *   at once
    */
-  detach() {
+  detach(silentMsMax = SILENT_MS_MAX) {
     if (this.#current === null || this.#isolate.isDisposed) return this.#parting
-    const left = this.#current.part()
+    const left = this.#current.part(silentMsMax)
     this.#current = null
     const before = this.#parting ?? Promise.resolve(true)
     const both = Promise.all([before, left]).then(([first, second]) => {

@@ -20,7 +20,7 @@ import { readFileSync } from 'node:fs'
  * @property {number} logLines of one call
  * @property {number} logLength characters of them
  * @property {boolean} [isInspected] whether it can be debugged, and waits for `begin`
- * @property {boolean} [isTraced] whether it says where its code was when it exceeded a limit
+ * @property {boolean} [isTraced] whether long calls are watched from the beginning, and pending timers have places
  *
  * @typedef {import('isolated-vm').Isolate} Isolate
  * @typedef {import('isolated-vm').Context} Context

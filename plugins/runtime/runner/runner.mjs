@@ -36,10 +36,10 @@ const COMMANDS = {
           { kind: 'uncaught', sandbox, id },
           JSON.stringify({ code: 'thrown', message: message.slice(0, MESSAGE_LENGTH_MAX), stack: stack.slice(0, STACK_LENGTH_MAX) }),
         ),
-      onEnd: (code, message, stuck, stack = '') => {
+      onEnd: (code, message, stuck, { stack, shares } = { stack: '' }) => {
         sandboxes.delete(sandbox)
         inspections.delete(sandbox)
-        const header = { kind: 'ended', sandbox, code, message: message.slice(0, MESSAGE_LENGTH_MAX), stuck }
+        const header = { kind: 'ended', sandbox, code, message: message.slice(0, MESSAGE_LENGTH_MAX), stuck, shares }
         send(header, stack.slice(0, STACK_LENGTH_MAX))
       },
       debugging: {

@@ -1,7 +1,7 @@
 // @ts-check
 import ivm from 'isolated-vm'
 import { CallBudgets } from './call-budgets.mjs'
-import { Inspection } from './inspection.mjs'
+import { Inspection, saysOutOfMemory } from './inspection.mjs'
 import { KillPlace } from './kill-place.mjs'
 import { runSources, startPrelude } from './load-program.mjs'
 import { SandboxTimers } from './sandbox-timers.mjs'
@@ -9,6 +9,8 @@ import { SandboxTimers } from './sandbox-timers.mjs'
 /**
  * @typedef {import('./load-program.mjs').Sources} Sources
  * @typedef {import('./load-program.mjs').Limits} Limits
+ * @typedef {import('./kill-place.mjs').Found} Found
+ * @typedef {import('./kill-place.mjs').Share} Share
  * @typedef {import('./call-budgets.mjs').Budget} Budget
  * @typedef {Budget & { pending?: string[] }} Used by a call; `pending`: the stacks of timers that were pending at its answer, if its code is traced
  *
@@ -18,7 +20,7 @@ import { SandboxTimers } from './sandbox-timers.mjs'
  *   ; for `host` with the kind of the host call and its call
  * @property {(id: number, message: string, stack: string) => void} onUncaught once for a call, before its answer: the first unhandled promise
  *   rejection
- * @property {(code: string, message: string, stuck: boolean, stack?: string) => void} onEnd when the isolate has exceeded a limit and is gone, with all its calls;
+ * @property {(code: string, message: string, stuck: boolean, found?: { stack: string, shares?: Share[] }) => void} onEnd when the isolate has exceeded a limit and is gone, with all its calls;
  *   stuck when it cannot be stopped and uses a core until the process is killed
  * @property {{ onOpen: (inspection: import('./inspection.mjs').Inspection) => void, onMessage: (text: string) => void }} debugging
  */
@@ -57,6 +59,18 @@ function limitOf(error, { isDisposed }) {
   return /timed out/i.test(message) ? 'timeout' : null
 }
 
+/** @param {unknown} error with which a promise was rejected @returns {{ message: string, stack: string }} */
+function rejectionOf(error) {
+  if (error instanceof Error) return { message: error.message || error.name, stack: String(error.stack) }
+  const message = typeof error === 'string' && error !== '' ? error : 'A promise was rejected with a value that is not an error.'
+  return { message, stack: '' }
+}
+
+/** @param {Limits} limits */
+const isolateFor = ({ memoryMbMax, isPlugin, isInspected = false }) =>
+  // Until a debugger is attached, an inspector costs nothing.
+  new ivm.Isolate({ memoryLimit: Math.max(memoryMbMax, MEMORY_MB_MIN), inspector: isInspected || isPlugin })
+
 /** An isolate with its program. */
 export class Sandbox {
   /** Paths of the functions that a plugin has defined. @type {string[]} */
@@ -65,7 +79,8 @@ export class Sandbox {
   #listener
   #isInspected
   #isolate
-  #place
+  /** @type {KillPlace | null} */
+  #place = null
   #isBeingKilled = false
   #inspection
   #budgets
@@ -89,18 +104,16 @@ export class Sandbox {
     this.#limits = limits
     this.#listener = listener
     this.#isInspected = limits.isInspected === true
-    this.#isolate = new ivm.Isolate({
-      memoryLimit: Math.max(limits.memoryMbMax, MEMORY_MB_MIN),
-      inspector: this.#isInspected || limits.isTraced === true,
-    })
+    this.#isolate = isolateFor(limits)
     this.#budgets = new CallBudgets(this.#isolate)
     this.#timers = new SandboxTimers(limits.isTraced === true, (id, call) => {
       if (!this.#ended) this.#apply(['timer', id], call)
     })
     const { onOpen, onMessage } = listener.debugging
-    this.#inspection = this.#isInspected ? new Inspection(this.#isolate, { onMessage, onMemory: () => this.#endForMemory() }) : null
+    const debuggerOf = { onMessage, onPaused: (/** @type {string} */ report) => saysOutOfMemory(report) && this.#endForMemory() }
+    this.#inspection = this.#isInspected ? new Inspection(this.#isolate, debuggerOf) : null
     if (this.#inspection !== null) onOpen(this.#inspection)
-    this.#place = limits.isTraced === true && !this.#isInspected ? new KillPlace(this.#isolate, (place) => this.#endForMemory(place)) : null
+    if (limits.isPlugin && !this.#isInspected) this.#place = new KillPlace(this.#isolate, limits, (found) => this.#endForMemory(found))
   }
 
   /** Runs the program. Rejects when it ends first; the listener knows why. @param {readonly Sources[]} sources */
@@ -110,6 +123,7 @@ export class Sandbox {
       const isolate = this.#isolate
       const context = await isolate.createContext({ inspector: this.#isInspected || this.#place !== null })
       await this.#inspection?.begun
+      this.#place?.begin(sources.at(-1)?.name ?? '')
       this.#startChecking()
       this.#budgets.begin(LOADING, { cpuMs, wallMs })
       const entry = await startPrelude(isolate, context, this.#callback(), this.#limits)
@@ -123,7 +137,7 @@ export class Sandbox {
       const { code, message, stack } = loadProblem(error, this.#isolate.isDisposed)
       this.#dispose()
       // The watchdog has already reported the reason.
-      if (!wasEnded) this.#listener.onEnd(code, message, false, stack)
+      if (!wasEnded) this.#listener.onEnd(code, message, false, { stack })
       throw new Error('ended')
     }
   }
@@ -152,21 +166,20 @@ export class Sandbox {
     this.#disposeAndLeave().then((isStuck) => isStuck && this.#listener.onEnd('closed', '', true))
   }
 
-  /** @param {string} code @param {string} message @param {import('./kill-place.mjs').Place} [place] where the code was */
-  #end(code, message, place) {
+  /** @param {string} code @param {string} message @param {Found} [found] what the code did */
+  #end(code, message, found) {
     if (this.#ended) return
     this.#sendAnswers()
     this.#stop()
-    const { onEnd } = this.#listener
     // With a debugger attached: after V8's own out-of-memory its thread never returns; after our termination the debugger would continue it.
-    const said = place?.name ? `${message} It was running ${place.name}.` : message
-    if ((this.#inspection ?? this.#place)?.isAttached() && code === 'memory') return onEnd(code, said, true, place?.stack)
-    this.#disposeAndLeave().then((isStuck) => onEnd(code, said, isStuck, place?.stack))
+    const said = `${message}${found?.said ?? ''}`
+    if ((this.#inspection ?? this.#place)?.isAttached() && code === 'memory') return this.#listener.onEnd(code, said, true, found)
+    this.#disposeAndLeave().then((isStuck) => this.#listener.onEnd(code, said, isStuck, found))
   }
 
-  /** @param {import('./kill-place.mjs').Place} [place] */
-  #endForMemory(place) {
-    this.#end('memory', `The code exceeded its memory limit of ${this.#limits.memoryMbMax} MB.`, place)
+  /** @param {Found} [found] */
+  #endForMemory(found) {
+    this.#end('memory', `The code exceeded its memory limit of ${this.#limits.memoryMbMax} MB.`, found)
   }
 
   /** @param {unknown} error of an entry */
@@ -179,8 +192,7 @@ export class Sandbox {
 
   #stop() {
     this.#ended = true
-    clearInterval(this.#checking)
-    this.#checking = undefined
+    this.#stopChecking()
     this.#timers.clearAll()
   }
 
@@ -242,33 +254,35 @@ export class Sandbox {
     if (this.#ended || this.#reported.has(call) || limitOf(error, this.#isolate) !== null) return
     if (!this.#budgets.has(call) && !this.#answers.some(({ id }) => id === call)) return
     this.#reported.add(call)
-    const { onUncaught } = this.#listener
-    if (error instanceof Error) onUncaught(call, error.message || error.name, String(error.stack))
-    else
-      onUncaught(call, typeof error === 'string' && error !== '' ? error : 'A promise was rejected with a value that is not an error.', '')
+    const { message, stack } = rejectionOf(error)
+    this.#listener.onUncaught(call, message, stack)
   }
 
   #startChecking() {
     this.#checking ??= setInterval(() => this.#check(), CHECK_EVERY_MS)
   }
 
+  #stopChecking() {
+    clearInterval(this.#checking)
+    this.#checking = undefined
+  }
+
   #check() {
     if (this.#isolate.isDisposed) return this.#endForMemory()
     if (this.#budgets.size === 0 && this.#inside.size === 0) {
-      clearInterval(this.#checking)
-      this.#checking = undefined
-      return
+      this.#stopChecking()
+      return this.#place?.rest()
     }
     // Code that continues after its answer must not delay the answer for long. Time says nothing: on a busy machine code that is about to end waits as well.
     if (this.#answers.length > 0 && this.#budgets.isPastAnswer()) this.#sendAnswers()
     if (this.#inspection?.isAttached()) return this.#budgets.noteDebugging()
-    this.#place?.onCheck(this.#budgets.size > 0)
+    this.#place?.onCheck({ isInside: this.#inside.size > 0, isLong: this.#budgets.isLong() })
     const broken = this.#isBeingKilled ? null : this.#budgets.check()
     if (broken === null) return
-    // Code that only waits is nowhere.
-    if (this.#place === null || broken.code !== 'cpu') return this.#end(broken.code, broken.message)
+    if (this.#place === null) return this.#end(broken.code, broken.message)
     this.#isBeingKilled = true
-    this.#place.find().then((place) => this.#end(broken.code, broken.message, place))
+    const askWait = this.#inside.size > 0 ? null : () => this.#applyEntry?.(['wait', broken.id])
+    this.#place.find(askWait).then((found) => this.#end(broken.code, broken.message, found))
   }
 
   /** @param {number} id @returns {Used | null} what it used; null when it is not running */

@@ -7,10 +7,14 @@ import type { ToolInput } from '#plugins/devkit/command.ts'
 import { release, runRelease } from '#plugins/devkit/release-command.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { readNewIndex } from '#plugins/repositories/index-file.ts'
+import { someOf } from '#test/support/lane-size.ts'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
+import { ROOT, run } from '#test/support/sdk-install.ts'
+import { testSeed } from '#test/support/timed-property.ts'
 
 t.setTimeout(240_000)
 
+const CHILD = path.join(ROOT, 'test', 'support', 'release-child.ts')
 const WHERE = ['--name', 'Own plugins', '--url', 'https://example.org/plugins/']
 
 /** A plugin with a key, and what is new in a file. */
@@ -118,6 +122,64 @@ t.test('a release that was killed at any step goes on, and signs nothing else un
   t.match(await releaseIn(changed), { code: 1, stderr: /1\.0\.1 was signed with other content before the release was interrupted/ })
   t.equal((await packageIn(changed, '1.0.1')).sha256, signed.sha256)
 })
+
+/** The texts of all files by their paths, without what a killed process had begun to write beside them. */
+async function filesIn(folder: string): Promise<Map<string, string>> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = found.filter((one) => one.isFile() && !one.name.endsWith('.part')).map((one) => path.join(one.parentPath, one.name))
+  return new Map(await Promise.all(paths.map(async (file) => [path.relative(folder, file), await readFile(file, 'latin1')] as const)))
+}
+
+/** Releases in a process of its own. @param change before which it dies of SIGKILL */
+async function releaseBeside(folder: string, change: number) {
+  const child = [CHILD, folder, String(change), 'patch', '--key', 'key.pem', '--changelog', 'new.md']
+  return await run(process.execPath, child, ROOT, {})
+}
+
+t.test(
+  'a process that dies before any change of a file leaves each as before or as released, and the next run ends the release',
+  async (t) => {
+    const origin = await openReleases(t)
+    t.equal((await releaseIn(origin, ...WHERE)).code, 0)
+    const copy = async () => {
+      const folder = await mkdtemp(path.join(tmpdir(), 'carrel-author-'))
+      t.teardown(() => rm(folder, { recursive: true, force: true }))
+      await cp(origin, folder, { recursive: true })
+      return folder
+    }
+    const whole = await copy()
+    const alive = await releaseBeside(whole, -1)
+    t.equal(alive.code, 0, alive.stderr)
+    const [before, released] = [await filesIn(origin), await filesIn(whole)]
+    t.not(before.get('manifest.json'), released.get('manifest.json'))
+    const isSigned = (name: string) => /^releases\/index\./.test(name)
+    const changes = Array.from({ length: Number(alive.stdout) }, (_, change) => change)
+    t.ok(changes.length > 10, `${changes.length} changes of files`)
+    const first = Math.abs(testSeed) % changes.length
+    for (const change of someOf('changes before which it dies', [...changes.slice(first), ...changes.slice(0, first)], 3)) {
+      const folder = await copy()
+      t.equal((await releaseBeside(folder, change)).code, null, `change ${change}: killed`)
+      // The index has the time in it.
+      for (const [name, text] of await filesIn(folder))
+        if (name !== 'releases/.release.json' && !isSigned(name))
+          t.ok([before.get(name), released.get(name)].includes(text), `change ${change}: ${name} is whole`)
+      const again = await releaseIn(folder, 'patch')
+      // It may have died when nothing was left but to say that it has ended.
+      t.equal(again.code, 0, `change ${change}: ${again.output}`)
+      const after = await filesIn(folder)
+      t.same([...after.keys()].sort(), [...released.keys()].sort(), `change ${change}: nothing else is left`)
+      for (const [name, text] of after) if (!isSigned(name)) t.equal(text, released.get(name), `change ${change}: ${name}`)
+      t.same(
+        (await openIndex(folder)).plugins[0]?.versions.map(({ version }) => version),
+        ['1.0.1', '1.0.0'],
+      )
+      t.notOk(
+        (await readdir(folder, { recursive: true })).some((name) => name.endsWith('.part')),
+        `change ${change}: no parts are left`,
+      )
+    }
+  },
+)
 
 function inputOf(folder: string, words: string[]): ToolInput {
   const values: Record<string, string> = { key: 'key.pem', changelog: 'new.md' }

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { ToolProblem } from '#plugins/devkit/command.ts'
+import { readCall } from '#plugins/devkit/saved-call.ts'
 import { openLocalService, openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
 t.setTimeout(60_000)
@@ -98,4 +100,76 @@ t.test('a call has the library of a user, of which the plugin sees what it asks 
     },
   })
   t.match(await runTool(folder, ['replay', 'calls/search.json']), { code: 0, stdout: /"title": "Dune of undefined"/ })
+})
+
+const METHODS =
+  'metadata.series.search, metadata.series.get, metadata.series.match, metadata.book.search, metadata.book.get, metadata.book.match, recommendations.get, recommendations.refresh, recommendations.dismiss'
+const SEARCH = { method: 'metadata.series.search', input: { query: 'echo', limit: 5 } }
+
+/** What an author writes into calls/search.json, and the whole message after the name of the file. */
+const MISTAKES: [name: string, content: object | string, message: string | RegExp][] = [
+  ['nothing', '', 'it is not valid JSON (Unexpected end of JSON input).'],
+  ['a list', [], 'a call must be an object: { "method", "input", "config", "userConfig", "library", "fixtures" }.'],
+  ['no method', { input: {} }, `there is no "method"; it must be one of ${METHODS}.`],
+  [
+    'the end of a method',
+    { ...SEARCH, method: 'search' },
+    '"method" is "search". Did you mean metadata.series.search or metadata.book.search?',
+  ],
+  [
+    'a misspelled method',
+    { ...SEARCH, method: 'metadata.serie.search' },
+    '"method" is "metadata.serie.search". Did you mean metadata.series.search?',
+  ],
+  ['another method', { ...SEARCH, method: 'download' }, `"method" is "download"; it must be one of ${METHODS}.`],
+  [
+    'a misspelled member',
+    { ...SEARCH, inputs: {} },
+    '"inputs" is unknown. Did you mean input? Known are: method, input, config, userConfig, library, fixtures.',
+  ],
+  [
+    'a text as input',
+    { ...SEARCH, input: 'echo' },
+    '"input" must be an object, for metadata.series.search such as { "query": "…", "limit": 5 }; it is "echo".',
+  ],
+  [
+    'a misspelled member of the input',
+    { ...SEARCH, input: { querry: 'echo', limit: 5 } },
+    '"input" has no "query", which metadata.series.search always gets, as in { "query": "…", "limit": 5 }.',
+  ],
+  ['a number as text', { ...SEARCH, input: { query: 'echo', limit: '5' } }, '"limit" of "input" must be a number; it is "5".'],
+  [
+    'the input of a search for get',
+    { ...SEARCH, method: 'metadata.series.get' },
+    '"input" has no "externalId", which metadata.series.get always gets, as in { "externalId": "…" }.',
+  ],
+  [
+    'fixtures with the end of the file',
+    { ...SEARCH, fixtures: 'echo.json' },
+    '"fixtures" is the name of a file in fixtures/ alone: write "echo" instead of "echo.json".',
+  ],
+  [
+    'fixtures with their folder',
+    { ...SEARCH, fixtures: 'fixtures/echo' },
+    '"fixtures" is the name of a file in fixtures/ alone: write "echo" instead of "fixtures/echo".',
+  ],
+  ['fixtures that do not exist', { ...SEARCH, fixtures: 'eco' }, /^there is no fixtures\/eco\.json\. Record it: .* test --record$/],
+]
+
+t.test('every mistake in a saved call has a message that says what is wrong, with what, and what to do', async (t) => {
+  for (const [name, content, message] of MISTAKES) {
+    const text = typeof content === 'string' ? content : JSON.stringify(content)
+    const folder = await openPluginFolder(t, { files: { 'calls/search.json': text } })
+    const expected = typeof message === 'string' ? { message: `calls/search.json: ${message}` } : {}
+    const error = await readCall(folder, path.join(folder, 'calls/search.json')).catch((problem: Error) => problem)
+    t.type(error, ToolProblem, name)
+    t.match(error, expected, name)
+    if (message instanceof RegExp) t.match((error as Error).message.replace('calls/search.json: ', ''), message, name)
+  }
+  const folder = await openPluginFolder(t)
+  t.match(await runTool(folder, ['replay', 'search']), {
+    code: 1,
+    stderr: /^search: there is no such file\. Did you mean calls\/search\.json\?$/m,
+  })
+  t.match(await runTool(folder, ['replay', 'calls/none.json']), { code: 1, stderr: /^calls\/none\.json: there is no such file\.$/m })
 })

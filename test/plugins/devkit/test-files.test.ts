@@ -3,7 +3,7 @@ import t from 'tap'
 import { runTestFiles } from '#plugins/devkit/test-files.ts'
 import { TestingTools } from '#plugins/devkit/testing-host.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { openPluginFolder } from '#test/support/plugin-projects.ts'
+import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
@@ -19,4 +19,56 @@ t.test('a folder that cannot be written is a message and not a stack', async (t)
     runTestFiles(folder, [], tools, () => {}),
     { name: 'ToolProblem', message: `${folder} cannot be written (ENOTDIR); tests are compiled into a folder of their own there` },
   )
+})
+
+const withTest = (body: string) => `import { openPlugin, test } from '@carrel/plugin-sdk/testing'\ntest('one', async () => { ${body} })\n`
+const OPENED = "const plugin = await openPlugin({ fixtures: 'echo' })"
+const INPUT = "{ query: 'echo', limit: 5 }"
+
+/** What an author writes into test/main.test.ts, and the whole message. */
+const MISTAKES: [name: string, content: string, message: string][] = [
+  [
+    'another tool for tests',
+    "import { test } from 'vitest'\ntest('one', () => {})",
+    'vitest is not installed. Tests import test, openPlugin and assertions from @carrel/plugin-sdk/testing; for another package: npm install --save-dev vitest',
+  ],
+  ['no tests', 'export {}', 'It has no tests. Import test from @carrel/plugin-sdk/testing, and call it.'],
+  [
+    'a call without await',
+    withTest(`${OPENED}; plugin.call('metadata.series.search', ${INPUT})`),
+    'the call of metadata.series.search still ran when the test ended: write await before it.',
+  ],
+  [
+    'the end of a method',
+    withTest(`${OPENED}; await plugin.call('search', ${INPUT})`),
+    '"method" is "search". Did you mean metadata.series.search or metadata.book.search?',
+  ],
+]
+
+t.test('every mistake in a test file has a message that says what is wrong, with what, and what to do', async (t) => {
+  for (const [name, content, message] of MISTAKES) {
+    const folder = await openPluginFolder(t, { files: { 'test/main.test.ts': content } })
+    const { code, stdout } = await runTool(folder, ['test', '--no-types', '--no-conformance'])
+    t.equal(code, 1, name)
+    t.ok(stdout.replace(/\s+/g, ' ').includes(message), `${name}: ${stdout}`)
+  }
+})
+
+t.test('code in another file, and answers that are none, are named', async (t) => {
+  const other = await openPluginFolder(t, { files: { 'src/main.ts': null, 'src/index.ts': 'export default {}' } })
+  t.match(await runTool(other, ['test']), {
+    code: 1,
+    stderr: `There is no code in ${other}: neither src/main.ts nor src/main.js nor main.js. Rename src/index.ts to src/main.ts.`,
+  })
+  for (const [returned, said] of [
+    ['undefined', 'the answer must be object; the function returned nothing.'],
+    ['[]', 'the answer must be object; it is an array.'],
+    ["'x'", 'the answer must be object; it is a string.'],
+  ] as const) {
+    const main = `export default { metadata: { series: { search: () => (${returned}), get: ({ externalId }) => ({ externalId, title: 'a' }) } } }`
+    const folder = await openPluginFolder(t, { files: { 'src/main.ts': null, 'src/main.js': main } })
+    const { code, stdout } = await runTool(folder, ['replay', 'calls/search.json'])
+    t.equal(code, 1)
+    t.ok(stdout.replace(/\s+/g, ' ').includes(said), stdout)
+  }
 })

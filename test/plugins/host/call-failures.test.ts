@@ -77,6 +77,17 @@ t.test('failures, calls and logs name the line of the author', async (t) => {
   }
 
   await pluginLifecycle.reset(plugin.id)
+  t.match(await call('spin'), { failed: { code: 'unavailable' } })
+  const killed = await shown()
+  const running = /CPU limit of 500 ms\. It was running spin\./
+  t.match(killed.failure, { errorCode: 'cpu', errorMessage: running, source: lineOf('spin') })
+  t.match(killed.call, { code: 'cpu', message: running, source: lineOf('spin') })
+  for (const text of [killed.line, said.at(-1)]) t.ok(lineOf('spin').test(String(text)), String(text))
+  const [, lines] = /It spent its time at (.*)\.$/.exec(killed.call?.message ?? '') ?? []
+  if (lines !== undefined) t.match(lines, /^src\/main\.ts:\d+ \(\d+ %\)/)
+
+  await pluginLifecycle.reset(plugin.id)
+  await pluginLifecycle.setEnabled(plugin.id, true)
   t.match(await call('rejection'), { result: { results: [{ title: 'fine' }] } }, 'its answer is returned')
   const stray = { errorCode: 'unhandled', errorMessage: /nobody waits for me/, source: lineOf('rejection') }
   const { failure, call: recorded, line } = await shown()

@@ -7,7 +7,17 @@ const MISTAKES: [name: string, given: Record<string, unknown> | string, message:
   [
     'not JSON',
     '{ "manifestVersion": 1, }',
-    'manifest.json: it is not valid JSON (Expected double-quoted property name in JSON at position 24 (line 1 column 25)).',
+    'manifest.json: it is not valid JSON (Expected double-quoted property name in JSON at position 24 (line 1 column 25)); JSON has no comments, and no comma after the last member.',
+  ],
+  [
+    'a comment',
+    '{\n  // Mine\n  "manifestVersion": 1\n}',
+    "manifest.json: it is not valid JSON (Expected property name or '}' in JSON at position 4 (line 2 column 3)); JSON has no comments, and no comma after the last member.",
+  ],
+  [
+    'storage as a number',
+    { permissions: { storage: 256 } },
+    'manifest.json at /permissions/storage: must be an object with quotaKB; it is 256.',
   ],
   ['empty', '', 'manifest.json: it is not valid JSON (Unexpected end of JSON input).'],
   [

@@ -27,6 +27,21 @@ const MISTAKES: [name: string, files: Record<string, string>, message: string][]
     'src/main.ts:1:8: @scope/none is not installed: npm install @scope/none',
   ],
   [
+    'a misspelled name of the SDK',
+    { 'src/main.ts': ECHO.replace('@carrel/plugin-sdk', '@carrel/plugins-sdk') },
+    'src/main.ts:1:30: @carrel/plugins-sdk does not exist. Did you mean @carrel/plugin-sdk?',
+  ],
+  [
+    'a name that the SDK does not have',
+    { 'src/main.ts': ECHO.replace('{ definePlugin }', '{ definePlugin, fetchJson }').replace('const {', 'fetchJson()\n        const {') },
+    'src/main.ts:1:24: @carrel/plugin-sdk has no export "fetchJson". docs/plugin-api.md lists all.',
+  ],
+  [
+    'a name that a part of the SDK does not have',
+    { 'src/main.ts': withLine("import { parse } from '@carrel/plugin-sdk/html'\nparse('')") },
+    'src/main.ts:1:10: @carrel/plugin-sdk/html has no export "parse". docs/plugin-api.md lists all.',
+  ],
+  [
     'files of Node',
     { 'src/main.ts': withLine("import 'node:fs'") },
     'src/main.ts:1:8: node:fs is a module of Node, in which plugins do not run. Use ctx.storage.',

@@ -27,6 +27,8 @@ async function run(plugin: string, code: string): Promise<unknown> {
     const call = (id, budget) => sandbox.call({ id, name: 'a.b', text: '1', more: '{"plugin":{},"config":{},"userConfig":{}}', budget })
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     ${code}
+    // A debugger that was attached to long code keeps the process alive.
+    sandbox.close()
   `
   const options = ['--no-node-snapshot', '--input-type=module', '--eval', program]
   const { stdout } = await promisify(execFile)(process.execPath, options, { timeout: 60_000 })

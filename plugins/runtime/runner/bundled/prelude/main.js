@@ -49,6 +49,14 @@ var slice = (text, from, to) => apply(stringSlice, text, [from, to]);
 var indexOf = (text, wanted) => apply(stringIndexOf, text, [wanted]);
 var split = (text, separator) => apply(stringSplit, text, [separator]);
 var textOr = (value, other) => typeof value === "string" ? value : other;
+var STACK_LENGTH_MAX = 1024;
+function stackOf(error) {
+  try {
+    return slice(textOr(error.stack, ""), 0, STACK_LENGTH_MAX);
+  } catch {
+    return "";
+  }
+}
 function settle(promise, resolve, reject) {
   apply(promiseThen, apply(promiseResolve, GuestPromise, [promise]), [resolve, reject]);
 }
@@ -64,7 +72,7 @@ function openChannel(send, limitsText) {
 
 // answers.ts
 var MESSAGE_LENGTH_MAX = 4096;
-var STACK_LENGTH_MAX = 8192;
+var STACK_LENGTH_MAX2 = 8192;
 var CODE_LENGTH_MAX = 64;
 function sendResult(id, value) {
   let text;
@@ -110,7 +118,7 @@ function sendProblem(id, { code, message, own = null, stack = "", wait = null })
     code,
     message: slice(message, 0, MESSAGE_LENGTH_MAX),
     own: own === null ? null : slice(own, 0, CODE_LENGTH_MAX),
-    stack: slice(stack, 0, STACK_LENGTH_MAX),
+    stack: slice(stack, 0, STACK_LENGTH_MAX2),
     wait
   });
   post("fail", id, text);
@@ -177,6 +185,14 @@ function receiveReply(id, outcome, text) {
   const answer = parse(text);
   if (outcome === "ok") request.resolve(answer);
   else request.reject(withStackOf(request.caller, problem(answer.code, answer.message)));
+}
+function waitingRequest(callId) {
+  for (const id in pending) {
+    const { call, kind, caller } = pending[id];
+    if (call.id === callId) return `${kind}
+${stackOf(caller)}`;
+  }
+  return null;
 }
 function withStackOf(caller, error) {
   try {
@@ -308,7 +324,6 @@ async function readJson(response) {
 
 // timers.ts
 var TIMERS_MAX = 16;
-var STACK_LENGTH_MAX2 = 1024;
 var timers = create(null);
 var live = 0;
 var last = 0;
@@ -317,18 +332,20 @@ function setTimer(run, ms, isDeadline = false) {
   if (calls.live === 0 || call === null) throw new GuestError("Timers are available only during a call.");
   if (live >= TIMERS_MAX) throw new NativeRangeError(`At most ${TIMERS_MAX} timers may be pending at a time.`);
   const id = ++last;
-  timers[id] = { run, call };
+  const caller = new GuestError();
+  timers[id] = { run, call, caller };
   live += 1;
-  if (limits.isTraced && !isDeadline) post("timer", id, toText(ms), call.id, stackHere());
+  if (limits.isTraced && !isDeadline) post("timer", id, toText(ms), call.id, stackOf(caller));
   else post("timer", id, toText(ms), call.id);
   return id;
 }
-function stackHere() {
-  try {
-    return slice(textOr(new GuestError().stack, ""), 0, STACK_LENGTH_MAX2);
-  } catch {
-    return "";
+function waitingTimer(callId) {
+  for (const id in timers) {
+    const { call, caller } = timers[id];
+    if (call.id === callId) return `a timer
+${stackOf(caller)}`;
   }
+  return null;
 }
 function clearTimer(id) {
   if (timers[id] === void 0) return;
@@ -457,6 +474,7 @@ function start2(post2, limits2, installWeb) {
     if (kind === "call") return runCall(id, name, text, more);
     if (kind === "reply") return receiveReply(id, name, text);
     if (kind === "timer") return runTimer(id);
+    if (kind === "wait") return waitingRequest(id) ?? waitingTimer(id) ?? "";
     return kind === "define" ? definePlugin(name) : void 0;
   };
 }

@@ -2,8 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import type { Services } from '#api/http/services.ts'
+import { Server } from '#api/server.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { readLevel } from '#plugins/devkit/server-activity.ts'
+import { readLevel, readNodes } from '#plugins/devkit/activity/server-activity.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { runDev } from '#test/support/dev-process.ts'
@@ -85,6 +87,37 @@ t.test('a plugin that writes without end neither floods nor stops the terminal',
   await says(/metadata\.series\.search ok/g)
 })
 
+t.test('calls on another node of the same server are shown with its address', async (t) => {
+  const { server, search, dev } = await openDevServer(t)
+  const supervisor = new Supervisor({ log: silentLog })
+  t.teardown(() => supervisor.close())
+  const way = await openLoopback(t, (_, response) => response.end('{}'))
+  const own: Partial<Services> = openServedPlugins(t, server.database, supervisor, new HttpsEgress(way))
+  const services = new Proxy(server.services, { get: (target, name) => Reflect.get(name in own ? own : target, name) })
+  const other = new Server(services)
+  const { url } = await other.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => other.close({ deadlineMs: 500 }))
+  const lost = 'http://127.0.0.1:9'
+
+  const { says, said, clear } = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }), ['--node', url, '--node', lost])
+  await says(/✔ \S+ runs 1\.0\.1-dev\.\d+/g)
+  await says(/^! What the plugin does on http:\/\/127\.0\.0\.1:9 cannot be\s+shown/gm)
+  clear()
+  t.match(await search('echo'), { status: 200 })
+  await says(new RegExp(`info {2}${new URL(server.url).host}: metadata\\.series\\.search ok`, 'g'))
+  const answered = await fetch(`${url}/api/v1/plugins/org.example.echo/execute`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ action: { metadata: { action: 'search', contentType: 'series', params: { query: 'fail', limit: 5 } } } }),
+  })
+  t.match(await answered.json(), { success: false })
+  await says(new RegExp(`error ${new URL(url).host}: metadata\\.series\\.search failed \\(thrown\\)`, 'g'))
+  t.notMatch(said(), /cannot be/, 'what is wrong with a node is said once')
+  t.throws(() => readNodes({ all: () => ['localhost'] }), {
+    message: '--node must be a URL such as http://127.0.0.1:8081, not "localhost".',
+  })
+})
+
 t.test('the level leaves out what is below it', async (t) => {
   const { search, dev } = await openDevServer(t)
   const { says, said } = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }), ['--level', 'error'])
@@ -110,10 +143,10 @@ t.test('the terminal says which build runs instead, and why', async (t) => {
   for (let time = 0; time < 3; time += 1) await search('memory')
   // Between the two builds, the terminal may say that the failed one is quarantined.
   const [said] = await says(/^✖ [^✔✖]*runs\s+again\./gm)
-  t.equal(
-    said.replace(/\s+/g, ' '),
-    `✖ ${origin} runs ${before} instead of ${after}. ${after} failed right after the update (the plugin says: "memory: The code exceeded its memory limit of 64 MB."); ${before} runs again.`,
-  )
+  const [, what, why] =
+    /^✖ (\S+ runs \S+ instead of .*) \(the plugin says: "(.*)"\); \S+ runs again\.$/.exec(said.replace(/\s+/g, ' ')) ?? []
+  t.equal(what, `${origin} runs ${before} instead of ${after}. ${after} failed right after the update`)
+  t.match(why, /^memory: The code exceeded its memory limit of 64 MB\./)
 
   clear()
   // The next change of the file has another time.

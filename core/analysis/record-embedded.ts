@@ -4,7 +4,7 @@ import { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
 import { embeddedTitle } from '#core/fields/book-title.ts'
 import type { Embedded, KeptEmbedded } from '#core/fields/embedded.ts'
 import { changedNames, type Field } from '#core/fields/field.ts'
-import { readFileName } from '#core/fields/file-name.ts'
+import { fieldsOfFileName } from '#core/fields/file-name.ts'
 import { applyChange, isSameContent, type SetChanges } from '#core/metadata/apply-change.ts'
 import type { SetChange } from '#core/metadata/apply-set.ts'
 import { embeddedEntries } from '#core/metadata/embedded-entries.ts'
@@ -67,7 +67,7 @@ function fileChange(record: EmbeddedRecord, earlier: KeptEmbedded | null): FileC
 function stateAfter({ embedded, bookStrategy, fileName }: EmbeddedRecord, before: StoredState, sets: SetChanges): StoredState {
   const title = embeddedTitle({ strategy: bookStrategy, embedded: embedded.title }) ?? null
   const read = applyChange('book', before, { values: { ...NOTHING, ...embedded.book, title }, sets }, 'embedded')
-  return applyChange('book', read.next, { values: { ...readFileName(fileName) } }, 'file_name').next
+  return applyChange('book', read.next, { values: fieldsOfFileName(fileName) }, 'file_name').next
 }
 
 type BookChange = FileChange & { before: StoredState; next: StoredState }

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { embeddedTitle } from '#core/fields/book-title.ts'
-import { readFileName } from '#core/fields/file-name.ts'
+import { fieldsOfFileName } from '#core/fields/file-name.ts'
 import { applyChange } from '#core/metadata/apply-change.ts'
 import { EMBEDDED_SETS, embeddedEntries } from '#core/metadata/embedded-entries.ts'
 import { listFileTitles, listKeptEmbedded } from '#core/metadata/embedded-store.ts'
@@ -26,6 +26,6 @@ export async function reapplyEmbedded(trx: Knex, state: StoredState, members: re
     return [name, { remove: [...existing.keys()].filter((key) => !found.has(key)) }]
   })
   const { next } = applyChange('book', state, { values, sets: Object.fromEntries(sets) }, 'embedded')
-  const named = Object.fromEntries(Object.entries(readFileName(fileName)).filter(([name]) => members.includes(name)))
+  const named = Object.fromEntries(Object.entries(fieldsOfFileName(fileName)).filter(([name]) => members.includes(name)))
   return applyChange('book', next, { values: named }, 'file_name').next
 }

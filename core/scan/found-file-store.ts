@@ -8,7 +8,7 @@ import { eachById, eachId } from '#core/database/each-by-id.ts'
 import type { NewAnnouncement } from '#core/events/event.ts'
 import { announce, announceBooks, bookEvent } from '#core/events/event-store.ts'
 import { formatOfName } from '#core/fields/book-format.ts'
-import { readFileName } from '#core/fields/file-name.ts'
+import { fieldsOfFileName } from '#core/fields/file-name.ts'
 import { sortTitleOf } from '#core/fields/sort-title.ts'
 import { raiseAgeRatings } from '#core/metadata/aggregate-series.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
@@ -246,7 +246,14 @@ async function insertBooks(
   )
   const rows = fresh.map(({ id, file }) => {
     const fileName = file.path.slice(file.path.lastIndexOf('/') + 1)
-    return { id, file, fileName, series: folders.get(file.path)?.path as string, format: formatOfName(fileName), ...readFileName(fileName) }
+    return {
+      id,
+      file,
+      fileName,
+      series: folders.get(file.path)?.path as string,
+      format: formatOfName(fileName),
+      ...fieldsOfFileName(fileName),
+    }
   })
   const { rows: inserted } = await trx.raw(
     `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title, number, volume, chapter, sidecars, provisional)

@@ -4,7 +4,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { getVisible } from '#core/analysis/named-records.ts'
 import { listFileNames } from '#core/catalog/series-file-query.ts'
 import { announceBooks } from '#core/events/event-store.ts'
-import { readFileName } from '#core/fields/file-name.ts'
+import { fieldsOfFileName } from '#core/fields/file-name.ts'
 import { applyChange, isSameContent, type MetadataState } from '#core/metadata/apply-change.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { listTitledFolders } from '#core/scan/title-store.ts'
@@ -108,7 +108,7 @@ function numbersOf(states: ReadonlyMap<string, MetadataState>, names: ReadonlyMa
   const changed: { before: MetadataState; next: MetadataState }[] = []
   let skipped = 0
   for (const [id, before] of states) {
-    const { number, volume, chapter } = readFileName(names.get(id) as string)
+    const { number, volume, chapter } = fieldsOfFileName(names.get(id) as string)
     const { next, outcomes } = applyChange('book', before, { values: { number, volume, chapter } }, 'file_name')
     if (!isSameContent('book', before, next)) changed.push({ before, next })
     else if (outcomes.some(({ field, result }) => field === 'number' && (result === 'locked' || result === 'outranked'))) skipped++

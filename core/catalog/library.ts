@@ -18,9 +18,11 @@ import {
   Uuid,
 } from '#core/foundation/schema.ts'
 
-/** How files become series. The API has more strategies than are implemented: others are stored, and a scan reports what it uses instead. */
-export const SERIES_STRATEGIES = ['series_volume', 'series_volume_chapter', 'flat', 'publisher_hierarchy', 'calibre', 'custom'] as const
-const BUILT_SERIES_STRATEGIES: readonly string[] = ['series_volume']
+/** How files become series. */
+export const SERIES_STRATEGIES = ['auto', 'series_volume', 'series_volume_chapter', 'flat', 'publisher_hierarchy', 'calibre', 'custom'] as const
+export type SeriesStrategy = (typeof SERIES_STRATEGIES)[number]
+/** Of new libraries. */
+export const DEFAULT_SERIES_STRATEGY: SeriesStrategy = 'auto'
 /** Where a book's title comes from. */
 const BOOK_STRATEGIES = ['filename', 'metadata_first', 'smart', 'series_name', 'custom'] as const
 const BUILT_BOOK_STRATEGIES: readonly string[] = ['filename', 'metadata_first', 'smart']
@@ -30,7 +32,6 @@ const BUILT_NUMBER_STRATEGIES: readonly string[] = ['filename']
 
 /** Each strategy of a library, and which are implemented; the first one replaces the others. */
 const STRATEGIES = [
-  { member: 'seriesStrategy', does: 'How files become series', built: BUILT_SERIES_STRATEGIES, instead: 'series_volume' },
   { member: 'bookStrategy', does: 'Where titles of books come from', built: BUILT_BOOK_STRATEGIES, instead: 'filename' },
   { member: 'numberStrategy', does: 'Where numbers of books come from', built: BUILT_NUMBER_STRATEGIES, instead: 'filename' },
 ] as const

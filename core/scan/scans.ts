@@ -117,7 +117,6 @@ export class Scans {
     const library = await findLibraryRow(this.#dependencies.database, row.library_id)
     const replaced = library
       ? describeReplaced({
-          seriesStrategy: library.series_strategy,
           bookStrategy: library.book_strategy,
           numberStrategy: library.number_strategy,
         })

@@ -102,10 +102,10 @@ function behindParent(text: string, parent: string): string | null {
 export function partMark(name: string, parentName: string, words: FolderWords): PartMark | null {
   const text = plain(name)
   const parent = plain(parentName)
-  if (DATE.test(text) || YEARS.test(text) || words.whole.has(text)) return {}
+  if (DATE.test(text) || YEARS.test(text) || words.edition.has(text)) return {}
   if (MONTH.test(text) && DATE.test(parent)) return {}
   const rest = behindParent(text, parent)
-  if (rest !== null && (rest === '' || words.whole.has(rest))) return {}
+  if (rest !== null && (rest === '' || words.edition.has(rest))) return {}
   return markIn(rest ?? text, words) ?? (rest === null ? null : markIn(text, words))
 }
 
@@ -115,7 +115,7 @@ export function isSideName(name: string, parentName: string, words: FolderWords)
   return words.side.has(text) || words.side.has(behindParent(text, plain(parentName)) ?? '')
 }
 
-export const isOneshotsName = (name: string, words: FolderWords): boolean => words.oneshots.has(plain(name).replace(/^[^\p{L}]+/u, ''))
+export const isOneshotsName = (name: string, words: FolderWords): boolean => words.oneshot.has(plain(name).replace(/^[^\p{L}]+/u, ''))
 
 /** The volume in the name of a folder that is a volume by the strategy, with or without a marker. */
 export function volumeOfName(name: string, parentName: string, words: FolderWords): PartMark {

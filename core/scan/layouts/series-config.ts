@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { SeriesStrategy } from '#core/catalog/library.ts'
 import { OneOf, UNTRIMMED } from '#core/foundation/schema.ts'
-import { FOLDER_WORD_KINDS, type FolderWordKind, type FolderWords, wordsWith } from '#core/scan/layouts/folder-words.ts'
+import { FOLDER_WORD_KINDS, type FolderWords, type MoreWords, wordsWith } from '#core/scan/layouts/folder-words.ts'
 
 /** A longer pattern was probably pasted by accident. */
 const PATTERN_LENGTH_MAX = 500
@@ -72,7 +72,7 @@ export type SeriesLayout = LayoutOf[SeriesStrategy]
 
 /** @param config as stored, of this strategy */
 export function layoutOf(strategy: string, config: unknown): SeriesLayout {
-  const known = (config ?? {}) as { words?: Partial<Record<FolderWordKind, readonly string[]>> }
+  const known = (config ?? {}) as { words?: MoreWords }
   const words = wordsWith(strategy === 'auto' ? known.words : {})
   return { strategy: strategy as SeriesStrategy, config: known, words } as SeriesLayout
 }

@@ -27,7 +27,7 @@ export const NAME_WORDS: readonly LanguageWords[] = [
       season: ['season'],
       part: ['part', 'parts', 'pt'],
       arc: ['arc', 'saga'],
-      issue: ['issue', 'issues', 'iss', 'no', 'number', 'prog'],
+      issue: ['issue', 'issues', 'iss', 'no.', 'number', 'prog'],
     },
     oneshot: ['one shot', 'one shots', 'oneshot', 'oneshots', 'one-shot', 'one-shots', 'standalone', 'standalones'],
     side: [
@@ -95,7 +95,7 @@ export const NAME_WORDS: readonly LanguageWords[] = [
       volume: ['volumi'],
       chapter: ['capitolo', 'capitoli'],
       season: ['stagione'],
-      issue: ['albo', 'n'],
+      issue: ['albo', 'n.'],
     },
     oneshot: ['volume unico'],
     side: ['speciale', 'speciali'],
@@ -124,7 +124,7 @@ export const NAME_WORDS: readonly LanguageWords[] = [
   {
     language: 'ru',
     before: {
-      volume: ['том', 'тома', 'книга'],
+      volume: ['том', 'тома', 'т.', 'книга'],
       chapter: ['глава', 'главы', 'гл', 'эпизод'],
       season: ['сезон'],
       part: ['часть'],
@@ -149,7 +149,6 @@ export const NAME_WORDS: readonly LanguageWords[] = [
     behind: {
       volume: ['巻', '冊', '集'],
       chapter: ['話', '章', '回'],
-      season: ['期'],
       part: ['部'],
       arc: ['編', '篇'],
       issue: ['月号', '号', '號'],

@@ -4,6 +4,7 @@ import type { Suspicion } from '#core/analysis/suspect.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
 import type { StoredCover } from '#core/covers/cover.ts'
 import type { Analysis, BookErrorType, Page, Problem } from '#core/fields/analysis.ts'
+import type { PlacedValues } from '#core/fields/placed-values.ts'
 import { runsOf } from '#core/foundation/json-lines.ts'
 import { storable, storableMember } from '#core/foundation/storable-text.ts'
 
@@ -24,6 +25,8 @@ export interface BookToAnalyze {
   deleted: boolean
   library_path: string
   book_strategy: string
+  layout_values: PlacedValues | null
+  side: boolean
   /** Whether metadata is stored that the analysis must compare with. */
   described: boolean
   /** Whether the extracted cover must not change. */
@@ -33,7 +36,7 @@ export interface BookToAnalyze {
 }
 
 const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_size::text, b.file_mtime_ns::text, b.file_hash, b.state,
-  b.retry_due, b.deleted_at IS NOT NULL AS deleted`
+  b.retry_due, b.deleted_at IS NOT NULL AS deleted, b.layout_values, b.side`
 
 /** Reads books in the order of their ids; undefined for those that do not exist. */
 export async function findBooksToAnalyze(database: Knex, bookIds: readonly string[]): Promise<(BookToAnalyze | undefined)[]> {

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { embeddedTitle } from '#core/fields/book-title.ts'
-import { fieldsOfFileName } from '#core/fields/file-name.ts'
+import { fieldsOfPlaced } from '#core/fields/placed-values.ts'
 import { applyChange } from '#core/metadata/apply-change.ts'
 import { EMBEDDED_SETS, embeddedEntries } from '#core/metadata/embedded-entries.ts'
 import { listFileTitles, listKeptEmbedded } from '#core/metadata/embedded-store.ts'
@@ -14,7 +14,8 @@ import type { StoredState } from '#core/metadata/metadata-state-store.ts'
  */
 export async function reapplyEmbedded(trx: Knex, state: StoredState, members: readonly string[]): Promise<StoredState> {
   const kept = (await listKeptEmbedded(trx, [state.id])).get(state.id) ?? null
-  const { strategy = '', fileName = '', embedded } = (await listFileTitles(trx, [state.id])).get(state.id) ?? {}
+  const file = (await listFileTitles(trx, [state.id])).get(state.id)
+  const { strategy = '', fileName = '', embedded } = file ?? {}
   const title = embeddedTitle({ strategy, embedded: embedded ?? undefined }) ?? null
   const ofMembers = (values: Readonly<Record<string, unknown>>) => Object.fromEntries(members.map((name) => [name, values[name] ?? null]))
   // An analysis by an older version did not store fields.
@@ -26,6 +27,6 @@ export async function reapplyEmbedded(trx: Knex, state: StoredState, members: re
     return [name, { remove: [...existing.keys()].filter((key) => !found.has(key)) }]
   })
   const { next } = applyChange('book', state, { values, sets: Object.fromEntries(sets) }, 'embedded')
-  const named = Object.fromEntries(Object.entries(fieldsOfFileName(fileName)).filter(([name]) => members.includes(name)))
+  const named = Object.fromEntries(Object.entries(fieldsOfPlaced(fileName, file)).filter(([name]) => members.includes(name)))
   return applyChange('book', next, { values: named }, 'file_name').next
 }

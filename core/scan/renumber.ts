@@ -4,7 +4,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { getVisible } from '#core/analysis/named-records.ts'
 import { listFileNames } from '#core/catalog/series-file-query.ts'
 import { announceBooks } from '#core/events/event-store.ts'
-import { fieldsOfFileName } from '#core/fields/file-name.ts'
+import { fieldsOfPlaced, type PlacedBook } from '#core/fields/placed-values.ts'
 import { applyChange, isSameContent, type MetadataState } from '#core/metadata/apply-change.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { listTitledFolders } from '#core/scan/title-store.ts'
@@ -83,7 +83,7 @@ async function renumberOne(database: Knex, seriesId: string, { run, tally }: { r
   for (let after = FIRST; ; ) {
     run.signal.throwIfAborted()
     const books = await listFileNames(database, seriesId, { after, limit: STEP })
-    const names = new Map(books.map(({ id, fileName }) => [id, fileName]))
+    const names = new Map(books.map(({ id, fileName, ...placed }): [string, [string, PlacedBook]] => [id, [fileName, placed]]))
     const { changed, skipped } = await database.transaction(async (trx) => {
       const done = numbersOf(await loadStates(trx, 'book', [...names.keys()], []), names)
       await storeStates(trx, 'book', done.changed)
@@ -104,11 +104,11 @@ async function renumberOne(database: Knex, seriesId: string, { run, tally }: { r
 }
 
 /** The changes that follow from parsing number, volume and chapter from the file names again. */
-function numbersOf(states: ReadonlyMap<string, MetadataState>, names: ReadonlyMap<string, string>) {
+function numbersOf(states: ReadonlyMap<string, MetadataState>, named: ReadonlyMap<string, [fileName: string, placed: PlacedBook]>) {
   const changed: { before: MetadataState; next: MetadataState }[] = []
   let skipped = 0
   for (const [id, before] of states) {
-    const { number, volume, chapter } = fieldsOfFileName(names.get(id) as string)
+    const { number, volume, chapter } = fieldsOfPlaced(...(named.get(id) as [string, PlacedBook]))
     const { next, outcomes } = applyChange('book', before, { values: { number, volume, chapter } }, 'file_name')
     if (!isSameContent('book', before, next)) changed.push({ before, next })
     else if (outcomes.some(({ field, result }) => field === 'number' && (result === 'locked' || result === 'outranked'))) skipped++

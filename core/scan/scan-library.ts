@@ -20,11 +20,12 @@ import {
   noteMissed,
   recordFiles,
   recordFolders,
-  type SeenFile,
 } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
+import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
 import { markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, type Guard, isMassLoss } from '#core/scan/mass-loss.ts'
+import type { SeenFile } from '#core/scan/new-book-store.ts'
 import { purgeDeleted } from '#core/scan/purge-deleted.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
@@ -144,7 +145,8 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     queued: 0,
     queueing: Promise.resolve(),
   }
-  const options = { root: library.path, excludedPatterns: library.excluded_patterns, allowedFormats: library.allowed_formats }
+  const { excluded_patterns: excludedPatterns, allowed_formats: allowedFormats, series_strategy: strategy } = library
+  const options = { root: library.path, excludedPatterns, allowedFormats, strategy }
   const compare = begun.deep ? new Map<string, string>() : known
   try {
     for await (const batch of walk({ ...options, known: compare }, run.signal)) await recordBatch(dependencies, state, batch)
@@ -276,6 +278,8 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
   const { library, deep, counts, run } = state
   const files: SeenFile[] = []
   const folders: ChangedFolder[] = []
+  const decisions = new Map<string, FolderDecision>()
+  let shared: ReadonlySet<string> = new Set()
   for (const part of batch.changed) {
     const prefix = part.folder === '' ? '' : `${part.folder}/`
     let whole = true
@@ -291,6 +295,8 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
       state.seen.add(hashText(path))
     })
     state.seen.add(hashText(`${part.folder}/`))
+    if (part.decision) decisions.set(part.folder, part.decision)
+    if (part.shared) shared = new Set(part.shared)
     if (part.digest === null) continue
     if (whole) folders.push({ path: part.folder, digest: part.digest, files: part.files, seriesFile: part.seriesFile })
     counts.seriesFound += part.folder === '' ? part.files : 1
@@ -306,7 +312,8 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
   counts.seriesFound += batch.unchanged.length
   if (batch.unchangedRootFiles > 0) counts.seriesFound += batch.unchangedRootFiles - 1
 
-  const record = () => recordFiles(database, { library, deep, provisional: state.hadBooks, rules }, files)
+  const scanned = { library, walked: { decisions, shared }, deep, provisional: state.hadBooks, rules }
+  const record = () => recordFiles(database, scanned, files)
   const ids = files.length > 0 ? await precedence.first(record) : []
   await state.queueing
   run.signal.throwIfAborted()

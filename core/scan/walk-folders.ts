@@ -2,15 +2,21 @@ import { hash } from 'node:crypto'
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatOfName, stemOf } from '#core/fields/book-format.ts'
-import { describedBy, isSidecarName } from '#core/fields/sidecar.ts'
+import { describedBy, FOLDER_FILES, isSidecarName } from '#core/fields/sidecar.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
 import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
+import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, sharedNames } from '#core/scan/layouts/decide-folder.ts'
+import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
+import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
 
 /** Files per part; limits the memory of a step, and the size of its SQL statement. */
 export const PART_FILES_MAX = 500
+
+/** The order of a library of books, for a library that allows all formats. */
+const CALIBRE_FORMATS = ['epub', 'pdf', 'cbz', 'cbr']
 
 export interface WalkOptions {
   /** Absolute path without a trailing slash. */
@@ -19,6 +25,8 @@ export interface WalkOptions {
   allowedFormats: readonly string[] | null
   /** Digests of the last scan by folder: the files of unchanged folders are not listed. With an empty map, all files are listed. */
   known: ReadonlyMap<string, string>
+  /** Of the library. Only `auto` decides about folders, and only it and `calibre` leave out the other formats of a book. */
+  strategy?: string
   /** When several walks share a library: the first one takes the files of the root, and each its share of the folders in it. */
   share?: { index: number; of: number }
 }
@@ -39,6 +47,10 @@ export interface FolderPart {
   digest: string | null
   /** Books in the whole folder. */
   files: number
+  /** What `auto` makes of the folder; null for other strategies. */
+  decision: FolderDecision | null
+  /** Of the root: keys of the series names that several of its files have. */
+  shared: string[] | null
 }
 
 export type WalkStep =
@@ -55,7 +67,16 @@ export type WalkStep =
 export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
   const isExcluded = compileExcludes(options.excludedPatterns)
   const allowed = options.allowedFormats === null ? null : new Set(options.allowedFormats)
-  const choice: Choice = { known: options.known, isExcluded, allowed, share: options.share ?? { index: 0, of: 1 } }
+  const choice: Choice = {
+    known: options.known,
+    isExcluded,
+    allowed,
+    share: options.share ?? { index: 0, of: 1 },
+    strategy: options.strategy ?? '',
+    formats: options.allowedFormats ?? CALIBRE_FORMATS,
+    calibre: [],
+    amongRuns: new Set(),
+  }
   const stack = ['']
   let realRoot: string | null = null
   while (stack.length > 0) {
@@ -86,6 +107,13 @@ interface Choice extends Pick<WalkOptions, 'known'> {
   isExcluded: Excludes
   allowed: ReadonlySet<string> | null
   share: { index: number; of: number }
+  strategy: string
+  /** Of a book in several formats, the first of these counts. */
+  formats: readonly string[]
+  /** Folders with the database of Calibre, with `/` at their end; '' is the root. */
+  calibre: string[]
+  /** Folders without books whose folders are runs of a publisher. */
+  amongRuns: Set<string>
 }
 
 /** An open folder: `folder` is relative to the root, `real` is its path, and `at` that of the open descriptor. */
@@ -119,6 +147,7 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
       continue
     }
     if (format === null && isSidecarName(name) && entry.isFile()) sidecars.push(name)
+    if (name === CALIBRE_DATABASE && entry.isFile()) choice.calibre.push(prefix)
     if (format === null || !entry.isFile() || (allowed !== null && !allowed.has(format)) || isExcluded(prefix, name)) continue
     try {
       // The folder's listing says that it is not a link, and stat is a third faster here than lstat. This only detects changes, so the path may be that of
@@ -134,11 +163,29 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
     }
   }
   if (books.names.length > 0) {
-    const listing = volumes ? dropLaterVolumes(books) : books
-    yield* reportFolder({ folder, at, known: known.get(folder) }, { ...listing, sidecars: readSidecars(real, sidecars, listing.names) })
-  }
+    const whole = volumes ? dropLaterVolumes(books) : books
+    const facts = factsOf(folder, whole.names, { choice, hasOpf: sidecars.includes(FOLDER_FILES.opf) })
+    const listing = hasOtherFormats(facts, choice) ? dropOtherFormats(whole, choice.formats) : whole
+    const decide = () => (choice.strategy === 'auto' ? decideFolder({ ...facts, names: listing.names }) : null)
+    yield* reportFolder(
+      { folder, at, known: known.get(folder), decide },
+      { ...listing, sidecars: readSidecars(real, sidecars, listing.names) },
+    )
+  } else if (choice.strategy === 'auto' && isAmongRuns(below.map(nameOfFolder))) choice.amongRuns.add(folder)
   return below
 }
+
+const factsOf = (folder: string, names: readonly string[], { choice, hasOpf }: { choice: Choice; hasOpf: boolean }): FolderFacts => ({
+  folder,
+  names,
+  hasOpf,
+  isBelowCalibre: choice.calibre.some((prefix) => folder !== '' && `${folder}/`.startsWith(prefix) && `${folder}/` !== prefix),
+  isAmongRuns: folder !== '' && choice.amongRuns.has(parentOf(folder)),
+})
+
+/** Whether the folder is one of Calibre, whose files are one book in several formats. */
+const hasOtherFormats = ({ folder, names, hasOpf, isBelowCalibre }: FolderFacts, { strategy }: Choice): boolean =>
+  names.length > 1 && hasCalibreId(nameOfFolder(folder)) && (strategy === 'calibre' || (strategy === 'auto' && (hasOpf || isBelowCalibre)))
 
 interface Sidecar {
   name: string
@@ -191,16 +238,28 @@ interface Listing {
 const LATER_VOLUME = /\.part(\d+)\.(?:rar|cbr)$/i
 
 /** A later volume of a multi-volume RAR is not a book if its first volume is in the same folder. */
-function dropLaterVolumes({ names, sizes, mtimesMs }: Listing): Listing {
-  const volumes = names.map((name) => {
+function dropLaterVolumes(listing: Listing): Listing {
+  const volumes = listing.names.map((name) => {
     const match = LATER_VOLUME.exec(name)
     return match && { set: name.slice(0, match.index).toLowerCase(), number: Number(match[1]) }
   })
   const firsts = new Set(volumes.map((volume) => (volume?.number === 1 ? volume.set : null)))
-  const kept = [...names.keys()].filter((index) => {
+  return pick(listing, (_name, index) => {
     const volume = volumes[index]
     return !volume || volume.number === 1 || !firsts.has(volume.set)
   })
+}
+
+/** Of files with one name, the first of the formats is the book. */
+function dropOtherFormats(listing: Listing, formats: readonly string[]): Listing {
+  const rank = (name: string) => formats.indexOf(formatOfName(name) as string)
+  const best = new Map<string, number>()
+  for (const name of listing.names) best.set(stemOf(name), Math.min(best.get(stemOf(name)) ?? Number.POSITIVE_INFINITY, rank(name)))
+  return pick(listing, (name) => rank(name) === best.get(stemOf(name)))
+}
+
+const pick = ({ names, sizes, mtimesMs }: Listing, isKept: (name: string, index: number) => boolean): Listing => {
+  const kept = [...names.keys()].filter((index) => isKept(names[index] as string, index))
   return {
     names: kept.map((index) => names[index] as string),
     sizes: kept.map((index) => sizes[index] as number),
@@ -210,7 +269,14 @@ function dropLaterVolumes({ names, sizes, mtimesMs }: Listing): Listing {
 
 type FolderListing = Listing & { sidecars: readonly Sidecar[] }
 
-function* reportFolder(walked: { folder: string; at: string; known: string | undefined }, listing: FolderListing): Generator<WalkStep> {
+interface WalkedFolder {
+  folder: string
+  at: string
+  known: string | undefined
+  decide: () => FolderDecision | null
+}
+
+function* reportFolder(walked: WalkedFolder, listing: FolderListing): Generator<WalkStep> {
   const { folder, at } = walked
   // Names in the order of the file system, which stays the same while nothing changes; otherwise the folder is merely compared in full.
   const digest = digestOf(withSidecars(listing))
@@ -221,7 +287,9 @@ function* reportFolder(walked: { folder: string; at: string; known: string | und
   const names = listing.names.sort(compareNames)
   const groups = Map.groupBy(listing.sidecars, ({ stem }) => stem)
   const sidecarsOf = (stem: string | null) => versionOf(groups.get(stem) ?? [])
-  const files = { seriesFile: sidecarsOf(null), files: names.length }
+  const decision = walked.decide()
+  const shared = decision && folder === '' ? [...sharedNames(names)] : null
+  const files = { seriesFile: sidecarsOf(null), files: names.length, decision, shared }
   let part: FolderPart = { folder, names: [], sizes: [], mtimesNs: [], sidecars: [], digest: null, ...files }
   for (const name of names) {
     try {

@@ -18,11 +18,14 @@ export const FOLDER_WORD_KINDS = Object.keys(FOLDER_WORDS) as FolderWordKind[]
 export type FolderWords = Readonly<Record<FolderWordKind, ReadonlySet<string>>>
 export type MoreWords = Partial<Record<FolderWordKind, readonly string[]>>
 
-/** The words of all languages, and those of a library. */
-export const wordsWith = (more: MoreWords = {}): FolderWords =>
+const wordSets = (more: MoreWords): FolderWords =>
   Object.fromEntries(
     FOLDER_WORD_KINDS.map((kind) => [
       kind,
       new Set([...FOLDER_WORDS[kind], ...(more[kind] ?? [])].map((word) => word.normalize('NFKC').toLowerCase().trim())),
     ]),
   ) as unknown as FolderWords
+
+const ALL = wordSets({})
+/** The words of all languages, and those of a library. */
+export const wordsWith = (more: MoreWords | undefined): FolderWords => (more ? wordSets(more) : ALL)

@@ -1,4 +1,5 @@
 import { readFileName, titleOfFileName } from '#core/fields/file-name.ts'
+import { missingValues, type PlacedBook, type PlacedValues } from '#core/fields/placed-values.ts'
 import { toNameText } from '#core/foundation/name-text.ts'
 import type { FolderDecision, Owner } from '#core/scan/layouts/decide-folder.ts'
 import {
@@ -45,14 +46,6 @@ export interface SeriesPlace {
   publisher?: string
   imprint?: string
   author?: string
-}
-
-/** What the names of folders, or the pattern of the library, say about a book. */
-export interface PlacedValues {
-  volume?: number
-  chapter?: number
-  number?: number
-  title?: string
 }
 
 export interface BookPlace {
@@ -218,4 +211,10 @@ function valuesOf(groups: Readonly<Record<string, string>>): PlacedValues {
   }
   const title = groups.title?.trim()
   return { ...numberIn('volume', true), ...numberIn('chapter'), ...numberIn('number'), ...(title && { title: toNameText(title) }) }
+}
+
+/** What the row of a book keeps of its place. A pattern says it of this file; a folder only fills what the name of the file leaves open. */
+export function placedBook(fileName: string, { rule, values, isSide }: BookPlace): PlacedBook {
+  const isOfFile = rule === 'pattern' && Object.keys(values).length > 0
+  return { layoutValues: isOfFile ? values : missingValues(fileName, values), isSide }
 }

@@ -73,7 +73,7 @@ export type SeriesLayout = LayoutOf[SeriesStrategy]
 /** @param config as stored, of this strategy */
 export function layoutOf(strategy: string, config: unknown): SeriesLayout {
   const known = (config ?? {}) as { words?: MoreWords }
-  const words = wordsWith(strategy === 'auto' ? known.words : {})
+  const words = wordsWith(strategy === 'auto' ? known.words : undefined)
   return { strategy: strategy as SeriesStrategy, config: known, words } as SeriesLayout
 }
 

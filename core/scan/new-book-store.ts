@@ -1,0 +1,98 @@
+import type { Knex } from 'knex'
+import type { LibraryRow } from '#core/catalog/library-store.ts'
+import type { Rules } from '#core/conditions/rules.ts'
+import { announce, bookEvent } from '#core/events/event-store.ts'
+import { formatOfName } from '#core/fields/book-format.ts'
+import { fieldsOfPlaced } from '#core/fields/placed-values.ts'
+import { type BookPlace, placedBook } from '#core/scan/layouts/place-book.ts'
+import { placeFiles, type WalkedFolders } from '#core/scan/layouts/place-files.ts'
+import { layoutOf } from '#core/scan/layouts/series-config.ts'
+import { ensureSeries, placeKey } from '#core/scan/layouts/series-place-store.ts'
+
+/** A file as the walk found it. */
+export interface SeenFile {
+  /** Relative to the library's root. */
+  path: string
+  bytes: number
+  mtimeNs: bigint
+  /** The versions of the files beside it that describe it. */
+  sidecars: string | null
+}
+
+/** Where new files belong. */
+export interface NewBooks {
+  library: LibraryRow
+  /** Without it, nothing is decided for a folder that has no decision. */
+  walked?: WalkedFolders
+  /** New books do not count as known until a scan is accepted. */
+  provisional?: boolean
+  rules: Rules
+}
+
+const NOT_WALKED: WalkedFolders = { decisions: new Map(), shared: new Set() }
+
+/** Inserts the rows of new files, and of their series; returns the ids of those that no other scan has inserted. */
+export async function insertBooks(
+  trx: Knex.Transaction,
+  { library, walked = NOT_WALKED, provisional = false, rules }: NewBooks,
+  fresh: { id: string; file: SeenFile }[],
+): Promise<Set<string>> {
+  const layout = layoutOf(library.series_strategy, library.series_config)
+  const places = await placeFiles(
+    trx,
+    { libraryId: library.id, layout, rules, walked },
+    fresh.map(({ file }) => file.path),
+  )
+  const { ids } = await ensureSeries(
+    trx,
+    { library, rules },
+    places.map(({ series }) => series),
+  )
+  const rows = fresh.map(({ id, file }, index) => {
+    const fileName = file.path.slice(file.path.lastIndexOf('/') + 1)
+    const place = places[index] as BookPlace
+    const placed = placedBook(fileName, place)
+    return {
+      id,
+      file,
+      fileName,
+      series: ids.get(placeKey(place.series)) as string,
+      format: formatOfName(fileName),
+      ...placed,
+      ...fieldsOfPlaced(fileName, placed),
+    }
+  })
+  const { rows: inserted } = await trx.raw(
+    `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title, number, volume, chapter, sidecars,
+       layout_values, side, provisional)
+     SELECT f.id, s.library_id, s.id, f.path, f.file_name, f.format, f.bytes, f.mtime, f.title, f.number, f.volume, f.chapter, f.sidecars, f.layout_values, f.side, ?
+     FROM unnest(?::uuid[], ?::uuid[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::text[], ?::float8[], ?::int[], ?::float8[],
+         ?::text[], ?::jsonb[], ?::boolean[])
+       AS f (id, series, path, file_name, format, bytes, mtime, title, number, volume, chapter, sidecars, layout_values, side)
+     JOIN series s ON s.library_id = ? AND s.id = f.series
+     ON CONFLICT (library_id, path) DO NOTHING RETURNING id, series_id, library_id`,
+    [
+      provisional,
+      rows.map((row) => row.id),
+      rows.map((row) => row.series),
+      rows.map((row) => `${library.path}/${row.file.path}`),
+      rows.map((row) => row.fileName),
+      rows.map((row) => row.format as string),
+      rows.map((row) => row.file.bytes),
+      rows.map((row) => String(row.file.mtimeNs)),
+      rows.map((row) => row.title),
+      rows.map((row) => row.number) as number[],
+      rows.map((row) => row.volume) as number[],
+      rows.map((row) => row.chapter) as number[],
+      rows.map((row) => row.file.sidecars) as string[],
+      rows.map((row) => row.layoutValues && JSON.stringify(row.layoutValues)) as string[],
+      rows.map((row) => row.isSide),
+      library.id,
+    ],
+  )
+  await announce(
+    trx,
+    inserted.map((row: Parameters<typeof bookEvent>[1]) => ({ event: bookEvent('book_created', row) })),
+  )
+  return new Set(inserted.map((row: { id: string }) => row.id))
+}

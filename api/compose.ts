@@ -30,6 +30,7 @@ import { PositionLists } from '#core/reading/position-lists.ts'
 import { Publications } from '#core/reading/publications.ts'
 import { openPageReader, type PageReader } from '#core/reading/read-page.ts'
 import { SizedCovers } from '#core/reading/sized-covers.ts'
+import { handleArranging } from '#core/scan/layouts/arrange-library.ts'
 import { handleReprocessing } from '#core/scan/reprocess-titles.ts'
 import { Scans } from '#core/scan/scans.ts'
 import type { Settings } from '#core/settings/settings.ts'
@@ -120,6 +121,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
     handleBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
     handleBulkAnalyses({ database, tasks })
     handleReprocessing({ database, tasks, rules })
+    handleArranging({ database, tasks, rules })
     handleMaintenance({ database, tasks, drawBookCover: pool.drawBookCover, describeCover: pool.describeCover, settings })
     const exports = await openExports({ database, tasks, log, jobs, dataFolder: settings.dataFolder })
     return {

@@ -22,6 +22,7 @@ import {
   recordFolders,
 } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
+import { needsArranging, queueArranging } from '#core/scan/layouts/arrange-library.ts'
 import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
 import { markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, type Guard, isMassLoss } from '#core/scan/mass-loss.ts'
@@ -217,6 +218,7 @@ async function finish(
     throw new FinalFailure(message)
   }
   await endScan(database, run.id, { status: 'completed', counts, complete })
+  if (await needsArranging(database, library, state.queued)) await queueArranging(dependencies.tasks, library.id, { afterAnalysis: true })
   const { errors: _, ...numbers } = counts
   return { ...numbers, errors: state.errorCount, missing, purged, analysesQueued: state.queued, symlinksSkipped: state.symlinks }
 }

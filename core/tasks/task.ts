@@ -7,6 +7,8 @@ export const TASK_PRIORITY = {
   analyze_library: 850,
   analyze_books: 810,
   analyze_book: 800,
+  // After the analyses, whose metadata may change the series of books.
+  arrange_library: 790,
   reprocess_series_title: 780,
   reprocess_series_titles: 770,
   renumber_series: 760,

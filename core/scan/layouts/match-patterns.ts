@@ -9,7 +9,8 @@ const GROUPS = ['publisher', 'series', 'volume', 'chapter', 'number', 'title'] a
 /** Separates the groups in a rewritten text; no name of a file that can be stored holds it. */
 const SEPARATOR = '\u0001'
 
-const groupsIn = (pattern: string) => GROUPS.filter((group) => pattern.includes(`(?P<${group}>`) || pattern.includes(`(?<${group}>`))
+/** The groups of a pattern that mean something. */
+export const groupsIn = (pattern: string) => GROUPS.filter((group) => pattern.includes(`(?P<${group}>`) || pattern.includes(`(?<${group}>`))
 
 /** A rule that rewrites a text to the groups of a match of its whole; a text without a match does not change. */
 function ruleOf(pattern: string) {
@@ -21,9 +22,19 @@ function ruleOf(pattern: string) {
 }
 
 /**
- * Matches the paths or names of files with the patterns of a layout, the first of them that matches. Evaluated where patterns of people can be stopped, in
- * linear time. Null for a layout without patterns.
+ * Matches texts with a pattern; null for those without a match. Evaluated where patterns of people can be stopped, in linear time.
  */
+export async function matchGroups(rules: Rules, pattern: string, texts: readonly string[]): Promise<PatternGroups[]> {
+  const names = groupsIn(pattern)
+  const rewritten = await rules.rewriteTitles([ruleOf(pattern)], texts)
+  return rewritten.map((text) => {
+    if (!text.startsWith(SEPARATOR)) return null
+    const values = text.slice(1).split(SEPARATOR)
+    return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']))
+  })
+}
+
+/** Matches the paths or names of files with the patterns of a layout, the first of them that matches. Null for a layout without patterns. */
 export async function matchPatterns(rules: Rules, layout: SeriesLayout, paths: readonly string[]): Promise<PatternGroups[] | null> {
   const given = patternsOf(layout)
   if (!given) return null
@@ -31,16 +42,12 @@ export async function matchPatterns(rules: Rules, layout: SeriesLayout, paths: r
   const found: PatternGroups[] = texts.map(() => null)
   for (const pattern of given.patterns) {
     const open = [...found.keys()].filter((index) => found[index] === null)
-    const names = groupsIn(pattern)
-    const rewritten = await rules.rewriteTitles(
-      [ruleOf(pattern)],
+    const groups = await matchGroups(
+      rules,
+      pattern,
       open.map((index) => texts[index] as string),
     )
-    for (const [at, text] of rewritten.entries()) {
-      if (!text.startsWith(SEPARATOR)) continue
-      const values = text.slice(1).split(SEPARATOR)
-      found[open[at] as number] = Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']))
-    }
+    for (const [at, index] of open.entries()) found[index] = groups[at] ?? null
   }
   return found
 }
@@ -53,11 +60,16 @@ export async function checkPatterns(rules: Rules, layout: SeriesLayout): Promise
     const path = given.of === 'path' ? '/seriesConfig/pattern' : `/seriesConfig/filenamePatterns/${index}`
     if (!groupsIn(pattern).includes('series'))
       refuseValue(path, `The pattern "${pattern}" has no group for the series: write (?P<series>…).`)
-    try {
-      await rules.checkTitleRules([{ ...ruleOf(pattern), pattern }])
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'invalid_value') throw error
-      refuseValue(path, error.message.replace(/ of title rule \d+/, ''))
-    }
+    await checkPattern(rules, pattern, path)
+  }
+}
+
+/** @param path of the pattern in the request @throws invalid_value when it is no expression, or needs too many steps */
+export async function checkPattern(rules: Rules, pattern: string, path: string): Promise<void> {
+  try {
+    await rules.checkTitleRules([{ ...ruleOf(pattern), pattern }])
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'invalid_value') throw error
+    refuseValue(path, error.message.replace(/ of title rule \d+/, ''))
   }
 }

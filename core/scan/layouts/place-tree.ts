@@ -17,7 +17,7 @@ import type { SeriesLayout } from '#core/scan/layouts/series-config.ts'
 /** A file of Calibre in the root of a library. */
 export const CALIBRE_DATABASE = 'metadata.db'
 
-/** The contexts of the folders of one library; remembers those that come again. */
+/** The contexts of the folders of one library; remembers the last one, because files of one folder come one after the other. */
 export class FolderContexts {
   readonly #layout: SeriesLayout
   readonly #decisionOf: (folder: string) => FolderDecision | undefined
@@ -33,69 +33,102 @@ export class FolderContexts {
     this.#shared = of.shared ?? (() => new Set())
   }
 
-  /** Files of one folder come one after the other. */
   place(file: FileToPlace): BookPlace {
     const folder = parentOf(file.path)
     if (this.#last?.folder !== folder) {
       const owner = ownerOf(folder, this.#layout.words)
-      this.#last = {
-        folder,
-        context: { owner, decision: this.#decisionOf(owner.folder), shared: folder === '' ? this.#shared() : new Set() },
-      }
+      const shared = folder === '' ? this.#shared() : new Set<string>()
+      this.#last = { folder, context: { owner, decision: this.#decisionOf(owner.folder), shared } }
     }
     return placeBook(this.#layout, file, this.#last.context)
   }
 }
 
-/** Series of a whole tree, of the paths of all of its files. @param of.known the metadata of an analyzed book; without it, as before the first analysis */
-export function placeTree(
-  layout: SeriesLayout,
-  paths: readonly string[],
-  of: { known?: (path: string) => KnownBook; groupsOf?: (path: string) => FileToPlace['groups'] } = {},
-): Map<string, BookPlace> {
-  const sorted = [...new Set(paths)].sort()
-  const books = sorted.filter((path) => formatOfName(path) !== null)
-  const { known } = of
-  const decisions = new Map(
-    factsOf(sorted).map((facts) => {
-      const decision = decideFolder(facts)
-      if (decision.kind !== 'persons' || !known) return [facts.folder, decision]
-      const kind = decidePersons(
-        facts.folder,
-        facts.names.map((name) => known(`${facts.folder}/${name}`)),
-      )
-      return [facts.folder, { ...decision, kind }]
-    }),
-  )
-  const shared = sharedNames(books.filter((path) => parentOf(path) === ''))
-  const contexts = new FolderContexts(layout, { decisionOf: (folder) => decisions.get(folder), shared: () => shared })
-  return new Map(
-    books.map((path) => [
-      path,
-      contexts.place({ path, named: known?.(path).named, ...(of.groupsOf && { groups: of.groupsOf(path) ?? null }) }),
-    ]),
-  )
+/** What is known besides the paths. */
+export interface TreeKnowledge {
+  /** The metadata of a book; null before its analysis. */
+  known?: (path: string) => KnownBook | null
+  groupsOf?: (path: string) => FileToPlace['groups']
+  /** Decisions that hold. */
+  decided?: ReadonlyMap<string, FolderDecision>
 }
 
-function factsOf(paths: readonly string[]): FolderFacts[] {
-  const books = Map.groupBy(
-    paths.filter((path) => formatOfName(path) !== null),
-    parentOf,
-  )
-  const others = new Set(paths)
-  const folders = new Set<string>()
-  for (const path of paths) for (let at = parentOf(path); at !== '' && !folders.has(at); at = parentOf(at)) folders.add(at)
-  const below = Map.groupBy(folders, parentOf)
-  const inFolder = (folder: string, name: string) => others.has(folder === '' ? name : `${folder}/${name}`)
-  const isBelowCalibre = (folder: string): boolean => {
-    for (let at = folder; at !== ''; at = parentOf(at)) if (inFolder(parentOf(at), CALIBRE_DATABASE)) return true
-    return false
+/** The series of a whole tree, of the paths of all of its files. Decides about a folder when its first book asks. */
+export class TreePlaces {
+  readonly books: readonly string[]
+  /** Also those that the books made necessary. */
+  readonly decisions: Map<string, FolderDecision>
+  readonly #known: TreeKnowledge['known']
+  readonly #groupsOf: TreeKnowledge['groupsOf']
+  readonly #isAuto: boolean
+  readonly #byFolder: ReadonlyMap<string, string[]>
+  readonly #files: ReadonlySet<string>
+  readonly #below: ReadonlyMap<string, string[]>
+  readonly #contexts: FolderContexts
+
+  constructor(layout: SeriesLayout, paths: readonly string[], of: TreeKnowledge = {}) {
+    this.#files = new Set(paths)
+    this.books = [...this.#files].filter((path) => formatOfName(path) !== null).sort()
+    this.#byFolder = Map.groupBy(this.books, parentOf)
+    const folders = new Set<string>()
+    for (const path of this.#files) for (let at = parentOf(path); at !== '' && !folders.has(at); at = parentOf(at)) folders.add(at)
+    this.#below = Map.groupBy(folders, parentOf)
+    this.decisions = new Map(of.decided)
+    this.#known = of.known
+    this.#groupsOf = of.groupsOf
+    this.#isAuto = layout.strategy === 'auto'
+    let shared: ReadonlySet<string> | null = null
+    this.#contexts = new FolderContexts(layout, {
+      decisionOf: (folder) => this.#decide(folder),
+      shared: () => {
+        shared ??= sharedNames(this.#byFolder.get('') ?? [])
+        return shared
+      },
+    })
   }
-  return [...books].map(([folder, files]) => ({
-    folder,
-    names: files.map(nameOfFolder),
-    hasOpf: inFolder(folder, FOLDER_FILES.opf),
-    isBelowCalibre: isBelowCalibre(folder),
-    isAmongRuns: folder !== '' && !books.has(parentOf(folder)) && isAmongRuns((below.get(parentOf(folder)) ?? []).map(nameOfFolder)),
-  }))
+
+  /** @param path one of `books` */
+  place(path: string): BookPlace {
+    return this.#contexts.place({
+      path,
+      named: this.#known?.(path)?.named,
+      ...(this.#groupsOf && { groups: this.#groupsOf(path) ?? null }),
+    })
+  }
+
+  #decide(folder: string): FolderDecision | undefined {
+    const decided = this.decisions.get(folder)
+    if (!this.#isAuto || (decided && decided.kind !== 'persons')) return decided
+    const decision = decided ?? decideFolder(this.#factsOf(folder))
+    const kind = decision.kind === 'persons' ? this.#decidePersons(folder) : decision.kind
+    const final = { ...decision, kind }
+    this.decisions.set(folder, final)
+    return final
+  }
+
+  /** Waits until all books of the folder are analyzed. */
+  #decidePersons(folder: string): FolderDecision['kind'] {
+    const books = (this.#byFolder.get(folder) ?? []).map((path) => this.#known?.(path) ?? null)
+    return books.includes(null) ? 'persons' : decidePersons(folder, books as KnownBook[])
+  }
+
+  #factsOf(folder: string): FolderFacts {
+    const inFolder = (at: string, name: string) => this.#files.has(at === '' ? name : `${at}/${name}`)
+    let isBelowCalibre = false
+    for (let at = folder; at !== ''; at = parentOf(at)) isBelowCalibre ||= inFolder(parentOf(at), CALIBRE_DATABASE)
+    const above = parentOf(folder)
+    return {
+      folder,
+      names: (this.#byFolder.get(folder) ?? []).map(nameOfFolder),
+      hasOpf: inFolder(folder, FOLDER_FILES.opf),
+      isBelowCalibre,
+      isAmongRuns: folder !== '' && !this.#byFolder.has(above) && isAmongRuns((this.#below.get(above) ?? []).map(nameOfFolder)),
+    }
+  }
+}
+
+/** All at once; for trees that are small. */
+export function placeTree(layout: SeriesLayout, paths: readonly string[], of: TreeKnowledge = {}): Map<string, BookPlace> {
+  const tree = new TreePlaces(layout, paths, of)
+  return new Map(tree.books.map((path) => [path, tree.place(path)]))
 }

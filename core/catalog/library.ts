@@ -19,7 +19,15 @@ import {
 } from '#core/foundation/schema.ts'
 
 /** How files become series. */
-export const SERIES_STRATEGIES = ['auto', 'series_volume', 'series_volume_chapter', 'flat', 'publisher_hierarchy', 'calibre', 'custom'] as const
+export const SERIES_STRATEGIES = [
+  'auto',
+  'series_volume',
+  'series_volume_chapter',
+  'flat',
+  'publisher_hierarchy',
+  'calibre',
+  'custom',
+] as const
 export type SeriesStrategy = (typeof SERIES_STRATEGIES)[number]
 /** Of new libraries. */
 export const DEFAULT_SERIES_STRATEGY: SeriesStrategy = 'auto'
@@ -97,6 +105,8 @@ export type Library = Static<typeof Library>
 
 const editable = {
   description: Type.Optional(Nullable(Description)),
+  seriesStrategy: Type.Optional(Nullable(OneOf(SERIES_STRATEGIES), { description: 'How files become series; auto for new libraries.' })),
+  seriesConfig: Type.Optional(described(FreeJson, 'Settings of the series strategy; those of another one are refused.')),
   bookStrategy: Type.Optional(Nullable(OneOf(BOOK_STRATEGIES))),
   bookConfig: Type.Optional(Config),
   numberStrategy: Type.Optional(Nullable(OneOf(NUMBER_STRATEGIES))),
@@ -112,14 +122,12 @@ const editable = {
 export const CreateLibraryRequest = Noun('NewLibrary')({
   name: Name,
   path: Path,
-  seriesStrategy: Type.Optional(Nullable(OneOf(SERIES_STRATEGIES))),
-  seriesConfig: Type.Optional(Config),
   scanImmediately: Type.Optional(Type.Boolean()),
   ...editable,
 })
 export type CreateLibraryRequest = Static<typeof CreateLibraryRequest>
 
-/** Absent members do not change; null clears members that may be empty and leaves the others. The series strategy never changes. */
+/** Absent members do not change; null clears members that may be empty and leaves the others. Another layout moves books to other series. */
 export const UpdateLibraryRequest = Noun('LibraryEdit')({
   name: Type.Optional(Nullable(Name)),
   path: Type.Optional(Nullable(Path)),

@@ -206,7 +206,8 @@ async function writeBooks(
     const some = moved.slice(at, at + PIECE).map((book) => ({ ...book, ...(placed.get(book.id) as { fileName: string } & PlacedBook) }))
     const ids = some.map(({ id }) => id)
     await trx.raw(
-      `UPDATE books b SET series_id = p.series_id, layout_values = p.layout_values, side = p.side, updated_at = now()
+      `UPDATE books b SET series_id = p.series_id, side = p.side,
+         layout_values = nullif(coalesce(p.layout_values, '{}') || jsonb_strip_nulls(jsonb_build_object('strategyTitle', b.layout_values -> 'strategyTitle')), '{}'), updated_at = now()
        FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[]), CAST(? AS jsonb[]), CAST(? AS boolean[])) AS p (id, series_id, layout_values, side)
        WHERE b.id = p.id`,
       [

@@ -150,7 +150,7 @@ export const libraryEdit: Command = {
       if (name === undefined && folder === undefined && active === undefined)
         throw new CommandProblem('Give at least one of --name, --folder, --active and --no-active.')
       const { editLibrary } = await import('#core/scan/edit-library.ts')
-      await editLibrary({ database: opened.database, rules: work.rules, settings: opened.settings }, library.id, {
+      await editLibrary({ database: opened.database, rules: work.rules, settings: opened.settings, tasks: work.tasks }, library.id, {
         ...(name !== undefined && { name }),
         ...(folder !== undefined && { path: absolutePath(folder, input.cwd) }),
         ...(active !== undefined && { isActive: active === 'true' }),

@@ -109,7 +109,7 @@ function rowOf(log: Log, what: AnalysisToWrite, cover: string | Error | null): A
         strategy: book.book_strategy,
         fileName: book.file_name,
         embedded: analysis.embedded.title,
-        placed: book.layout_values?.title,
+        placed: book.layout_values?.strategyTitle ?? book.layout_values?.title,
       }),
     ),
     cover: book.cover_locked ? 'keep' : stored,
@@ -137,6 +137,7 @@ export async function describeBooks(
       embedded,
       fileName: book.file_name,
       bookStrategy: book.book_strategy,
+      numberStrategy: book.number_strategy,
       placed: { layoutValues: book.layout_values, isSide: book.side },
     })),
   )

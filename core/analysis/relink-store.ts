@@ -55,13 +55,13 @@ export async function relinkBook(trx: Knex.Transaction, found: NewBook, duplicat
   const fresh = locked.find((row) => row.id === found.id && row.path === found.path)
   if (!old || !fresh) return null
   const { rows: taken } = await trx.raw(
-    `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, retry_due, sidecars, layout_values, side, title, number, volume, chapter, file_format`,
+    `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, retry_due, sidecars, layout_values, side, title, number, position, volume, chapter, file_format`,
     [fresh.id],
   )
-  const { title, number, volume, chapter, ...moved } = taken[0]
+  const { title, number, position, volume, chapter, ...moved } = taken[0]
   // Stored metadata has the source of the title, which the analysis compares with the new name.
   const described = await trx('book_metadata').where('book_id', old.id).first('book_id')
-  const named = described ? {} : { title, number, volume, chapter }
+  const named = described ? {} : { title, number, position, volume, chapter }
   await trx('books')
     .where('id', old.id)
     .update({ ...moved, ...named, deleted_at: null, updated_at: trx.fn.now() })

@@ -33,24 +33,8 @@ export type SeriesStrategy = (typeof SERIES_STRATEGIES)[number]
 export const DEFAULT_SERIES_STRATEGY: SeriesStrategy = 'auto'
 /** Where a book's title comes from. */
 const BOOK_STRATEGIES = ['filename', 'metadata_first', 'smart', 'series_name', 'custom'] as const
-const BUILT_BOOK_STRATEGIES: readonly string[] = ['filename', 'metadata_first', 'smart']
 /** Where a book's number comes from. */
 const NUMBER_STRATEGIES = ['file_order', 'metadata', 'filename', 'smart'] as const
-const BUILT_NUMBER_STRATEGIES: readonly string[] = ['filename']
-
-/** Each strategy of a library, and which are implemented; the first one replaces the others. */
-const STRATEGIES = [
-  { member: 'bookStrategy', does: 'Where titles of books come from', built: BUILT_BOOK_STRATEGIES, instead: 'filename' },
-  { member: 'numberStrategy', does: 'Where numbers of books come from', built: BUILT_NUMBER_STRATEGIES, instead: 'filename' },
-] as const
-
-/** Strategies of a library that this version does not implement, each in a sentence. */
-export function describeReplaced(library: Record<(typeof STRATEGIES)[number]['member'], string>): string[] {
-  return STRATEGIES.filter(({ member, built }) => !built.includes(library[member])).map(
-    ({ member, does, instead }) =>
-      `${does}: "${library[member]}" (${member}) is stored, but this version of Carrel uses "${instead}" instead.`,
-  )
-}
 
 /** When and how a library is scanned automatically. */
 const ScanningConfig = Noun('ScanningConfig')({
@@ -66,7 +50,7 @@ const ScanningConfig = Noun('ScanningConfig')({
   cronTimezone: Type.Optional(Nullable(TimeZone())),
 })
 
-const Config = described(FreeJson, 'Settings of the strategy; stored unchanged.')
+const Config = described(FreeJson, 'Settings of the strategy; those of another one are refused.')
 const Name = NameText({ minLength: 1, maxLength: 200 })
 const Path = Type.String({ ...UNTRIMMED, minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
 const Formats = Type.Array(Type.String({ maxLength: 20, description: `In any case: ${BOOK_FORMATS.join(', ')}.` }), { maxItems: 20 })
@@ -107,9 +91,13 @@ const editable = {
   description: Type.Optional(Nullable(Description)),
   seriesStrategy: Type.Optional(Nullable(OneOf(SERIES_STRATEGIES), { description: 'How files become series; auto for new libraries.' })),
   seriesConfig: Type.Optional(described(FreeJson, 'Settings of the series strategy; those of another one are refused.')),
-  bookStrategy: Type.Optional(Nullable(OneOf(BOOK_STRATEGIES))),
+  bookStrategy: Type.Optional(Nullable(OneOf(BOOK_STRATEGIES), { description: 'Where titles of books come from; a task renames them.' })),
   bookConfig: Type.Optional(Config),
-  numberStrategy: Type.Optional(Nullable(OneOf(NUMBER_STRATEGIES))),
+  numberStrategy: Type.Optional(
+    Nullable(OneOf(NUMBER_STRATEGIES), {
+      description: 'Where numbers of books come from; smart for new libraries. A task renumbers them.',
+    }),
+  ),
   numberConfig: Type.Optional(Config),
   defaultReadingDirection: Type.Optional(Nullable(OneOf(READING_DIRECTIONS))),
   allowedFormats: Type.Optional(Nullable(Formats)),

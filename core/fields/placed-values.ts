@@ -6,6 +6,8 @@ export interface PlacedValues {
   chapter?: number
   number?: number
   title?: string
+  /** The title by the strategy of its library, where that does not take it from the file. */
+  strategyTitle?: string
 }
 
 /** What a row of a book keeps of it. */
@@ -19,7 +21,8 @@ const ALONE: PlacedBook = { layoutValues: null, isSide: false }
 
 /** The fields of a book that its names give: those of its file, and of the folders around it. */
 export function fieldsOfPlaced(fileName: string, { layoutValues, isSide }: PlacedBook = ALONE): ReturnType<typeof fieldsOfFileName> {
-  const fields = { ...fieldsOfFileName(fileName), ...layoutValues }
+  const { strategyTitle, ...values } = layoutValues ?? {}
+  const fields = { ...fieldsOfFileName(fileName), ...values, ...(strategyTitle !== undefined && { title: strategyTitle }) }
   return isSide ? { ...fields, number: null } : fields
 }
 

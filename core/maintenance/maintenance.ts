@@ -6,7 +6,6 @@ import { handleCoverDescriptions } from '#core/covers/describe-covers.ts'
 import type { DrawBookCover } from '#core/fields/analysis.ts'
 import { handleOrphanRemoval } from '#core/maintenance/orphans.ts'
 import { purgeDeleted } from '#core/scan/purge-deleted.ts'
-import { handleRenumbering } from '#core/scan/renumber.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Registers the handlers of all maintenance tasks; call before the queue's start(). */
@@ -19,7 +18,6 @@ export function handleMaintenance(dependencies: {
 }): void {
   const { database, tasks, settings } = dependencies
   const { dataFolder } = settings
-  handleRenumbering(dependencies)
   registerDuplicateSearch(dependencies)
   handleThumbnails(dependencies)
   handleCoverDescriptions({ ...dependencies, dataFolder })

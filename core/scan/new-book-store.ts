@@ -3,11 +3,13 @@ import type { LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { announce, bookEvent } from '#core/events/event-store.ts'
 import { formatOfName } from '#core/fields/book-format.ts'
+import { namedFields } from '#core/fields/number-strategy.ts'
 import { fieldsOfPlaced } from '#core/fields/placed-values.ts'
 import { type BookPlace, placedBook } from '#core/scan/layouts/place-book.ts'
 import { placeFiles, type WalkedFolders } from '#core/scan/layouts/place-files.ts'
 import { layoutOf } from '#core/scan/layouts/series-config.ts'
 import { ensureSeries, placeKey } from '#core/scan/layouts/series-place-store.ts'
+import { strategyTitles } from '#core/scan/strategy-titles.ts'
 
 /** A file as the walk found it. */
 export interface SeenFile {
@@ -48,19 +50,18 @@ export async function insertBooks(
     { library, rules },
     places.map(({ series }) => series),
   )
-  const rows = fresh.map(({ id, file }, index) => {
+  const books = fresh.map(({ id, file }, index) => {
     const fileName = file.path.slice(file.path.lastIndexOf('/') + 1)
     const place = places[index] as BookPlace
     const placed = placedBook(fileName, place)
-    return {
-      id,
-      file,
-      fileName,
-      series: ids.get(placeKey(place.series)) as string,
-      format: formatOfName(fileName),
-      ...placed,
-      ...fieldsOfPlaced(fileName, placed),
-    }
+    const series = ids.get(placeKey(place.series)) as string
+    return { id, file, fileName, series, format: formatOfName(fileName), placed, fields: fieldsOfPlaced(fileName, placed) }
+  })
+  const titles = await strategyTitles(rules, library, await withSeriesTitles(trx, library, books))
+  const rows = books.map(({ placed, fields, ...book }, index) => {
+    const title = titles[index] ?? null
+    const layoutValues = title === null ? placed.layoutValues : { ...placed.layoutValues, strategyTitle: title }
+    return { ...book, ...namedFields(library.number_strategy, fields), title: title ?? fields.title, layoutValues, isSide: placed.isSide }
   })
   const { rows: inserted } = await trx.raw(
     `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title, number, volume, chapter, sidecars,
@@ -81,7 +82,7 @@ export async function insertBooks(
       rows.map((row) => row.file.bytes),
       rows.map((row) => String(row.file.mtimeNs)),
       rows.map((row) => row.title),
-      rows.map((row) => row.number) as number[],
+      rows.map((row) => row.number ?? null) as number[],
       rows.map((row) => row.volume) as number[],
       rows.map((row) => row.chapter) as number[],
       rows.map((row) => row.file.sidecars) as string[],
@@ -95,4 +96,19 @@ export async function insertBooks(
     inserted.map((row: Parameters<typeof bookEvent>[1]) => ({ event: bookEvent('book_created', row) })),
   )
   return new Set(inserted.map((row: { id: string }) => row.id))
+}
+
+/** The books with the titles of their series; read only for the strategy that uses them. */
+async function withSeriesTitles<Book extends { series: string }>(
+  trx: Knex.Transaction,
+  library: LibraryRow,
+  books: readonly Book[],
+): Promise<(Book & { seriesTitle: string })[]> {
+  if (library.book_strategy !== 'series_name' && library.book_strategy !== 'custom')
+    return books.map((book) => ({ ...book, seriesTitle: '' }))
+  const rows: { id: string; title: string }[] = await trx('series')
+    .whereIn('id', [...new Set(books.map(({ series }) => series))])
+    .select('id', 'title')
+  const titles = new Map(rows.map(({ id, title }) => [id, title]))
+  return books.map((book) => ({ ...book, seriesTitle: titles.get(book.series) ?? '' }))
 }

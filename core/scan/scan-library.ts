@@ -4,6 +4,7 @@ import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import { findFolderProblem, folderOf } from '#core/catalog/library-folder.ts'
 import { countLongMissed, findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
+import { firstPosition, type NumberConfig } from '#core/fields/number-strategy.ts'
 import type { ReadSeriesFile } from '#core/fields/series-file.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
@@ -27,6 +28,7 @@ import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
 import { markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, type Guard, isMassLoss } from '#core/scan/mass-loss.ts'
 import type { SeenFile } from '#core/scan/new-book-store.ts'
+import { assignPositions, listMisplacedSeries } from '#core/scan/position-store.ts'
 import { purgeDeleted } from '#core/scan/purge-deleted.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
@@ -210,6 +212,7 @@ async function finish(
   const { purgeDeletedOnScan } = (library.scanning_config ?? {}) as { purgeDeletedOnScan?: boolean }
   // Before the scan ends, so that no other one adds books in between.
   const purged = complete && purgeDeletedOnScan ? await purgeSettled(dependencies, state) : 0
+  await numberByPosition(database, state)
   await aggregateDue(database, library.id, run.signal)
   const counts = withErrorCount(state)
   if (guard) {
@@ -221,6 +224,20 @@ async function finish(
   if (await needsArranging(database, library, state.queued)) await queueArranging(dependencies.tasks, library.id, { afterAnalysis: true })
   const { errors: _, ...numbers } = counts
   return { ...numbers, errors: state.errorCount, missing, purged, analysesQueued: state.queued, symlinksSkipped: state.symlinks }
+}
+
+/** Series per transaction: nobody waits for the rows of their books. */
+const SERIES_STEP = 50
+
+/** Numbers the books that nothing else numbers, if the strategy of the library wants it. */
+async function numberByPosition(database: Knex, { library, startedAt, run }: Scan): Promise<void> {
+  const start = firstPosition(library.number_strategy, library.number_config as NumberConfig | null)
+  if (start === null) return
+  const ids = await listMisplacedSeries(database, library.id, startedAt)
+  for (let first = 0; first < ids.length; first += SERIES_STEP) {
+    run.signal.throwIfAborted()
+    await database.transaction((trx) => assignPositions(trx, ids.slice(first, first + SERIES_STEP), start))
+  }
 }
 
 /**

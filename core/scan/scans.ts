@@ -8,8 +8,6 @@ import { visibleMessage } from '#core/account/path-view.ts'
 import { isRestricted } from '#core/account/user-store.ts'
 import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
-import { describeReplaced } from '#core/catalog/library.ts'
-import { findLibraryRow } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
@@ -75,7 +73,7 @@ export const ScanStatus = Noun('ScanStatus')({
   warnings: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Current problems to check: strategies of the library that this version does not know, and what it uses instead; folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
+        'Current problems to check: folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
     }),
   ),
   startedAt: Timestamp,
@@ -111,17 +109,9 @@ export class Scans {
     const seesPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
     // First: analyses write the folders, so when none is pending, what is read next is what they wrote.
     const pendingAnalysis = await countAwaited(this.#dependencies.database, row.library_id, row.mode, restricted ? by : null)
-    const unrelated = seesPaths
+    const warnings = seesPaths
       ? describeUnrelated(await listUnrelatedFolders(this.#dependencies.database, row.library_id, WARNINGS_MAX + 1))
       : []
-    const library = await findLibraryRow(this.#dependencies.database, row.library_id)
-    const replaced = library
-      ? describeReplaced({
-          bookStrategy: library.book_strategy,
-          numberStrategy: library.number_strategy,
-        })
-      : []
-    const warnings = [...replaced, ...unrelated]
     return {
       libraryId: row.library_id,
       taskId: row.id,

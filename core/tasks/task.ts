@@ -11,6 +11,7 @@ export const TASK_PRIORITY = {
   arrange_library: 790,
   reprocess_series_title: 780,
   reprocess_series_titles: 770,
+  renumber_library: 765,
   renumber_series: 760,
   renumber_series_batch: 750,
   refresh_recommendations: 600,

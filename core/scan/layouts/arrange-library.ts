@@ -24,14 +24,15 @@ import { CALIBRE_DATABASE, TreePlaces } from '#core/scan/layouts/place-tree.ts'
 import { planMoves, type SeriesGroup } from '#core/scan/layouts/plan-moves.ts'
 import { layoutOf, type SeriesLayout, waitsForMetadata } from '#core/scan/layouts/series-config.ts'
 import { placeKey } from '#core/scan/layouts/series-place-store.ts'
+import { renameLibrary } from '#core/scan/renumber.ts'
 import type { TaskAdder, TaskHandler } from '#core/tasks/task.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Books that are read, or placed, before other work has a turn. */
 const STEP = 500
-/** A library whose books wait for their analysis is looked at again this often, for a day. */
-const AGAIN_SECONDS = 30
-const LOOKS_MAX = (24 * 3600) / AGAIN_SECONDS
+/** A library whose books wait for their analysis is looked at again after one second, two, four and so on, up to this many, and for a day. */
+const AGAIN_SECONDS_MAX = 60
+const LOOKS_MAX = (24 * 3600) / AGAIN_SECONDS_MAX
 /** Other changes of the same series are rare; a task that runs again does the rest. */
 const PASSES_MAX = 5
 /** Series that a preview names. */
@@ -94,7 +95,7 @@ const arrangeLibrary =
     const again = async () => {
       if (look >= LOOKS_MAX) return
       const params = { afterAnalysis: true, look: look + 1 }
-      const scheduledFor = new Date(Date.now() + AGAIN_SECONDS * 1_000)
+      const scheduledFor = new Date(Date.now() + Math.min(2 ** look, AGAIN_SECONDS_MAX) * 1_000)
       await tasks.add({ type: 'arrange_library', libraryId: library.id, dedupeKey: library.id, params, scheduledFor })
     }
     if (isPending && run.params.afterAnalysis === true && !library.arrange_due) {
@@ -117,6 +118,8 @@ const arrangeLibrary =
     }
     await aggregateDue(database, library.id, run.signal)
     await endArranging(database, library)
+    // Titles and positions of books follow from their series.
+    if (moved > 0) await renameLibrary({ tasks }, library.id)
     if (isPending) await again()
     return { moved }
   }

@@ -511,8 +511,8 @@ export const TREES: readonly Tree[] = [
   // Strategies with settings.
   {
     name: 'patterns for file names',
-    files: ['[Batman] one.cbz', '[Batman] two.cbz', '[Saga] one.cbz'],
-    auto: { '[Batman] one.cbz': 1, '[Batman] two.cbz': 1, '[Saga] one.cbz': 1 },
+    files: ['[Batman] one.cbz', '[Batman] two.cbz', '[Saga] three.cbz'],
+    auto: { '[Batman] one.cbz': 1, '[Batman] two.cbz': 1, '[Saga] three.cbz': 1 },
     own: {
       strategy: 'flat',
       config: { filenamePatterns: ['^\\[(?P<series>[^\\]]+)\\] '] },

@@ -114,7 +114,7 @@ export function numbersInName({ free, groups }: PlainName): NameNumbers {
   const inner = isEmpty ? groups : groups.filter(({ at }) => at > start)
   const chapter = inText ?? (number === null ? inGroups(CHAPTER, inner, isEmpty ? /^/ : /\d\d|\p{L}{2}|\P{ASCII}/u) : null)
   volume ??= inGroups(VOLUME, inner, isEmpty || chapter ? /^/ : /\d\d|\p{L}{2}|\P{ASCII}/u)
-  const season = find(SEASON, free) ?? inGroups(SEASON, inner, /^/)
+  const season = find(SEASON, free) ?? inGroups(SEASON, groups, /^/)
   const named = (number ?? volume ?? chapter) ? null : seriesInBrackets(groups)
   number ??= chapter ?? named?.number ?? inGroups([IN_BRACKETS], groups, /^/)
   const used = [season, volume, chapter, number].filter((one) => one !== null)

@@ -29,7 +29,7 @@ const TAILS = [
 /** Beside another year in brackets it is a word of the name, as in "Archie 1955 01 (2019)". */
 const YEAR_TAIL = /(?<=[^ ]) (?:[-–—] )?(?:19[3-9]\d|20[0-3]\d)年?$/u
 /** Ebooks have their author in front: "Harrison, Kim - Dates from Hell - Hollows Vol 2.5". */
-const AUTHOR = /^\p{Lu}[\p{L}'’-]{1,30}, \p{Lu}[\p{L}. '’-]{0,30} - (?=\p{L})/u
+const AUTHOR = /^\p{Lu}[\p{L}'’ -]{1,30}, \p{Lu}[\p{L}. '’-]{0,30} - (?=\p{L})/u
 const TITLE_BEFORE_SERIES = /^.* - (?=\p{L}{2})/u
 const KINDS = /^bd fr(?: - |-| )/i
 const EDGES = new Set([' ', '-', '–', '—', ',', ':', ';', '#', '+', '=', '|', '(', '[', '{', YEAR_MARK])

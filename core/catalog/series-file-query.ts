@@ -1,23 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import type { PlacedBook } from '#core/fields/placed-values.ts'
 import { READING_ORDER } from '#core/fields/reading-order.ts'
-
-/** Books of a series whose files exist, after the id `after`, by id. */
-export async function listFileNames(
-  database: Knex,
-  seriesId: string,
-  window: { after: string; limit: number },
-): Promise<({ id: string; fileName: string } & PlacedBook)[]> {
-  return await database('books')
-    .where('series_id', seriesId)
-    .whereNull('deleted_at')
-    .where('id', '>', window.after)
-    .orderBy('id')
-    .limit(window.limit)
-    .select('id', 'file_name AS fileName', 'layout_values AS layoutValues', 'side AS isSide')
-}
 
 /** A file of a series. */
 export interface SeriesFile {

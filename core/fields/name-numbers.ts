@@ -44,7 +44,7 @@ function counters(role: NameRole): RegExp[] {
 }
 
 /** In "012 v2" it is the version of a scan. "T1000" is a robot. */
-const LETTERS_OF_VOLUME = '(?:(?<!(?<![\\d.])0\\d{1,3} )v|v(?=\\d\\d|\\d\\.\\d)|t(?=\\.? ?\\d{1,3}(?!\\d)))'
+const LETTERS_OF_VOLUME = '(?:(?<!(?<![\\d.])0\\d{1,3} )v|v(?=\\d\\d|\\d\\.\\d)|t(?=\\.? ?\\d{1,3}(?!\\d)|(?:19|20)\\d\\d #))'
 const VOLUME = [
   ...counters('volume'),
   marker('volume', { letter: LETTERS_OF_VOLUME }),

@@ -21,7 +21,7 @@ const TAILS = [
   ),
   / ?全 ?\d{1,4} ?[巻卷冊册권話话화]$/u,
   / (?:tpb|gn|hc|ogn|c2c|digital|scans?|webrip|one-?shot|omake|extras?|bonus)$/iu,
-  new RegExp(`(?: [-–—]|:) (?:${SPACED})$`, 'iu'),
+  new RegExp(`(?: [-–—]|:) (?:\\d{1,3} )?(?:${SPACED})$`, 'iu'),
   new RegExp(`(?:${ATTACHED})$`, 'u'),
   /(?: [-–—]|,)? (?:part|pt\.?|teil|partie|parte|часть|season|saison|staffel) \d{1,3}$/iu,
   /[第제]? ?\d{1,3}(?:部|부|季|기)$/u,

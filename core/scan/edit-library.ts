@@ -190,20 +190,13 @@ async function checkRules(
 
 /** The members that both requests have. Null clears members that may be empty, and leaves the others unchanged. */
 function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActive'>): LibraryChange {
-  const { bookStrategy, numberStrategy, defaultReadingDirection, allowedFormats, excludedPatterns } = request
-  if (excludedPatterns) {
-    try {
-      compileExcludes(excludedPatterns)
-    } catch (error) {
-      refuseValue('/excludedPatterns', (error as Error).message)
-    }
-  }
+  const { bookStrategy, numberStrategy, defaultReadingDirection, excludedPatterns } = request
+  const allowedFormats = filterOf(request)
   const change: LibraryChange = {
     ...(request.description === undefined ? {} : { description: request.description }),
     ...(request.bookConfig === undefined ? {} : { book_config: request.bookConfig }),
     ...(request.numberConfig === undefined ? {} : { number_config: request.numberConfig }),
-    // An empty list would allow no format at all, which nobody means.
-    ...(allowedFormats === undefined ? {} : { allowed_formats: allowedFormats?.length ? formatsOf(allowedFormats) : null }),
+    ...(request.allowedFormats === undefined ? {} : { allowed_formats: allowedFormats }),
     ...(excludedPatterns === undefined ? {} : { excluded_patterns: excludedPatterns }),
     ...(request.scanningConfig === undefined ? {} : { scanning_config: request.scanningConfig }),
     ...(request.titlePreprocessingRules === undefined ? {} : { title_preprocessing_rules: request.titlePreprocessingRules }),
@@ -213,6 +206,22 @@ function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActiv
   if (numberStrategy) change.number_strategy = numberStrategy
   if (defaultReadingDirection) change.default_reading_direction = defaultReadingDirection
   return change
+}
+
+/** Checks which files are left out; returns the formats that are not, null for all. @throws invalid_value */
+export function filterOf({
+  allowedFormats,
+  excludedPatterns,
+}: Pick<UpdateLibraryRequest, 'allowedFormats' | 'excludedPatterns'>): string[] | null {
+  if (excludedPatterns) {
+    try {
+      compileExcludes(excludedPatterns)
+    } catch (error) {
+      refuseValue('/excludedPatterns', (error as Error).message)
+    }
+  }
+  // An empty list would allow no format at all, which nobody means.
+  return allowedFormats?.length ? formatsOf(allowedFormats) : null
 }
 
 /** Accepts CBZ as well as cbz, because clients send both. @throws invalid_value */

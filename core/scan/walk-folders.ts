@@ -27,6 +27,8 @@ export interface WalkOptions {
   known: ReadonlyMap<string, string>
   /** Of the library. Only `auto` decides about folders, and only it and `calibre` leave out the other formats of a book. */
   strategy?: string
+  /** Reports the files that are no books, with the reason. */
+  explains?: boolean
   /** When several walks share a library: the first one takes the files of the root, and each its share of the folders in it. */
   share?: { index: number; of: number }
 }
@@ -53,12 +55,18 @@ export interface FolderPart {
   shared: string[] | null
 }
 
+/** Why a file or folder is no book of the library. */
+export const LEFT_OUT_REASONS = ['excluded', 'format', 'hidden', 'link', 'set', 'incomplete', 'not_utf8'] as const
+export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number]
+
 export type WalkStep =
   | { kind: 'changed'; part: FolderPart }
   | { kind: 'unchanged'; folder: string; files: number }
   /** `path` relative to the root. The files below it were not seen, but may exist. */
   | { kind: 'unreadable'; path: string; message: string }
   | { kind: 'symlink'; path: string }
+  /** Only for a walk that explains. */
+  | { kind: 'left_out'; path: string; reason: LeftOutReason }
 
 /**
  * Walks a library folder by folder, synchronously: in a thread this is three times as fast as with promises. Symbolic links are not followed, so
@@ -73,6 +81,7 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
     allowed,
     share: options.share ?? { index: 0, of: 1 },
     strategy: options.strategy ?? '',
+    explains: options.explains ?? false,
     formats: options.allowedFormats ?? CALIBRE_FORMATS,
     calibre: [],
     amongRuns: new Set(),
@@ -108,6 +117,7 @@ interface Choice extends Pick<WalkOptions, 'known'> {
   allowed: ReadonlySet<string> | null
   share: { index: number; of: number }
   strategy: string
+  explains: boolean
   /** Of a book in several formats, the first of these counts. */
   formats: readonly string[]
   /** Folders with the database of Calibre, with `/` at their end; '' is the root. */
@@ -124,6 +134,23 @@ interface ListedFolder {
   entries: Dirent[]
 }
 
+/** Downloads that have not ended, as browsers and download programs name them. */
+const INCOMPLETE = /\.(?:part|crdownload|!qb|tmp)$|^~\$|^\.(?:fuse_hidden|nfs)/i
+
+/** Null for books, and for files that describe books. */
+function reasonToLeaveOut(prefix: string, entry: Dirent, { allowed, isExcluded }: Choice): LeftOutReason | null {
+  const { name } = entry
+  const format = formatOfName(name)
+  if (name.includes('\uFFFD')) return 'not_utf8'
+  if (!entry.isDirectory() && INCOMPLETE.test(name)) return 'incomplete'
+  if (name.startsWith('.')) return 'hidden'
+  if (entry.isSymbolicLink()) return format !== null || !name.includes('.') ? 'link' : null
+  if (entry.isDirectory() ? isForeignFolder(name) || isExcluded(prefix, name) : format !== null && isExcluded(prefix, name))
+    return 'excluded'
+  if (entry.isDirectory() || isSidecarName(name) || name === CALIBRE_DATABASE) return null
+  return format === null || (allowed !== null && !allowed.has(format)) ? 'format' : null
+}
+
 /** Yields the books of one folder; returns the folders in it. */
 function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice): Generator<WalkStep, string[]> {
   const { isExcluded, allowed, known } = choice
@@ -135,8 +162,10 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
   let volumes = false
   for (const entry of entries) {
     const { name } = entry
-    if (name.startsWith('.')) continue
     if (of > 1 && folder === '' && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
+    const reason = choice.explains ? reasonToLeaveOut(prefix, entry, choice) : null
+    if (reason) yield { kind: 'left_out', path: prefix + name, reason }
+    if (name.startsWith('.')) continue
     if (entry.isDirectory()) {
       if (!isForeignFolder(name) && !isExcluded(prefix, name)) below.push(prefix + name)
       continue
@@ -166,12 +195,16 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
     const whole = volumes ? dropLaterVolumes(books) : books
     const facts = factsOf(folder, whole.names, { choice, hasOpf: sidecars.includes(FOLDER_FILES.opf) })
     const listing = hasOtherFormats(facts, choice) ? dropOtherFormats(whole, choice.formats) : whole
-    const decide = () => (choice.strategy === 'auto' ? decideFolder({ ...facts, names: listing.names }) : null)
+    if (choice.explains && listing.names.length < books.names.length) {
+      const kept = new Set(listing.names)
+      for (const name of books.names) if (!kept.has(name)) yield { kind: 'left_out', path: prefix + name, reason: 'set' }
+    }
+    const decide = () => (choice.strategy === 'auto' || choice.explains ? decideFolder({ ...facts, names: listing.names }) : null)
     yield* reportFolder(
       { folder, at, known: known.get(folder), decide },
       { ...listing, sidecars: readSidecars(real, sidecars, listing.names) },
     )
-  } else if (choice.strategy === 'auto' && isAmongRuns(below.map(nameOfFolder))) choice.amongRuns.add(folder)
+  } else if ((choice.strategy === 'auto' || choice.explains) && isAmongRuns(below.map(nameOfFolder))) choice.amongRuns.add(folder)
   return below
 }
 

@@ -13,6 +13,7 @@ const emptyBatch = (): WalkBatch => ({
   unchangedRootFiles: 0,
   unreadable: [],
   symlinks: 0,
+  leftOut: [],
 })
 
 serveJobs(({ options, read }: WalkOrder, send: (batch: WalkBatch) => void): null => {
@@ -29,6 +30,7 @@ serveJobs(({ options, read }: WalkOrder, send: (batch: WalkBatch) => void): null
       batch.unchangedFiles += step.files
       if (step.folder === '') batch.unchangedRootFiles = step.files
     } else if (step.kind === 'unreadable') batch.unreadable.push({ path: step.path, message: step.message })
+    else if (step.kind === 'left_out') batch.leftOut.push({ path: step.path, reason: step.reason })
     else batch.symlinks += 1
     if (files < BATCH_FILES && Date.now() - sentAt <= QUIET_MS) continue
     send(batch)

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { ThreadHost, ThreadLost } from '#core/foundation/thread-host.ts'
-import type { FolderPart, WalkOptions } from '#core/scan/walk-folders.ts'
+import type { FolderPart, LeftOutReason, WalkOptions } from '#core/scan/walk-folders.ts'
 
 /** Files per batch; the comparison in the database is one statement per batch. */
 export const BATCH_FILES = 500
@@ -17,6 +17,8 @@ export interface WalkBatch {
   unreadable: { path: string; message: string }[]
   /** Links that might have been books or folders of books. */
   symlinks: number
+  /** Only of a walk that explains. */
+  leftOut: { path: string; reason: LeftOutReason }[]
 }
 
 export interface WalkOrder {

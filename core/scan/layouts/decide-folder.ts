@@ -57,12 +57,35 @@ function kindOf({ folder, names, hasOpf, isBelowCalibre }: FolderFacts): FolderK
   return isPersons(names) ? 'persons' : 'series'
 }
 
+/** A letter, before which brackets and numbers may stand that are none of the series. */
+const START = /^[^\p{N}]*\p{L}[^\p{N}]*(?=\p{N})/u
+/** Without any of these, a name has no number; reading it takes a thousand times as long as this test. */
+const NUMBERED = /[\p{N}上中下]/u
+
+/** Reads the series in the names of files of one folder; of names that are equal up to their first number only one, because reading takes a while. */
+export class SeriesNames {
+  readonly #byStart = new Map<string, string | null>()
+
+  read(name: string): string | null {
+    const start = startOf(name)
+    if (start === null) return readFileName(name).series
+    const known = this.#byStart.get(start)
+    if (known !== undefined) return known
+    const { series } = readFileName(name)
+    this.#byStart.set(start, series)
+    return series
+  }
+}
+
+const startOf = (name: string): string | null => START.exec(name)?.[0].toLowerCase() ?? null
+
 /** The keys of series names that at least two files have. */
 export function sharedNames(names: readonly string[]): Set<string> {
   const seen = new Set<string>()
   const shared = new Set<string>()
+  const reader = new SeriesNames()
   for (const name of names) {
-    const { series } = readFileName(name)
+    const series = reader.read(name)
     if (series === null) continue
     const key = seriesKey(series)
     if (seen.has(key)) shared.add(key)
@@ -73,7 +96,7 @@ export function sharedNames(names: readonly string[]): Set<string> {
 
 /** Whether the file names are those of several series, and none of them is that of the folder. */
 export function isBundle(names: readonly string[], folderName: string): boolean {
-  if (names.length < 2 * NUMBERED_MIN) return false
+  if (names.length < 2 * NUMBERED_MIN || isOneStart(names)) return false
   const numbered = new Map<string, number>()
   const all = new Map<string, number>()
   for (const name of names) {
@@ -88,11 +111,22 @@ export function isBundle(names: readonly string[], folderName: string): boolean 
   return several.length >= 2 && ![...all].some(([key, count]) => count > names.length * SHARE_MAX || isLike(key, own))
 }
 
+/** Whether nearly all names are equal up to their first number: then they are those of one series. */
+function isOneStart(names: readonly string[]): boolean {
+  const counts = new Map<string, number>()
+  for (const name of names) {
+    const start = startOf(name)
+    if (start !== null) counts.set(start, (counts.get(start) ?? 0) + 1)
+  }
+  return [...counts.values()].some((count) => count > names.length * SHARE_MAX)
+}
+
 const isLike = (one: string, other: string): boolean => one === other || one.startsWith(`${other} `) || other.startsWith(`${one} `)
 
 const isPersons = (names: readonly string[]): boolean =>
   names.every((name) => {
     if (!/\.(?:epub|pdf)$/i.test(name)) return false
+    if (!NUMBERED.test(name)) return true
     const { number, volume, chapter } = readFileName(name)
     return number === null && volume === null && chapter === null
   })

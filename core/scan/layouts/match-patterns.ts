@@ -17,7 +17,7 @@ function ruleOf(pattern: string) {
   const groups = groupsIn(pattern)
   return {
     pattern: `^[\\s\\S]*?(?:${pattern})[\\s\\S]*$`,
-    replacement: groups.map((group) => `${SEPARATOR}\${${group}}`).join(''),
+    replacement: groups.map((group) => `${SEPARATOR}$<${group}>`).join(''),
   }
 }
 

@@ -65,6 +65,8 @@ export interface FileToPlace {
   path: string
   /** The series in its metadata, once it is analyzed. */
   named?: string | null | undefined
+  /** The series in its name, if it was read already. */
+  inName?: string | null
   /** Only with a pattern. */
   groups?: PatternGroups
 }
@@ -97,6 +99,9 @@ const namedSeries = (folder: string, name: string): SeriesPlace => ({
 
 const placed = (series: SeriesPlace, rule: Rule, values: PlacedValues = {}, isSide = false): BookPlace => ({ series, rule, values, isSide })
 
+const seriesInName = ({ path, inName }: FileToPlace): string | null =>
+  inName === undefined ? readFileName(nameOfFolder(path)).series : inName
+
 /** Gives a file its series. Depends on nothing but its arguments, so that the order of a walk makes no difference. */
 export function placeBook(layout: SeriesLayout, file: FileToPlace, context: FolderContext): BookPlace {
   const folder = parentOf(file.path)
@@ -126,8 +131,9 @@ function placeByRules(file: FileToPlace, { owner, decision, shared }: FolderCont
   const folder = parentOf(file.path)
   const { named } = file
   if (folder === '') {
-    const name = named ?? readFileName(file.path).series
-    const isShared = decision?.kind === 'bundle' && name !== null && shared.has(seriesKey(readFileName(file.path).series ?? name))
+    const inName = seriesInName(file)
+    const name = named ?? inName
+    const isShared = decision?.kind === 'bundle' && name !== null && shared.has(seriesKey(inName ?? name))
     return isShared ? placed(namedSeries('', name), 'bundle') : placed(oneshot(file.path), 'root')
   }
   if (decision?.kind === 'calibre' && owner.folder === folder) return placeInCalibre({}, file)
@@ -139,7 +145,7 @@ function placeByRules(file: FileToPlace, { owner, decision, shared }: FolderCont
   if (decision?.kind === 'author' && rule === null)
     return named ? placed(namedSeries(folder, named), 'author') : placed(oneshot(file.path), 'author')
   if (decision?.kind !== 'bundle') return place(folderSeries(owner.folder), 'folder')
-  const name = named ?? readFileName(nameOfFolder(file.path)).series
+  const name = named ?? seriesInName(file)
   return place(name === null ? folderSeries(owner.folder) : namedSeries(owner.folder, name), 'bundle')
 }
 
@@ -166,7 +172,7 @@ function placeByName(config: FlatConfig, file: FileToPlace): BookPlace {
   if (config.requireMetadata) return placed(UNSORTED, 'unsorted')
   const fromPattern = file.groups?.series?.trim()
   if (fromPattern) return placed(namedSeries(folder, fromPattern), 'pattern', valuesOf(file.groups ?? {}))
-  const { series } = readFileName(nameOfFolder(file.path))
+  const series = seriesInName(file)
   return series === null
     ? placed(folderSeries(folder), folder === '' ? 'unsorted' : 'folder')
     : placed(namedSeries(folder, series), 'file_name')

@@ -5,13 +5,16 @@ import { findRules } from '#test/support/supervisor.ts'
 
 t.setTimeout(240_000)
 
-const labels = async ({ database }: LibraryFixture) => {
-  const rows = await database('series AS s')
-    .join('books AS b', 'b.series_id', 's.id')
-    .groupBy('s.id')
-    .select('s.path', 's.name_key')
-    .count({ n: '*' })
-  return Object.fromEntries(rows.map(({ path, name_key, n }) => [name_key === '' ? path : `${path}#${name_key}`, Number(n)]))
+const labels = async ({ database }: LibraryFixture): Promise<Record<string, number>> => {
+  const { rows } = await database.raw(
+    'SELECT s.path, s.name_key, count(*)::int AS n FROM series s JOIN books b ON b.series_id = s.id GROUP BY s.id',
+  )
+  return Object.fromEntries(
+    rows.map((row: { path: string; name_key: string; n: number }) => [
+      row.name_key === '' ? row.path : `${row.path}#${row.name_key}`,
+      row.n,
+    ]),
+  )
 }
 const partsOf = ({ database, tasks, dataFolder }: LibraryFixture) => ({ database, tasks, rules: findRules(), settings: { dataFolder } })
 const settled = ({ database }: LibraryFixture) =>

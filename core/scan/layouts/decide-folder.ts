@@ -57,8 +57,6 @@ function kindOf({ folder, names, hasOpf, isBelowCalibre }: FolderFacts): FolderK
   return isPersons(names) ? 'persons' : 'series'
 }
 
-/** A letter, before which brackets and numbers may stand that are none of the series. */
-const START = /^[^\p{N}]*\p{L}[^\p{N}]*(?=\p{N})/u
 /** Without any of these, a name has no number; reading it takes a thousand times as long as this test. */
 const NUMBERED = /[\p{N}上中下]/u
 
@@ -77,7 +75,11 @@ export class SeriesNames {
   }
 }
 
-const startOf = (name: string): string | null => START.exec(name)?.[0].toLowerCase() ?? null
+/** What stands before the first number; null without a number, or without a letter before it. */
+function startOf(name: string): string | null {
+  const start = name.slice(0, Math.max(0, name.search(/\p{N}/u)))
+  return /\p{L}/u.test(start) ? start.toLowerCase() : null
+}
 
 /** The keys of series names that at least two files have. */
 export function sharedNames(names: readonly string[]): Set<string> {

@@ -8,18 +8,16 @@ export interface PartMark {
 
 /** Names longer than this are no markers; keeps every expression here short. */
 const MARKED_LENGTH_MAX = 200
-const YEAR = '(?:19|20)\\d\\d'
-const DATE = new RegExp(`^${YEAR}(?: ?年)?(?:[-. ](?:0?[1-9]|1[0-2])(?:[-. ](?:0?[1-9]|[12]\\d|3[01]))?)?$`)
-const YEARS = new RegExp(`^${YEAR} ?[-–] ?${YEAR}$`)
+const DATE = /^(?:19|20)\d\d(?: ?年)?(?:[-. ](?:0?[1-9]|1[0-2])(?:[-. ](?:0?[1-9]|[12]\d|3[01]))?)?$/
+const YEARS = /^(?:19|20)\d\d ?[-–] ?(?:19|20)\d\d$/
 const MONTH = /^(?:0?[1-9]|1[0-2])$/
 /** A series of one run, such as "Batman (2016)". */
-const RUN = new RegExp(`\\(${YEAR}(?:[-–](?:${YEAR})?)?\\)$`)
+const RUN = /\((?:19|20)\d\d(?:[-–](?:(?:19|20)\d\d)?)?\)$/
 /** At the end, with anything but a year: "Vol 1 [Digital]". */
 const TRAILING_GROUP = /(?:\([^()]*\)|\[[^[\]]*\])$/
 const CALIBRE_ID = / \(\d{1,9}\)$/
-const NUMBER = '(\\d{1,5}(?:\\.\\d{1,3})?)'
-const BEFORE = new RegExp(`^([\\p{L}\\p{M}]{1,20})[. ]{0,2}#?${NUMBER}(?: ?[-–~&] ?(?:[\\p{L}\\p{M}]{1,20}[. ]{0,2})?(\\d{1,5}))?$`, 'u')
-const BEHIND = new RegExp(`^[第제]? ?${NUMBER}(?: ?[-–~] ?(\\d{1,5}))? ?([\\p{L}\\p{M}]{1,20})$`, 'u')
+const BEFORE = /^([\p{L}\p{M}]{1,20})[. ]{0,2}#?(\d{1,5}(?:\.\d{1,3})?)(?: ?[-–~&] ?(?:[\p{L}\p{M}]{1,20}[. ]{0,2})?(\d{1,5}))?$/u
+const BEHIND = /^[第제]? ?(\d{1,5}(?:\.\d{1,3})?)(?: ?[-–~] ?(\d{1,5}))? ?([\p{L}\p{M}]{1,20})$/u
 const ROMAN = /^([\p{L}\p{M}]{1,20})[. ]{1,2}([ivx]{1,5})$/u
 /** First, middle and last volume. */
 const HAN_PARTS = /^[上中下](?:[巻卷冊册])?$/u

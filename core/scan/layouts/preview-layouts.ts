@@ -151,11 +151,11 @@ export class LayoutPreview {
     return [...this.#found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, series]) => series)
   }
 
-  /** By strategy; and the one whose series are least mixed, and least often of one book. */
+  /** By strategy; and `auto`, unless another one leaves fewer series mixed. */
   compare(): { alternatives: Alternative[]; suggested: SeriesStrategy } {
     const alternatives = this.#tried.map(({ layout, series }) => ({ strategy: layout.strategy, ...this.#count(series) }))
     const ordered = SERIES_STRATEGIES.flatMap((strategy) => alternatives.find((one) => one.strategy === strategy) ?? [])
-    const [best] = ordered.toSorted((a, b) => a.mixed - b.mixed || a.single - b.single)
+    const [best] = ordered.toSorted((a, b) => a.mixed - b.mixed)
     return { alternatives: ordered, suggested: best?.strategy ?? 'auto' }
   }
 

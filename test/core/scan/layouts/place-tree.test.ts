@@ -1,9 +1,14 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import t from 'tap'
 import type { BookPlace, SeriesPlace } from '#core/scan/layouts/place-book.ts'
 import { placeTree } from '#core/scan/layouts/place-tree.ts'
 import { layoutOf, patternsOf } from '#core/scan/layouts/series-config.ts'
-import { filesOf, TREES, type Tree } from '../layouts.table.ts'
+import { filesOf, TREES, type Tree } from '#test/core/scan/layouts.table.ts'
+import { renderLayouts } from '#test/support/layouts-page.ts'
+
+const page = fileURLToPath(new URL('../../../../docs/libraries.md', import.meta.url))
 
 const labelOf = ({ path, nameKey, title }: SeriesPlace) => (nameKey === '' ? path : `${path}#${title}`).normalize('NFC')
 const countBySeries = (places: ReadonlyMap<string, BookPlace>) =>
@@ -84,4 +89,20 @@ t.test('random trees: each book in one series, and one result whatever the order
       { numRuns: 300 },
     ),
   )
+})
+
+t.test('the page of libraries shows each rule and each strategy as the table of trees has them', async (t) => {
+  const text = readFileSync(page, 'utf8')
+  const rendered = text.replace(
+    /<!-- layouts -->[\s\S]*<!-- \/layouts -->/,
+    () => `<!-- layouts -->\n\n${renderLayouts()}\n<!-- /layouts -->`,
+  )
+  // Run with LAYOUTS_PAGE=write to renew the page.
+  if (process.env['LAYOUTS_PAGE'] === 'write') writeFileSync(page, rendered)
+  t.equal(readFileSync(page, 'utf8'), rendered)
+  for (const rule of ['calibre', 'oneshots', 'part', 'side', 'bundle', 'folder', 'author'])
+    t.ok(
+      TREES.some(({ shows }) => shows === rule),
+      rule,
+    )
 })

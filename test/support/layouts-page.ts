@@ -1,10 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import t from 'tap'
 import { NAME_WORDS } from '#core/fields/name-words.ts'
-import { filesOf, TREES, type Tree } from '../layouts.table.ts'
-
-const page = fileURLToPath(new URL('../../../../docs/libraries.md', import.meta.url))
+import { filesOf, TREES, type Tree } from '#test/core/scan/layouts.table.ts'
 
 const seriesOf = (expected: Readonly<Record<string, number>>) =>
   Object.entries(expected).map(([label, books]) => {
@@ -16,7 +11,8 @@ const seriesOf = (expected: Readonly<Record<string, number>>) =>
 const block = (title: string, tree: Tree, series: readonly string[]) =>
   [`### ${title}: ${tree.name}`, '', '```', ...filesOf(tree), '```', '', ...series, ''].join('\n')
 
-function render(): string {
+/** The part of docs/libraries.md that follows from the table of trees. */
+export function renderLayouts(): string {
   const rules = TREES.flatMap((tree) => (tree.shows ? block(`\`auto\`, ${tree.shows}`, tree, seriesOf(tree.auto)) : []))
   const strategies = TREES.flatMap((tree) => {
     if (!tree.own.isShown) return []
@@ -42,16 +38,3 @@ function render(): string {
     '',
   ].join('\n')
 }
-
-t.test('the page of libraries shows each rule and each strategy as the table of trees has them', async (t) => {
-  const text = readFileSync(page, 'utf8')
-  const rendered = text.replace(/<!-- layouts -->[\s\S]*<!-- \/layouts -->/, () => `<!-- layouts -->\n\n${render()}\n<!-- /layouts -->`)
-  // Run with LAYOUTS_PAGE=write to renew the page.
-  if (process.env['LAYOUTS_PAGE'] === 'write') writeFileSync(page, rendered)
-  t.equal(readFileSync(page, 'utf8'), rendered)
-  for (const rule of ['calibre', 'oneshots', 'part', 'side', 'bundle', 'folder', 'author'])
-    t.ok(
-      TREES.some(({ shows }) => shows === rule),
-      rule,
-    )
-})

@@ -39,30 +39,7 @@ export async function insertBooks(
   { library, walked = NOT_WALKED, provisional = false, rules }: NewBooks,
   fresh: { id: string; file: SeenFile }[],
 ): Promise<Set<string>> {
-  const layout = layoutOf(library.series_strategy, library.series_config)
-  const places = await placeFiles(
-    trx,
-    { libraryId: library.id, layout, rules, walked },
-    fresh.map(({ file }) => file.path),
-  )
-  const { ids } = await ensureSeries(
-    trx,
-    { library, rules },
-    places.map(({ series }) => series),
-  )
-  const books = fresh.map(({ id, file }, index) => {
-    const fileName = file.path.slice(file.path.lastIndexOf('/') + 1)
-    const place = places[index] as BookPlace
-    const placed = placedBook(fileName, place)
-    const series = ids.get(placeKey(place.series)) as string
-    return { id, file, fileName, series, format: formatOfName(fileName), placed, fields: fieldsOfPlaced(fileName, placed) }
-  })
-  const titles = await strategyTitles(rules, library, await withSeriesTitles(trx, library, books))
-  const rows = books.map(({ placed, fields, ...book }, index) => {
-    const title = titles[index] ?? null
-    const layoutValues = title === null ? placed.layoutValues : { ...placed.layoutValues, strategyTitle: title }
-    return { ...book, ...namedFields(library.number_strategy, fields), title: title ?? fields.title, layoutValues, isSide: placed.isSide }
-  })
+  const rows = await rowsOf(trx, { library, walked, rules }, fresh)
   const { rows: inserted } = await trx.raw(
     `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title, number, volume, chapter, sidecars,
        layout_values, side, provisional)
@@ -96,6 +73,38 @@ export async function insertBooks(
     inserted.map((row: Parameters<typeof bookEvent>[1]) => ({ event: bookEvent('book_created', row) })),
   )
   return new Set(inserted.map((row: { id: string }) => row.id))
+}
+
+/** The columns of new books: their series, and what names and strategies give. */
+async function rowsOf(
+  trx: Knex.Transaction,
+  { library, walked, rules }: Pick<NewBooks, 'library' | 'rules'> & { walked: WalkedFolders },
+  fresh: readonly { id: string; file: SeenFile }[],
+) {
+  const layout = layoutOf(library.series_strategy, library.series_config)
+  const places = await placeFiles(
+    trx,
+    { libraryId: library.id, layout, rules, walked },
+    fresh.map(({ file }) => file.path),
+  )
+  const { ids } = await ensureSeries(
+    trx,
+    { library, rules },
+    places.map(({ series }) => series),
+  )
+  const books = fresh.map(({ id, file }, index) => {
+    const fileName = file.path.slice(file.path.lastIndexOf('/') + 1)
+    const place = places[index] as BookPlace
+    const placed = placedBook(fileName, place)
+    const series = ids.get(placeKey(place.series)) as string
+    return { id, file, fileName, series, format: formatOfName(fileName), placed, fields: fieldsOfPlaced(fileName, placed) }
+  })
+  const titles = await strategyTitles(rules, library, await withSeriesTitles(trx, library, books))
+  return books.map(({ placed, fields, ...book }, index) => {
+    const title = titles[index] ?? null
+    const layoutValues = title === null ? placed.layoutValues : { ...placed.layoutValues, strategyTitle: title }
+    return { ...book, ...namedFields(library.number_strategy, fields), title: title ?? fields.title, layoutValues, isSide: placed.isSide }
+  })
 }
 
 /** The books with the titles of their series; read only for the strategy that uses them. */

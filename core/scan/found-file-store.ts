@@ -58,6 +58,26 @@ export async function countKnownBooks(database: Knex, libraryId: string): Promis
   return rows[0].count
 }
 
+/** Series of a library with existing books. */
+export async function countSeries(database: Knex, libraryId: string): Promise<number> {
+  const { rows } = await database.raw(
+    `SELECT count(*)::int AS count FROM series s
+     WHERE s.library_id = ? AND EXISTS (SELECT 1 FROM books b WHERE b.series_id = s.id AND b.deleted_at IS NULL)`,
+    [libraryId],
+  )
+  return rows[0].count
+}
+
+/** Existing books that the strategy of their library found no series for. */
+export async function countUnsorted(database: Knex, libraryId: string): Promise<number> {
+  const { rows } = await database.raw(
+    `SELECT count(*)::int AS count FROM series s JOIN books b ON b.series_id = s.id
+     WHERE s.library_id = ? AND s.path = '' AND s.name_key = 'unsorted' AND b.deleted_at IS NULL`,
+    [libraryId],
+  )
+  return rows[0].count
+}
+
 /** How many new, unanalyzed files there are of each size in bytes: each may be a moved book. */
 export async function countNewFiles(database: Knex, libraryId: string): Promise<Map<number, number>> {
   const rows = (await database('books')

@@ -13,6 +13,7 @@ import { readBootClock } from '#core/scan/boot-clock.ts'
 import {
   acceptFound,
   countKnownBooks,
+  countSeries,
   eachForgottenBook,
   forgetFolders,
   hasUnhashedBooks,
@@ -214,6 +215,8 @@ async function finish(
   const purged = complete && purgeDeletedOnScan ? await purgeSettled(dependencies, state) : 0
   await numberByPosition(database, state)
   await aggregateDue(database, library.id, run.signal)
+  // The walk knows folders, not the series of other strategies.
+  if (library.series_strategy !== 'series_volume') state.counts.seriesFound = await countSeries(database, library.id)
   const counts = withErrorCount(state)
   if (guard) {
     const message = describeLoss(guard, library.path)

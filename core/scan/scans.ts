@@ -11,6 +11,7 @@ import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
+import { countUnsorted } from '#core/scan/found-file-store.ts'
 import { rootKey, type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
 import {
   countAwaited,
@@ -73,7 +74,7 @@ export const ScanStatus = Noun('ScanStatus')({
   warnings: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Current problems to check: folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
+        'Current problems to check: books that the strategy finds no series for, and folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
     }),
   ),
   startedAt: Timestamp,
@@ -109,9 +110,7 @@ export class Scans {
     const seesPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
     // First: analyses write the folders, so when none is pending, what is read next is what they wrote.
     const pendingAnalysis = await countAwaited(this.#dependencies.database, row.library_id, row.mode, restricted ? by : null)
-    const warnings = seesPaths
-      ? describeUnrelated(await listUnrelatedFolders(this.#dependencies.database, row.library_id, WARNINGS_MAX + 1))
-      : []
+    const warnings = seesPaths ? await this.#warn(row.library_id) : []
     return {
       libraryId: row.library_id,
       taskId: row.id,
@@ -128,6 +127,16 @@ export class Scans {
       startedAt: row.started_at.toISOString(),
       completedAt: row.completed_at?.toISOString() ?? null,
     }
+  }
+
+  async #warn(libraryId: string): Promise<string[]> {
+    const { database } = this.#dependencies
+    const unsorted = await countUnsorted(database, libraryId)
+    const books = unsorted === 1 ? '1 book is' : `${unsorted} books are`
+    return [
+      ...(unsorted > 0 ? [`${books} in the series "Unsorted", because the strategy of the library finds no series for their paths.`] : []),
+      ...describeUnrelated(await listUnrelatedFolders(database, libraryId, WARNINGS_MAX + 1)),
+    ]
   }
 
   /** Requests that the scan stops and waits until it has; false when it had ended. */

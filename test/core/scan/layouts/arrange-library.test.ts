@@ -136,6 +136,8 @@ t.test('settings of a layout are checked, and a change during a scan is refused'
   })
   t.same(await labels(fixture), { '#dc/batman': 1, '#dc/saga': 1, '#unsorted': 1 })
   t.match(await fixture.database('series').orderBy('title').pluck('title'), ['Batman', 'Saga', 'Unsorted'])
+  const status = await fixture.scan()
+  t.match(status, { seriesFound: 3, warnings: [/^1 book is in the series "Unsorted"/] })
 })
 
 t.test('a flat library is grouped by its files at once', async (t) => {

@@ -63,9 +63,11 @@ export function namingOf(library: Naming, change: Partial<Naming>): Naming {
  * @throws invalid_value with the path of the setting in the request
  */
 export async function checkNaming(rules: Rules, library: Naming): Promise<void> {
-  checkConfig('book', library.book_strategy, library.book_config)
+  // Clients choose the strategy first and store its pattern afterwards; until then it names books by their files.
+  const isOpen = library.book_strategy === 'custom' && library.book_config === null
+  if (!isOpen) checkConfig('book', library.book_strategy, library.book_config)
   checkConfig('number', library.number_strategy, library.number_config)
-  if (library.book_strategy !== 'custom') return
+  if (library.book_strategy !== 'custom' || isOpen) return
   const { pattern, titleTemplate } = library.book_config as CustomTitleConfig
   await checkPattern(rules, pattern, '/bookConfig/pattern')
   const known: readonly string[] = groupsIn(pattern)

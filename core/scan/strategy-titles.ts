@@ -23,7 +23,7 @@ export async function strategyTitles(
   books: readonly NamedBook[],
 ): Promise<(string | null)[]> {
   if (strategy === 'series_name') return books.map((book) => titleBySeries(book, config as SeriesNameConfig | null))
-  if (strategy !== 'custom') return books.map(() => null)
+  if (strategy !== 'custom' || config === null) return books.map(() => null)
   const { pattern, titleTemplate, fallback } = config as CustomTitleConfig
   const names = books.map(({ fileName }) => titleOfFileName(fileName))
   const matches = await matchGroups(rules, pattern, names)

@@ -108,6 +108,8 @@ t.test('the strategy for titles', async (t) => {
   await scan()
   t.match((await values('Saga')).at(-1), ['Saga v03 c7.5', 7.5, 'Saga v.0003 c.007.5'])
 
+  await change({ bookStrategy: 'custom' })
+  t.same(await titles('Told'), ['other', 'Told 07'], 'without a pattern, names are titles')
   const custom = { pattern: '^(?P<series>\\w+) (?P<number>\\d\\d)$', titleTemplate: '{series}, issue {number}' }
   await change({ bookStrategy: 'custom', bookConfig: { ...custom, fallback: 'metadata_first' } })
   t.same(await titles('Saga'), ['Saga, issue 01', 'Saga 10.5', 'Saga v02', 'Saga v03 c7.5'])
@@ -133,7 +135,6 @@ t.test('settings of strategies are checked when they are stored', async (t) => {
     [{ numberStrategy: 'smart', numberConfig: { usePosition: 'no' } }, '/numberConfig/usePosition'],
     [{ bookConfig: { volumePadding: 2 } }, '/bookConfig'],
     [{ bookStrategy: 'series_name', bookConfig: { volumePadding: 7 } }, '/bookConfig/volumePadding'],
-    [{ bookStrategy: 'custom' }, '/bookConfig'],
     [{ bookStrategy: 'custom', bookConfig: { pattern } }, '/bookConfig'],
     [{ bookStrategy: 'custom', bookConfig: { pattern: '(', titleTemplate: '{title}' } }, '/bookConfig/pattern'],
     [{ bookStrategy: 'custom', bookConfig: { pattern: 'x{1000}{1000}', titleTemplate: '{title}' } }, '/bookConfig/pattern'],

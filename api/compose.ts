@@ -30,7 +30,6 @@ import { PositionLists } from '#core/reading/position-lists.ts'
 import { Publications } from '#core/reading/publications.ts'
 import { openPageReader, type PageReader } from '#core/reading/read-page.ts'
 import { SizedCovers } from '#core/reading/sized-covers.ts'
-import { handleReprocessing } from '#core/scan/reprocess-titles.ts'
 import { Scans } from '#core/scan/scans.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { TaskMetrics } from '#core/tasks/task-metrics.ts'
@@ -116,8 +115,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
     await scans.endLost()
     handleBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
     handleBulkAnalyses({ database, tasks })
-    handleReprocessing({ database, tasks, rules })
-    handleMaintenance({ database, tasks, drawBookCover: pool.drawBookCover, describeCover: pool.describeCover, settings })
+    handleMaintenance({ database, tasks, rules, drawBookCover: pool.drawBookCover, describeCover: pool.describeCover, settings })
     const exports = await openExports({ database, tasks, log, jobs, dataFolder: settings.dataFolder })
     return {
       pool,

@@ -71,6 +71,8 @@ const MADE_ONCE = [
   'core/foundation/schema.ts',
   'core/foundation/stranger-text.ts',
   'core/fields/name-numbers.ts',
+  'core/fields/name-series.ts',
+  'core/fields/plain-name.ts',
   'core/maintenance/orphans.ts',
   'plugin-sdk/text.ts',
   'plugins/packages/read-manifest.ts',

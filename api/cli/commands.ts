@@ -4,6 +4,7 @@ import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { doctor } from '#api/cli/doctor.ts'
 import { libraryAdd, libraryEdit, libraryList, libraryRemove } from '#api/cli/library.ts'
 import { libraryMissing } from '#api/cli/library-missing.ts'
+import { libraryPreview } from '#api/cli/library-layout.ts'
 import { pluginInstall } from '#api/cli/plugin.ts'
 import { pluginLogs } from '#api/cli/plugin-logs.ts'
 import { pluginRepositoryCommands } from '#api/cli/plugin-repository.ts'
@@ -32,6 +33,7 @@ export const commands: readonly Command[] = [
   libraryAdd,
   libraryList,
   libraryEdit,
+  libraryPreview,
   libraryRemove,
   libraryMissing,
   pluginReview,

@@ -119,7 +119,14 @@ function rowOf(log: Log, what: AnalysisToWrite, cover: string | Error | null): A
     pageSource: analysis.pageSource,
     pageCount: analysis.pageCount,
     pages: analysis.pages,
-    title: storable(chooseTitle({ strategy: book.book_strategy, fileName: book.file_name, embedded: analysis.embedded.title })),
+    title: storable(
+      chooseTitle({
+        strategy: book.book_strategy,
+        fileName: book.file_name,
+        embedded: analysis.embedded.title,
+        placed: book.layout_values?.strategyTitle ?? book.layout_values?.title,
+      }),
+    ),
     cover: book.cover_locked ? 'keep' : stored,
     state: problems.some((problem) => problem.fatal) ? 'failed' : 'analyzed',
     problems,
@@ -145,6 +152,8 @@ export async function describeBooks(
       embedded,
       fileName: book.file_name,
       bookStrategy: book.book_strategy,
+      numberStrategy: book.number_strategy,
+      placed: { layoutValues: book.layout_values, isSide: book.side },
     })),
   )
   // A moved book now contributes to another series.

@@ -4,8 +4,10 @@ import type { Suspicion } from '#core/analysis/suspect.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
 import type { StoredCover } from '#core/covers/cover.ts'
 import type { Analysis, BookErrorType, Page, Problem } from '#core/fields/analysis.ts'
+import type { PlacedValues } from '#core/fields/placed-values.ts'
 import { runsOf } from '#core/foundation/json-lines.ts'
 import { storable, storableMember } from '#core/foundation/storable-text.ts'
+import { TITLE_STRATEGY } from '#core/metadata/embedded-store.ts'
 
 /** What analysis needs of a book before it opens the file. */
 export interface BookToAnalyze {
@@ -23,7 +25,11 @@ export interface BookToAnalyze {
   retry_due: boolean
   deleted: boolean
   library_path: string
+  /** Of a custom strategy whose pattern does not match, the fallback. */
   book_strategy: string
+  number_strategy: string
+  layout_values: PlacedValues | null
+  side: boolean
   /** Whether metadata is stored that the analysis must compare with. */
   described: boolean
   /** Whether the extracted cover must not change. */
@@ -33,12 +39,12 @@ export interface BookToAnalyze {
 }
 
 const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_size::text, b.file_mtime_ns::text, b.file_hash, b.state,
-  b.retry_due, b.deleted_at IS NOT NULL AS deleted`
+  b.retry_due, b.deleted_at IS NOT NULL AS deleted, b.layout_values, b.side`
 
 /** Reads books in the order of their ids; undefined for those that do not exist. */
 export async function findBooksToAnalyze(database: Knex, bookIds: readonly string[]): Promise<(BookToAnalyze | undefined)[]> {
   const { rows } = await database.raw(
-    `SELECT ${COLUMNS}, l.path AS library_path, l.book_strategy, m.book_id IS NOT NULL AS described, coalesce('cover' = ANY(m.locks), false) AS cover_locked,
+    `SELECT ${COLUMNS}, l.path AS library_path, ${TITLE_STRATEGY} AS book_strategy, l.number_strategy, m.book_id IS NOT NULL AS described, coalesce('cover' = ANY(m.locks), false) AS cover_locked,
          CASE WHEN s.book_id IS NOT NULL THEN jsonb_build_object('times', s.times, 'reason', s.reason, 'aloneTask', s.alone_task) END AS suspicion
        FROM books b JOIN libraries l ON l.id = b.library_id LEFT JOIN book_metadata m ON m.book_id = b.id
        LEFT JOIN book_suspects s ON s.book_id = b.id WHERE b.id = ANY(CAST(? AS uuid[]))`,

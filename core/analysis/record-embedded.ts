@@ -4,7 +4,8 @@ import { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
 import { embeddedTitle } from '#core/fields/book-title.ts'
 import type { Embedded, KeptEmbedded } from '#core/fields/embedded.ts'
 import { changedNames, type Field } from '#core/fields/field.ts'
-import { readFileName } from '#core/fields/file-name.ts'
+import { embeddedFields, namedFields } from '#core/fields/number-strategy.ts'
+import { fieldsOfPlaced, type PlacedBook } from '#core/fields/placed-values.ts'
 import { applyChange, isSameContent, type SetChanges } from '#core/metadata/apply-change.ts'
 import type { SetChange } from '#core/metadata/apply-set.ts'
 import { embeddedEntries } from '#core/metadata/embedded-entries.ts'
@@ -20,8 +21,12 @@ const NOTHING = Object.fromEntries(fields.filter(({ role }) => role === undefine
 interface EmbeddedRecord {
   bookId: string
   fileName: string
+  /** Without it, the name of the file alone. */
+  placed?: PlacedBook
   /** The setting of the library: whether the title in the file counts. */
   bookStrategy: string
+  /** The setting of the library: what the number comes from. */
+  numberStrategy: string
   /** The metadata in the file now. */
   embedded: Embedded
 }
@@ -64,10 +69,19 @@ function fileChange(record: EmbeddedRecord, earlier: KeptEmbedded | null): FileC
   return { record, earlier, kept, isSame: isDeepStrictEqual(earlier, kept) }
 }
 
-function stateAfter({ embedded, bookStrategy, fileName }: EmbeddedRecord, before: StoredState, sets: SetChanges): StoredState {
+function stateAfter(
+  { embedded, bookStrategy, numberStrategy, fileName, placed }: EmbeddedRecord,
+  before: StoredState,
+  sets: SetChanges,
+): StoredState {
   const title = embeddedTitle({ strategy: bookStrategy, embedded: embedded.title }) ?? null
-  const read = applyChange('book', before, { values: { ...NOTHING, ...embedded.book, title }, sets }, 'embedded')
-  return applyChange('book', read.next, { values: { ...readFileName(fileName) } }, 'file_name').next
+  const read = applyChange(
+    'book',
+    before,
+    { values: { ...NOTHING, ...embeddedFields(numberStrategy, embedded.book ?? {}), title }, sets },
+    'embedded',
+  )
+  return applyChange('book', read.next, { values: namedFields(numberStrategy, fieldsOfPlaced(fileName, placed)) }, 'file_name').next
 }
 
 type BookChange = FileChange & { before: StoredState; next: StoredState }

@@ -55,13 +55,13 @@ export async function relinkBook(trx: Knex.Transaction, found: NewBook, duplicat
   const fresh = locked.find((row) => row.id === found.id && row.path === found.path)
   if (!old || !fresh) return null
   const { rows: taken } = await trx.raw(
-    `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, retry_due, sidecars, title, number, volume, chapter, file_format`,
+    `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, retry_due, sidecars, layout_values, side, title, number, position, volume, chapter, file_format`,
     [fresh.id],
   )
-  const { title, number, volume, chapter, ...moved } = taken[0]
+  const { title, number, position, volume, chapter, ...moved } = taken[0]
   // Stored metadata has the source of the title, which the analysis compares with the new name.
   const described = await trx('book_metadata').where('book_id', old.id).first('book_id')
-  const named = described ? {} : { title, number, volume, chapter }
+  const named = described ? {} : { title, number, position, volume, chapter }
   await trx('books')
     .where('id', old.id)
     .update({ ...moved, ...named, deleted_at: null, updated_at: trx.fn.now() })
@@ -89,13 +89,21 @@ interface SeriesIds {
 /** Two series that may be one whose folder was renamed. */
 interface SeriesPair {
   old: { id: string; path: string }
-  fresh: { id: string; path: string; title: string; folder_title: string | null }
+  fresh: {
+    id: string
+    path: string
+    name_key: string
+    title: string
+    folder_title: string | null
+    layout_title: string | null
+    layout_values: object | null
+  }
 }
 
 /** Locks both series; null unless they are of one kind and the new one was made by the latest scan. */
 export async function lockSeriesPair(trx: Knex.Transaction, libraryId: string, ids: SeriesIds): Promise<SeriesPair | null> {
   const { rows } = await trx.raw(
-    'SELECT id, path, title, folder_title, oneshot, created_at FROM series WHERE id = ANY(?::uuid[]) ORDER BY path FOR UPDATE',
+    'SELECT id, path, name_key, title, folder_title, layout_title, layout_values, oneshot, created_at FROM series WHERE id = ANY(?::uuid[]) ORDER BY path FOR UPDATE',
     [[ids.oldId, ids.newId]],
   )
   const series = rows as (SeriesPair['fresh'] & { oneshot: boolean; created_at: Date })[]
@@ -115,6 +123,9 @@ export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPa
     await trx('series').where('id', fresh.id).delete()
     return [fresh.id]
   })
-  await trx('series').where('id', old.id).update({ path: fresh.path, sidecar, sidecar_version, updated_at: trx.fn.now() })
+  const { path, name_key, layout_title, layout_values } = fresh
+  await trx('series')
+    .where('id', old.id)
+    .update({ path, name_key, layout_title, layout_values, sidecar, sidecar_version, updated_at: trx.fn.now() })
   await announceSeries(trx, [old.id], ['path', 'books'])
 }

@@ -44,7 +44,9 @@ export const Book = Noun('Book')({
   readerHash: Nullable(Type.String({ description: 'Partial MD5 by which e-readers identify the file.' })),
   koreaderHash: Type.Optional(Nullable(Type.String({ description: 'Same as readerHash; only with compatibility.legacyNames.' }))),
   pageCount: Natural,
-  number: Nullable(described(Int32, 'Null when the book has no number or a fractional one.')),
+  number: Nullable(
+    described(Int32, 'Without its fraction: 10 for 10.5, whose exact value is in numberLabel. Null when the book has no number.'),
+  ),
   numberLabel: Nullable(Type.String({ description: 'The number as text, such as `1.5`; null when the book has none.' })),
   volume: Nullable(Int32),
   chapter: Nullable(Type.Number()),
@@ -122,11 +124,12 @@ export const BooksWithErrors = Noun('BooksWithErrors')({
 export type BooksWithErrors = Static<typeof BooksWithErrors>
 
 /**
- * The number for the API, if it is an integer. A book 1.5 has none: rounding would give two books one number.
- * Its exact position shows in `chapter` and in the order of the series.
+ * The number for members that are integers: programs that expect one fail at 10.5, and show nothing for null. Its exact value shows in `numberLabel`,
+ * in records, and in the order of the series.
  */
 export function wholeNumber(number: number | null): number | null {
-  return number !== null && Number.isInteger(number) && Math.abs(number) <= INT32_MAX ? number : null
+  const whole = number === null ? null : Math.trunc(number)
+  return whole !== null && Math.abs(whole) <= INT32_MAX ? whole : null
 }
 
 /** Since when a book is missing, and why; null if it is there. @param stored.why null for a book that no scan has marked */

@@ -68,16 +68,17 @@ export async function deleteSeriesWhenEmpty(database: Knex, seriesId: string): P
   })
 }
 
-/** Locks series of a library, some at a time in the order of their paths, and calls a function with them. @param condition over `s` */
+/** Locks series of a library, some at a time in the order of their paths and names, and calls a function with them. @param condition over `s` */
 async function eachSeries(trx: Knex, libraryId: string, condition: string, run: (ids: string[]) => PromiseLike<unknown>): Promise<void> {
-  let after = ''
+  let after = ['', '']
   for (;;) {
     const { rows } = await trx.raw(
-      `SELECT id, path FROM series s WHERE library_id = ? AND path > ? AND ${condition} ORDER BY path LIMIT ${PIECE} FOR UPDATE`,
-      [libraryId, after],
+      `SELECT id, path, name_key FROM series s WHERE library_id = ? AND (path, name_key) > (?, ?) AND ${condition}
+       ORDER BY path, name_key LIMIT ${PIECE} FOR UPDATE`,
+      [libraryId, ...after],
     )
     if (rows.length > 0) await run(rows.map(({ id }: { id: string }) => id))
     if (rows.length < PIECE) return
-    after = rows.at(-1).path
+    after = [rows.at(-1).path, rows.at(-1).name_key]
   }
 }

@@ -30,6 +30,8 @@ export interface LibraryRow {
   devices: object | null
   title_preprocessing_rules: unknown
   auto_match_conditions: unknown
+  /** The layout has changed, and books have not been moved to their series yet. */
+  arrange_due: boolean
   last_scanned_at: Date | null
   next_scan_at: Date | null
   created_at: Date

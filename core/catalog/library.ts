@@ -18,30 +18,23 @@ import {
   Uuid,
 } from '#core/foundation/schema.ts'
 
-/** How files become series. The API has more strategies than are implemented: others are stored, and a scan reports what it uses instead. */
-export const SERIES_STRATEGIES = ['series_volume', 'series_volume_chapter', 'flat', 'publisher_hierarchy', 'calibre', 'custom'] as const
-const BUILT_SERIES_STRATEGIES: readonly string[] = ['series_volume']
+/** How files become series. */
+export const SERIES_STRATEGIES = [
+  'auto',
+  'series_volume',
+  'series_volume_chapter',
+  'flat',
+  'publisher_hierarchy',
+  'calibre',
+  'custom',
+] as const
+export type SeriesStrategy = (typeof SERIES_STRATEGIES)[number]
+/** Of new libraries. */
+export const DEFAULT_SERIES_STRATEGY: SeriesStrategy = 'auto'
 /** Where a book's title comes from. */
 const BOOK_STRATEGIES = ['filename', 'metadata_first', 'smart', 'series_name', 'custom'] as const
-const BUILT_BOOK_STRATEGIES: readonly string[] = ['filename', 'metadata_first', 'smart']
 /** Where a book's number comes from. */
 const NUMBER_STRATEGIES = ['file_order', 'metadata', 'filename', 'smart'] as const
-const BUILT_NUMBER_STRATEGIES: readonly string[] = ['filename']
-
-/** Each strategy of a library, and which are implemented; the first one replaces the others. */
-const STRATEGIES = [
-  { member: 'seriesStrategy', does: 'How files become series', built: BUILT_SERIES_STRATEGIES, instead: 'series_volume' },
-  { member: 'bookStrategy', does: 'Where titles of books come from', built: BUILT_BOOK_STRATEGIES, instead: 'filename' },
-  { member: 'numberStrategy', does: 'Where numbers of books come from', built: BUILT_NUMBER_STRATEGIES, instead: 'filename' },
-] as const
-
-/** Strategies of a library that this version does not implement, each in a sentence. */
-export function describeReplaced(library: Record<(typeof STRATEGIES)[number]['member'], string>): string[] {
-  return STRATEGIES.filter(({ member, built }) => !built.includes(library[member])).map(
-    ({ member, does, instead }) =>
-      `${does}: "${library[member]}" (${member}) is stored, but this version of Carrel uses "${instead}" instead.`,
-  )
-}
 
 /** When and how a library is scanned automatically. */
 const ScanningConfig = Noun('ScanningConfig')({
@@ -70,7 +63,7 @@ const ScanningConfig = Noun('ScanningConfig')({
 })
 export type ScanningConfig = Static<typeof ScanningConfig>
 
-const Config = described(FreeJson, 'Settings of the strategy; stored unchanged.')
+const Config = described(FreeJson, 'Settings of the strategy; those of another one are refused.')
 const Name = NameText({ minLength: 1, maxLength: 200 })
 const Path = Type.String({ ...UNTRIMMED, minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
 const Formats = Type.Array(Type.String({ maxLength: 20, description: `In any case: ${BOOK_FORMATS.join(', ')}.` }), { maxItems: 20 })
@@ -110,9 +103,15 @@ export type Library = Static<typeof Library>
 
 const editable = {
   description: Type.Optional(Nullable(Description)),
-  bookStrategy: Type.Optional(Nullable(OneOf(BOOK_STRATEGIES))),
+  seriesStrategy: Type.Optional(Nullable(OneOf(SERIES_STRATEGIES), { description: 'How files become series; auto for new libraries.' })),
+  seriesConfig: Type.Optional(described(FreeJson, 'Settings of the series strategy; those of another one are refused.')),
+  bookStrategy: Type.Optional(Nullable(OneOf(BOOK_STRATEGIES), { description: 'Where titles of books come from; a task renames them.' })),
   bookConfig: Type.Optional(Config),
-  numberStrategy: Type.Optional(Nullable(OneOf(NUMBER_STRATEGIES))),
+  numberStrategy: Type.Optional(
+    Nullable(OneOf(NUMBER_STRATEGIES), {
+      description: 'Where numbers of books come from; smart for new libraries. A task renumbers them.',
+    }),
+  ),
   numberConfig: Type.Optional(Config),
   defaultReadingDirection: Type.Optional(Nullable(OneOf(READING_DIRECTIONS))),
   allowedFormats: Type.Optional(Nullable(Formats)),
@@ -125,14 +124,12 @@ const editable = {
 export const CreateLibraryRequest = Noun('NewLibrary')({
   name: Name,
   path: Path,
-  seriesStrategy: Type.Optional(Nullable(OneOf(SERIES_STRATEGIES))),
-  seriesConfig: Type.Optional(Config),
   scanImmediately: Type.Optional(Type.Boolean()),
   ...editable,
 })
 export type CreateLibraryRequest = Static<typeof CreateLibraryRequest>
 
-/** Absent members do not change; null clears members that may be empty and leaves the others. The series strategy never changes. */
+/** Absent members do not change; null clears members that may be empty and leaves the others. Another layout moves books to other series. */
 export const UpdateLibraryRequest = Noun('LibraryEdit')({
   name: Type.Optional(Nullable(Name)),
   path: Type.Optional(Nullable(Path)),

@@ -3,21 +3,6 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { READING_ORDER } from '#core/fields/reading-order.ts'
 
-/** Books of a series whose files exist, after the id `after`, by id. */
-export async function listFileNames(
-  database: Knex,
-  seriesId: string,
-  window: { after: string; limit: number },
-): Promise<{ id: string; fileName: string }[]> {
-  return await database('books')
-    .where('series_id', seriesId)
-    .whereNull('deleted_at')
-    .where('id', '>', window.after)
-    .orderBy('id')
-    .limit(window.limit)
-    .select('id', 'file_name AS fileName')
-}
-
 /** A file of a series. */
 export interface SeriesFile {
   id: string

@@ -24,8 +24,8 @@ export function formatOfName(name: string): BookFormat | null {
   return FORMAT_OF_EXTENSION.get(extension) ?? FORMAT_OF_EXTENSION.get(extension.toLowerCase()) ?? null
 }
 
-/** A file's name without its extension. `.kepub.epub` is one: it marks EPUBs for Kobo readers. */
-export const stemOf = (fileName: string): string => fileName.replace(/(?<=.)(?:\.kepub)?\.[^.\s]{1,5}$/is, '')
+/** A file's name without its extension. `.kepub.epub` is one: it marks EPUBs for Kobo readers. The ".5" of "Ch. 10.5" and the ".v01" of "Akira.v01" are none. */
+export const stemOf = (fileName: string): string => fileName.replace(/(?<=.)(?:\.kepub)?\.(?!\d+$|[vct]\d+$)\w{1,5}$/is, '')
 
 /** Registered names; browsers choose the application by them. */
 export const MEDIA_TYPE_OF_FORMAT: Readonly<Record<BookFormat, string>> = {

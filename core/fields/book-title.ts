@@ -5,9 +5,14 @@ const GENERIC = /^[\s.:#_-]*(?:(?:vol(?:ume)?|v|ch(?:apter)?|c|issue|part|ep(?:i
 /** Characters; an index entry of PostgreSQL holds 2,704 bytes, and a character takes up to four. */
 const TITLE_MAX = 500
 
-/** The title by the library's strategy: the embedded title, or the name of the file. */
-export function chooseTitle(book: { strategy: string; fileName: string; embedded: string | undefined }): string {
-  return embeddedTitle(book) ?? cut(titleOfFileName(book.fileName))
+/** The title by the library's strategy: the embedded title, or that of the library's pattern, or the name of the file. */
+export function chooseTitle(book: {
+  strategy: string
+  fileName: string
+  embedded: string | undefined
+  placed?: string | undefined
+}): string {
+  return embeddedTitle(book) ?? cut(book.placed ?? titleOfFileName(book.fileName))
 }
 
 /** The title in the file, if the strategy uses it; undefined if the name of the file is the title. */

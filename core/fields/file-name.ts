@@ -1,14 +1,72 @@
 import { stemOf } from '#core/fields/book-format.ts'
 import { numbersInName } from '#core/fields/name-numbers.ts'
+import { isSpecialName, seriesInName } from '#core/fields/name-series.ts'
+import { type PlainName, toPlainName, YEAR_MARK } from '#core/fields/plain-name.ts'
 import { toNameText } from '#core/foundation/name-text.ts'
 
-/** The metadata of a book in the name of its file. */
-type NamedBook = { title: string } & ReturnType<typeof numbersInName>
+/** What the name of a file says about a book. */
+interface NamedBook {
+  title: string
+  /** Null when the name holds only numbers and markers. */
+  series: string | null
+  /** May be fractional, as in "v1.5"; rows store whole volumes only. */
+  volume: number | null
+  chapter: number | null
+  /** Place in the series. */
+  number: number | null
+  /** A special, an annual or a side story, which stands beside the numbered books. */
+  isSpecial: boolean
+  /** Four digits. */
+  year: number | null
+}
 
 /** The title from a file's name: a text that users may enter too; never empty. */
 export const titleOfFileName = (fileName: string): string => toNameText(stemOf(fileName))
 
-/** Reads title, number, volume and chapter from a file name with its extension. */
-export function readFileName(fileName: string): NamedBook {
-  return { title: titleOfFileName(fileName), ...numbersInName(stemOf(fileName)) }
+/**
+ * Reads a file name with its extension.
+ * @param where.folder name of the folder when it is the series: its digits, as in "Zom 100", are none of the book
+ */
+export function readFileName(fileName: string, { folder }: { folder?: string } = {}): NamedBook {
+  const plain = toPlainName(stemOf(fileName))
+  const prefix = folder === undefined ? 0 : prefixLength(plain.free, folder)
+  const numbers = numbersInName({ ...plain, free: plain.free.slice(0, prefix).replace(/[^ ]/gu, 'x') + plain.free.slice(prefix) })
+  const series = prefix > 0 ? plain.free.slice(0, prefix).trim() : seriesInName(plain, numbers)
+  const { number, volume, chapter, at } = numbers
+  return {
+    title: titleOfFileName(fileName),
+    series: series === null ? null : toNameText(series),
+    volume,
+    chapter,
+    number,
+    isSpecial: isSpecialName(plain),
+    year: yearIn(plain, at),
+  }
+}
+
+/** The fields of a book that its file name gives. */
+export function fieldsOfFileName(fileName: string): Pick<NamedBook, 'title' | 'number' | 'volume' | 'chapter'> {
+  const { title, number, volume, chapter } = readFileName(fileName)
+  return { title, number, volume: Number.isInteger(volume) ? volume : null, chapter }
+}
+
+/** Of the beginning that is the name of the folder, without its brackets; 0 when the file is named otherwise. */
+function prefixLength(free: string, folder: string): number {
+  const [start] = toPlainName(folder).free.split(YEAR_MARK)
+  const name = start?.trim().toLowerCase() ?? ''
+  const at = free.search(/[^ \u0001]/)
+  const end = at + name.length
+  const isPrefix = name !== '' && at !== -1 && free.slice(at, end).toLowerCase() === name && !/^[\p{L}\d.]/u.test(free.slice(end, end + 2))
+  return isPrefix ? end : 0
+}
+
+const YEAR = /(?<!\d)(?:19[3-9]\d|20[0-3]\d)(?!\d)/
+
+/** A year in brackets behind the number is that of the book; one before it that of the series. */
+function yearIn({ free, groups, dateYear }: PlainName, at: number | null): number | null {
+  const dated = groups.filter(({ text }) => YEAR.test(text))
+  const group = dated.find((one) => one.at > (at ?? 0)) ?? dated[0]
+  const bare = /(?<=[^ ] (?:[-–—] )?)(?:19[3-9]\d|20[0-3]\d)(?=$| |年|[-.])/.exec(free)
+  const found = (group ? YEAR.exec(group.text) : null) ?? bare
+  return found && (group || found.index !== at) ? Number(found[0]) : dateYear
 }

@@ -1,80 +1,130 @@
-/** The numbers in the name of a file. Each may be fractional, except the volume. */
-interface NameNumbers {
+import { type NameRole, wordsBefore, wordsBehind } from '#core/fields/name-words.ts'
+import { type PlainName, YEAR_MARK } from '#core/fields/plain-name.ts'
+
+/** The numbers in the name of a file. Each may be fractional. */
+export interface NameNumbers {
   /** Place in the series. */
   number: number | null
   volume: number | null
   chapter: number | null
+  /** Named in brackets beside the number. */
+  series: string | null
+  /** Where in the free text the first of them, or its marker, stands: before it is the name of the series. Null without any. */
+  at: number | null
 }
 
 // "012.2013" is a number and a year, not a fraction.
 const DIGITS = '(\\d{1,7}(?:\\.(?!(?:19|20)\\d\\d(?!\\d))\\d{1,4})?)(?!\\d)'
-/** Not within a Latin word, such as "Rev2"; letters of other scripts do not count, because Japanese and Chinese have no spaces. */
-const START = "(?<![\\p{Script=Latin}\\d'’])"
+/** Not within a word, such as "Rev2". Japanese, Chinese and Thai have no spaces: their letters do not count. */
+const START = "(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}\\p{Script=Arabic}\\d'’])"
 /** The "c2" of "c2c" is none: behind a number stands only a variant (012b), an extra (012x1), a version (012v2), or the chapter of a volume (v01c002). */
-const END = '(?=[ab]?(?![\\p{Script=Latin}\\d])|[cvx]\\d)'
+const END = '(?=[abd]?(?![\\p{Script=Latin}\\d])|[cvx]\\d)'
+const HAN_DIGITS = '[一二三四五六七八九十百]{1,6}'
+const ONE_OF_THREE = '[上中下]'
+
+const escaped = (words: readonly string[]) => words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')
+const hasSpaces = (word: string) => !/^[\p{Script=Han}\p{Script=Hangul}]/u.test(word)
 
 /** Words before a number, and letters, which stand directly before it: "Vitamin C 12" has none. "v01-03" and "v01-v03" are several in one file. */
-function marker({ words, letter = words, start = START }: { words: string; letter?: string; start?: string }): RegExp {
-  const before = `(?:(?:${words})[.:]? {0,4}|${letter}(?:\\. ?)?)`
-  return new RegExp(`${start}${before}${DIGITS}(?:[-–~](?:${words}|${letter})?[. ]?\\d{1,7}(?!\\d|\\.\\d))?${END}`, 'iu')
+function marker(role: NameRole, { letter, start = START }: { letter?: string; start?: string } = {}): RegExp {
+  const words = escaped(wordsBefore(role))
+  const before = letter ? `(?:(?:${words})[.:-]? {0,4}#?|${letter}(?:\\. ?)?)` : `(?:${words})[.:-]? {0,4}#?`
+  const more = letter ? `(?:${words}|${letter})?` : `(?:${words})?`
+  return new RegExp(`${start}${before}${DIGITS}(?:[-–~]${more}[. ]?\\d{1,7}(?!\\d|\\.\\d))?${END}`, 'diu')
 }
 
-/** Japanese, Chinese and Korean have the word behind the number. A total (全10巻) is none. */
-const counters = (words: string): RegExp[] => [
-  new RegExp(`(?<![全共총\\d.])${DIGITS}(?:[-–~]\\d{1,7})? ?(?:${words})`, 'u'),
-  new RegExp(`第 ?([一二三四五六七八九十百]{1,6}) ?(?:${words})`, 'u'),
-]
+/** Japanese, Chinese and Korean have the word behind the number; so may Russian, with a space. A total (全10巻) is none. */
+function counters(role: NameRole): RegExp[] {
+  const words = wordsBehind(role)
+  const [spaced, attached] = [words.filter(hasSpaces), words.filter((word) => !hasSpaces(word))]
+  const number = `(?<![全共총\\d.]|[全共총] )[第제]? ?${DIGITS}(?:[-–~]\\d{1,7})?`
+  const forms = [new RegExp(`${number} ?(?:${escaped(attached)})`, 'du'), new RegExp(`第 ?(${HAN_DIGITS}) ?(?:${escaped(attached)})`, 'du')]
+  if (spaced.length > 0) forms.push(new RegExp(`${number} {1,4}(?:${escaped(spaced)})(?!\\p{L}| ?\\d)`, 'diu'))
+  return forms
+}
 
-const ISSUE = [/# {0,4}(-?\d{1,7}(?:\.\d{1,4})?)(?!\d)/u, ...counters('月?号|月?號|期|호')]
-const CHAPTER = [
-  marker({ words: 'chapter|chapitre|chap|chp|ch', letter: 'c', start: `(?:${START}|(?<=${START}v(?:ol)?\\.?\\d{1,4}))` }),
-  ...counters('話|话|章|回|화'),
+/** In "012 v2" it is the version of a scan. "T1000" is a robot. */
+const LETTERS_OF_VOLUME = '(?:(?<!(?<![\\d.])0\\d{1,3} )v|v(?=\\d\\d|\\d\\.\\d)|t(?=\\.? ?\\d{1,3}(?!\\d)|(?:19|20)\\d\\d #))'
+const VOLUME = [
+  ...counters('volume'),
+  marker('volume', { letter: LETTERS_OF_VOLUME }),
+  new RegExp(`[巻卷](${HAN_DIGITS})(?!\\p{Script=Han})`, 'du'),
+  new RegExp(`(${ONE_OF_THREE})[巻卷册冊編篇权권]`, 'du'),
+  new RegExp(`(?<= )(${ONE_OF_THREE}) ?(?=$|${YEAR_MARK})`, 'du'),
 ]
-const EPISODE = [marker({ words: 'episode|ep', letter: 's\\d{1,2} ?e' }), ...counters('集|편')]
+const CHAPTER = [
+  ...counters('chapter'),
+  marker('chapter', { letter: 'c', start: `(?:${START}|(?<=${START}v(?:ol)?\\.?\\d{1,4}))` }),
+  new RegExp(`${START}s\\d{1,2} ?ep? ?${DIGITS}${END}`, 'diu'),
+]
+const SEASON = [
+  ...counters('season'),
+  marker('season'),
+  new RegExp(`${START}s(\\d{1,2})(?= ?e[p\\d]| {1,4}(?:[-–—] )?(?:e|c|ch)?\\d| {1,4}(?:ep|ch)|$)`, 'diu'),
+]
+const ISSUE = [/# {0,4}(-?\d{1,7}(?:\.\d{1,4})?)(?!\d)/du, ...counters('issue')]
 /** Followed by another number, it belongs to the title: "Kaiju No. 8 012". */
-const ISSUE_WORD = [new RegExp(`${START}(?:issue|iss\\.|no\\.|nr\\.?|prog|n[°º]|№) {0,4}${DIGITS}${END}(?! {1,4}\\d)`, 'iu')]
-const OF_HOW_MANY = [new RegExp(`(?<![\\d.])${DIGITS} {1,4}of {1,4}\\d{1,7}(?!\\d)`, 'iu')]
-const VOLUME = [marker({ words: 'volume|vol|vols', letter: 'v' }), ...counters('巻|卷|冊|册|권'), new RegExp(`巻[ノの]? ?${DIGITS}`, 'u')]
-const PART = [marker({ words: 'part|pt|book' })]
-const TOME = [marker({ words: 'tome|tomo|band|bd', letter: 't' })]
-const IN_BRACKETS = /[([] {0,4}#?(\d{1,3}(?:\.\d{1,4})?)(?: of \d{1,7}|[-–~]\d{1,4})? {0,4}[)\]]/iu
+const ISSUE_WORD = [
+  new RegExp(`${START}(?:${escaped(wordsBefore('issue'))})[.:]? {0,4}${DIGITS}${END}(?! {1,4}(?!(?:19|20)\\d\\d(?!\\d))\\d)`, 'diu'),
+  new RegExp(`第 ?${DIGITS}`, 'du'),
+  new RegExp(`${START}(?:sp|ova|hs) ?${DIGITS}${END}`, 'diu'),
+]
+const OF_HOW_MANY = [new RegExp(`(?<![\\d.])${DIGITS} {1,4}of {1,4}\\d{1,7}(?!\\d)`, 'diu')]
+const PART = [...counters('part'), marker('part')]
+const IN_BRACKETS = /^#? {0,4}(\d{1,3}(?:\.\d{1,4})?)(?: of \d{1,7}|[-–~]\d{1,4})?$/diu
+/** The end of "(Mistborn #1)" and "(Mistborn, Book 1)", which name a series and the number in it. */
+const BEHIND_SERIES = new RegExp(`(?<=[\\p{L}\\d!?.]),? (?:#|(?:book|vol|volume|band|tome|no)\\.? ?#?|(?=0\\d))${DIGITS}$`, 'diu')
 
 const CJK = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー'
 /** `Name - 01 - Title`, `Name 01`, `01. Title` and `01 - Title`: the most reliable first. */
 const BARE = [
-  new RegExp(`(?<=[^ ] {1,4}[-–—] {1,4})${DIGITS}(?= {1,4}[-–—] {1,4}[^ ])`, 'u'),
-  new RegExp(`(?<=^|[ \\-.]|[${CJK}])${DIGITS}(?:[a-d]|\\.[A-Z]{2,3})?$`, 'u'),
-  new RegExp(`^ {0,4}${DIGITS}(?=\\. {0,4}[^ \\d.]| {1,4}[-–—] {1,4}[^ ])`, 'u'),
-  new RegExp(`(?<=[^ ] )${DIGITS}(?= [-–—] [^ ]|: [^ ])`, 'u'),
+  new RegExp(`(?<=[^ ] {1,4}[-–—] {1,4})${DIGITS}(?= {1,4}[-–—] {1,4}[^ ])`, 'du'),
+  new RegExp(`(?<=^|[ \\-.]|[${CJK}])${DIGITS}(?:[a-d]|v[2-9]|\\.[A-Z]{2,3})?$`, 'du'),
+  new RegExp(`^ {0,4}${DIGITS}(?=\\. {0,4}[^ \\d.]| {1,4}[-–—] {1,4}[^ ])`, 'du'),
+  new RegExp(`(?<=[^ ] {1,4})${DIGITS}(?= [-–—] [^ ]|: [^ ])`, 'du'),
+  new RegExp(`(?<=[^ ] {1,4})${DIGITS}(?=b \\p{L})`, 'du'),
+  new RegExp(`(?<=[${CJK}] )${DIGITS}(?= [${CJK}])`, 'du'),
 ]
-/** `Name 010 Title`. Without a zero it may be a word of the title, as in "Avengers 3 men"; three digits beside a year are a number. */
-const BEFORE_TITLE = new RegExp(`(?<=[^ ] )${DIGITS}(?= ["'“]?\\p{L})`, 'u')
-const BEFORE_DATED_TITLE = /(?<=[^ ] )(?<!\b(?:of|the|and) )([1-9]\d\d)(?= \p{Lu})/u
+/** `Name 010 Title`, `Name-03-Title` and `001 Title`. Without a zero it may be a word of the title, as in "Avengers 3 men"; three digits beside a year are a number. */
+const BEFORE_TITLE = [
+  new RegExp(`(?<=[^ ] {1,4})${DIGITS}(?=[a-d]? ["'“]?\\p{L})`, 'du'),
+  new RegExp(`(?<=\\p{L}-)${DIGITS}(?=-\\p{L})`, 'du'),
+  new RegExp(`^ {0,4}${DIGITS}(?= \\p{L})`, 'du'),
+]
+const BEFORE_DATED_TITLE = /(?<=[^ ] {1,4})(?<!\b(?:of|the|and) )([1-9]\d\d)(?=[a-d]? \p{Lu})/du
 
-/** In place of brackets with a year: what stands before it is the name. */
-const YEAR_MARK = '\u0001'
-const GROUP = /\([^()[\]{}]*\)|\[[^()[\]{}]*\]|\{[^()[\]{}]*\}/g
-const YEAR = /(?<!\d)(?:19|20)\d\d(?!\d)/
 /** "Saga 012 2013 Digital", in names without brackets. */
 const BARE_YEAR = /(?<=\d) (?:19|20)\d\d(?= |$)/
 /** Words that scanners append without brackets. */
-const SCAN_WORDS = /(?: (?:c2c|ctc|noads|digital|webrip|scan|hd|fixed|repack|fcbd)){1,9}$/i
+const SCAN_WORDS = /(?: (?:c2c|ctc|noads|digital|webrip|scan|scans|hd|fixed|repack|fcbd|[完终終완]|完[结結]|완결|全集)){1,9}$/iu
 /** Directly behind a volume: alone, with a zero, or before a dash. */
-const BEHIND_VOLUME = new RegExp(`^[ \\-–—.,:]*${DIGITS}(?=$|${YEAR_MARK}| [-–—] | )`, 'u')
+const BEHIND_VOLUME = new RegExp(`^[ \\-–—.,:]*${DIGITS}(?=[a-d]?(?:$|${YEAR_MARK}| [-–—] | ))`, 'du')
 
 /**
- * Reads the numbers of a book from the name of its file without the extension. The most exact one is the place in the series: `#N`, a chapter, an episode,
- * a number at a place where names have one, a part, a number in brackets; a volume only if there is no other. Brackets describe the file: a marker in them
- * is none, nor is a year.
+ * Reads the numbers of a book from its name. The most exact one is the place in the series: `#N`, a chapter, a number at a place where names have one,
+ * a part, a number in brackets; a volume only if there is no other. Brackets describe the file: a marker in them counts only if it is all they hold.
  */
-export function numbersInName(stem: string): NameNumbers {
-  const name = plainName(stem)
-  const free = withoutGroups(name)
-  const volume = find(VOLUME, free)
-  const chapter = find(CHAPTER, free)
-  const exact = find(ISSUE, free) ?? chapter ?? find(EPISODE, free)
-  const number = exact?.value ?? (volume ? besideVolume(free, volume) : placed(free)) ?? inBrackets(name) ?? volume?.value ?? null
-  return { number, volume: volume && Number.isInteger(volume.value) ? volume.value : null, chapter: chapter?.value ?? null }
+export function numbersInName({ free, groups }: PlainName): NameNumbers {
+  const { chapter: inText, exact } = exactIn(free)
+  let volume = find(VOLUME, free)
+  let number = exact ?? (volume ? besideVolume(free, volume) : placed(free))
+  const isEmpty = !/[\p{L}\d]/u.test(free)
+  const start = free.search(/[^ \u0001]/)
+  // In front of a name stand its owners and events: (C86) is no chapter.
+  const inner = isEmpty ? groups : groups.filter(({ at }) => at > start)
+  const chapter = inText ?? (number === null ? inGroups(CHAPTER, inner, isEmpty ? /^/ : /\d\d|\p{L}{2}|\P{ASCII}/u) : null)
+  volume ??= inGroups(VOLUME, inner, isEmpty || chapter ? /^/ : /\d\d|\p{L}{2}|\P{ASCII}/u)
+  const season = find(SEASON, free) ?? inGroups(SEASON, groups, /^/)
+  const named = (number ?? volume ?? chapter) ? null : seriesInBrackets(groups)
+  number ??= chapter ?? named?.number ?? inGroups([IN_BRACKETS], groups, /^/)
+  const used = [season, volume, chapter, number].filter((one) => one !== null)
+  return {
+    number: (number ?? volume ?? season)?.value ?? null,
+    volume: (volume ?? season)?.value ?? null,
+    chapter: chapter?.value ?? null,
+    series: named?.series ?? null,
+    at: used.length === 0 ? null : Math.min(...used.map(({ at }) => at)),
+  }
 }
 
 interface Found {
@@ -83,100 +133,113 @@ interface Found {
   end: number
 }
 
-function find(forms: readonly RegExp[], text: string): Found | null {
+/** @param from where to begin */
+function find(forms: readonly RegExp[], text: string, from = 0): Found | null {
+  const searched = from === 0 ? text : text.slice(from)
   for (const form of forms) {
-    const match = form.exec(text)
-    const digits = match?.slice(1).find((group) => group !== undefined)
-    if (match && digits !== undefined) return { value: numberOf(digits), at: match.index, end: match.index + match[0].length }
+    const match = form.exec(searched)
+    const group = match?.findIndex((digits, index) => index > 0 && digits !== undefined) ?? -1
+    if (!match || group === -1) continue
+    const value = numberOf(match[group] as string)
+    const end = match.indices?.[group]?.[1] ?? searched.length
+    // The second half of a chapter that appeared in two: 12b stands between 12 and 13.
+    const isSecondHalf = Number.isInteger(value) && /^b(?![\p{L}\d])/u.test(searched.slice(end, end + 3))
+    return { value: isSecondHalf ? value + 0.5 : value, at: from + match.index, end: from + match.index + match[0].length }
+  }
+  return null
+}
+
+/** "Monster #8 Ch. 1" and "Episode 3 - Banquet #02": the last one numbers the book, the other one belongs to the title. */
+function exactIn(free: string): { chapter: Found | null; exact: Found | null } {
+  const chapter = find(CHAPTER, free)
+  const hash = find(ISSUE, free)
+  if (!chapter || !hash || /^ *#/.test(free)) return { chapter, exact: hash ?? chapter }
+  return chapter.at > hash.at ? { chapter, exact: chapter } : { chapter: null, exact: hash }
+}
+
+/** A group that holds nothing but markers with their numbers, such as "(v01)" and "(v01c02)". */
+function inGroups(forms: readonly RegExp[], groups: PlainName['groups'], condition: RegExp): Found | null {
+  for (const { text, at } of groups) {
+    const found = condition.test(text) ? find(forms, ` ${text}`) : null
+    if (found && !/[\p{L}\d]/u.test([forms, VOLUME, CHAPTER, SEASON].reduce(without, ` ${text}`))) return { ...found, at }
+  }
+  return null
+}
+
+function without(text: string, forms: readonly RegExp[]): string {
+  const found = find(forms, text)
+  return found ? `${text.slice(0, found.at)} ${text.slice(found.end)}` : text
+}
+
+function seriesInBrackets(groups: PlainName['groups']): { series: string; number: Found } | null {
+  for (const { text, at } of groups) {
+    const found = find([BEHIND_SERIES], text)
+    if (found) return { series: text.slice(0, found.at), number: { ...found, at } }
   }
   return null
 }
 
 /** A number at a place where names have one. */
-function placed(free: string): number | null {
-  const word = find(ISSUE_WORD, free)
-  if (word) return word.value
+function placed(free: string): Found | null {
+  const exact = find(ISSUE_WORD, free) ?? find(OF_HOW_MANY, free)
+  if (exact) return exact
   const part = find(PART, free)
-  const rest = part ? `${free.slice(0, part.at)} ${free.slice(part.end)}` : free
-  const ofMany = find(OF_HOW_MANY, rest)
-  if (ofMany) return ofMany.value
-  const tome = find(TOME, rest)
-  const isDated = rest.includes(YEAR_MARK)
-  const before = rest.split(isDated ? YEAR_MARK : BARE_YEAR, 1)[0] as string
-  for (const text of [before, rest.replaceAll(YEAR_MARK, ' ')].map(trimmed)) {
-    const number =
-      bare(text, true) ?? (part || tome ? null : (bare(text, false) ?? (isDated ? bareIn([BEFORE_DATED_TITLE], text, false) : null)))
+  const isDated = free.includes(YEAR_MARK)
+  const before = free.split(isDated ? YEAR_MARK : BARE_YEAR, 1)[0] as string
+  const texts = [before, free.replaceAll(YEAR_MARK, ' ')].flatMap((text) =>
+    part ? [text.slice(0, part.at), text.slice(part.end)] : [text],
+  )
+  for (const text of texts.map(trimmed)) {
+    const number = bare(text, true) ?? (part ? null : (bare(text, false) ?? (isDated ? bareIn([BEFORE_DATED_TITLE], text, false) : null)))
     if (number !== null) return number
   }
-  return part?.value ?? (tome && !isYear(String(tome.value)) ? tome.value : null)
+  return part
 }
 
 /** A number elsewhere belongs to a title, as in "Mob Psycho 100 v05" and "Naruto Vol. 3 - Team 7". */
-function besideVolume(free: string, volume: Found): number | null {
+function besideVolume(free: string, volume: Found): Found | null {
+  const exact = find(ISSUE_WORD, free, volume.end) ?? find(OF_HOW_MANY, free, volume.end)
+  if (exact) return exact
   const behind = free.slice(volume.end)
-  const exact = find(ISSUE_WORD, behind) ?? find(OF_HOW_MANY, behind)
-  if (exact) return exact.value
   const match = BEHIND_VOLUME.exec(behind)
-  const rest = match ? trimmed(behind.slice(match[0].length).split(YEAR_MARK, 1)[0] as string) : ''
-  if (match && !isYear(match[1] as string) && (rest === '' || isPadded(match[1] as string) || /^[-–—] /.test(rest))) return Number(match[1])
-  return bare(trimmed(free.slice(0, volume.at).split(YEAR_MARK, 1)[0] as string), true)
+  const digits = match?.[1] as string
+  const rest = match ? trimmed(behind.slice(match[0].length).split(YEAR_MARK, 1)[0] as string).trimStart() : ''
+  if (match && !isYear(digits) && (rest === '' || isPadded(digits) || /^[-–—]/.test(rest))) return find([BEHIND_VOLUME], free, volume.end)
+  return null
 }
 
-const bare = (text: string, padded: boolean) => bareIn(padded ? [...BARE, BEFORE_TITLE] : BARE, text, padded)
+const bare = (text: string, padded: boolean) => bareIn(padded ? [...BARE, ...BEFORE_TITLE] : BARE, text, padded)
 
-function bareIn(forms: readonly RegExp[], text: string, padded: boolean): number | null {
+function bareIn(forms: readonly RegExp[], text: string, padded: boolean): Found | null {
   for (const form of forms) {
     const digits = form.exec(text)?.[1]
-    if (digits !== undefined && (padded ? isPadded(digits) : !isYear(digits))) return Number(digits)
+    if (digits !== undefined && (padded ? isPadded(digits) : !isYear(digits))) return find([form], text)
   }
   return null
 }
 
-const inBrackets = (name: string): number | null => find([IN_BRACKETS], name)?.value ?? null
-
 const isYear = (text: string) => /^(?:19|20)\d\d$/.test(text)
 const isPadded = (text: string) => /^0\d/.test(text)
-const trimmed = (text: string) => text.trimEnd().replace(SCAN_WORDS, '').trimEnd()
+const trimmed = (text: string) =>
+  text
+    .trimEnd()
+    .replace(SCAN_WORDS, '')
+    .replace(/[ \-–—]{1,12}$/, '')
+    .trimEnd()
 
-/** Brackets are replaced from the inside; real names nest them once. */
-function withoutGroups(name: string): string {
-  const once = (text: string) => text.replace(GROUP, (group) => (YEAR.test(group) ? YEAR_MARK : ' '))
-  return once(once(name))
-}
+const HAN = '一二三四五六七八九'
 
-const FRACTIONS: Readonly<Record<string, string>> = { '½': '.5', '¼': '.25', '¾': '.75', '⅓': '.3333', '⅔': '.6667' }
-const DATE = /(?<!\d)(?:19|20)\d\d([-.])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])(?!\d)/g
-/** "001-006": one file that contains several issues. */
-const RANGE = /(?<=^|[ #([])(\d{1,7}(?:\.\d{1,4})?)[-–~](\d{1,7})(?=$|[ )\].])/g
-
-/** The name with plain digits, brackets and spaces; ranges are their first number, and "(of 6)" is a word. */
-function plainName(stem: string): string {
-  const wide = stem
-    .replace(/[\uff01-\uff5e]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0xfee0))
-    .replace(/[【「『〈《]/g, '[')
-    .replace(/[】」』〉》]/g, ']')
-    .replace(/[\s_\u0001]/g, ' ')
-  const spaced =
-    !wide.includes(' ') && wide.indexOf('.') !== wide.lastIndexOf('.') ? wide.replace(/\.(?!(?<=\d\.)\d{1,2}(?!\d))/g, ' ') : wide
-  return spaced
-    .replace(/(\d) ?([½¼¾⅓⅔])/g, (_, digit: string, part: string) => digit + FRACTIONS[part])
-    .replace(/(?<=# ?)[½¼¾⅓⅔]|(?<= )[½¼¾⅓⅔](?= ?$| ?[([])/g, (part) => `0${FRACTIONS[part]}`)
-    .replace(/(?<=\d) ?\(of (\d{1,7})\)/gi, ' of $1 ')
-    .replace(DATE, ' ')
-    .replace(RANGE, (range, from: string, to: string) => (Number(from) < Number(to) && !isYear(from) ? from : range))
-}
-
-const KANJI = '一二三四五六七八九'
-
-/** Kanji numbers up to 999. */
+/** Chinese and Japanese numbers up to 999; the first, middle and last of three volumes. */
 function numberOf(digits: string): number {
-  if (!/[一-龯]/.test(digits)) return Number(digits)
+  if (/^[-\d.]/.test(digits)) return Number(digits)
+  const ofThree = '上中下'.indexOf(digits)
+  if (ofThree !== -1) return ofThree + 1
   let sum = 0
   let one = 0
   for (const letter of digits) {
     const scale = letter === '百' ? 100 : letter === '十' ? 10 : 0
     if (scale > 0) sum += (one || 1) * scale
-    one = scale > 0 ? 0 : KANJI.indexOf(letter) + 1
+    one = scale > 0 ? 0 : HAN.indexOf(letter) + 1
   }
   return sum + one
 }

@@ -45,14 +45,14 @@ export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly
   const contributed = new Map<string, Aggregated>()
   const unrelated = new Map<string, boolean>()
   for (const [id, before] of known) {
-    const { aggregated, books, pending, folderTitle, sidecar } = aggregates.get(id) as AggregateState
+    const { aggregated, books, pending, folderTitle, sidecar, layoutValues } = aggregates.get(id) as AggregateState
     // All its files are missing, perhaps with their disk: their metadata stays, because the files may come back.
     if (books === 0) continue
     const { hints: found, unrelated: areUnrelated } = aggregateBooks(hints.get(id) ?? [], { total: books, sidecar })
     const entries: AggregatedEntries = aggregatedOf(found)
     const change = { values: { ...NOTHING, ...found.fields }, sets: diffAggregated(entries, aggregated) }
     const applied = applyChange('series', before, change, 'embedded')
-    const next = withSortTitle(withTitle(applied.next, folderTitle))
+    const next = withSortTitle(withFolderValues(applied.next, folderTitle, layoutValues))
     changes.push({ before, next })
     const remembered = rememberAggregated(entries, { aggregated, before: before.sets, after: next.sets, locks: before.locks })
     if (remembered !== null) contributed.set(id, remembered)
@@ -67,10 +67,10 @@ export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly
   await markAggregateDue(trx, ids, false)
 }
 
-/** A series whose books no longer provide its title gets the name of its folder. */
-function withTitle<State extends MetadataState>(state: State, folderTitle: string | null): State {
-  if (state.values.title !== undefined || folderTitle === null) return state
-  return applyChange('series', state, { values: { title: folderTitle } }, 'file_name').next
+/** What the books of a series no longer provide comes from the names of its folders. */
+function withFolderValues<State extends MetadataState>(state: State, title: string | null, values: AggregateState['layoutValues']): State {
+  const missing = Object.entries({ ...values, ...(title !== null && { title }) }).filter(([name]) => state.values[name] === undefined)
+  return missing.length === 0 ? state : applyChange('series', state, { values: Object.fromEntries(missing) }, 'file_name').next
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
 import { embeddedTitle } from '#core/fields/book-title.ts'
 import type { Field } from '#core/fields/field.ts'
-import { readFileName } from '#core/fields/file-name.ts'
+import { fieldsOfPlaced } from '#core/fields/placed-values.ts'
 import type { PatchOf } from '#core/fields/record-kind.ts'
 import { applyChange, type MetadataState } from '#core/metadata/apply-change.ts'
 import { type Outcome, resetTitle } from '#core/metadata/apply-patch.ts'
@@ -33,8 +33,12 @@ export async function patchBooks(
     return await editRecords(trx, {
       ...books,
       change: (state) => {
-        const { strategy = '', fileName = '', embedded } = names.get(state.id) ?? {}
-        const found = { embedded: embeddedTitle({ strategy, embedded: embedded ?? undefined }), file_name: readFileName(fileName).title }
+        const file = names.get(state.id)
+        const { strategy = '', fileName = '', embedded } = file ?? {}
+        const found = {
+          embedded: embeddedTitle({ strategy, embedded: embedded ?? undefined }),
+          file_name: fieldsOfPlaced(fileName, file).title,
+        }
         const given = resetTitle(fields, state, found)
         const { next, outcomes } = patched({ ...state, ...given.next }, rest)
         return { next, outcomes: [given.outcome, ...outcomes] }

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import type { KeptEmbedded } from '#core/fields/embedded.ts'
+import type { PlacedBook } from '#core/fields/placed-values.ts'
 import { writeInStatements } from '#core/metadata/metadata-record-store.ts'
 
 /** The metadata that the last analysis found in the files of these books; a book without any is missing. */
@@ -11,19 +12,26 @@ export async function listKeptEmbedded(trx: Knex, bookIds: readonly string[]): P
   return new Map((rows as { id: string; embedded: KeptEmbedded }[]).map(({ id, embedded }) => [id, embedded]))
 }
 
+/** The strategy for the title of a book `b` in a library `l`: that of a custom one whose pattern does not match is its fallback. */
+export const TITLE_STRATEGY = `CASE WHEN l.book_strategy = 'custom' AND NOT coalesce(jsonb_exists(b.layout_values, 'strategyTitle'), false)
+  THEN coalesce(l.book_config ->> 'fallback', 'filename') ELSE l.book_strategy END`
+
 /** What determines the title of a book if no user or plugin gave one. */
-interface FileTitle {
+export interface FileTitle extends PlacedBook {
   libraryId: string
   fileName: string
   /** The setting of the library: whether the title in the file counts. */
   strategy: string
+  /** The setting of the library: what the number comes from. */
+  numberStrategy: string
   /** Undefined if the analysis did not store it (an older version), null if the file has none. */
   embedded: string | null | undefined
 }
 
 export async function listFileTitles(trx: Knex, bookIds: readonly string[]): Promise<Map<string, FileTitle>> {
   const { rows } = await trx.raw(
-    `SELECT b.id, b.library_id AS "libraryId", b.file_name AS "fileName", l.book_strategy AS strategy, m.embedded ->> 'title' AS embedded,
+    `SELECT b.id, b.library_id AS "libraryId", b.file_name AS "fileName", b.layout_values AS "layoutValues", b.side AS "isSide", ${TITLE_STRATEGY} AS strategy,
+       l.number_strategy AS "numberStrategy", m.embedded ->> 'title' AS embedded,
        coalesce(jsonb_exists(m.embedded, 'title'), false) AS known
      FROM books b JOIN libraries l ON l.id = b.library_id LEFT JOIN book_metadata m ON m.book_id = b.id WHERE b.id = ANY(CAST(:bookIds AS uuid[]))`,
     { bookIds: [...bookIds] },

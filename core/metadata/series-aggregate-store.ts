@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { KeptEmbedded, SeriesHints } from '#core/fields/embedded.ts'
 import type { Author } from '#core/fields/field.ts'
 import { READING_ORDER } from '#core/fields/reading-order.ts'
+import type { ValuesOf } from '#core/fields/record-kind.ts'
 import type { Aggregated } from '#core/metadata/aggregate-sets.ts'
 import { writeInStatements } from '#core/metadata/metadata-record-store.ts'
 
@@ -93,11 +94,13 @@ export interface AggregateState {
   folderTitle: string | null
   /** The metadata in the file beside its books. */
   sidecar: SeriesHints | null
+  /** Values by the names of folders. */
+  layoutValues: Pick<ValuesOf['series'], 'publisher' | 'imprint' | 'authors'> | null
 }
 
 export async function listAggregateStates(trx: Knex, seriesIds: readonly string[]): Promise<Map<string, AggregateState>> {
   const { rows } = await trx.raw(
-    `SELECT s.id, s.folder_title AS "folderTitle", s.sidecar, coalesce(sm.aggregated, '{}') AS aggregated, b.books, b.pending
+    `SELECT s.id, s.folder_title AS "folderTitle", s.sidecar, s.layout_values AS "layoutValues", coalesce(sm.aggregated, '{}') AS aggregated, b.books, b.pending
      FROM series s LEFT JOIN series_metadata sm ON sm.series_id = s.id CROSS JOIN LATERAL (
        SELECT count(*)::int AS books, coalesce(bool_or(b.state = 'pending'), false) AS pending FROM books b LEFT JOIN book_metadata m ON m.book_id = b.id
        WHERE b.series_id = s.id AND b.deleted_at IS NULL AND (b.state <> 'failed' OR m.embedded IS NOT NULL)) AS b

@@ -1,9 +1,16 @@
 import { access, constants, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
-import type { CreateLibraryRequest, ScanningConfig, UpdateLibraryRequest } from '#core/catalog/library.ts'
+import {
+  type CreateLibraryRequest,
+  DEFAULT_SERIES_STRATEGY,
+  type ScanningConfig,
+  type SeriesStrategy,
+  type UpdateLibraryRequest,
+} from '#core/catalog/library.ts'
 import { deleteLibraryRows, moveBookPaths } from '#core/catalog/library-content-store.ts'
 import { findFolderProblem } from '#core/catalog/library-folder.ts'
 import { listVisibleLibraryIds } from '#core/catalog/library-name-query.ts'
@@ -22,9 +29,15 @@ import { BOOK_FORMATS } from '#core/fields/book-format.ts'
 import { AppError, refuse, refuseValue } from '#core/foundation/errors.ts'
 import { compileExcludes } from '#core/scan/glob.ts'
 import { nextScan } from '#core/scan/scan-schedule.ts'
+import { type LayoutChange, previewArranging, queueArranging } from '#core/scan/layouts/arrange-library.ts'
+import { checkLayout } from '#core/scan/layouts/check-layout.ts'
+import { forgetDecisions } from '#core/scan/layouts/folder-layout-store.ts'
+import { checkNaming, NEW_NAMING, namingOf } from '#core/scan/naming-config.ts'
+import { renameLibrary } from '#core/scan/renumber.ts'
 import { findActiveScan } from '#core/scan/scan-store.ts'
 import type { Scans } from '#core/scan/scans.ts'
 import type { Settings } from '#core/settings/settings.ts'
+import type { TaskAdder } from '#core/tasks/task.ts'
 
 /**
  * Creates a library for a folder; returns its id. With `scanImmediately` its first scan is queued.
@@ -39,16 +52,18 @@ export async function createLibrary(
 ): Promise<string> {
   const { database, scans } = dependencies
   await checkRules(dependencies.rules, request)
+  const strategy = request.seriesStrategy ?? DEFAULT_SERIES_STRATEGY
+  await checkLayout(dependencies.rules, strategy, request.seriesConfig)
   const path = await checkFolder(request.path, dependencies.settings)
   const change = changeOf(request)
-  const { seriesStrategy } = request
+  await checkNaming(dependencies.rules, namingOf(NEW_NAMING, change))
   const libraryId = await withLibraryLock(database, async (trx) => {
     await refuseOverlap(trx, path, { by })
     const id = await insertLibrary(trx, {
       ...change,
       name: nameOf(request.name),
       path,
-      ...(seriesStrategy ? { series_strategy: seriesStrategy } : {}),
+      series_strategy: strategy,
       ...(request.seriesConfig === undefined ? {} : { series_config: request.seriesConfig }),
     })
     if (by !== null && !(await listVisibleLibraryIds(trx, by, [id])).has(id))
@@ -59,9 +74,13 @@ export async function createLibrary(
   return libraryId
 }
 
-/** @param by as in {@link createLibrary} @throws not_found, invalid_value, conflict */
+/**
+ * Changes a library. Another layout is stored, and a task moves its books.
+ * @param by as in {@link createLibrary}
+ * @throws not_found, invalid_value, conflict
+ */
 export async function editLibrary(
-  { database, rules, settings }: { database: Knex; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
+  { database, rules, settings, tasks }: { database: Knex; rules: Rules; settings: Pick<Settings, 'dataFolder'>; tasks: TaskAdder },
   libraryId: string,
   request: UpdateLibraryRequest,
   by: Viewer | null = null,
@@ -71,11 +90,17 @@ export async function editLibrary(
   if (request.name) change.name = nameOf(request.name)
   if (request.isActive !== undefined && request.isActive !== null) change.is_active = request.isActive
   const path = request.path ? await checkFolder(request.path, settings) : null
+  const layout = await layoutChangeOf({ database, rules }, libraryId, request, by)
+  let isRenamed = false
   const edit = async (trx: Knex.Transaction) => {
     const library = await getLibraryRow(trx, by, libraryId)
     // What was missed while the library was disabled is not made up for.
     if (change.is_active && !library.is_active && request.scanningConfig === undefined)
       change.next_scan_at = nextScan(library.scanning_config as ScanningConfig | null)
+    const naming = namingOf(library, change)
+    await checkNaming(rules, naming)
+    Object.assign(change, naming)
+    isRenamed = !isDeepStrictEqual(naming, namingOf(library, {}))
     if (path !== null && path !== library.path) {
       if (await findActiveScan(trx, libraryId)) refuse('scan_running', 'The folder cannot be changed while it is scanned.')
       await refuseOverlap(trx, path, { by, except: libraryId })
@@ -84,11 +109,50 @@ export async function editLibrary(
       // Of another place.
       await recordDevices(trx, libraryId, {})
     }
+    if (layout) {
+      // The scan would place the rest of the new books by the old layout.
+      if (await findActiveScan(trx, libraryId)) refuse('scan_running', 'The layout cannot be changed while the library is scanned.')
+      await forgetDecisions(trx, libraryId)
+      Object.assign(change, layout, { arrange_due: true })
+    }
     await updateLibrary(trx, libraryId, change)
   }
   // All or nothing, and to its end even if its client disconnects: a move changes every book.
   await runForSeveral(() => withLibraryLock(database, edit))
+  if (isRenamed) await renameLibrary({ tasks }, libraryId)
+  // If the server is killed before this, the next scan queues it.
+  if (layout) await queueArranging(tasks, libraryId)
 }
+
+/** The columns of another layout; null when the request has none, or the one that the library has. @throws not_found, invalid_value */
+async function layoutChangeOf(
+  { database, rules }: { database: Knex; rules: Rules },
+  libraryId: string,
+  { seriesStrategy, seriesConfig }: UpdateLibraryRequest,
+  by: Viewer | null,
+): Promise<{ series_strategy: SeriesStrategy; series_config: unknown } | null> {
+  if (!seriesStrategy && seriesConfig === undefined) return null
+  const library = await getLibraryRow(database, by, libraryId)
+  const strategy = seriesStrategy ?? (library.series_strategy as SeriesStrategy)
+  // Settings of another strategy mean nothing to this one.
+  const config = seriesConfig === undefined ? (strategy === library.series_strategy ? library.series_config : null) : seriesConfig
+  await checkLayout(rules, strategy, config)
+  const isSame = strategy === library.series_strategy && isDeepStrictEqual(config ?? {}, library.series_config ?? {})
+  return isSame ? null : { series_strategy: strategy, series_config: config }
+}
+
+/** What a change of the layout would move; nothing is stored. @throws as {@link editLibrary} */
+export async function previewLayout(
+  { database, rules }: { database: Knex; rules: Rules },
+  libraryId: string,
+  { request, by, signal }: { request: UpdateLibraryRequest; by: Viewer | null; signal: AbortSignal },
+): Promise<LayoutChange> {
+  const layout = await layoutChangeOf({ database, rules }, libraryId, request, by)
+  const library = await getLibraryRow(database, by, libraryId)
+  return layout ? await previewArranging(database, rules, { library: { ...library, ...layout }, signal }) : NO_CHANGE
+}
+
+const NO_CHANGE: LayoutChange = { booksMoved: 0, seriesKept: 0, seriesNew: 0, seriesRemoved: 0, examples: [] }
 
 /** A scan between two batches of a slow disk, and the analyses of large files, end within this time. */
 const STOP_MS_MAX = 20_000
@@ -140,20 +204,13 @@ async function checkRules(
 
 /** The members that both requests have. Null clears members that may be empty, and leaves the others unchanged. */
 function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActive'>): LibraryChange {
-  const { bookStrategy, numberStrategy, defaultReadingDirection, allowedFormats, excludedPatterns } = request
-  if (excludedPatterns) {
-    try {
-      compileExcludes(excludedPatterns)
-    } catch (error) {
-      refuseValue('/excludedPatterns', (error as Error).message)
-    }
-  }
+  const { bookStrategy, numberStrategy, defaultReadingDirection, excludedPatterns } = request
+  const allowedFormats = filterOf(request)
   const change: LibraryChange = {
     ...(request.description === undefined ? {} : { description: request.description }),
     ...(request.bookConfig === undefined ? {} : { book_config: request.bookConfig }),
     ...(request.numberConfig === undefined ? {} : { number_config: request.numberConfig }),
-    // An empty list would allow no format at all, which nobody means.
-    ...(allowedFormats === undefined ? {} : { allowed_formats: allowedFormats?.length ? formatsOf(allowedFormats) : null }),
+    ...(request.allowedFormats === undefined ? {} : { allowed_formats: allowedFormats }),
     ...(excludedPatterns === undefined ? {} : { excluded_patterns: excludedPatterns }),
     ...(request.scanningConfig === undefined
       ? {}
@@ -165,6 +222,22 @@ function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActiv
   if (numberStrategy) change.number_strategy = numberStrategy
   if (defaultReadingDirection) change.default_reading_direction = defaultReadingDirection
   return change
+}
+
+/** Checks which files are left out; returns the formats that are not, null for all. @throws invalid_value */
+export function filterOf({
+  allowedFormats,
+  excludedPatterns,
+}: Pick<UpdateLibraryRequest, 'allowedFormats' | 'excludedPatterns'>): string[] | null {
+  if (excludedPatterns) {
+    try {
+      compileExcludes(excludedPatterns)
+    } catch (error) {
+      refuseValue('/excludedPatterns', (error as Error).message)
+    }
+  }
+  // An empty list would allow no format at all, which nobody means.
+  return allowedFormats?.length ? formatsOf(allowedFormats) : null
 }
 
 /** Accepts CBZ as well as cbz, because clients send both. @throws invalid_value */

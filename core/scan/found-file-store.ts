@@ -3,39 +3,20 @@ import type { Knex } from 'knex'
 import { forgetSuspects } from '#core/analysis/suspect-store.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
 import { keptSum } from '#core/catalog/list-state-query.ts'
-import type { Rules } from '#core/conditions/rules.ts'
-import { eachId } from '#core/database/each-by-id.ts'
-import type { NewAnnouncement } from '#core/events/event.ts'
-import { announce, announceBooks, bookEvent } from '#core/events/event-store.ts'
-import { formatOfName } from '#core/fields/book-format.ts'
-import { readFileName } from '#core/fields/file-name.ts'
-import { sortTitleOf } from '#core/fields/sort-title.ts'
+import { eachById, eachId } from '#core/database/each-by-id.ts'
+import { announceBooks } from '#core/events/event-store.ts'
 import { raiseAgeRatings } from '#core/metadata/aggregate-series.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
-import { seriesOf } from '#core/scan/group-series.ts'
+import { insertBooks, type NewBooks, type SeenFile } from '#core/scan/new-book-store.ts'
 
 /** Rows per step through a library; keeps a statement around a megabyte. */
 const PAGE = 2_000
 const FOREIGN_KEY_VIOLATION = '23503'
 
-/** A file as the walk found it. */
-export interface SeenFile {
-  /** Relative to the library's root. */
-  path: string
-  bytes: number
-  mtimeNs: bigint
-  /** The versions of the files beside it that describe it. */
-  sidecars: string | null
-}
-
 /** Options for recording files. */
-interface RecordedScan {
-  library: LibraryRow
+interface RecordedScan extends NewBooks {
   /** Returns every book, changed or not. */
   deep: boolean
-  /** New books do not count as known until a scan is accepted. */
-  provisional?: boolean
-  rules: Rules
 }
 
 /** The folders whose database rows matched the disk at their last scan, with their digests. */
@@ -73,6 +54,26 @@ export async function countKnownBooks(database: Knex, libraryId: string): Promis
   const { rows } = await database.raw(
     `SELECT (${PRESENT} - (SELECT count(*) FROM books WHERE library_id = :libraryId AND provisional AND deleted_at IS NULL))::int AS count`,
     { libraryId },
+  )
+  return rows[0].count
+}
+
+/** Series of a library with existing books. */
+export async function countSeries(database: Knex, libraryId: string): Promise<number> {
+  const { rows } = await database.raw(
+    `SELECT count(*)::int AS count FROM series s
+     WHERE s.library_id = ? AND EXISTS (SELECT 1 FROM books b WHERE b.series_id = s.id AND b.deleted_at IS NULL)`,
+    [libraryId],
+  )
+  return rows[0].count
+}
+
+/** Existing books that the strategy of their library found no series for. */
+export async function countUnsorted(database: Knex, libraryId: string): Promise<number> {
+  const { rows } = await database.raw(
+    `SELECT count(*)::int AS count FROM series s JOIN books b ON b.series_id = s.id
+     WHERE s.library_id = ? AND s.path = '' AND s.name_key = 'unsorted' AND b.deleted_at IS NULL`,
+    [libraryId],
   )
   return rows[0].count
 }
@@ -140,10 +141,10 @@ export async function recordFiles(database: Knex, scan: RecordedScan, files: See
 
 async function recordOnce(
   trx: Knex.Transaction,
-  { library, deep, provisional = false, rules }: RecordedScan,
+  { deep, ...scan }: RecordedScan,
   files: SeenFile[],
 ): Promise<{ wanted: string[]; arrived: string[] }> {
-  const known = await listDifferent(trx, { library, deep }, files)
+  const known = await listDifferent(trx, { library: scan.library, deep }, files)
   const wanted = new Map<number, string>()
   const fresh: { n: number; id: string; file: SeenFile }[] = []
   const changed: { id: string; bytes: number; mtime: string; again: boolean; sidecars: string | null; described: boolean }[] = []
@@ -186,7 +187,7 @@ async function recordOnce(
     if (again.length > 0) await forgetSuspects(trx, again)
   }
   if (fresh.length > 0) {
-    const inserted = await insertBooks(trx, { library, provisional, rules }, fresh)
+    const inserted = await insertBooks(trx, scan, fresh)
     for (const { n, id } of fresh) if (inserted.has(id)) wanted.set(n, id)
     arrived.push(...inserted)
   }
@@ -216,67 +217,6 @@ async function listDifferent(
     ],
   )
   return rows
-}
-
-async function insertBooks(
-  trx: Knex.Transaction,
-  { library, provisional, rules }: Omit<RecordedScan, 'deep' | 'provisional'> & { provisional: boolean },
-  fresh: { id: string; file: SeenFile }[],
-): Promise<Set<string>> {
-  const folders = new Map(fresh.map(({ file }) => [file.path, seriesOf(file.path)]))
-  const series = new Map([...folders.values()].map((folder) => [folder.path, folder]))
-  // Several scans and analyses write series; one order of locking prevents deadlocks.
-  const ordered = [...series.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
-  const titles = await rules.rewriteTitles(
-    library.title_preprocessing_rules,
-    ordered.map(({ title }) => title),
-  )
-  const { rows: made } = await trx.raw(
-    `INSERT INTO series (library_id, path, title, folder_title, title_sort, oneshot) SELECT ?, s.path, s.title, s.title, s.title_sort, s.oneshot
-     FROM unnest(?::text[], ?::text[], ?::text[], ?::boolean[]) AS s (path, title, title_sort, oneshot) ON CONFLICT (library_id, path) DO NOTHING
-     RETURNING id`,
-    [
-      library.id,
-      ordered.map((one) => one.path),
-      titles,
-      // The driver's types do not allow null inside an array; PostgreSQL does.
-      titles.map((title) => sortTitleOf(title, null)) as string[],
-      ordered.map((one) => one.oneshot),
-    ],
-  )
-  const rows = fresh.map(({ id, file }) => {
-    const fileName = file.path.slice(file.path.lastIndexOf('/') + 1)
-    return { id, file, fileName, series: folders.get(file.path)?.path as string, format: formatOfName(fileName), ...readFileName(fileName) }
-  })
-  const { rows: inserted } = await trx.raw(
-    `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title, number, volume, chapter, sidecars, provisional)
-     SELECT f.id, s.library_id, s.id, f.path, f.file_name, f.format, f.bytes, f.mtime, f.title, f.number, f.volume, f.chapter, f.sidecars, ?
-     FROM unnest(?::uuid[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::text[], ?::float8[], ?::int[], ?::float8[],
-         ?::text[]) AS f (id, series, path, file_name, format, bytes, mtime, title, number, volume, chapter, sidecars)
-     JOIN series s ON s.library_id = ? AND s.path = f.series
-     ON CONFLICT (library_id, path) DO NOTHING RETURNING id, series_id, library_id`,
-    [
-      provisional,
-      rows.map((row) => row.id),
-      rows.map((row) => row.series),
-      rows.map((row) => `${library.path}/${row.file.path}`),
-      rows.map((row) => row.fileName),
-      rows.map((row) => row.format as string),
-      rows.map((row) => row.file.bytes),
-      rows.map((row) => String(row.file.mtimeNs)),
-      rows.map((row) => row.title),
-      rows.map((row) => row.number) as number[],
-      rows.map((row) => row.volume) as number[],
-      rows.map((row) => row.chapter) as number[],
-      rows.map((row) => row.file.sidecars) as string[],
-      library.id,
-    ],
-  )
-  await announce(trx, [
-    ...made.map(({ id }: { id: string }): NewAnnouncement => ({ event: { type: 'series_created', seriesId: id, libraryId: library.id } })),
-    ...inserted.map((row: Parameters<typeof bookEvent>[1]): NewAnnouncement => ({ event: bookEvent('book_created', row) })),
-  ])
-  return new Set(inserted.map((row: { id: string }) => row.id))
 }
 
 /** Records that the database rows of these folders now match the disk. */

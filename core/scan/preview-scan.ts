@@ -1,15 +1,19 @@
 import type { Knex } from 'knex'
 import type { Viewer } from '#core/account/visibility.ts'
+import { DEFAULT_SERIES_STRATEGY, type SeriesStrategy } from '#core/catalog/library.ts'
+import type { Rules } from '#core/conditions/rules.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Register } from '#core/foundation/register.ts'
-import { checkFolder, refuseOverlap } from '#core/scan/edit-library.ts'
-import { seriesOf } from '#core/scan/group-series.ts'
+import { checkFolder, filterOf, refuseOverlap } from '#core/scan/edit-library.ts'
+import { checkLayout } from '#core/scan/layouts/check-layout.ts'
+import { matchPatterns } from '#core/scan/layouts/match-patterns.ts'
+import { type Alternative, LayoutPreview, type PreviewedSeries } from '#core/scan/layouts/preview-layouts.ts'
+import { layoutOf } from '#core/scan/layouts/series-config.ts'
 import { countHangingThreads, walk } from '#core/scan/walk.ts'
+import { LEFT_OUT_REASONS, type LeftOutReason } from '#core/scan/walk-folders.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
 const PREVIEW_LIMITS = {
-  /** Enough to see whether the folder has the expected layout. */
-  seriesMax: 1_000,
   filesMax: 200_000,
   /** A user waits at a form; reading all of a network drive may take minutes. */
   ms: 10_000,
@@ -28,35 +32,45 @@ const running = new Register<number>()
 
 interface PreviewDependencies {
   database: Knex
+  rules: Rules
   settings: Pick<Settings, 'dataFolder'>
 }
 
+/** What a new library takes. */
 interface PreviewRequest {
-  caller: Viewer
+  /** Null for the operator at the command line. */
+  caller: Viewer | null
   folder: string
+  seriesStrategy?: SeriesStrategy | null | undefined
+  seriesConfig?: unknown
+  excludedPatterns?: string | null | undefined
+  allowedFormats?: string[] | null | undefined
 }
 
-interface Preview {
-  series: DetectedSeries[]
+/** Files and folders that are left out, for one reason. */
+interface LeftOut {
+  reason: LeftOutReason
+  count: number
+  /** The first ones, below the folder. */
+  examples: string[]
+}
+
+/** What a scan would find. */
+export interface ScanPreview {
+  series: PreviewedSeries[]
+  leftOut: LeftOut[]
+  alternatives: Alternative[]
+  suggested: SeriesStrategy
   totalFiles: number
   isTruncated: boolean
-}
-
-interface DetectedSeries {
-  name: string
-  /** Below the folder. */
-  path: string
-  bookCount: number
-  /** Names of the first files. */
-  sampleBooks: string[]
 }
 
 /**
  * What a scan of a folder would find, without storing anything.
  * @throws invalid_value when the folder cannot be a library; conflict when it overlaps one; rate_limit_exceeded and unavailable when too many run
  */
-export async function previewScan(dependencies: PreviewDependencies, request: PreviewRequest, signal: AbortSignal): Promise<Preview> {
-  const { userId } = request.caller
+export async function previewScan(dependencies: PreviewDependencies, request: PreviewRequest, signal: AbortSignal): Promise<ScanPreview> {
+  const userId = request.caller?.userId ?? ''
   const mine = running.get(userId) ?? 0
   const all = [...running.values()].reduce((sum, count) => sum + count, 0)
   if (mine >= PREVIEW_LIMITS.ofOneMax)
@@ -75,46 +89,55 @@ export async function previewScan(dependencies: PreviewDependencies, request: Pr
   }
 }
 
-async function preview(
-  { database, settings }: PreviewDependencies,
-  { caller, folder }: PreviewRequest,
-  signal: AbortSignal,
-): Promise<Preview> {
-  const root = await checkFolder(folder, settings)
+async function preview(dependencies: PreviewDependencies, request: PreviewRequest, signal: AbortSignal): Promise<ScanPreview> {
+  const { database, rules, settings } = dependencies
+  const { caller, excludedPatterns = null } = request
+  const strategy = request.seriesStrategy ?? DEFAULT_SERIES_STRATEGY
+  await checkLayout(rules, strategy, request.seriesConfig)
+  const allowedFormats = filterOf(request)
+  const root = await checkFolder(request.folder, settings)
   await refuseOverlap(database, root, { by: caller })
-  const found = new Map<string, DetectedSeries>()
+  const layout = layoutOf(strategy, request.seriesConfig)
+  const layouts = new LayoutPreview(layout)
+  const leftOut = new Map<LeftOutReason, LeftOut>()
   const deadline = AbortSignal.timeout(PREVIEW_LIMITS.ms)
   let totalFiles = 0
   let isTruncated = false
   try {
-    const options = { root, excludedPatterns: null, allowedFormats: null, known: new Map<string, string>() }
-    for await (const { changed } of walk(options, AbortSignal.any([signal, deadline]))) {
-      for (const part of changed) {
-        totalFiles += part.names.length
-        for (const name of part.names)
-          isTruncated = !addTo(found, part.folder === '' ? name : `${part.folder}/${name}`, name) || isTruncated
+    const options = { root, excludedPatterns, allowedFormats, known: new Map<string, string>(), strategy, explains: true }
+    for await (const batch of walk(options, AbortSignal.any([signal, deadline]))) {
+      for (const { folder, names, decision, shared } of batch.changed) {
+        totalFiles += names.length
+        const groups = await matchPatterns(
+          rules,
+          layout,
+          names.map((name) => (folder === '' ? name : `${folder}/${name}`)),
+        )
+        layouts.add(folder, names, { decision, shared: new Set(shared), groups })
       }
-      if (totalFiles >= PREVIEW_LIMITS.filesMax) {
-        isTruncated = true
-        break
-      }
+      for (const file of batch.leftOut) noteLeftOut(leftOut, file)
+      if (totalFiles < PREVIEW_LIMITS.filesMax) continue
+      isTruncated = true
+      break
     }
   } catch (error) {
     if (!deadline.aborted || signal.aborted) throw error
     isTruncated = true
   }
-  const series = [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
-  return { series, totalFiles, isTruncated }
+  const { alternatives, suggested } = layouts.compare()
+  return {
+    series: layouts.listSeries(),
+    leftOut: LEFT_OUT_REASONS.flatMap((reason) => leftOut.get(reason) ?? []),
+    alternatives,
+    suggested,
+    totalFiles,
+    isTruncated: isTruncated || layouts.isTruncated,
+  }
 }
 
-/** False when the limit of series is reached. */
-function addTo(found: Map<string, DetectedSeries>, relativePath: string, name: string): boolean {
-  const { path, title } = seriesOf(relativePath)
-  const known = found.get(path)
-  if (!known && found.size >= PREVIEW_LIMITS.seriesMax) return false
-  const series = known ?? { name: title, path, bookCount: 0, sampleBooks: [] }
-  series.bookCount++
-  if (series.sampleBooks.length < PREVIEW_LIMITS.samples) series.sampleBooks.push(name)
-  found.set(path, series)
-  return true
+function noteLeftOut(leftOut: Map<LeftOutReason, LeftOut>, { path, reason }: { path: string; reason: LeftOutReason }): void {
+  const noted = leftOut.get(reason) ?? { reason, count: 0, examples: [] }
+  noted.count++
+  if (noted.examples.length < PREVIEW_LIMITS.samples) noted.examples.push(path)
+  leftOut.set(reason, noted)
 }

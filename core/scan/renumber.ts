@@ -2,18 +2,25 @@ import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { getVisible } from '#core/analysis/named-records.ts'
-import { listFileNames } from '#core/catalog/series-file-query.ts'
+import { findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
+import type { Rules } from '#core/conditions/rules.ts'
 import { announceBooks } from '#core/events/event-store.ts'
-import { readFileName } from '#core/fields/file-name.ts'
-import { applyChange, isSameContent, type MetadataState } from '#core/metadata/apply-change.ts'
-import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
-import { listTitledFolders } from '#core/scan/title-store.ts'
+import { changedNames } from '#core/fields/field.ts'
+import { firstPosition, type NumberConfig, namedFields } from '#core/fields/number-strategy.ts'
+import { fieldsOfPlaced } from '#core/fields/placed-values.ts'
+import { applyChange, isSameContent } from '#core/metadata/apply-change.ts'
+import { listFileTitles, listKeptEmbedded } from '#core/metadata/embedded-store.ts'
+import { loadStates, type StoredState, storeStates } from '#core/metadata/metadata-state-store.ts'
+import { withValuesOfFile } from '#core/metadata/reapply-embedded.ts'
+import { type BookToName, listBooksToName, type NamedByStrategy, storeNamed } from '#core/scan/position-store.ts'
+import { strategyTitles } from '#core/scan/strategy-titles.ts'
+import { listSeriesOfLibrary, listTitledFolders } from '#core/scan/title-store.ts'
 import type { TaskAdder, TaskHandler, TaskRun } from '#core/tasks/task.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Books per transaction: short enough that nobody waits for their rows. */
 const STEP = 200
-/** The fields that a file name gives besides the title. */
+/** The fields that strategies give besides the title. */
 const NUMBERS = ['number', 'volume', 'chapter']
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
@@ -29,7 +36,7 @@ interface Tally {
   skipped: number
 }
 
-/** Queues the renumbering of the books of a series from their file names. @throws not_found */
+/** Queues the renumbering of the books of a series by the strategy of its library. @throws not_found */
 export async function renumberSeries(dependencies: Dependencies, caller: Caller, seriesId: string): Promise<{ taskId: string }> {
   const [id = ''] = await getVisible(dependencies.database, caller, { kind: 'series', ids: [seriesId] })
   const [folder] = await listTitledFolders(dependencies.database, [id])
@@ -54,14 +61,19 @@ export async function renumberManySeries(
   return { taskId, message: `Renumbering of the books of ${ids.length} series is queued.` }
 }
 
+/** The same for a library whose strategies have changed, with titles. */
+export async function renameLibrary({ tasks }: { tasks: TaskAdder }, libraryId: string): Promise<{ taskId: string }> {
+  return await tasks.add({ type: 'renumber_library', libraryId, dedupeKey: libraryId })
+}
+
 /** Registers the handlers with the queue; call before its start(). */
-export function handleRenumbering({ database, tasks }: Dependencies & { tasks: TaskQueue }): void {
-  const renumber = (idsOf: (run: TaskRun) => string[]): TaskHandler => {
+export function handleRenumbering({ database, tasks, rules }: Dependencies & { tasks: TaskQueue; rules: Rules }): void {
+  const renumber = (members: readonly string[], idsOf: (run: TaskRun) => Promise<string[]>): TaskHandler => {
     return async (run) => {
       const tally: Tally = { processed: 0, changed: 0, skipped: 0 }
-      const ids = idsOf(run)
+      const ids = await idsOf(run)
       for (const [index, id] of ids.entries()) {
-        await renumberOne(database, id, { run, tally })
+        await renumberOne({ database, rules, members }, id, { run, tally })
         run.progress(index + 1, ids.length)
       }
       return tally
@@ -70,48 +82,114 @@ export function handleRenumbering({ database, tasks }: Dependencies & { tasks: T
   tasks.handle(
     'renumber_series',
     { concurrency: 1 },
-    renumber((run) => [run.seriesId as string]),
+    renumber(NUMBERS, async (run) => [run.seriesId as string]),
   )
   tasks.handle(
     'renumber_series_batch',
     { concurrency: 1 },
-    renumber((run) => run.params.seriesIds as string[]),
+    renumber(NUMBERS, async (run) => run.params.seriesIds as string[]),
+  )
+  tasks.handle(
+    'renumber_library',
+    { concurrency: 1 },
+    renumber(['title', ...NUMBERS], (run) => listSeriesOfLibrary(database, run.libraryId as string)),
   )
 }
 
-async function renumberOne(database: Knex, seriesId: string, { run, tally }: { run: TaskRun; tally: Tally }): Promise<void> {
+interface Renumbering {
+  database: Knex
+  rules: Rules
+  members: readonly string[]
+}
+
+async function renumberOne({ database, rules, members }: Renumbering, seriesId: string, { run, tally }: { run: TaskRun; tally: Tally }) {
+  const [folder] = await listTitledFolders(database, [seriesId])
   for (let after = FIRST; ; ) {
     run.signal.throwIfAborted()
-    const books = await listFileNames(database, seriesId, { after, limit: STEP })
-    const names = new Map(books.map(({ id, fileName }) => [id, fileName]))
-    const { changed, skipped } = await database.transaction(async (trx) => {
-      const done = numbersOf(await loadStates(trx, 'book', [...names.keys()], []), names)
-      await storeStates(trx, 'book', done.changed)
-      await announceBooks(
-        trx,
-        done.changed.map(({ next }) => next.id),
-        NUMBERS,
-      )
-      return done
-    })
+    // Again for each step: a person may have changed the strategies, and the last task wins.
+    const library = folder && (await findLibraryRow(database, folder.libraryId))
+    if (!library) return
+    const books = await listBooksToName(database, seriesId, { after, limit: STEP })
+    const fields = books.map((book) => fieldsOfPlaced(book.fileName, withoutTitle(book)))
+    const titles = await strategyTitles(
+      rules,
+      library,
+      books.map(({ fileName, seriesTitle }, index) => ({ fileName, seriesTitle, fields: fields[index] as (typeof fields)[number] })),
+    )
+    const { changed, skipped } = await database.transaction((trx) => nameBooks(trx, { library, books, titles, members }))
     // Counted after writing: what a transaction rolls back must not count.
     tally.processed += books.length
-    tally.changed += changed.length
+    tally.changed += changed
     tally.skipped += skipped
     if (books.length < STEP) return
     after = books.at(-1)?.id as string
   }
 }
 
-/** The changes that follow from parsing number, volume and chapter from the file names again. */
-function numbersOf(states: ReadonlyMap<string, MetadataState>, names: ReadonlyMap<string, string>) {
-  const changed: { before: MetadataState; next: MetadataState }[] = []
+const withoutTitle = ({ layoutValues, isSide }: BookToName) => {
+  const { strategyTitle: _, ...values } = layoutValues ?? {}
+  return { layoutValues: values, isSide }
+}
+
+interface ToName {
+  library: LibraryRow
+  books: readonly BookToName[]
+  titles: readonly (string | null)[]
+  members: readonly string[]
+}
+
+async function nameBooks(
+  trx: Knex.Transaction,
+  { library, books, titles, members }: ToName,
+): Promise<{ changed: number; skipped: number }> {
+  const ids = books.map(({ id }) => id)
+  const states = await loadStates(trx, 'book', ids, [])
+  const entries = books.map(({ id }, index) => ({ id, title: titles[index] ?? null, position: null }))
+  // First, because the strategy for the title of a book depends on it.
+  if (members.includes('title')) await storeNamed(trx, entries, { titles: true })
+  const [kept, files] = [await listKeptEmbedded(trx, ids), await listFileTitles(trx, ids)]
+  const start = firstPosition(library.number_strategy, library.number_config as NumberConfig | null)
+  const changed: { before: StoredState; next: StoredState }[] = []
+  const named: NamedByStrategy[] = []
   let skipped = 0
-  for (const [id, before] of states) {
-    const { number, volume, chapter } = readFileName(names.get(id) as string)
-    const { next, outcomes } = applyChange('book', before, { values: { number, volume, chapter } }, 'file_name')
+  for (const [index, book] of books.entries()) {
+    const before = states.get(book.id)
+    if (!before) continue
+    const file = { kept: kept.get(book.id) ?? null, file: files.get(book.id) }
+    const position = start === null || book.position === null ? null : book.position + start
+    const { next, isByPosition, isSkipped } = nameBook(before, { file, book, position, library, members })
+    named.push({ id: book.id, title: titles[index] ?? null, position: isByPosition ? position : null })
     if (!isSameContent('book', before, next)) changed.push({ before, next })
-    else if (outcomes.some(({ field, result }) => field === 'number' && (result === 'locked' || result === 'outranked'))) skipped++
+    else if (isSkipped) skipped++
   }
-  return { changed, skipped }
+  await storeNamed(trx, named, { titles: false })
+  await storeStates(trx, 'book', changed)
+  await announceBooks(
+    trx,
+    changed.map(({ next }) => next.id),
+    new Map(changed.map(({ before, next }) => [next.id, changedNames(before, next)])),
+  )
+  return { changed: changed.length, skipped }
+}
+
+interface BookNames {
+  file: Parameters<typeof withValuesOfFile>[1]
+  book: BookToName
+  position: number | null
+  library: LibraryRow
+  members: readonly string[]
+}
+
+/** One book with the title and numbers by the strategies; the position numbers it when nothing else does. */
+function nameBook(before: StoredState, { file, book, position, library, members }: BookNames) {
+  const read = withValuesOfFile(before, file, members)
+  const isOpen = !('number' in namedFields(library.number_strategy, fieldsOfPlaced(book.fileName, book)))
+  const placed = isOpen ? applyChange('book', read.next, { values: { number: position } }, 'file_name') : read
+  const isByPosition =
+    isOpen &&
+    position !== null &&
+    placed.next.sources.number === 'file_name' &&
+    (placed.next.values as { number?: number }).number === position
+  const isSkipped = placed.outcomes.some(({ field, result }) => field === 'number' && (result === 'locked' || result === 'outranked'))
+  return { next: placed.next, isByPosition, isSkipped }
 }

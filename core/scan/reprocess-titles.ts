@@ -5,14 +5,16 @@ import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow, getVisible } from '#core/analysis/named-records.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { announceSeries } from '#core/events/event-store.ts'
+import { titleOfFileName } from '#core/fields/file-name.ts'
 import { withSortTitle } from '#core/fields/sort-title.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { toNameText } from '#core/foundation/name-text.ts'
 import { applyChange, isSameContent, type MetadataState } from '#core/metadata/apply-change.ts'
 import { lockRecords } from '#core/metadata/metadata-record-store.ts'
 import { loadStates, readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import { listVisibleIds } from '#core/metadata/visible-records-query.ts'
-import { titleOfFolder } from '#core/scan/group-series.ts'
+import { nameOfFolder } from '#core/scan/layouts/folder-name.ts'
 import { listSeriesOfLibrary, listTitledFolders, listVisibleSeriesOfLibrary, type TitledFolder } from '#core/scan/title-store.ts'
 import type { TaskAdder, TaskHandler } from '#core/tasks/task.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
@@ -194,11 +196,15 @@ export async function refreshFolderTitles(
   })
 }
 
+/** The title of a series by its layout, before any rule of the library. */
+const titleOfSeries = ({ path, oneshot, layoutTitle }: TitledFolder): string =>
+  layoutTitle ?? (oneshot ? titleOfFileName(nameOfFolder(path)) : toNameText(nameOfFolder(path)))
+
 /** Titles by series, according to the rules of their libraries. */
 async function titlesOf(rules: Rules, folders: readonly TitledFolder[]): Promise<Map<string, string>> {
   const titles = new Map<string, string>()
   for (const mine of Map.groupBy(folders, ({ libraryId }) => libraryId).values()) {
-    const rewritten = await rules.rewriteTitles(mine[0]?.rules, mine.map(titleOfFolder))
+    const rewritten = await rules.rewriteTitles(mine[0]?.rules, mine.map(titleOfSeries))
     for (const [index, { id }] of mine.entries()) titles.set(id, rewritten[index] as string)
   }
   return titles

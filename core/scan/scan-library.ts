@@ -4,6 +4,7 @@ import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import { findFolderProblem, folderOf } from '#core/catalog/library-folder.ts'
 import { countLongMissed, findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
+import { firstPosition, type NumberConfig } from '#core/fields/number-strategy.ts'
 import type { ReadSeriesFile } from '#core/fields/series-file.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
@@ -12,6 +13,7 @@ import { readBootClock } from '#core/scan/boot-clock.ts'
 import {
   acceptFound,
   countKnownBooks,
+  countSeries,
   eachForgottenBook,
   forgetFolders,
   hasUnhashedBooks,
@@ -20,7 +22,6 @@ import {
   noteMissed,
   recordFiles,
   recordFolders,
-  type SeenFile,
 } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
 import { keepDevices } from '#core/scan/keep-devices.ts'
@@ -28,6 +29,10 @@ import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
 import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
 import { isInPart } from '#core/scan/scan-part.ts'
+import { needsArranging, queueArranging } from '#core/scan/layouts/arrange-library.ts'
+import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
+import type { SeenFile } from '#core/scan/new-book-store.ts'
+import { assignPositions, listMisplacedSeries } from '#core/scan/position-store.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
 import { type WalkBatch, walk } from '#core/scan/walk.ts'
@@ -166,6 +171,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     start: begun.part,
     excludedPatterns: library.excluded_patterns,
     allowedFormats: library.allowed_formats,
+    strategy: library.series_strategy,
   }
   const compare = begun.deep ? new Map<string, string>() : known
   try {
@@ -229,7 +235,10 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
   const { purgeDeletedOnScan } = (library.scanning_config ?? {}) as { purgeDeletedOnScan?: boolean }
   // Before the scan ends, so that no other one adds books in between.
   const purged = complete && purgeDeletedOnScan ? await purgeSettled(dependencies, state) : 0
+  await numberByPosition(database, state)
   await aggregateDue(database, library.id, run.signal)
+  // The walk knows folders, not the series of other strategies.
+  if (library.series_strategy !== 'series_volume') state.counts.seriesFound = await countSeries(database, library.id)
   const counts = withErrorCount(state)
   if (guard) {
     const message = describeLoss(guard, library.path)
@@ -237,6 +246,7 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
     throw new FinalFailure(message)
   }
   await endScan(database, run.id, { status: 'completed', counts, complete, withheld })
+  if (await needsArranging(database, library, state.queued)) await queueArranging(dependencies.tasks, library.id, { afterAnalysis: true })
   const { errors: _, ...numbers } = counts
   return {
     ...numbers,
@@ -246,6 +256,20 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
     purged,
     analysesQueued: state.queued,
     symlinksSkipped: state.symlinks,
+  }
+}
+
+/** Series per transaction: nobody waits for the rows of their books. */
+const SERIES_STEP = 50
+
+/** Numbers the books that nothing else numbers, if the strategy of the library wants it. */
+async function numberByPosition(database: Knex, { library, startedAt, run }: Scan): Promise<void> {
+  const start = firstPosition(library.number_strategy, library.number_config as NumberConfig | null)
+  if (start === null) return
+  const ids = await listMisplacedSeries(database, library.id, startedAt)
+  for (let first = 0; first < ids.length; first += SERIES_STEP) {
+    run.signal.throwIfAborted()
+    await database.transaction((trx) => assignPositions(trx, ids.slice(first, first + SERIES_STEP), start))
   }
 }
 
@@ -308,6 +332,8 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
   const { library, deep, counts, run } = state
   const files: SeenFile[] = []
   const folders: ChangedFolder[] = []
+  const decisions = new Map<string, FolderDecision>()
+  let shared: ReadonlySet<string> = new Set()
   for (const part of batch.changed) {
     const prefix = part.folder === '' ? '' : `${part.folder}/`
     let whole = true
@@ -323,6 +349,8 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
       state.seen.add(hashText(path))
     })
     state.seen.add(hashText(`${part.folder}/`))
+    if (part.decision) decisions.set(part.folder, part.decision)
+    if (part.shared) shared = new Set(part.shared)
     if (part.digest === null) continue
     if (whole) folders.push({ path: part.folder, digest: part.digest, files: part.files, seriesFile: part.seriesFile })
     counts.seriesFound += part.folder === '' ? part.files : 1
@@ -339,7 +367,8 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
   counts.seriesFound += batch.unchanged.length
   if (batch.unchangedRootFiles > 0) counts.seriesFound += batch.unchangedRootFiles - 1
 
-  const record = () => recordFiles(database, { library, deep, provisional: state.hadBooks, rules }, files)
+  const scanned = { library, walked: { decisions, shared }, deep, provisional: state.hadBooks, rules }
+  const record = () => recordFiles(database, scanned, files)
   const ids = files.length > 0 ? await precedence.first(record) : []
   await state.queueing
   run.signal.throwIfAborted()

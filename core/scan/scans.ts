@@ -8,13 +8,13 @@ import { visibleMessage } from '#core/account/path-view.ts'
 import { isRestricted } from '#core/account/user-store.ts'
 import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
-import { describeReplaced } from '#core/catalog/library.ts'
 import { findLibraryRow } from '#core/catalog/library-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { listWithheldFolders } from '#core/scan/missing-book-query.ts'
+import { countUnsorted } from '#core/scan/found-file-store.ts'
 import { rootKey, type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
 import { checkScanPath } from '#core/scan/scan-part.ts'
 import { describeScheduleProblem, startDueScans, startScansOnStart } from '#core/scan/scan-schedule.ts'
@@ -93,7 +93,7 @@ export const ScanStatus = Noun('ScanStatus')({
   warnings: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Current problems to check: a schedule that is ignored; strategies of the library that this version does not know, and what it uses instead; folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
+        'Current problems to check: a schedule that is ignored; books that the strategy finds no series for; folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
     }),
   ),
   startedAt: Timestamp,
@@ -163,6 +163,16 @@ export class Scans {
       startedAt: row.started_at.toISOString(),
       completedAt: row.completed_at?.toISOString() ?? null,
     }
+  }
+
+  async #warn(libraryId: string): Promise<string[]> {
+    const { database } = this.#dependencies
+    const unsorted = await countUnsorted(database, libraryId)
+    const books = unsorted === 1 ? '1 book is' : `${unsorted} books are`
+    return [
+      ...(unsorted > 0 ? [`${books} in the series "Unsorted", because the strategy of the library finds no series for their paths.`] : []),
+      ...describeUnrelated(await listUnrelatedFolders(database, libraryId, WARNINGS_MAX + 1)),
+    ]
   }
 
   /** Requests that the scan stops and waits until it has; false when it had ended. */

@@ -18,7 +18,7 @@ export async function listChangedSeriesFiles(
 ): Promise<ChangedSeriesFile[]> {
   const { rows } = await database.raw(
     `SELECT s.id, s.path, f.version FROM unnest(CAST(? AS text[]), CAST(? AS text[])) AS f (path, version)
-     JOIN series s ON s.library_id = ? AND s.path = f.path AND NOT s.oneshot
+     JOIN series s ON s.library_id = ? AND s.path = f.path AND s.name_key = '' AND NOT s.oneshot
      WHERE s.sidecar_version IS DISTINCT FROM f.version OR (? AND f.version IS NOT NULL)`,
     // The driver's types do not allow null inside an array; PostgreSQL does.
     [folders.map(({ path }) => path), folders.map(({ seriesFile }) => seriesFile) as string[], libraryId, isForced],

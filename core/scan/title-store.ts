@@ -7,6 +7,8 @@ export interface TitledFolder {
   libraryId: string
   path: string
   oneshot: boolean
+  /** By the layout; null for a series whose title is the last part of its path. */
+  layoutTitle: string | null
   rules: unknown
 }
 
@@ -14,7 +16,14 @@ export async function listTitledFolders(database: Knex, seriesIds: readonly stri
   return await database('series AS s')
     .join('libraries AS l', 'l.id', 's.library_id')
     .whereRaw('s.id = ANY(CAST(? AS uuid[]))', [[...seriesIds]])
-    .select('s.id', 's.library_id AS libraryId', 's.path', 's.oneshot', 'l.title_preprocessing_rules AS rules')
+    .select(
+      's.id',
+      's.library_id AS libraryId',
+      's.path',
+      's.oneshot',
+      's.layout_title AS layoutTitle',
+      'l.title_preprocessing_rules AS rules',
+    )
 }
 
 export async function listSeriesOfLibrary(database: Knex, libraryId: string): Promise<string[]> {

@@ -2,15 +2,21 @@ import { hash } from 'node:crypto'
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatOfName, stemOf } from '#core/fields/book-format.ts'
-import { describedBy, isSidecarName } from '#core/fields/sidecar.ts'
+import { describedBy, FOLDER_FILES, isSidecarName } from '#core/fields/sidecar.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
 import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
+import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, sharedNames } from '#core/scan/layouts/decide-folder.ts'
+import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
+import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
 
 /** Files per part; limits the memory of a step, and the size of its SQL statement. */
 export const PART_FILES_MAX = 500
+
+/** The order of a library of books, for a library that allows all formats. */
+const CALIBRE_FORMATS = ['epub', 'pdf', 'cbz', 'cbr']
 
 export interface WalkOptions {
   /** Absolute path without a trailing slash. */
@@ -21,6 +27,10 @@ export interface WalkOptions {
   known: ReadonlyMap<string, string>
   /** The folder at which the walk begins, relative to the root; the root by default. One that does not exist is empty. */
   start?: string | undefined
+  /** Of the library. Only `auto` decides about folders, and only it and `calibre` leave out the other formats of a book. */
+  strategy?: string
+  /** Reports the files that are no books, with the reason. */
+  explains?: boolean
   /** When several walks share a library: the first one takes the files of the first folder, and each its share of the folders in it. */
   share?: { index: number; of: number }
 }
@@ -41,7 +51,15 @@ export interface FolderPart {
   digest: string | null
   /** Books in the whole folder. */
   files: number
+  /** What `auto` makes of the folder; null for other strategies. */
+  decision: FolderDecision | null
+  /** Of the root: keys of the series names that several of its files have. */
+  shared: string[] | null
 }
+
+/** Why a file or folder is no book of the library. */
+export const LEFT_OUT_REASONS = ['excluded', 'format', 'hidden', 'link', 'set', 'incomplete', 'not_utf8'] as const
+export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number]
 
 export type WalkStep =
   | { kind: 'changed'; part: FolderPart }
@@ -51,6 +69,8 @@ export type WalkStep =
   | { kind: 'symlink'; path: string }
   /** The root, or a folder on another device than the one above it. */
   | { kind: 'device'; folder: string; device: number }
+  /** Only for a walk that explains. */
+  | { kind: 'left_out'; path: string; reason: LeftOutReason }
 
 /**
  * Walks a library folder by folder, synchronously: in a thread this is three times as fast as with promises. Symbolic links are not followed, so
@@ -60,7 +80,18 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
   const isExcluded = compileExcludes(options.excludedPatterns)
   const allowed = options.allowedFormats === null ? null : new Set(options.allowedFormats)
   const { known, start = '', share = { index: 0, of: 1 } } = options
-  const choice: Choice = { known, isExcluded, allowed, start, share }
+  const choice: Choice = {
+    known,
+    isExcluded,
+    allowed,
+    start,
+    share,
+    strategy: options.strategy ?? '',
+    explains: options.explains ?? false,
+    formats: options.allowedFormats ?? CALIBRE_FORMATS,
+    calibre: [],
+    amongRuns: new Set(),
+  }
   const stack = [{ folder: start, above: null as number | null }]
   let realRoot: string | null = null
   while (stack.length > 0) {
@@ -96,6 +127,14 @@ interface Choice extends Pick<WalkOptions, 'known'> {
   allowed: ReadonlySet<string> | null
   start: string
   share: { index: number; of: number }
+  strategy: string
+  explains: boolean
+  /** Of a book in several formats, the first of these counts. */
+  formats: readonly string[]
+  /** Folders with the database of Calibre, with `/` at their end; '' is the root. */
+  calibre: string[]
+  /** Folders without books whose folders are runs of a publisher. */
+  amongRuns: Set<string>
 }
 
 /** An open folder: `folder` is relative to the root, `real` is its path, and `at` that of the open descriptor. */
@@ -104,6 +143,23 @@ interface ListedFolder {
   real: string
   at: string
   entries: Dirent[]
+}
+
+/** Downloads that have not ended, as browsers and download programs name them. */
+const INCOMPLETE = /\.(?:part|crdownload|!qb|tmp)$|^~\$|^\.(?:fuse_hidden|nfs)/i
+
+/** Null for books, and for files that describe books. */
+function reasonToLeaveOut(prefix: string, entry: Dirent, { allowed, isExcluded }: Choice): LeftOutReason | null {
+  const { name } = entry
+  const format = formatOfName(name)
+  if (name.includes('\uFFFD')) return 'not_utf8'
+  if (!entry.isDirectory() && INCOMPLETE.test(name)) return 'incomplete'
+  if (name.startsWith('.')) return 'hidden'
+  if (entry.isSymbolicLink()) return format !== null || !name.includes('.') ? 'link' : null
+  if (entry.isDirectory() ? isForeignFolder(name) || isExcluded(prefix, name) : format !== null && isExcluded(prefix, name))
+    return 'excluded'
+  if (entry.isDirectory() || isSidecarName(name) || name === CALIBRE_DATABASE) return null
+  return format === null || (allowed !== null && !allowed.has(format)) ? 'format' : null
 }
 
 /** Yields the books of one folder; returns the folders in it. */
@@ -118,8 +174,10 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
   let volumes = false
   for (const entry of entries) {
     const { name } = entry
-    if (name.startsWith('.')) continue
     if (of > 1 && folder === start && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
+    const reason = choice.explains ? reasonToLeaveOut(prefix, entry, choice) : null
+    if (reason) yield { kind: 'left_out', path: prefix + name, reason }
+    if (name.startsWith('.')) continue
     if (entry.isDirectory()) {
       if (!isForeignFolder(name) && !isExcluded(prefix, name)) below.push(prefix + name)
       continue
@@ -130,6 +188,7 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
       continue
     }
     if (format === null && isSidecarName(name) && entry.isFile()) sidecars.push(name)
+    if (name === CALIBRE_DATABASE && entry.isFile()) choice.calibre.push(prefix)
     if (format === null || !entry.isFile() || (allowed !== null && !allowed.has(format)) || isExcluded(prefix, name)) continue
     try {
       // The folder's listing says that it is not a link, and stat is a third faster here than lstat. This only detects changes, so the path may be that of
@@ -145,11 +204,33 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
     }
   }
   if (books.names.length > 0) {
-    const listing = volumes ? dropLaterVolumes(books) : books
-    yield* reportFolder({ folder, at, known: known.get(folder) }, { ...listing, sidecars: readSidecars(real, sidecars, listing.names) })
-  }
+    const whole = volumes ? dropLaterVolumes(books) : books
+    const facts = factsOf(folder, whole.names, { choice, hasOpf: sidecars.includes(FOLDER_FILES.opf) })
+    const listing = hasOtherFormats(facts, choice) ? dropOtherFormats(whole, choice.formats) : whole
+    if (choice.explains && listing.names.length < books.names.length) {
+      const kept = new Set(listing.names)
+      for (const name of books.names) if (!kept.has(name)) yield { kind: 'left_out', path: prefix + name, reason: 'set' }
+    }
+    const decide = () => (choice.strategy === 'auto' || choice.explains ? decideFolder({ ...facts, names: listing.names }) : null)
+    yield* reportFolder(
+      { folder, at, known: known.get(folder), decide },
+      { ...listing, sidecars: readSidecars(real, sidecars, listing.names) },
+    )
+  } else if ((choice.strategy === 'auto' || choice.explains) && isAmongRuns(below.map(nameOfFolder))) choice.amongRuns.add(folder)
   return below
 }
+
+const factsOf = (folder: string, names: readonly string[], { choice, hasOpf }: { choice: Choice; hasOpf: boolean }): FolderFacts => ({
+  folder,
+  names,
+  hasOpf,
+  isBelowCalibre: choice.calibre.some((prefix) => folder !== '' && `${folder}/`.startsWith(prefix) && `${folder}/` !== prefix),
+  isAmongRuns: folder !== '' && choice.amongRuns.has(parentOf(folder)),
+})
+
+/** Whether the folder is one of Calibre, whose files are one book in several formats. */
+const hasOtherFormats = ({ folder, names, hasOpf, isBelowCalibre }: FolderFacts, { strategy }: Choice): boolean =>
+  names.length > 1 && hasCalibreId(nameOfFolder(folder)) && (strategy === 'calibre' || (strategy === 'auto' && (hasOpf || isBelowCalibre)))
 
 interface Sidecar {
   name: string
@@ -202,16 +283,28 @@ interface Listing {
 const LATER_VOLUME = /\.part(\d+)\.(?:rar|cbr)$/i
 
 /** A later volume of a multi-volume RAR is not a book if its first volume is in the same folder. */
-function dropLaterVolumes({ names, sizes, mtimesMs }: Listing): Listing {
-  const volumes = names.map((name) => {
+function dropLaterVolumes(listing: Listing): Listing {
+  const volumes = listing.names.map((name) => {
     const match = LATER_VOLUME.exec(name)
     return match && { set: name.slice(0, match.index).toLowerCase(), number: Number(match[1]) }
   })
   const firsts = new Set(volumes.map((volume) => (volume?.number === 1 ? volume.set : null)))
-  const kept = [...names.keys()].filter((index) => {
+  return pick(listing, (_name, index) => {
     const volume = volumes[index]
     return !volume || volume.number === 1 || !firsts.has(volume.set)
   })
+}
+
+/** Of files with one name, the first of the formats is the book. */
+function dropOtherFormats(listing: Listing, formats: readonly string[]): Listing {
+  const rank = (name: string) => formats.indexOf(formatOfName(name) as string)
+  const best = new Map<string, number>()
+  for (const name of listing.names) best.set(stemOf(name), Math.min(best.get(stemOf(name)) ?? Number.POSITIVE_INFINITY, rank(name)))
+  return pick(listing, (name) => rank(name) === best.get(stemOf(name)))
+}
+
+const pick = ({ names, sizes, mtimesMs }: Listing, isKept: (name: string, index: number) => boolean): Listing => {
+  const kept = [...names.keys()].filter((index) => isKept(names[index] as string, index))
   return {
     names: kept.map((index) => names[index] as string),
     sizes: kept.map((index) => sizes[index] as number),
@@ -221,7 +314,14 @@ function dropLaterVolumes({ names, sizes, mtimesMs }: Listing): Listing {
 
 type FolderListing = Listing & { sidecars: readonly Sidecar[] }
 
-function* reportFolder(walked: { folder: string; at: string; known: string | undefined }, listing: FolderListing): Generator<WalkStep> {
+interface WalkedFolder {
+  folder: string
+  at: string
+  known: string | undefined
+  decide: () => FolderDecision | null
+}
+
+function* reportFolder(walked: WalkedFolder, listing: FolderListing): Generator<WalkStep> {
   const { folder, at } = walked
   // Names in the order of the file system, which stays the same while nothing changes; otherwise the folder is merely compared in full.
   const digest = digestOf(withSidecars(listing))
@@ -232,7 +332,9 @@ function* reportFolder(walked: { folder: string; at: string; known: string | und
   const names = listing.names.sort(compareNames)
   const groups = Map.groupBy(listing.sidecars, ({ stem }) => stem)
   const sidecarsOf = (stem: string | null) => versionOf(groups.get(stem) ?? [])
-  const files = { seriesFile: sidecarsOf(null), files: names.length }
+  const decision = walked.decide()
+  const shared = decision && folder === '' ? [...sharedNames(names)] : null
+  const files = { seriesFile: sidecarsOf(null), files: names.length, decision, shared }
   let part: FolderPart = { folder, names: [], sizes: [], mtimesNs: [], sidecars: [], digest: null, ...files }
   for (const name of names) {
     try {

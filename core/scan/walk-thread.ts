@@ -14,6 +14,7 @@ const emptyBatch = (): WalkBatch => ({
   unreadable: [],
   symlinks: 0,
   devices: [],
+  leftOut: [],
 })
 
 serveJobs(({ options, read }: WalkOrder, send: (batch: WalkBatch) => void): null => {
@@ -31,6 +32,7 @@ serveJobs(({ options, read }: WalkOrder, send: (batch: WalkBatch) => void): null
       if (step.folder === '') batch.unchangedRootFiles = step.files
     } else if (step.kind === 'unreadable') batch.unreadable.push({ path: step.path, message: step.message })
     else if (step.kind === 'device') batch.devices.push({ folder: step.folder, device: step.device })
+    else if (step.kind === 'left_out') batch.leftOut.push({ path: step.path, reason: step.reason })
     else batch.symlinks += 1
     if (files < BATCH_FILES && Date.now() - sentAt <= QUIET_MS) continue
     send(batch)

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { ThreadHost, ThreadLost } from '#core/foundation/thread-host.ts'
-import type { FolderPart, WalkOptions } from '#core/scan/walk-folders.ts'
+import type { FolderPart, LeftOutReason, WalkOptions } from '#core/scan/walk-folders.ts'
 
 /** Files per batch; the comparison in the database is one statement per batch. */
 export const BATCH_FILES = 500
@@ -19,6 +19,8 @@ export interface WalkBatch {
   symlinks: number
   /** Of the root, and of folders on another device than the one above. */
   devices: { folder: string; device: number }[]
+  /** Only of a walk that explains. */
+  leftOut: { path: string; reason: LeftOutReason }[]
 }
 
 export interface WalkOrder {

@@ -7,8 +7,11 @@ export const TASK_PRIORITY = {
   analyze_library: 850,
   analyze_books: 810,
   analyze_book: 800,
+  // After the analyses, whose metadata may change the series of books.
+  arrange_library: 790,
   reprocess_series_title: 780,
   reprocess_series_titles: 770,
+  renumber_library: 765,
   renumber_series: 760,
   renumber_series_batch: 750,
   refresh_recommendations: 600,

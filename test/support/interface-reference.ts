@@ -62,7 +62,8 @@ export function readReference(text: string): InterfaceReference {
     const [, name, shape] = /^- `(\w+)`: `(.+)`$/.exec(line) ?? []
     if (!name || !shape) continue
     const [from, to] = RENAMED[name] ?? ['', '']
-    $defs[name] = readType(from ? shape.replaceAll(new RegExp(`\\b${from}\\b`, 'g'), to) : shape)
+    const more = (MORE_VALUES[name] ?? []).map((value) => ` | "${value}"`).join('')
+    $defs[name] = readType(from ? shape.replaceAll(new RegExp(`\\b${from}\\b`, 'g'), to) : shape + more)
   }
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false, code: { optimize: false } })
   formats.default(ajv)
@@ -92,6 +93,9 @@ const RENAMED: Record<string, readonly [from: string, to: string]> = {
   CreateExternalLinkRequest: ['sourceName', 'source'],
   CreateExternalRatingRequest: ['sourceName', 'source'],
 }
+
+/** Values beside those of the reference, by decision; with compatibility.legacyNames others are sent instead. */
+const MORE_VALUES: Record<string, readonly string[]> = { SeriesStrategy: ['auto'] }
 
 const WORDS: Record<string, SchemaObject> = {
   any: {},

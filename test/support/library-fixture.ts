@@ -9,6 +9,7 @@ import { handleBulkAnalyses } from '#core/analysis/request-analyses.ts'
 import type { Analyze } from '#core/fields/analysis.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
+import { handleArranging } from '#core/scan/layouts/arrange-library.ts'
 import { type ScanStatus, Scans } from '#core/scan/scans.ts'
 import { openTaskQueue, type TaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -89,6 +90,7 @@ export async function openLibraryFixture(
   })
   await scans.endLost()
   handleBulkAnalyses({ database, tasks })
+  handleArranging({ database, tasks, rules: findRules() })
   handleBookAnalyses({
     precedence,
     database,

@@ -8,8 +8,8 @@ import { requestLibraryAnalysis } from '#core/analysis/request-analyses.ts'
 import { CreateLibraryRequest, Library, UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { getLibrary, listLibraries } from '#core/catalog/library-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
-import { createLibrary, editLibrary, removeLibrary } from '#core/scan/edit-library.ts'
+import { described, Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
+import { createLibrary, editLibrary, previewLayout, removeLibrary } from '#core/scan/edit-library.ts'
 import { purgeDeletedOf } from '#core/scan/purge-deleted.ts'
 import { SCAN_PATH_LENGTH_MAX } from '#core/scan/scan-part.ts'
 import { ScanStatus } from '#core/scan/scans.ts'
@@ -18,6 +18,32 @@ type Services = Pick<DataServices, 'database' | 'settings'> & Pick<TemplateServi
 const endpoint = endpointOf<Services>()
 
 const params = Type.Object({ libraryId: Uuid })
+const Count = Type.Integer({ minimum: 0 })
+const EditedLibrary = Noun('EditedLibrary')({
+  ...Library.properties,
+  layoutChange: Type.Optional(
+    Noun('LayoutChange')({
+      booksMoved: Count,
+      seriesKept: described(Count, 'Series that keep their id, metadata, locks, ratings, covers and places in collections.'),
+      seriesNew: Count,
+      seriesRemoved: described(Count, 'Series that have no books afterwards.'),
+      examples: Type.Array(
+        Type.Object({
+          title: Type.String(),
+          path: Type.String({ description: 'Below the folder of the library.' }),
+          bookCount: Count,
+          from: Type.Array(Type.String(), { description: 'Paths of the series that the books are in now, five at most.' }),
+        }),
+        { description: 'The first 50 series afterwards, of those whose books change.' },
+      ),
+    }),
+  ),
+})
+
+/** Clients from before `auto` know only the other strategies. */
+const shownLibrary = ({ settings }: Pick<Services, 'settings'>, library: Library): Library =>
+  settings.compatibility.legacyNames && library.seriesStrategy === 'auto' ? { ...library, seriesStrategy: 'series_volume' } : library
+
 const TaskStarted = Noun('TaskStarted')({ taskId: Uuid })
 const tag = 'libraries'
 
@@ -42,7 +68,7 @@ export const libraryRoutes = [
     run: async (call, { query }) => {
       const { page, pageSize, offset, limit } = readPageWindow(query)
       const { items, total } = await listLibraries(call.services.database, call.caller, { offset, limit })
-      return paginate({ call, page, pageSize, total, data: items })
+      return paginate({ call, page, pageSize, total, data: items.map((library) => shownLibrary(call.services, library)) })
     },
   }),
   endpoint({
@@ -58,7 +84,7 @@ export const libraryRoutes = [
     run: async (call, { body }) => {
       const { services, caller } = call
       const libraryId = await createLibrary(services, body, caller)
-      return madeAt(call, '/api/v1/libraries', await getLibrary(services.database, caller, libraryId))
+      return madeAt(call, '/api/v1/libraries', shownLibrary(services, await getLibrary(services.database, caller, libraryId)))
     },
   }),
   endpoint({
@@ -70,7 +96,7 @@ export const libraryRoutes = [
     allow: { who: 'libraries-read' },
     params,
     reply: Library,
-    run: async ({ services, caller }, { params }) => await getLibrary(services.database, caller, params.libraryId),
+    run: async ({ services, caller }, { params }) => shownLibrary(services, await getLibrary(services.database, caller, params.libraryId)),
   }),
   endpoint({
     name: 'patchLibrary',
@@ -80,11 +106,23 @@ export const libraryRoutes = [
     tag,
     allow: { who: 'libraries-write' },
     params,
+    query: Type.Object({
+      dryRun: Type.Optional(
+        Type.Boolean({
+          description: 'Changes nothing; `layoutChange` tells which books another seriesStrategy or seriesConfig would move.',
+        }),
+      ),
+    }),
     body: UpdateLibraryRequest,
-    reply: Library,
-    run: async ({ services, caller }, { params, body }) => {
-      await editLibrary(services, params.libraryId, body, caller)
-      return await getLibrary(services.database, caller, params.libraryId)
+    reply: EditedLibrary,
+    run: async ({ services, caller, signal }, { params, query, body }) => {
+      const { libraryId } = params
+      if (query.dryRun) {
+        const layoutChange = await previewLayout(services, libraryId, { request: body, by: caller, signal })
+        return { ...shownLibrary(services, await getLibrary(services.database, caller, libraryId)), layoutChange }
+      }
+      await editLibrary(services, libraryId, body, caller)
+      return shownLibrary(services, await getLibrary(services.database, caller, libraryId))
     },
   }),
   endpoint({

@@ -48,7 +48,8 @@ t.test('the data folder and system folders cannot be libraries, by any path', as
 t.test('such libraries are refused on creation, on changes, and at every scan', async (t) => {
   const fixture = await openLibraryFixture(t, { files: ['Saga/1.cbz'] })
   mkdirSync(join(fixture.dataFolder, 'postgres'), { recursive: true })
-  const parts = { database: fixture.database, scans: fixture.scans, rules: findRules(), settings: { dataFolder: fixture.dataFolder } }
+  const { database, scans, tasks, dataFolder } = fixture
+  const parts = { database, scans, tasks, rules: findRules(), settings: { dataFolder } }
   const refusal = { code: 'invalid_value', message: /data folder/, details: [{ path: '/path' }] }
   await t.rejects(addLibrary(parts, { folder: join(fixture.dataFolder, 'postgres') }), refusal)
   await t.rejects(editLibrary(parts, fixture.libraryId, { path: fixture.dataFolder }), refusal)

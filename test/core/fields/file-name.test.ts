@@ -1,81 +1,47 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readFileName, titleOfFileName } from '#core/fields/file-name.ts'
+import { fieldsOfFileName, readFileName, titleOfFileName } from '#core/fields/file-name.ts'
+import { FILE_NAMES } from '#test/core/fields/file-names.table.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { onlyCost } from '#test/support/lane-size.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-const TABLE: [name: string, number: number | null, volume: number | null, chapter: number | null][] = [
-  ['Batman #12.cbz', 12, null, null],
-  ['Batman #12.5 (2016).cbz', 12.5, null, null],
-  ['X-Men #-1 (1997).cbz', -1, null, null],
-  ['Saga v01 (2012) (Digital).cbz', 1, 1, null],
-  ['Saga Vol. 3.cbz', 3, 3, null],
-  ['Saga - Volume 04.cbz', 4, 4, null],
-  ['One_Piece_v100_c1007.5.cbz', 1007.5, 100, 1007.5],
-  ['One Piece v01c002.cbz', 2, 1, 2],
-  ['Naruto c012.cbz', 12, null, 12],
-  ['Naruto Ch.12.5.cbz', 12.5, null, 12.5],
-  ['Naruto - Chapter 7 [Group].cbz', 7, null, 7],
-  ['Dune Part 2.epub', 2, null, null],
-  ['Series ep 5.cbz', 5, null, null],
-  ['Tintin (5).cbz', 5, null, null],
-  ['Tintin (2019).cbz', null, null, null],
-  ['Tintin (2019) (7).cbz', 7, null, null],
-  ['Tintin [03].cbz', 3, null, null],
-  ['Batman 012 (2016) (Digital) (Group-Empire).cbz', 12, null, null],
-  ['Batman 012.cbz', 12, null, null],
-  ['page-7.pdf', 7, null, null],
-  ['12.cbz', 12, null, null],
-  ['Blade Runner 2049.cbz', null, null, null],
-  ['Just a title.epub', null, null, null],
-  ['Volume 1.5 Special.cbz', 1.5, null, null],
-  ['Civic 4 ever.cbz', null, null, null],
-  ['Avengers 3 men.cbz', null, null, null],
-  ['#7 v2 c3.cbz', 7, 2, 3],
-  ['Spider-Man 20190401123.cbz', null, null, null],
-  ['進撃の巨人 v12.cbz', 12, 12, null],
-  ['name\nwith newline #3.cbz', 3, null, null],
-  ['📚 vol 2.pdf', 2, 2, null],
-  ['X-Men 1 of 6.cbz', 1, null, null],
-  ['X-Men 01 (of 06) (2003).cbz', 1, null, null],
-  ['X-Men (1 of 6).cbz', 1, null, null],
-  ['X-Men #2 of 6.cbz', 2, null, null],
-  ['Land of 1000 Dances.cbz', null, null, null],
-  ['Walking Dead 001-006.cbz', 1, null, null],
-  ['Walking Dead 001–006 (2003-2004) (Digital).cbz', 1, null, null],
-  ['Walking Dead (7-12).cbz', 7, null, null],
-  ['Walking Dead v01-03.cbz', 1, 1, null],
-  ['Fantastic 4 - 012.cbz', 12, null, null],
-  ['Batman 2019-2020.cbz', null, null, null],
-  ['Batman (2019-2020).cbz', null, null, null],
-  ['Asterix - 01 - Asterix the Gaul.cbz', 1, null, null],
-  ['Asterix_-_02_-_The_Golden_Sickle.cbz', 2, null, null],
-  ['Asterix - 01 - Asterix the Gaul (1961).cbz', 1, null, null],
-  ['Runner - 03 - Blade Runner 2049.cbz', 3, null, null],
-  ['Orwell - 1984 - Big Brother.epub', null, null, null],
-  ['01. Foo.cbz', 1, null, null],
-  ['01.Foo.cbz', 1, null, null],
-  ['01 - Foo.cbz', 1, null, null],
-  ['7.5 - Foo.cbz', 7.5, null, null],
-  ['1984 - Big Brother.epub', null, null, null],
-  ['1984. Big Brother.epub', null, null, null],
-  ['3-D Comics.cbz', null, null, null],
-  ['300 and more.cbz', null, null, null],
-  ['Tintin T05 - The Broken Ear.cbz', 5, null, null],
-  ['Tintin T05.cbz', 5, null, null],
-  ['Tintin - Tome 6 - Black Island.cbz', 6, null, null],
-  ['Secret T2019 files.cbz', null, null, null],
-  ['Model T1 again.cbz', 1, null, null],
-  ['Robot T1000x.cbz', null, null, null],
-]
-
-t.test('numbers in the forms that people write', async (t) => {
-  for (const [name, number, volume, chapter] of TABLE) {
-    const { title, ...rest } = readFileName(name)
-    t.same(rest, { number, volume, chapter }, JSON.stringify(name))
-    t.equal(title, name.slice(0, name.lastIndexOf('.')).replaceAll('\n', ' '))
+t.test('series, numbers, specials and years in the forms that people write', async (t) => {
+  t.ok(FILE_NAMES.length >= 400, `${FILE_NAMES.length} names`)
+  t.equal(new Set(FILE_NAMES.map(([name]) => name)).size, FILE_NAMES.length, 'each stands once')
+  const nothing = { series: null, volume: null, chapter: null, number: null, isSpecial: false, year: null }
+  for (const [name, gives] of FILE_NAMES) {
+    const { title, ...read } = readFileName(name)
+    t.same(read, { ...nothing, ...gives }, JSON.stringify(name))
+    t.equal(title, titleOfFileName(name))
   }
+})
+
+t.test('a name that begins with that of its folder has its numbers behind it', async (t) => {
+  const table: [folder: string, name: string, series: string, number: number | null, volume: number | null][] = [
+    ['Zom 100', 'Zom 100.cbz', 'Zom 100', null, null],
+    ['Zom 100', 'Zom 100 05.cbz', 'Zom 100', 5, null],
+    ['zom 100 (2021)', 'Zom_100_v05.cbz', 'Zom 100', 5, 5],
+    ['Fahrenheit 451', 'Fahrenheit 451 - Part 2.cbz', 'Fahrenheit 451', 2, null],
+    ['06', '06 12.cbz', '06', 12, null],
+    ['06', '06.cbz', '06', null, null],
+    ['06', '061.cbz', '061', 61, null],
+    ['100 Bullets', '100 Bullets 012 (2000).cbz', '100 Bullets', 12, null],
+    ['Batman', 'Saga 12.cbz', 'Saga', 12, null],
+    ['(2013)', 'Saga 12.cbz', 'Saga', 12, null],
+    ['', '12.cbz', '', 12, null],
+  ]
+  for (const [folder, name, series, number, volume] of table)
+    t.match(
+      readFileName(name, { folder }),
+      { series: /\D/.test(series) || number === null || series === '06' ? series : null, number, volume },
+      `${folder}/${name}`,
+    )
+})
+
+t.test('rows get whole volumes only, because other programs know no others', async (t) => {
+  t.same(fieldsOfFileName('Spy v08.5.cbz'), { title: 'Spy v08.5', number: 8.5, volume: null, chapter: null })
+  t.same(fieldsOfFileName('Spy v08 c1.cbz'), { title: 'Spy v08 c1', number: 1, volume: 8, chapter: 1 })
 })
 
 t.test('only the extension is removed', async (t) => {
@@ -134,6 +100,18 @@ t.test('no name of a file takes time that grows faster than its length', onlyCos
     ' c2c'.repeat(63),
     '((2019)'.repeat(36),
     ' '.repeat(255),
+    ' -'.repeat(127),
+    'vol '.repeat(63),
+    ' part 1'.repeat(36),
+    ' tpb'.repeat(63),
+    'jan 2019 '.repeat(28),
+    'A, B - '.repeat(36),
+    '番外'.repeat(42),
+    '(v01)'.repeat(51),
+    '全1巻'.repeat(50),
+    ': special'.repeat(28),
+    '0v2 '.repeat(63),
+    'c1b'.repeat(85),
   ])
     readFileName(hostile)
   t.ok(threadCpuMs() - at < 500, 'no name makes it backtrack for long')

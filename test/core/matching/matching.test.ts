@@ -215,7 +215,9 @@ t.test('undo does not restore aggregated metadata that the books no longer conta
   const [{ id: bookId }] = await database('books').where('series_id', series.id).select('id')
   const read = async (genres: string[]) =>
     await database.transaction(async (trx) => {
-      await recordEmbedded(trx, [{ bookId, fileName: 'Berserk 1.cbz', bookStrategy: 'filename', embedded: { genres } }])
+      await recordEmbedded(trx, [
+        { bookId, fileName: 'Berserk 1.cbz', bookStrategy: 'filename', numberStrategy: 'smart', embedded: { genres } },
+      ])
       await aggregateSeries(trx, [series.id])
     })
   await read(['Horror', 'Gothic'])

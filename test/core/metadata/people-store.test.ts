@@ -61,7 +61,7 @@ t.test('rows match the lists, and two spellings are one person', async (t) => {
 
 t.test('the people of a file', async (t) => {
   const { database, first } = await openShelf(t)
-  const file = { bookId: first, fileName: '1.cbz', bookStrategy: 'metadata_first' }
+  const file = { bookId: first, fileName: '1.cbz', bookStrategy: 'metadata_first', numberStrategy: 'smart' }
   const read = (authors: Author[]) =>
     database.transaction((trx) => recordEmbedded(trx, [{ ...file, embedded: authors.length > 0 ? { book: { authors } } : {} }]))
   await read([writer('One'), writer('Two')])

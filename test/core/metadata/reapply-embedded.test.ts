@@ -18,7 +18,9 @@ t.test('undo restores the current metadata of the file, not what the file no lon
   const series_id = await addSeries(database, { library_id, title: 'One' })
   const bookId = await addBook(database, { library_id, series_id, title: 'One', file_name: NAME })
   const read = async (embedded: Embedded) =>
-    await database.transaction((trx) => recordEmbedded(trx, [{ bookId, fileName: NAME, bookStrategy: 'metadata_first', embedded }]))
+    await database.transaction((trx) =>
+      recordEmbedded(trx, [{ bookId, fileName: NAME, bookStrategy: 'metadata_first', numberStrategy: 'smart', embedded }]),
+    )
   const load = async () => (await loadStates(database, 'book', [bookId], SETS.book)).get(bookId) as StoredState
   const change: MetadataChange<'book'> = {
     values: { title: 'Plugin', summary: 'Plugin', year: 2020, publisher: 'Plugin', authors: [{ name: 'Plugin', role: 'writer' }] },

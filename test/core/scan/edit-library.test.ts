@@ -54,7 +54,7 @@ t.test('whoever sees some libraries changes only these, creates none, and learns
   for (const name of ['data', 'kids', 'adults', 'new']) await mkdir(at(name))
   const [rules, settings] = [findRules(), { dataFolder: at('data') }]
   const scans = new Scans({ database, tasks, rules, log: silentLog, dataFolder: at('data'), purgeAfterSeconds: 86_400 })
-  const dependencies = { database, scans, rules, settings, dataFolder: at('data') }
+  const dependencies = { database, scans, tasks, rules, settings, dataFolder: at('data') }
   const [kids, adults] = [
     await createLibrary(dependencies, { name: 'Kids', path: at('kids') }),
     await createLibrary(dependencies, { name: 'Adults', path: at('adults') }),

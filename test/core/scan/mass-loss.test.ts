@@ -153,7 +153,7 @@ t.test('a library that was moved to the wrong folder', async (t) => {
   await fixture.scan()
   const wrong = `${fixture.root}-wrong`
   mkdirSync(wrong)
-  const parts = { database: fixture.database, rules: findRules(), settings: { dataFolder: fixture.dataFolder } }
+  const parts = { database: fixture.database, tasks: fixture.tasks, rules: findRules(), settings: { dataFolder: fixture.dataFolder } }
   await editLibrary(parts, fixture.libraryId, { path: wrong })
   t.match(await fixture.scan(), { status: 'failed', guard: { known: 4, missing: 4 } })
   await editLibrary(parts, fixture.libraryId, { path: fixture.root })

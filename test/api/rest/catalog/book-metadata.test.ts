@@ -273,7 +273,9 @@ t.test('null clears a field and leaves its lock; unlocked, a file may fill it ag
   const { ask, bookId, database } = await openShelf(t)
   const read = async () =>
     await database.transaction((trx) =>
-      recordEmbedded(trx, [{ bookId, fileName: 'x.cbz', bookStrategy: 'filename', embedded: { book: { summary: 'Filed' } } }]),
+      recordEmbedded(trx, [
+        { bookId, fileName: 'x.cbz', bookStrategy: 'filename', numberStrategy: 'smart', embedded: { book: { summary: 'Filed' } } },
+      ]),
     )
   const stands = async () => {
     const { summary, locks } = (await ask('GET', `${bookId}/metadata`)).json

@@ -30,6 +30,30 @@ t.test('what a scan would find', async (t) => {
     ],
   })
   t.equal(json.detectedSeries[1]?.sampleBooks.length, 5)
+  t.match(json, {
+    detectedSeries: [
+      { rule: 'root', why: /series of one/, books: [{ title: 'Alone', number: null }] },
+      { rule: 'folder', why: 'Its folder is the series.', books: [{ title: 'Saga 1', number: 1, volume: null }] },
+    ],
+    leftOut: [{ reason: 'format', count: 1, examples: ['notes.txt'] }],
+    suggestedStrategy: 'auto',
+  })
+  t.match(
+    (json as unknown as { alternatives: { strategy: string }[] }).alternatives.find(({ strategy }) => strategy === 'series_volume'),
+    { series: 2, single: 1, mixed: 0 },
+  )
+  const filtered = await server.request('POST', '/api/v1/libraries/preview-scan', {
+    token: server.adminToken,
+    body: { path: join(folder, 'a'), excludedPatterns: '*2.cbz', allowedFormats: ['CBZ'], seriesStrategy: 'publisher_hierarchy' },
+  })
+  t.match(filtered.json, {
+    totalFiles: 6,
+    detectedSeries: [{ name: 'Unsorted', rule: 'unsorted', bookCount: 6 }],
+    leftOut: [
+      { reason: 'excluded', count: 1, examples: ['Saga/Saga 2.cbz'] },
+      { reason: 'format', count: 2 },
+    ],
+  })
   t.match(await ask(join(folder, 'b')), { status: 200, json: { totalFiles: 0, detectedSeries: [] } })
   t.match(await ask(join(folder, 'c')), { status: 422, json: { message: /does not exist/ } })
   t.match(await ask('relative'), { status: 422 })

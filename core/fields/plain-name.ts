@@ -1,0 +1,89 @@
+/** In place of brackets with a year, and of dates: what stands before it is the name. */
+export const YEAR_MARK = '\u0001'
+
+/** A name in a form in which numbers can be looked for. */
+export interface PlainName {
+  /** Without brackets and what is in them: a space stands for each, or a {@link YEAR_MARK}. */
+  free: string
+  /** What the outer brackets hold, and where in `free` they stood. */
+  groups: { text: string; at: number }[]
+  /** Of the first date, which `free` does not hold. */
+  dateYear: number | null
+}
+
+const MONTH =
+  '(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)'
+const YEAR = '(?:19|20)\\d\\d(?!\\d)'
+const DATES = [
+  /(?<!\d)(?:19|20)\d\d([-.])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])(?!\d)/g,
+  new RegExp(`(?<![\\p{L}\\d])(?:\\d{1,2} )?${MONTH}\\.?(?: \\d{1,2})?,? ${YEAR}`, 'giu'),
+]
+const HAS_YEAR = /(?<!\d)(?:19|20)\d\d(?!\d)|\u0001/
+const FRACTIONS: Readonly<Record<string, string>> = { '½': '.5', '¼': '.25', '¾': '.75', '⅓': '.3333', '⅔': '.6667' }
+/** "001-006": one file that contains several issues. Its first number gets a zero in front, because a range is a number even where 1 may be a word. */
+const RANGE = /(?<=^|[ #([])(\d{1,7}(?:\.\d{1,4})?)[-–~](\d{1,7})b?(?=$|[ )\].])/g
+/** Arabic, Persian, Devanagari and Thai. */
+const ZEROS = [0x660, 0x6f0, 0x966, 0xe50]
+const isYear = (text: string) => /^(?:19|20)\d\d$/.test(text)
+
+/** Reads a file name without its extension, or the name of a folder. */
+export function toPlainName(stem: string): PlainName {
+  const spaced = toPlainText(stem)
+  const year = DATES.map((date) => spaced.match(date)?.[0].match(/(?:19|20)\d\d/)?.[0]).find((found) => found !== undefined)
+  const undated = DATES.reduce((text, date) => text.replace(date, YEAR_MARK), spaced)
+  return { ...splitGroups(undated), dateYear: year === undefined ? null : Number(year) }
+}
+
+/** Plain digits, brackets and single spaces; ranges are their first number, and "(of 6)" is a word. */
+function toPlainText(stem: string): string {
+  const wide = stem
+    .normalize('NFC')
+    .replace(/[\uff01-\uff5e]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0xfee0))
+    .replace(/[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u0e50-\u0e59]/g, plainDigit)
+    .replace(/[①-⑳]/g, (letter) => String(letter.charCodeAt(0) - 0x245f))
+    .replace(/[【「『〈《〔]/g, '[')
+    .replace(/[】」』〉》〕]/g, ']')
+    .replace(/[\s_\u0001]/g, ' ')
+    .trim()
+  const isDotted = !wide.includes(' ') && wide.indexOf('.') !== wide.lastIndexOf('.')
+  const spaced = isDotted ? wide.replace(/\.(?!(?<=\d\.)\d{1,2}(?!\d))/g, ' ') : wide
+  return spaced
+    .replace(/(\d) ?([½¼¾⅓⅔])/g, (_, digit: string, part: string) => digit + FRACTIONS[part])
+    .replace(/(?<=# ?)[½¼¾⅓⅔]|(?<= )[½¼¾⅓⅔](?= ?$| ?[([])/g, (part) => `0${FRACTIONS[part]}`)
+    .replace(/(?<=\d) ?\(of (\d{1,7})\)/gi, ' of $1 ')
+    .replace(RANGE, (range, from: string, to: string) => (Number(from) < Number(to) && !isYear(from) ? `0${from}` : range))
+    .replace(/ {2,}/g, ' ')
+}
+
+function plainDigit(letter: string): string {
+  const code = letter.charCodeAt(0)
+  return String(code - (ZEROS.findLast((zero) => zero <= code) as number))
+}
+
+const CLOSING: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' }
+
+/** Brackets that are not closed are ordinary characters. */
+function splitGroups(name: string): Pick<PlainName, 'free' | 'groups'> {
+  const ends = new Map<number, number>()
+  const open: number[] = []
+  for (const [at, letter] of [...name.split('')].entries()) {
+    if (letter in CLOSING) open.push(at)
+    else if (open.length > 0 && CLOSING[name[open.at(-1) as number] as string] === letter) ends.set(open.pop() as number, at)
+  }
+  let free = ''
+  const groups: PlainName['groups'] = []
+  for (let at = 0; at < name.length; at++) {
+    const end = ends.get(at)
+    const letter = name[at] as string
+    if (end === undefined) {
+      if (letter !== ' ' || !free.endsWith(' ')) free += letter
+      continue
+    }
+    const text = name.slice(at + 1, end).trim()
+    groups.push({ text, at: free.length })
+    if (HAS_YEAR.test(text)) free += YEAR_MARK
+    else if (!free.endsWith(' ')) free += ' '
+    at = end
+  }
+  return { free, groups }
+}

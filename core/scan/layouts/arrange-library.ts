@@ -1,0 +1,232 @@
+import { stat } from 'node:fs/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Knex } from 'knex'
+import { findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
+import type { Rules } from '#core/conditions/rules.ts'
+import type { PlacedBook } from '#core/fields/placed-values.ts'
+import { FOLDER_FILES } from '#core/fields/sidecar.ts'
+import { aggregateDue } from '#core/metadata/aggregate-series.ts'
+import {
+  type ArrangedBook,
+  endArranging,
+  hasPendingBooks,
+  hasWaitingFolders,
+  listArrangedBooks,
+  listPlacedSeries,
+  moveGroup,
+} from '#core/scan/layouts/arrange-store.ts'
+import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
+import { changeDecision, keepDecisions, listDecisions } from '#core/scan/layouts/folder-layout-store.ts'
+import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
+import { matchPatterns } from '#core/scan/layouts/match-patterns.ts'
+import { type PatternGroups, placedBook, type SeriesPlace } from '#core/scan/layouts/place-book.ts'
+import { CALIBRE_DATABASE, TreePlaces } from '#core/scan/layouts/place-tree.ts'
+import { planMoves, type SeriesGroup } from '#core/scan/layouts/plan-moves.ts'
+import { layoutOf, type SeriesLayout, waitsForMetadata } from '#core/scan/layouts/series-config.ts'
+import { placeKey } from '#core/scan/layouts/series-place-store.ts'
+import { renameLibrary } from '#core/scan/renumber.ts'
+import type { TaskAdder, TaskHandler } from '#core/tasks/task.ts'
+import type { TaskQueue } from '#core/tasks/task-queue.ts'
+
+/** Books that are read, or placed, before other work has a turn. */
+const STEP = 500
+/** A library whose books wait for their analysis is looked at again after one second, two, four and so on, up to this many, and for a day. */
+const AGAIN_SECONDS_MAX = 60
+const LOOKS_MAX = (24 * 3600) / AGAIN_SECONDS_MAX
+/** Other changes of the same series are rare; a task that runs again does the rest. */
+const PASSES_MAX = 5
+/** Series that a preview names. */
+const EXAMPLES_MAX = 50
+const FIRST = '00000000-0000-0000-0000-000000000000'
+
+/** What a layout makes of the books that a library has. */
+interface Arrangement {
+  groups: SeriesGroup[]
+  /** By the keys of their series. */
+  places: ReadonlyMap<string, SeriesPlace>
+  placed: ReadonlyMap<string, { fileName: string } & PlacedBook>
+  series: ReadonlyMap<string, { title: string; path: string }>
+  decisions: ReadonlyMap<string, FolderDecision>
+}
+
+/** What a change of the layout moves. */
+export interface LayoutChange {
+  booksMoved: number
+  /** Series that keep their row, with metadata, locks, ratings, covers and places in collections. */
+  seriesKept: number
+  seriesNew: number
+  seriesRemoved: number
+  /** The first of the series afterwards. */
+  examples: { title: string; path: string; bookCount: number; from: string[] }[]
+}
+
+/** Queues the task that moves the books of a library to their series. */
+export async function queueArranging(tasks: TaskAdder, libraryId: string, options: { afterAnalysis?: boolean } = {}): Promise<string> {
+  const { taskId } = await tasks.add({
+    type: 'arrange_library',
+    libraryId,
+    dedupeKey: libraryId,
+    params: options.afterAnalysis ? { afterAnalysis: true } : {},
+  })
+  return taskId
+}
+
+/** After a scan: whether the metadata of its new books may change their series, or an earlier change of the layout is not done. */
+export async function needsArranging(database: Knex, library: LibraryRow, analysesQueued: number): Promise<boolean> {
+  const layout = layoutOf(library.series_strategy, library.series_config)
+  if (library.arrange_due) return true
+  if (analysesQueued === 0 || !waitsForMetadata(layout)) return false
+  return layout.strategy !== 'auto' || (await hasWaitingFolders(database, library.id))
+}
+
+/** Registers the handler with the queue; call before its start(). */
+export function handleArranging({ database, tasks, rules }: { database: Knex; tasks: TaskQueue; rules: Rules }): void {
+  tasks.handle('arrange_library', { concurrency: 1 }, arrangeLibrary({ database, tasks, rules }))
+}
+
+const arrangeLibrary =
+  ({ database, tasks, rules }: { database: Knex; tasks: TaskAdder; rules: Rules }): TaskHandler =>
+  async (run) => {
+    const library = await findLibraryRow(database, run.libraryId as string)
+    if (!library) return { skipped: true }
+    const layout = layoutOf(library.series_strategy, library.series_config)
+    const look = Number(run.params.look ?? 0)
+    const isPending = waitsForMetadata(layout) && (await hasPendingBooks(database, library.id))
+    const again = async () => {
+      if (look >= LOOKS_MAX) return
+      const params = { afterAnalysis: true, look: look + 1 }
+      const scheduledFor = new Date(Date.now() + Math.min(2 ** look, AGAIN_SECONDS_MAX) * 1_000)
+      await tasks.add({ type: 'arrange_library', libraryId: library.id, dedupeKey: library.id, params, scheduledFor })
+    }
+    if (isPending && run.params.afterAnalysis === true && !library.arrange_due) {
+      await again()
+      return { waits: true }
+    }
+    let moved = 0
+    for (let pass = 1; pass <= PASSES_MAX; pass++) {
+      const arrangement = await planLibrary(database, rules, { library, layout, signal: run.signal })
+      await database.transaction((trx) => storeDecisions(trx, library.id, arrangement.decisions))
+      let isDone = true
+      for (const [index, group] of arrangement.groups.entries()) {
+        run.signal.throwIfAborted()
+        const isMoved = await database.transaction((trx) => moveGroup(trx, { library, rules, group, ...arrangement }))
+        isDone &&= isMoved
+        if (isMoved) moved += countMoved(group)
+        run.progress(index + 1, arrangement.groups.length)
+      }
+      if (isDone) break
+    }
+    await aggregateDue(database, library.id, run.signal)
+    await endArranging(database, library)
+    // Titles and positions of books follow from their series.
+    if (moved > 0) await renameLibrary({ tasks }, library.id)
+    if (isPending) await again()
+    return { moved }
+  }
+
+/** A folder that waited for metadata is decided now. */
+async function storeDecisions(trx: Knex.Transaction, libraryId: string, decisions: ReadonlyMap<string, FolderDecision>): Promise<void> {
+  const kept = await keepDecisions(trx, libraryId, decisions)
+  for (const [path, { kind }] of decisions)
+    if (kept.get(path)?.kind === 'persons' && kind !== 'persons') await changeDecision(trx, libraryId, path, kind)
+}
+
+/** Which books another layout would move. @param library with its new strategy and settings */
+export async function previewArranging(
+  database: Knex,
+  rules: Rules,
+  of: { library: LibraryRow; signal: AbortSignal },
+): Promise<LayoutChange> {
+  const layout = layoutOf(of.library.series_strategy, of.library.series_config)
+  return describeArrangement(await planLibrary(database, rules, { ...of, layout, isNew: true }))
+}
+
+const countMoved = (group: SeriesGroup): number =>
+  [...group.targets.values()].reduce((sum, { keeps, books }) => sum + books.filter(({ seriesId }) => seriesId !== keeps).length, 0)
+
+function describeArrangement({ groups, places, series }: Arrangement): LayoutChange {
+  const targets = groups.flatMap((group) => [...group.targets])
+  const examples = targets.slice(0, EXAMPLES_MAX).map(([key, { books }]) => {
+    const { title, path } = places.get(key) as SeriesPlace
+    const from = [...new Set(books.map(({ seriesId }) => series.get(seriesId)?.path ?? ''))].slice(0, 5)
+    return { title, path, bookCount: books.length, from }
+  })
+  return {
+    booksMoved: groups.reduce((sum, group) => sum + countMoved(group), 0),
+    seriesKept: targets.filter(([, { keeps }]) => keeps !== null).length,
+    seriesNew: targets.filter(([, { keeps }]) => keeps === null).length,
+    seriesRemoved: groups.reduce((sum, { emptied }) => sum + emptied.length, 0),
+    examples,
+  }
+}
+
+interface Plan {
+  library: LibraryRow
+  layout: SeriesLayout
+  signal: AbortSignal
+  /** Ignores what was decided for another layout. */
+  isNew?: boolean
+}
+
+async function planLibrary(database: Knex, rules: Rules, { library, layout, signal, isNew = false }: Plan): Promise<Arrangement> {
+  const books = new Map<string, ArrangedBook>()
+  for (let after = FIRST; ; ) {
+    signal.throwIfAborted()
+    const rows = await listArrangedBooks(database, library, { after, limit: STEP })
+    for (const row of rows) books.set(row.path, row)
+    if (rows.length < STEP) break
+    after = rows.at(-1)?.id as string
+  }
+  const paths = [...books.keys()]
+  const found = await matchPatterns(rules, layout, paths)
+  const groups = found && new Map(paths.map((path, index) => [path, found[index] as PatternGroups]))
+  const tree = new TreePlaces(layout, [...paths, ...(await calibreFiles(library.path, books))], {
+    known: (path) => {
+      const { isPending, named, writers } = books.get(path) as ArrangedBook
+      return isPending ? null : { named, writers: writers ?? [] }
+    },
+    ...(groups && { groupsOf: (path) => groups.get(path) ?? null }),
+    decided: isNew ? new Map() : await listDecisions(database, library.id),
+  })
+  const series = await listPlacedSeries(database, library.id)
+  const places = new Map<string, SeriesPlace>()
+  const placed = new Map<string, { fileName: string } & PlacedBook>()
+  const targets: { id: string; seriesId: string; target: string }[] = []
+  for (const [index, path] of tree.books.entries()) {
+    if (index % STEP === 0) await nextTurn(undefined, { signal })
+    const { id, seriesId, fileName } = books.get(path) as ArrangedBook
+    const place = tree.place(path)
+    const target = placeKey(place.series)
+    places.set(target, places.get(target) ?? place.series)
+    placed.set(id, { fileName, ...placedBook(fileName, place) })
+    targets.push({ id, seriesId, target })
+  }
+  const known = new Map([...series].map(([id, { key }]) => [id, key]))
+  // A book of a series that was made meanwhile is settled, or the next run finds it.
+  const planned = planMoves(
+    targets.filter(({ seriesId }) => known.has(seriesId)),
+    known,
+  )
+  return { groups: planned, places, placed, series, decisions: layout.strategy === 'auto' ? tree.decisions : new Map() }
+}
+
+/** The files that tell a folder of Calibre, where books may lie in one. */
+async function calibreFiles(root: string, books: ReadonlyMap<string, ArrangedBook>): Promise<string[]> {
+  const files: string[] = []
+  const above = new Set<string>()
+  for (const [path, { hasSidecar }] of books) {
+    const folder = parentOf(path)
+    if (folder === '' || !hasCalibreId(nameOfFolder(folder))) continue
+    if (hasSidecar) files.push(`${folder}/${FOLDER_FILES.opf}`)
+    for (let at = folder; at !== ''; at = parentOf(at)) above.add(parentOf(at))
+  }
+  for (const folder of above) {
+    const path = folder === '' ? CALIBRE_DATABASE : `${folder}/${CALIBRE_DATABASE}`
+    const isFile = await stat(`${root}/${path}`).then(
+      (facts) => facts.isFile(),
+      () => false,
+    )
+    if (isFile) files.push(path)
+  }
+  return files
+}

@@ -1,0 +1,122 @@
+import type { FolderWords } from '#core/scan/layouts/folder-words.ts'
+
+/** What the name of a part folder says about its books. */
+export interface PartMark {
+  volume?: number
+  chapter?: number
+}
+
+/** Names longer than this are no markers; keeps every expression here short. */
+const MARKED_LENGTH_MAX = 200
+const DATE = /^(?:19|20)\d\d(?: ?年)?(?:[-. ](?:0?[1-9]|1[0-2])(?:[-. ](?:0?[1-9]|[12]\d|3[01]))?)?$/
+const YEARS = /^(?:19|20)\d\d ?[-–] ?(?:19|20)\d\d$/
+const MONTH = /^(?:0?[1-9]|1[0-2])$/
+/** A series of one run, such as "Batman (2016)". */
+const RUN = /\((?:19|20)\d\d(?:[-–](?:(?:19|20)\d\d)?)?\)$/
+/** At the end, with anything but a year: "Vol 1 [Digital]". */
+const TRAILING_GROUP = /(?:\([^()]*\)|\[[^[\]]*\])$/
+const CALIBRE_ID = / \(\d{1,9}\)$/
+const BEFORE = /^([\p{L}\p{M}]{1,20})[. ]{0,2}#?(\d{1,5}(?:\.\d{1,3})?)(?: ?[-–~&] ?(?:[\p{L}\p{M}]{1,20}[. ]{0,2})?(\d{1,5}))?$/u
+const BEHIND = /^[第제]? ?(\d{1,5}(?:\.\d{1,3})?)(?: ?[-–~] ?(\d{1,5}))? ?([\p{L}\p{M}]{1,20})$/u
+const ROMAN = /^([\p{L}\p{M}]{1,20})[. ]{1,2}([ivx]{1,5})$/u
+/** First, middle and last volume. */
+const HAN_PARTS = /^[上中下](?:[巻卷冊册])?$/u
+const HAN_NUMBER = /[一二三四五六七八九十百]{1,6}(?=[^一二三四五六七八九十百]{1,2}$)/u
+
+/** Zeros of the digits that NFKC leaves as they are. */
+const ZEROS = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50]
+const digitsOf = (text: string): string =>
+  text.replace(/[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0e50-\u0e59]/g, (digit) => {
+    const code = digit.charCodeAt(0)
+    return String(code - (ZEROS.findLast((zero) => zero <= code) as number))
+  })
+
+const HAN_DIGITS = '一二三四五六七八九'
+function hanNumber(text: string): number {
+  let [sum, digit] = [0, 0]
+  for (const character of text) {
+    const unit = character === '十' ? 10 : character === '百' ? 100 : 0
+    if (unit === 0) digit = HAN_DIGITS.indexOf(character) + 1
+    else {
+      sum += (digit || 1) * unit
+      digit = 0
+    }
+  }
+  return sum + digit
+}
+
+const ROMAN_VALUES: Record<string, number> = { i: 1, v: 5, x: 10 }
+function romanNumber(text: string): number {
+  const values = [...text].map((letter) => ROMAN_VALUES[letter] as number)
+  return values.reduce((sum, value, index) => sum + (value < (values[index + 1] ?? 0) ? -value : value), 0)
+}
+
+/** A name by which series of one folder are told apart: NFC, folded case, single spaces. */
+export const seriesKey = (name: string): string => name.normalize('NFC').toLowerCase().replace(/\s+/g, ' ').trim()
+
+export const nameOfFolder = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+/** '' for a folder in the root. */
+export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')))
+/** Whether a name ends in a year in brackets. */
+export const isRun = (name: string): boolean => RUN.test(name.trim())
+export const hasCalibreId = (name: string): boolean => CALIBRE_ID.test(name)
+export const withoutCalibreId = (name: string): string => name.replace(CALIBRE_ID, '') || name
+
+/** The form of a name in which words and numbers are looked for. */
+function plain(name: string): string {
+  let text = digitsOf(name.slice(0, MARKED_LENGTH_MAX).normalize('NFKC').toLowerCase())
+    .replace(/[_\s]+/g, ' ')
+    .trim()
+  while (TRAILING_GROUP.test(text) && !RUN.test(text)) text = text.replace(TRAILING_GROUP, '').trim()
+  return text
+}
+
+/** @returns null for a name that is more than a marker and a number */
+function markIn(text: string, words: FolderWords): PartMark | null {
+  if (HAN_PARTS.test(text)) return {}
+  const counted = text.replace(HAN_NUMBER, (digits) => String(hanNumber(digits)))
+  const before = BEFORE.exec(counted)
+  if (before) return markOf(before[1] as string, before[3] === undefined ? Number(before[2]) : null, words)
+  const behind = BEHIND.exec(counted)
+  if (behind) return markOf(behind[3] as string, behind[2] === undefined ? Number(behind[1]) : null, words)
+  const roman = ROMAN.exec(counted)
+  return roman ? markOf(roman[1] as string, romanNumber(roman[2] as string), words) : null
+}
+
+function markOf(word: string, number: number | null, words: FolderWords): PartMark | null {
+  if (words.chapter.has(word)) return number === null ? {} : { chapter: number }
+  if (!words.volume.has(word) && !words.section.has(word)) return null
+  return number === null || !Number.isInteger(number) ? {} : { volume: number }
+}
+
+/** What is behind the name of the folder above: null when the name does not begin with it. */
+function behindParent(text: string, parent: string): string | null {
+  if (parent === '' || !text.startsWith(parent)) return null
+  const rest = text.slice(parent.length)
+  return rest === '' || /^[ \-–,:.]/.test(rest) ? rest.replace(/^[ \-–,:.]+/, '') : null
+}
+
+/** The marks of a folder that is a part of the series of the folder above; null when it is none. */
+export function partMark(name: string, parentName: string, words: FolderWords): PartMark | null {
+  const text = plain(name)
+  const parent = plain(parentName)
+  if (DATE.test(text) || YEARS.test(text) || words.edition.has(text)) return {}
+  if (MONTH.test(text) && DATE.test(parent)) return {}
+  const rest = behindParent(text, parent)
+  if (rest !== null && (rest === '' || words.edition.has(rest))) return {}
+  return markIn(rest ?? text, words) ?? (rest === null ? null : markIn(text, words))
+}
+
+/** Whether the folder holds books beside the numbered ones of the folder above. */
+export function isSideName(name: string, parentName: string, words: FolderWords): boolean {
+  const text = plain(name)
+  return words.side.has(text) || words.side.has(behindParent(text, plain(parentName)) ?? '')
+}
+
+export const isOneshotsName = (name: string, words: FolderWords): boolean => words.oneshot.has(plain(name).replace(/^[^\p{L}]+/u, ''))
+
+/** The volume in the name of a folder that is a volume by the strategy, with or without a marker. */
+export function volumeOfName(name: string, parentName: string, words: FolderWords): PartMark {
+  const text = plain(name)
+  return /^\d{1,5}$/.test(text) && !DATE.test(text) ? { volume: Number(text) } : (partMark(name, parentName, words) ?? {})
+}

@@ -1,0 +1,134 @@
+import { formatOfName } from '#core/fields/book-format.ts'
+import { FOLDER_FILES } from '#core/fields/sidecar.ts'
+import {
+  decideFolder,
+  decidePersons,
+  type FolderDecision,
+  type FolderFacts,
+  isAmongRuns,
+  type KnownBook,
+  ownerOf,
+  sharedNames,
+} from '#core/scan/layouts/decide-folder.ts'
+import { nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
+import { type BookPlace, type FileToPlace, type FolderContext, placeBook } from '#core/scan/layouts/place-book.ts'
+import type { SeriesLayout } from '#core/scan/layouts/series-config.ts'
+
+/** A file of Calibre in the root of a library. */
+export const CALIBRE_DATABASE = 'metadata.db'
+
+/** The contexts of the folders of one library; remembers the last one, because files of one folder come one after the other. */
+export class FolderContexts {
+  readonly #layout: SeriesLayout
+  readonly #decisionOf: (folder: string) => FolderDecision | undefined
+  readonly #shared: () => ReadonlySet<string>
+  #last: { folder: string; context: FolderContext } | null = null
+
+  constructor(
+    layout: SeriesLayout,
+    of: { decisionOf: (folder: string) => FolderDecision | undefined; shared?: () => ReadonlySet<string> },
+  ) {
+    this.#layout = layout
+    this.#decisionOf = of.decisionOf
+    this.#shared = of.shared ?? (() => new Set())
+  }
+
+  place(file: FileToPlace): BookPlace {
+    const folder = parentOf(file.path)
+    if (this.#last?.folder !== folder) {
+      const owner = ownerOf(folder, this.#layout.words)
+      const shared = folder === '' ? this.#shared() : new Set<string>()
+      this.#last = { folder, context: { owner, decision: this.#decisionOf(owner.folder), shared } }
+    }
+    return placeBook(this.#layout, file, this.#last.context)
+  }
+}
+
+/** What is known besides the paths. */
+export interface TreeKnowledge {
+  /** The metadata of a book; null before its analysis. */
+  known?: (path: string) => KnownBook | null
+  groupsOf?: (path: string) => FileToPlace['groups']
+  /** Decisions that hold. */
+  decided?: ReadonlyMap<string, FolderDecision>
+}
+
+/** The series of a whole tree, of the paths of all of its files. Decides about a folder when its first book asks. */
+export class TreePlaces {
+  readonly books: readonly string[]
+  /** Also those that the books made necessary. */
+  readonly decisions: Map<string, FolderDecision>
+  readonly #known: TreeKnowledge['known']
+  readonly #groupsOf: TreeKnowledge['groupsOf']
+  readonly #isAuto: boolean
+  readonly #byFolder: ReadonlyMap<string, string[]>
+  readonly #files: ReadonlySet<string>
+  readonly #below: ReadonlyMap<string, string[]>
+  readonly #contexts: FolderContexts
+
+  constructor(layout: SeriesLayout, paths: readonly string[], of: TreeKnowledge = {}) {
+    this.#files = new Set(paths)
+    this.books = [...this.#files].filter((path) => formatOfName(path) !== null).sort()
+    this.#byFolder = Map.groupBy(this.books, parentOf)
+    const folders = new Set<string>()
+    for (const path of this.#files) for (let at = parentOf(path); at !== '' && !folders.has(at); at = parentOf(at)) folders.add(at)
+    this.#below = Map.groupBy(folders, parentOf)
+    this.decisions = new Map(of.decided)
+    this.#known = of.known
+    this.#groupsOf = of.groupsOf
+    this.#isAuto = layout.strategy === 'auto'
+    let shared: ReadonlySet<string> | null = null
+    this.#contexts = new FolderContexts(layout, {
+      decisionOf: (folder) => this.#decide(folder),
+      shared: () => {
+        shared ??= sharedNames(this.#byFolder.get('') ?? [])
+        return shared
+      },
+    })
+  }
+
+  /** @param path one of `books` */
+  place(path: string): BookPlace {
+    return this.#contexts.place({
+      path,
+      named: this.#known?.(path)?.named,
+      ...(this.#groupsOf && { groups: this.#groupsOf(path) ?? null }),
+    })
+  }
+
+  #decide(folder: string): FolderDecision | undefined {
+    const decided = this.decisions.get(folder)
+    if (!this.#isAuto || (decided && decided.kind !== 'persons')) return decided
+    const decision = decided ?? decideFolder(this.#factsOf(folder))
+    const kind = decision.kind === 'persons' ? this.#decidePersons(folder) : decision.kind
+    const final = { ...decision, kind }
+    this.decisions.set(folder, final)
+    return final
+  }
+
+  /** Waits until all books of the folder are analyzed. */
+  #decidePersons(folder: string): FolderDecision['kind'] {
+    const books = (this.#byFolder.get(folder) ?? []).map((path) => this.#known?.(path) ?? null)
+    return books.includes(null) ? 'persons' : decidePersons(folder, books as KnownBook[])
+  }
+
+  #factsOf(folder: string): FolderFacts {
+    const inFolder = (at: string, name: string) => this.#files.has(at === '' ? name : `${at}/${name}`)
+    let isBelowCalibre = false
+    for (let at = folder; at !== ''; at = parentOf(at)) isBelowCalibre ||= inFolder(parentOf(at), CALIBRE_DATABASE)
+    const above = parentOf(folder)
+    return {
+      folder,
+      names: (this.#byFolder.get(folder) ?? []).map(nameOfFolder),
+      hasOpf: inFolder(folder, FOLDER_FILES.opf),
+      isBelowCalibre,
+      isAmongRuns: folder !== '' && !this.#byFolder.has(above) && isAmongRuns((this.#below.get(above) ?? []).map(nameOfFolder)),
+    }
+  }
+}
+
+/** All at once; for trees that are small. */
+export function placeTree(layout: SeriesLayout, paths: readonly string[], of: TreeKnowledge = {}): Map<string, BookPlace> {
+  const tree = new TreePlaces(layout, paths, of)
+  return new Map(tree.books.map((path) => [path, tree.place(path)]))
+}

@@ -1,0 +1,183 @@
+import { SERIES_STRATEGIES, type SeriesStrategy } from '#core/catalog/library.ts'
+import { fieldsOfFileName } from '#core/fields/file-name.ts'
+import { hashText } from '#core/scan/hash-text.ts'
+import { type FolderDecision, ownerOf, SeriesNames } from '#core/scan/layouts/decide-folder.ts'
+import { seriesKey } from '#core/scan/layouts/folder-name.ts'
+import { type BookPlace, type PatternGroups, placeBook, placedBook, type Rule } from '#core/scan/layouts/place-book.ts'
+import { layoutOf, type SeriesLayout } from '#core/scan/layouts/series-config.ts'
+import { placeKey } from '#core/scan/layouts/series-place-store.ts'
+
+/** Enough to see whether the folder has the expected layout. */
+const SERIES_MAX = 1_000
+const SAMPLES_MAX = 5
+/** Two of the names in a series of unrelated titles; more would be counted in a larger table for nothing. */
+const NAMES_MIN = 2
+
+export interface PreviewedBook {
+  fileName: string
+  title: string
+  volume: number | null
+  chapter: number | null
+  number: number | null
+}
+
+export interface PreviewedSeries {
+  name: string
+  /** Below the folder. */
+  path: string
+  rule: Rule
+  why: string
+  bookCount: number
+  /** The first ones. */
+  books: PreviewedBook[]
+}
+
+/** What another strategy would make of the same files. */
+export interface Alternative {
+  strategy: SeriesStrategy
+  series: number
+  /** Series of one book. */
+  single: number
+  /** Series whose files have the names of several series. */
+  mixed: number
+}
+
+const WHY: Record<Rule, (path: string) => string> = {
+  calibre: () => 'It is a book of a Calibre library.',
+  oneshots: () => 'Its folder holds one-shots: each file is a series of one.',
+  part: () => 'Its folders are parts (volumes, chapters, years) of the folder above.',
+  side: () => 'A folder of specials belongs to the series of the folder above.',
+  bundle: () => 'Its folder holds files of several series, which are told apart by the names of the files.',
+  folder: () => 'Its folder is the series.',
+  author: () => 'Its folder holds the books of a person.',
+  root: () => 'The file lies directly in the library: it is a series of one.',
+  metadata: () => 'The metadata of the files names the series.',
+  file_name: () => 'The names of the files name the series.',
+  pattern: () => 'The pattern of the library names the series.',
+  levels: () => 'It is the folder below the skipped levels.',
+  unsorted: () => 'The strategy finds no series for these files.',
+}
+
+/** Numbers of 64 bits that grow; an array of objects for a hundred thousand files and seven strategies would take a hundred megabytes. */
+class NumberList {
+  #items = new Float64Array(1_024)
+  length = 0
+
+  push(value: number): void {
+    if (this.length === this.#items.length) {
+      const larger = new Float64Array(this.length * 2)
+      larger.set(this.#items)
+      this.#items = larger
+    }
+    this.#items[this.length++] = value
+  }
+
+  at(index: number): number {
+    return this.#items[index] as number
+  }
+}
+
+interface Tried {
+  layout: SeriesLayout
+  /** The series of each file. */
+  series: NumberList
+}
+
+/** Collects what the strategies make of files that a walk finds, before any of them is analyzed. */
+export class LayoutPreview {
+  readonly #chosen: SeriesLayout
+  readonly #tried: readonly Tried[]
+  readonly #found = new Map<string, PreviewedSeries>()
+  readonly #decisions = new Map<string, FolderDecision>()
+  /** The series name of each file; 0 for none. */
+  readonly #names = new NumberList()
+  isTruncated = false
+
+  constructor(chosen: SeriesLayout) {
+    this.#chosen = chosen
+    // A pattern that nobody has written cannot be tried.
+    const others = SERIES_STRATEGIES.filter((strategy) => strategy !== 'custom' && strategy !== chosen.strategy)
+    this.#tried = [chosen, ...others.map((strategy) => layoutOf(strategy, null))].map((layout) => ({ layout, series: new NumberList() }))
+  }
+
+  /** Files of one folder, or some of them. @param groups of the patterns of the chosen layout, in the order of the names */
+  add(
+    folder: string,
+    names: readonly string[],
+    known: { decision: FolderDecision | null; shared: ReadonlySet<string>; groups: readonly PatternGroups[] | null },
+  ): void {
+    if (known.decision) this.#decisions.set(folder, known.decision)
+    const contexts = this.#tried.map(({ layout }) => {
+      const owner = ownerOf(folder, layout.words)
+      return { owner, decision: this.#decisions.get(owner.folder), shared: known.shared }
+    })
+    const reader = new SeriesNames()
+    for (const [index, name] of names.entries()) {
+      const path = folder === '' ? name : `${folder}/${name}`
+      const inName = reader.read(name)
+      this.#names.push(inName === null ? 0 : hashText(seriesKey(inName)))
+      for (const [at, { layout, series }] of this.#tried.entries()) {
+        const groups = layout === this.#chosen && known.groups ? { groups: known.groups[index] ?? null } : {}
+        const place = placeBook(layout, { path, inName, ...groups }, contexts[at] as (typeof contexts)[number])
+        series.push(hashText(placeKey(place.series)))
+        if (layout === this.#chosen) this.#show(name, place)
+      }
+    }
+  }
+
+  #show(fileName: string, place: BookPlace): void {
+    const { series, rule } = place
+    const key = placeKey(series)
+    let shown = this.#found.get(key)
+    if (!shown) {
+      if (this.#found.size >= SERIES_MAX) {
+        this.isTruncated = true
+        return
+      }
+      shown = { name: series.title, path: series.path, rule, why: WHY[rule](series.path), bookCount: 0, books: [] }
+      this.#found.set(key, shown)
+    }
+    shown.bookCount++
+    // The special rule says more than that the folder is the series.
+    if (shown.rule === 'folder' && rule !== 'folder') Object.assign(shown, { rule, why: WHY[rule](series.path) })
+    if (shown.books.length >= SAMPLES_MAX) return
+    const { layoutValues, isSide } = placedBook(fileName, place)
+    const { title, volume, chapter, number } = { ...fieldsOfFileName(fileName), ...layoutValues }
+    shown.books.push({ fileName, title, volume, chapter, number: isSide ? null : number })
+  }
+
+  /** Sorted by path and name. */
+  listSeries(): PreviewedSeries[] {
+    return [...this.#found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, series]) => series)
+  }
+
+  /** By strategy; and `auto`, unless another one leaves fewer series mixed. */
+  compare(): { alternatives: Alternative[]; suggested: SeriesStrategy } {
+    const alternatives = this.#tried.map(({ layout, series }) => ({ strategy: layout.strategy, ...this.#count(series) }))
+    const ordered = SERIES_STRATEGIES.flatMap((strategy) => alternatives.find((one) => one.strategy === strategy) ?? [])
+    const [best] = ordered.toSorted((a, b) => a.mixed - b.mixed)
+    return { alternatives: ordered, suggested: best?.strategy ?? 'auto' }
+  }
+
+  #count(series: NumberList): Omit<Alternative, 'strategy'> {
+    const order = Uint32Array.from({ length: series.length }, (_, index) => index).sort(
+      (a, b) => series.at(a) - series.at(b) || this.#names.at(a) - this.#names.at(b),
+    )
+    const counts = { series: 0, single: 0, mixed: 0 }
+    for (let from = 0; from < order.length; ) {
+      let to = from
+      let named = 0
+      for (let names = 0; to < order.length && series.at(order[to] as number) === series.at(order[from] as number); to++) {
+        const name = this.#names.at(order[to] as number)
+        names = to > from && name !== 0 && name === this.#names.at(order[to - 1] as number) ? names + 1 : 1
+        // The second file of a name: one file with another name may be a special.
+        if (name !== 0 && names === 2) named++
+      }
+      counts.series++
+      if (to - from === 1) counts.single++
+      if (named >= NAMES_MIN) counts.mixed++
+      from = to
+    }
+    return counts
+  }
+}

@@ -1,0 +1,170 @@
+import t from 'tap'
+import { comic } from '#test/support/library-fixture.ts'
+import { openLibraryServer } from '#test/support/library-server.ts'
+import { ADMIN } from '#test/support/server.ts'
+import { buildZip } from '#test/support/zip-builder.ts'
+
+t.setTimeout(300_000)
+
+const page = { name: '1.gif', data: Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64') }
+const described = (members: string) =>
+  buildZip([page, { name: 'ComicInfo.xml', data: Buffer.from(`<?xml version="1.0"?><ComicInfo>${members}</ComicInfo>`) }])
+
+const FILES = {
+  'Saga/Saga 01.cbz': comic('a'),
+  'Saga/Saga 10.5.cbz': comic('b'),
+  'Saga/Saga v02.cbz': comic('c'),
+  'Plain/alpha.cbz': comic('d'),
+  'Plain/beta 2nd.cbz': comic('e'),
+  'Plain/beta 10th.cbz': comic('f'),
+  'Told/Told 07.cbz': described('<Title>The seventh</Title><Number>3</Number>'),
+  'Told/other.cbz': described('<Title>The other</Title><Number>4.5</Number>'),
+}
+
+async function open(t: Parameters<typeof openLibraryServer>[0], files: Readonly<Record<string, Uint8Array>> = FILES) {
+  const server = await openLibraryServer(t, files)
+  const { ask, ended, database, libraryId } = server
+  const values = async (folder: string): Promise<[file: string, number: number | null, title: string][]> => {
+    const rows = await database('books')
+      .whereLike('path', `%/${folder}/%`)
+      .orderByRaw('file_name COLLATE carrel_natural')
+      .whereNull('deleted_at')
+    return rows.map(({ file_name, number, title }) => [file_name.replace('.cbz', ''), number === null ? null : Number(number), title])
+  }
+  const numbers = async (folder: string) => (await values(folder)).map(([, number]) => number)
+  /** Changes the strategies, and waits for the task that follows. */
+  const change = async (body: object) => {
+    const done = await ask('PATCH', `libraries/${libraryId}`, body)
+    t.equal(done.status, 200, JSON.stringify(body))
+    const task = await database('tasks').where('type', 'renumber_library').orderBy('created_at', 'desc').first('id')
+    return await ended(task.id)
+  }
+  return { ...server, values, numbers, change }
+}
+
+t.test('the strategy for numbers', async (t) => {
+  const { ask, database, libraryId, numbers, change, put, scan, books } = await open(t)
+  t.same(await numbers('Saga'), [1, 10.5, 2], 'a name counts before a position')
+  t.same(await numbers('Plain'), [1, 2, 3], 'without any number, the natural order counts')
+  t.same(await numbers('Told'), [4.5, 3], 'metadata counts before a name')
+
+  put('Plain/aardvark.cbz', comic('g'))
+  await scan()
+  t.same(await numbers('Plain'), [1, 2, 3, 4], 'a new book in front moves the others')
+  const idOf = async (path: string) => (await books()).get(path)?.id as string
+  t.equal((await ask('PATCH', `books/${await idOf('Plain/alpha.cbz')}`, { number: 50 })).status, 200)
+
+  t.match(await change({ numberStrategy: 'file_order', numberConfig: { start: 0 } }), { status: 'completed', result: { processed: 9 } })
+  t.same(await numbers('Saga'), [0, 1, 2])
+  t.same(await numbers('Told'), [0, 1])
+  t.same(await numbers('Plain'), [0, 50, 2, 3], 'what a person entered stays')
+  await scan()
+  t.same(await numbers('Saga'), [0, 1, 2], 'a scan changes nothing')
+
+  await change({ numberStrategy: 'filename' })
+  t.match(
+    (await ask('GET', `libraries/${libraryId}`)).json,
+    { numberStrategy: 'filename', numberConfig: null },
+    'settings of another strategy are gone',
+  )
+  t.same(await numbers('Saga'), [1, 10.5, 2])
+  t.same(await numbers('Told'), [null, 7])
+  t.same(await numbers('Plain'), [null, 50, null, null])
+
+  await change({ numberStrategy: 'metadata' })
+  t.same(await numbers('Saga'), [null, null, null])
+  t.same(await numbers('Told'), [4.5, 3])
+
+  await change({ numberStrategy: 'smart', numberConfig: { usePosition: false } })
+  t.same(await numbers('Saga'), [1, 10.5, 2])
+  t.same(await numbers('Plain'), [null, 50, null, null])
+  await change({ numberConfig: null })
+  t.same(await numbers('Plain'), [1, 50, 3, 4])
+  const last = await change({ numberConfig: { usePosition: true } })
+  t.match(last, { result: { processed: 9, changed: 0 } }, 'the same again changes nothing')
+  t.equal((await database('books').whereNotNull('position')).length, 3)
+})
+
+t.test('a book beside the numbered ones, and a single one, have no position', async (t) => {
+  const { numbers, database, put, scan } = await open(t, { 'alone.cbz': comic('c') })
+  await database('libraries').update({ series_strategy: 'auto' })
+  put('Saga/alpha.cbz', comic('a'))
+  put('Saga/Extras/aardvark.cbz', comic('b'))
+  await scan()
+  t.same(await numbers('Saga'), [null, 1])
+  t.same(await database('books').where('file_name', 'alone.cbz').pluck('number'), [null])
+})
+
+t.test('the strategy for titles', async (t) => {
+  const { ask, values, change, put, scan, books } = await open(t)
+  const titles = async (folder: string) => (await values(folder)).map(([, , title]) => title)
+  t.same(await titles('Told'), ['The other', 'The seventh'])
+  await change({ bookStrategy: 'series_name' })
+  t.same(await titles('Saga'), ['Saga #1', 'Saga #10.5', 'Saga v.02'])
+  t.same(await titles('Told'), ['other', 'Told #7'], 'one without any number has the name of its file')
+  await change({ bookConfig: { volumePadding: 4 } })
+  t.same(await titles('Saga'), ['Saga #1', 'Saga #10.5', 'Saga v.0002'])
+  put('Saga/Saga v03 c7.5.cbz', comic('h'))
+  await scan()
+  t.match((await values('Saga')).at(-1), ['Saga v03 c7.5', 7.5, 'Saga v.0003 c.007.5'])
+
+  await change({ bookStrategy: 'custom' })
+  t.same(await titles('Told'), ['other', 'Told 07'], 'without a pattern, names are titles')
+  const custom = { pattern: '^(?P<series>\\w+) (?P<number>\\d\\d)$', titleTemplate: '{series}, issue {number}' }
+  await change({ bookStrategy: 'custom', bookConfig: { ...custom, fallback: 'metadata_first' } })
+  t.same(await titles('Saga'), ['Saga, issue 01', 'Saga 10.5', 'Saga v02', 'Saga v03 c7.5'])
+  t.same(await titles('Told'), ['The other', 'Told, issue 07'])
+  await scan()
+  t.same(await titles('Told'), ['The other', 'Told, issue 07'], 'a scan changes nothing')
+
+  const id = (await books()).get('Saga/Saga 01.cbz')?.id
+  t.equal((await ask('PATCH', `books/${id}`, { title: 'Mine' })).status, 200)
+  await change({ bookStrategy: 'filename' })
+  t.same(await titles('Saga'), ['Mine', 'Saga 10.5', 'Saga v02', 'Saga v03 c7.5'])
+  t.same(await titles('Told'), ['other', 'Told 07'])
+})
+
+t.test('settings of strategies are checked when they are stored', async (t) => {
+  const { ask, libraryId, database } = await open(t, { 'Saga/1.cbz': comic('a') })
+  const pattern = '(?P<title>.+)'
+  const table: [body: object, path: string][] = [
+    [{ numberConfig: { start: 1 } }, '/numberConfig'],
+    [{ numberStrategy: 'file_order', numberConfig: { start: -1 } }, '/numberConfig/start'],
+    [{ numberStrategy: 'file_order', numberConfig: { start: '1' } }, '/numberConfig/start'],
+    [{ numberStrategy: 'file_order', numberConfig: [] }, '/numberConfig'],
+    [{ numberStrategy: 'smart', numberConfig: { usePosition: 'no' } }, '/numberConfig/usePosition'],
+    [{ bookConfig: { volumePadding: 2 } }, '/bookConfig'],
+    [{ bookStrategy: 'series_name', bookConfig: { volumePadding: 7 } }, '/bookConfig/volumePadding'],
+    [{ bookStrategy: 'custom', bookConfig: { pattern } }, '/bookConfig'],
+    [{ bookStrategy: 'custom', bookConfig: { pattern: '(', titleTemplate: '{title}' } }, '/bookConfig/pattern'],
+    [{ bookStrategy: 'custom', bookConfig: { pattern: 'x{1000}{1000}', titleTemplate: '{title}' } }, '/bookConfig/pattern'],
+    [{ bookStrategy: 'custom', bookConfig: { pattern, titleTemplate: '{nothing}' } }, '/bookConfig/titleTemplate'],
+    [{ bookStrategy: 'custom', bookConfig: { pattern, titleTemplate: 'always' } }, '/bookConfig/titleTemplate'],
+    [{ bookStrategy: 'custom', bookConfig: { pattern, titleTemplate: '{title}', fallback: 'custom' } }, '/bookConfig/fallback'],
+  ]
+  for (const [body, path] of table) {
+    const { status, json } = await ask<{ error: { code: string; details: { path: string }[] } }>('PATCH', `libraries/${libraryId}`, body)
+    t.ok(status === 422 || status === 400, `${status} for ${JSON.stringify(body)}`)
+    t.match(JSON.stringify(json), `"${path}`, JSON.stringify(body))
+  }
+  t.same(await database('tasks').where('type', 'renumber_library'), [], 'nothing was stored or queued')
+  t.match(await database('libraries').first(), { book_strategy: 'metadata_first', book_config: null, number_config: null })
+})
+
+t.test('a fractional number in each interface', async (t) => {
+  const { ask, url, books } = await open(t, { 'Saga/Saga 10.5.cbz': comic('a'), 'Saga/Saga 11.cbz': comic('b') })
+  const id = (await books()).get('Saga/Saga 10.5.cbz')?.id as string
+  const { json } = await ask<{ data: { number: number; numberLabel: string }[] }>('GET', 'books?sort=number,asc')
+  t.same(
+    json.data.map(({ number, numberLabel }) => [number, numberLabel]),
+    [
+      [10, '10.5'],
+      [11, '11'],
+    ],
+    'a list has the whole part, and the exact number as a text',
+  )
+  t.match((await ask('GET', `books/${id}`)).json, { book: { number: 10, numberLabel: '10.5' } })
+  const basic = { authorization: `Basic ${Buffer.from(`${ADMIN.username}:${ADMIN.password}`).toString('base64')}` }
+  const feed = await fetch(`${url}/opds/v2/books/${id}`, { headers: basic }).then((answer) => answer.text())
+  t.match(feed, /"position":\s*10\.5/, 'OPDS has the exact number')
+})

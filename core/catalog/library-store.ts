@@ -96,7 +96,7 @@ export async function updateLibrary(trx: Knex.Transaction, libraryId: string, ch
   await announce(trx, [{ event: { type: 'library_updated', libraryId, fields } }])
 }
 
-/** Records the devices of the folders of a library, see migrations/0007_scans.ts. */
+/** Records the devices of the folders of a library, see migrations/0008_scans.ts. */
 export async function recordDevices(database: Knex, libraryId: string, devices: Record<string, number>): Promise<void> {
   await database('libraries')
     .where('id', libraryId)

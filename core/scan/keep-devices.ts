@@ -14,7 +14,7 @@ interface Walked {
   unreadable: ReadonlySet<string>
 }
 
-/** Records the devices that a walk has seen, see migrations/0007_scans.ts; those of other places stay as they were. */
+/** Records the devices that a walk has seen, see migrations/0008_scans.ts; those of other places stay as they were. */
 export async function keepDevices(database: Knex, { library, part, devices, unreadable }: Walked): Promise<void> {
   const before = (library.devices ?? {}) as Record<string, number>
   const isHidden = (folder: string) => [...unreadable].some((path) => folder === path || folder.startsWith(`${path}/`))

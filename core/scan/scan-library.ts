@@ -25,14 +25,14 @@ import {
 } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
 import { keepDevices } from '#core/scan/keep-devices.ts'
-import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
-import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
-import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
-import { isInPart } from '#core/scan/scan-part.ts'
 import { needsArranging, queueArranging } from '#core/scan/layouts/arrange-library.ts'
 import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
+import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
+import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
 import type { SeenFile } from '#core/scan/new-book-store.ts'
 import { assignPositions, listMisplacedSeries } from '#core/scan/position-store.ts'
+import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
+import { isInPart } from '#core/scan/scan-part.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
 import { type WalkBatch, walk } from '#core/scan/walk.ts'
@@ -78,7 +78,7 @@ interface Scan {
   confirmedRoot: string | null
   /** Null for all. */
   confirmedFolders: string[] | null
-  /** See migrations/0007_scans.ts. */
+  /** See migrations/0008_scans.ts. */
   devices: Map<string, number>
   /** Whether the library had books before: new ones are provisional then. */
   hadBooks: boolean

@@ -13,8 +13,8 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
-import { listWithheldFolders } from '#core/scan/missing-book-query.ts'
 import { countUnsorted } from '#core/scan/found-file-store.ts'
+import { listWithheldFolders } from '#core/scan/missing-book-query.ts'
 import { rootKey, type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
 import { checkScanPath } from '#core/scan/scan-part.ts'
 import { describeScheduleProblem, startDueScans, startScansOnStart } from '#core/scan/scan-schedule.ts'
@@ -130,21 +130,9 @@ export class Scans {
     const seesPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
     // First: analyses write the folders, so when none is pending, what is read next is what they wrote.
     const pendingAnalysis = await countAwaited(this.#dependencies.database, row.library_id, row.mode, restricted ? by : null)
-    const unrelated = seesPaths
-      ? describeAll(await listUnrelatedFolders(this.#dependencies.database, row.library_id, WARNINGS_MAX + 1), describeUnrelatedFolder)
-      : []
-    const library = await findLibraryRow(this.#dependencies.database, row.library_id)
-    const replaced = library
-      ? describeReplaced({
-          seriesStrategy: library.series_strategy,
-          bookStrategy: library.book_strategy,
-          numberStrategy: library.number_strategy,
-        })
-      : []
-    const schedule = library ? describeScheduleProblem(library.scanning_config) : null
     const elsewhere = seesPaths && row.path !== null ? await listWithheldElsewhere(this.#dependencies.database, row) : []
     const withheld = seesPaths ? [...(row.withheld ?? []), ...elsewhere] : []
-    const warnings = [...describeAll(withheld, describeWithheld), ...replaced, ...(schedule === null ? [] : [schedule]), ...unrelated]
+    const warnings = [...describeAll(withheld, describeWithheld), ...(await this.#warn(row.library_id, seesPaths))]
     return {
       libraryId: row.library_id,
       taskId: row.id,
@@ -165,14 +153,17 @@ export class Scans {
     }
   }
 
-  async #warn(libraryId: string): Promise<string[]> {
+  async #warn(libraryId: string, seesPaths: boolean): Promise<string[]> {
     const { database } = this.#dependencies
+    const library = await findLibraryRow(database, libraryId)
+    const schedule = library ? describeScheduleProblem(library.scanning_config) : null
+    const warnings = schedule === null ? [] : [schedule]
+    if (!seesPaths) return warnings
     const unsorted = await countUnsorted(database, libraryId)
     const books = unsorted === 1 ? '1 book is' : `${unsorted} books are`
-    return [
-      ...(unsorted > 0 ? [`${books} in the series "Unsorted", because the strategy of the library finds no series for their paths.`] : []),
-      ...describeUnrelated(await listUnrelatedFolders(database, libraryId, WARNINGS_MAX + 1)),
-    ]
+    if (unsorted > 0)
+      warnings.push(`${books} in the series "Unsorted", because the strategy of the library finds no series for their paths.`)
+    return [...warnings, ...describeAll(await listUnrelatedFolders(database, libraryId, WARNINGS_MAX + 1), describeUnrelatedFolder)]
   }
 
   /** Requests that the scan stops and waits until it has; false when it had ended. */

@@ -21,8 +21,8 @@ t.test('the next scan follows the schedule of the library', async (t) => {
 })
 
 t.test('a library keeps its next scan while its schedule changes', async (t) => {
-  const { database, scans, root, dataFolder, libraryId } = await openLibraryFixture(t)
-  const parts = { database, scans, rules: findRules(), settings: { dataFolder } }
+  const { database, tasks, scans, root, dataFolder, libraryId } = await openLibraryFixture(t)
+  const parts = { database, tasks, scans, rules: findRules(), settings: { dataFolder } }
   const due = async () => (await database('libraries').where('id', libraryId).first('next_scan_at')).next_scan_at as Date | null
   await editLibrary(parts, libraryId, { scanningConfig: nightly })
   t.ok((await due()) as Date)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { migrate } from '#core/database/database.ts'
-import { down, up } from '#migrations/0007_scans.ts'
+import { down, up } from '#migrations/0008_scans.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addLibrary } from '#test/support/library-rows.ts'
 

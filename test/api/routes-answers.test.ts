@@ -103,6 +103,11 @@ const REFUSED: Record<string, number> = {
   'GET /opds/v2/books/:bookId/resource/:resourcePath*': 422,
   ...Object.fromEntries(['epub', 'pdf'].map((kind) => [`GET /:prefix/api/v1/books/:bookId/manifest/${kind}`, 400])),
   'GET /:prefix/api/v1/books/:bookId/resource/:resourcePath*': 400,
+  // A scan of its library has been started before.
+  'POST /api/v1/series/:seriesId/scan': 409,
+  // No file is missing, and none has changed without its date.
+  ...{ 'POST /api/v1/books/bulk/purge-deleted': 409, 'DELETE /api/v1/books/:bookId/purge-deleted': 409 },
+  'POST /api/v1/books/:bookId/accept-content': 409,
   // Accounts are not made by e-readers, and no plugin has named a picture.
   ...{ 'POST /koreader/users/create': 403, 'GET /api/v1/plugins/:pluginId/pictures/:token': 404 },
   // Nobody has begun to sign in anywhere: a page says so.
@@ -253,7 +258,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   for (const made of [dirname(path), otherFolder, newFolder]) mkdirSync(made, { recursive: true })
   writeFileSync(path, comic('answers'))
   const libraryId = await addLibrary(database, { path: join(room, 'library') })
-  const seriesId = await addSeries(database, { library_id: libraryId, title: 'Saga' })
+  const seriesId = await addSeries(database, { library_id: libraryId, path: 'Saga', title: 'Saga' })
   const book = { library_id: libraryId, series_id: seriesId, page_count: 1, page_source: 'zip' }
   const { size, mtimeNs } = statSync(path, { bigint: true })
   const document = 'a'.repeat(32)

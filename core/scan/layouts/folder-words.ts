@@ -1,4 +1,8 @@
 import { folderWords, type NameRole, wordsBefore, wordsBehind } from '#core/fields/name-words.ts'
+import { normalizeText } from '#core/foundation/text.ts'
+
+/** Far longer than any word before a number. */
+const WORD_LENGTH_MAX = 100
 
 const both = (...roles: NameRole[]): string[] => roles.flatMap((role) => [...wordsBefore(role), ...wordsBehind(role)])
 
@@ -20,7 +24,7 @@ export type MoreWords = Partial<Record<FolderWordKind, readonly string[]>>
 
 function wordSets(more: MoreWords): FolderWords {
   const setOf = (kind: FolderWordKind) =>
-    new Set([...FOLDER_WORDS[kind], ...(more[kind] ?? [])].map((word) => word.normalize('NFKC').toLowerCase().trim()))
+    new Set([...FOLDER_WORDS[kind], ...(more[kind] ?? [])].map((word) => normalizeText(word, WORD_LENGTH_MAX, 'NFKC').toLowerCase().trim()))
   return {
     volume: setOf('volume'),
     chapter: setOf('chapter'),

@@ -45,6 +45,7 @@ const BOOK = {
   analyzed: true,
   analysisError: null,
   deleted: false,
+  missing: null,
   readProgress: null,
   readCount: 0,
   lastReadAt: null,

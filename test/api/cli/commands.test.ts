@@ -22,7 +22,7 @@ t.test('which command a line means', async (t) => {
     ['user add -h', 'user add', [], true],
     ['user --help', 'user add, user list, user show, user access, user role, user reset-password, user remove', [], true],
     ['help user', 'user add, user list, user show, user access, user role, user reset-password, user remove', [], true],
-    ['library -h', 'library add, library list, library edit, library preview, library remove', [], true],
+    ['library -h', 'library add, library list, library edit, library preview, library remove, library missing', [], true],
     ['user ad --help', 'user add, user list, user show, user access, user role, user reset-password, user remove', ['ad'], true],
     ['user add -- --help', 'user add', ['--', '--help'], false],
   ]

@@ -79,7 +79,7 @@ t.test('usage errors are one sentence with advice', async (t) => {
   t.teardown(() => rm(empty, { recursive: true, force: true }))
   await writeFile(path.join(folder, 'broken.json'), '{')
   await writeFile(path.join(folder, 'strange.json'), '{"method":"metadata.series.steal"}')
-  await writeFile(path.join(folder, 'lost.json'), '{"method":"metadata.series.get","fixtures":"nowhere"}')
+  await writeFile(path.join(folder, 'lost.json'), '{"method":"metadata.series.get","input":{"externalId":"1"},"fixtures":"nowhere"}')
   await writeFile(path.join(folder, 'alive.json'), '{"method":"metadata.series.get","input":{"externalId":"1"}}')
   const cases: [given: string[], complaint: RegExp][] = [
     [['pakc'], /There is no command "pakc"\. Did you mean pack\?/],
@@ -89,9 +89,9 @@ t.test('usage errors are one sentence with advice', async (t) => {
     [['validate', 'now'], /Unexpected argument "now"\./],
     [['replay'], /An argument is missing\. Usage: node \S+carrel-plugin\.mjs replay <call\.json>/],
     [['validate', '--folder', empty], /There is no manifest\.json in .*--folder/],
-    [['replay', 'missing.json'], /missing\.json: it cannot be read \(ENOENT\)/],
+    [['replay', 'missing.json'], /missing\.json: there is no such file/],
     [['replay', 'broken.json'], /broken\.json: it is not valid JSON/],
-    [['replay', 'strange.json'], /strange\.json: "method" must be one of metadata\.series\.search/],
+    [['replay', 'strange.json'], /strange\.json: "method" is "metadata\.series\.steal"; it must be one of metadata\.series\.search/],
     [['replay', 'lost.json'], /lost\.json: there is no fixtures\/nowhere\.json/],
     [['bench', 'alive.json'], /alive has no fixtures/],
     [['bench', 'calls/search.json', '--calls', 'many'], /--calls must be a whole number from 1 to 100000, not "many"/],

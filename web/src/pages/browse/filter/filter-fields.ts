@@ -105,6 +105,7 @@ export const FILTER_FIELDS: Record<BrowseKind, Readonly<Record<string, FilterFie
     readListId: id('readLists'),
     hasError: FLAG,
     deleted: FLAG,
+    missing: FLAG,
     state: { ...TEXT, isHidden: true },
     cover: COVER,
     selectedCover: COVER,

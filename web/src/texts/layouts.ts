@@ -24,7 +24,10 @@ export const layoutTexts = defineTexts({
 
   moves: { one: '{count} book moves to another series.', other: '{count} books move to other series.' },
   movesNone: 'No book moves.',
-  kept: { one: '{count} series stays with its metadata, ratings and covers', other: '{count} series stay with their metadata, ratings and covers' },
+  kept: {
+    one: '{count} series stays with its metadata, ratings and covers',
+    other: '{count} series stay with their metadata, ratings and covers',
+  },
   made: { one: '{count} is new', other: '{count} are new' },
   emptied: { one: '{count} has no books left and is removed', other: '{count} have no books left and are removed' },
   looking: 'Looking at what moves …',
@@ -36,7 +39,7 @@ export const layoutTexts = defineTexts({
     'Books keep everything: reading progress, ratings, locks and metadata. A series that keeps more than half of its books keeps what belongs to it; series without books are removed, with their ratings and places in collections.',
   changeFiles: 'No file is moved or changed. The work runs in the background.',
   change: 'Save and move the books',
-  changed: 'The books of {name} are sorted into series',
+  changed: 'The books of {name} are being sorted into series',
 
   numberStrategy: 'Numbers of books',
   smart_number: 'Metadata, then the file’s name, then its place',

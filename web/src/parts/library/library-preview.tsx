@@ -71,7 +71,6 @@ function SeriesFound({ series: { name, path, why, bookCount, sampleBooks, books 
       <p className={style['why']}>{why}</p>
       <ul>
         {sampleBooks.map((file, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: files of one name lie in different folders of a series, and the list never changes
           <li key={index} className={style['file']}>
             <bdi className="mono">{file}</bdi>
             <span>{placeWords(books[index])}</span>

@@ -41,6 +41,11 @@ export async function scanLibrary(libraryId: string, options: { mode?: 'normal' 
   await refresh(['scans'])
 }
 
+/** Compares all files with their hashes, in the background. Needs `libraries-write`. */
+export async function verifyLibrary(libraryId: string): Promise<void> {
+  await ask<unknown>(api.POST('/api/v1/libraries/{libraryId}/verify', { params: { path: { libraryId } } }))
+}
+
 export const usersQuery = queryOptions({
   queryKey: ['users'],
   queryFn: async ({ signal }): Promise<UserRecord[]> =>

@@ -19,6 +19,7 @@ export const layoutTexts = defineTexts({
   customWords: 'An expression for paths, set with the API or the command line, names the series.',
   suggested: 'Suggested',
   wouldBe: { one: '{count} series', other: '{count} series' },
+  eachSingle: '{count} series, each with one book',
   single: { one: '{count} with one book', other: '{count} with one book' },
   mixed: { one: '{count} of unrelated files', other: '{count} of unrelated files' },
 

@@ -18,26 +18,28 @@ export function FileState({ book }: { book: FullBookRecord }) {
   const state = stateOf(book, useHasRotted(book))
   if (!state) return null
   return (
-    <div className={`notice ${state.kind}`}>
-      <Icon of={state.kind === 'bad' ? CircleAlert : Clock} />
-      <p>
-        <strong>{state.title}.</strong> <bdi>{state.words}</bdi>
-      </p>
-      {state.hint && <p className="quiet">{state.hint}</p>}
-      {mayWrite && (book.analysisError || state.isRotten) && (
-        <div className="line">
-          <button type="button" className="btn" onClick={() => retry(book)}>
-            {partTexts.retry()}
-          </button>
-          {state.isRotten && (
-            <button type="button" className="btn" onClick={() => setIsAsking(true)}>
-              {partTexts.accept()}
+    <>
+      <div className={`notice ${state.kind}`}>
+        <Icon of={state.kind === 'bad' ? CircleAlert : Clock} />
+        <p>
+          <strong>{state.title}.</strong> <bdi>{state.words}</bdi>
+        </p>
+        {state.hint && <p className="quiet">{state.hint}</p>}
+        {mayWrite && (book.analysisError || state.isRotten) && (
+          <div className="line">
+            <button type="button" className="btn" onClick={() => retry(book)}>
+              {partTexts.retry()}
             </button>
-          )}
-        </div>
-      )}
+            {state.isRotten && (
+              <button type="button" className="btn" onClick={() => setIsAsking(true)}>
+                {partTexts.accept()}
+              </button>
+            )}
+          </div>
+        )}
+      </div>
       {isAsking && <AcceptContent book={book} onClose={() => setIsAsking(false)} />}
-    </div>
+    </>
   )
 }
 

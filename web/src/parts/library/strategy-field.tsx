@@ -46,6 +46,7 @@ function outcomeWords({ alternatives }: LibraryPreview, strategy: SeriesStrategy
   const outcome = alternatives.find((each) => each.strategy === strategy)
   if (!outcome) return ''
   const { series, single, mixed } = outcome
+  if (series > 1 && single === series) return layoutTexts.eachSingle({ count: series })
   return [
     layoutTexts.wouldBe({ count: series }),
     ...(single > 0 ? [layoutTexts.single({ count: single })] : []),

@@ -21,8 +21,11 @@ export const missingTexts = defineTexts({
   removeTitle: { one: 'Remove {count} missing book?', other: 'Remove {count} missing books?' },
   removeOneTitle: 'Remove {title}?',
   allOf: 'These are all missing books of {names}, except those whose disk is probably missing.',
-  removeWords:
-    'Their reading progress, metadata, bookmarks and places in lists are lost for everyone, and a series without other books goes with its ratings. If the files come back, they are new books.',
+  removeWords: {
+    one: 'Its reading progress, metadata, bookmarks and places in lists are lost for everyone, and a series without other books goes with its ratings. If the file comes back, it is a new book.',
+    other:
+      'Their reading progress, metadata, bookmarks and places in lists are lost for everyone, and a series without other books goes with its ratings. If the files come back, they are new books.',
+  },
   removed: { one: '{count} missing book is removed', other: '{count} missing books are removed' },
   more: 'Show more',
   show: { one: 'Show the {count} book', other: 'Show the {count} books' },

@@ -38,7 +38,7 @@ export function RemoveMissing({ asked, onClose }: { asked: ToRemove; onClose: ()
       onClose={onClose}
     >
       {asked.kind === 'all' && <p>{missingTexts.allOf({ names: asked.libraries.map(({ name }) => name).join(', ') })}</p>}
-      <p>{missingTexts.removeWords()}</p>
+      <p>{missingTexts.removeWords({ count })}</p>
       {removing.error && <Failure error={removing.error} title={missingTexts.remove()} />}
     </Dialog>
   )

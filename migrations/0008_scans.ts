@@ -1,11 +1,15 @@
 import type { Knex } from 'knex'
 
+/** Triggers count a statement as a change of the catalog even if it finds no row, and a new database has none. */
+const whenAny = (table: string, statement: string): string =>
+  `DO $$ BEGIN IF EXISTS (SELECT FROM ${table}) THEN ${statement}; END IF; END $$;`
+
 /** Schedules of scans, why books are missing, and what a scan did not mark as deleted. */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     -- The next scan by the schedule. Schedules that were stored before this version are due at once; then their next time is computed.
     ALTER TABLE libraries ADD COLUMN next_scan_at timestamptz;
-    UPDATE libraries SET next_scan_at = now() WHERE scanning_config ->> 'enabled' = 'true' AND scanning_config ->> 'cronSchedule' IS NOT NULL;
+    ${whenAny('libraries', `UPDATE libraries SET next_scan_at = now() WHERE scanning_config ->> 'enabled' = 'true' AND scanning_config ->> 'cronSchedule' IS NOT NULL`)}
 
     -- Device numbers by folder, relative to the root: of the root itself, and of each folder on another device than the one above it.
     ALTER TABLE libraries ADD COLUMN devices jsonb;
@@ -14,8 +18,11 @@ export async function up(knex: Knex): Promise<void> {
     ALTER TABLE books ADD COLUMN missing_since timestamptz,
       ADD COLUMN missing_why text CHECK (missing_why IN ('file', 'folder', 'withheld')),
       ADD COLUMN loss_confirmed boolean NOT NULL DEFAULT false;
-    UPDATE books SET missing_since = deleted_at, missing_why = 'file',
-      loss_confirmed = coalesce(missed_by IN (SELECT id FROM scans WHERE confirmed_root IS NOT NULL), false) WHERE deleted_at IS NOT NULL;
+    ${whenAny(
+      'books',
+      `UPDATE books SET missing_since = deleted_at, missing_why = 'file',
+        loss_confirmed = coalesce(missed_by IN (SELECT id FROM scans WHERE confirmed_root IS NOT NULL), false) WHERE deleted_at IS NOT NULL`,
+    )}
     CREATE INDEX books_missing ON books (library_id) WHERE deleted_at IS NOT NULL OR missing_why IS NOT NULL;
     CREATE OR REPLACE FUNCTION carrel_book_is_back() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN NEW.missed_by := NULL; NEW.missing_since := NULL; NEW.missing_why := NULL; NEW.loss_confirmed := false; RETURN NEW; END $$;

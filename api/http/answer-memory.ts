@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { Caller } from '#core/account/caller.ts'
 import { permissionKey } from '#core/account/permission.ts'
 import { viewerKey } from '#core/account/visibility.ts'
-import type { ListState } from '#core/catalog/list-state-query.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { shortKey } from '#core/foundation/register.ts'
+import type { ListState } from '#core/paging/list-state.ts'
 
 /** A JSON answer, as it is sent again. */
 export interface KnownAnswer {

@@ -3,7 +3,7 @@ import type { Mount } from '#api/http/mount.ts'
 import type { StreamReply } from '#api/http/reply.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Permission } from '#core/account/permission.ts'
-import type { ListState } from '#core/catalog/list-state-query.ts'
+import type { ListState } from '#core/paging/list-state.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

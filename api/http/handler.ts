@@ -14,13 +14,14 @@ import { appendVary, sendNothing } from '#api/http/response.ts'
 import { parameterReader } from '#api/http/route-path.ts'
 import { sendStream } from '#api/http/send.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { type ListState, readsAverages } from '#core/catalog/list-state-query.ts'
+import { readsAverages } from '#core/catalog/list-state-query.ts'
 import { becomeList, runInScope } from '#core/database/statement-scope.ts'
 import { bufferOf } from '#core/foundation/byte-view.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
 import { runExpecting } from '#core/metadata/expected-version-query.ts'
+import type { ListState } from '#core/paging/list-state.ts'
 
 /** All headers that may identify the caller. */
 const CREDENTIAL_HEADERS = ['Authorization', 'Cookie', 'X-API-Key']

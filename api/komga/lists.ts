@@ -7,11 +7,11 @@ import type { Caller } from '#core/account/caller.ts'
 import { listBookDetails } from '#core/catalog/book-detail-query.ts'
 import { type BookFilter, getBook, listBooksByIds, listIdsOfBooks } from '#core/catalog/book-query.ts'
 import type { BookSort } from '#core/catalog/book-sort-query.ts'
-import type { ListState } from '#core/catalog/list-state-query.ts'
 import { listSeriesDetails } from '#core/catalog/series-detail-query.ts'
 import { getSeries, listIdsOfSeries, readSeriesRecords, type SeriesFilter } from '#core/catalog/series-query.ts'
 import type { SeriesSort } from '#core/catalog/series-sort-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import type { ListState } from '#core/paging/list-state.ts'
 
 type Services = Pick<DataServices, 'database'>
 

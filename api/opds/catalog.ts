@@ -5,8 +5,8 @@ import type { PluginServices } from '#api/areas/plugins.ts'
 import { pageQuery, readPageWindow } from '#api/http/pagination.ts'
 import type { Feed, FeedAddress } from '#api/opds/feed-model.ts'
 import type { Caller } from '#core/account/caller.ts'
-import type { ListState } from '#core/catalog/list-state-query.ts'
 import { OneOf, Uuid } from '#core/foundation/schema.ts'
+import type { ListState } from '#core/paging/list-state.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'> & Pick<PluginServices, 'recommendations'>
 

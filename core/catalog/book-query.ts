@@ -15,7 +15,7 @@ import { BOOK_COLUMNS, BOOK_JOINS, BOOK_TABLES, type BookRow, bookOf } from '#co
 import { type BookSort, DEFAULT_BOOK_SORT, joinForSort, orderOfBooks, termsOf } from '#core/catalog/book-sort-query.ts'
 import type { CompiledCondition } from '#core/catalog/filter-query.ts'
 import { keptBooks } from '#core/catalog/kept-total-query.ts'
-import { type ListState, orderKey, readListState } from '#core/catalog/list-state-query.ts'
+import { orderKey, readListState } from '#core/catalog/list-state-query.ts'
 import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
 import { countFew, found, rankedOrder } from '#core/catalog/search-query.ts'
 import { GIVEN_IDS } from '#core/database/known-ids-query.ts'
@@ -32,6 +32,7 @@ import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import { type IdList, type IdPage, pageOfRows } from '#core/paging/id-page-query.ts'
 import { countByInitial, type InitialGroup } from '#core/paging/initial-groups-query.ts'
 import type { ListPart } from '#core/paging/list-order.ts'
+import type { ListState } from '#core/paging/list-state.ts'
 import { type FoundPage, idsOfPage, pageOfMatches } from '#core/paging/match-page-query.ts'
 
 /** Books in the order that a client requests, for queries with another default order. @param matching selects their ids */

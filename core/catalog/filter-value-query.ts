@@ -2,11 +2,12 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { readSight, visibleInList, visibleTo } from '#core/account/visibility.ts'
 import { VALUE_LENGTH_MAX } from '#core/catalog/list-condition.ts'
-import { type ListState, readListState } from '#core/catalog/list-state-query.ts'
+import { readListState } from '#core/catalog/list-state-query.ts'
 import { HAS_BOOKS } from '#core/catalog/series-query.ts'
 import { countRows, select } from '#core/database/select.ts'
 import { refuseValue } from '#core/foundation/errors.ts'
 import { nameKeyPart } from '#core/metadata/name.ts'
+import type { ListState } from '#core/paging/list-state.ts'
 
 interface SeriesWord {
   /** As one of the series spells it; spellings that differ only in case and accents are one, as in conditions. */

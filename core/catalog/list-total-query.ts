@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import type { CompiledCondition } from '#core/catalog/filter-query.ts'
-import { AVERAGES_VERSION, CATALOG_VERSION, type ListState, OWN_VERSION } from '#core/catalog/list-state-query.ts'
+import { AVERAGES_VERSION, CATALOG_VERSION, OWN_VERSION } from '#core/catalog/list-state-query.ts'
 import { perDatabase } from '#core/database/per-database.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { SingleFlight } from '#core/database/single-flight.ts'
@@ -9,6 +9,7 @@ import { currentScope } from '#core/database/statement-scope.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { shortKey } from '#core/foundation/register.ts'
 import type { TotalBeside } from '#core/paging/id-page-query.ts'
+import type { ListState } from '#core/paging/list-state.ts'
 
 interface Counted {
   /** The versions on which it depends, in one text. */

@@ -9,8 +9,8 @@ import { checkLayout } from '#core/scan/layouts/check-layout.ts'
 import { matchPatterns } from '#core/scan/layouts/match-patterns.ts'
 import { type Alternative, LayoutPreview, type PreviewedSeries } from '#core/scan/layouts/preview-layouts.ts'
 import { layoutOf } from '#core/scan/layouts/series-config.ts'
+import { LEFT_OUT_REASONS, type LeftOutReason } from '#core/scan/left-out.ts'
 import { countHangingThreads, walk } from '#core/scan/walk.ts'
-import { LEFT_OUT_REASONS, type LeftOutReason } from '#core/scan/walk-folders.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
 const PREVIEW_LIMITS = {

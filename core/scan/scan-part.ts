@@ -21,7 +21,7 @@ export async function checkScanPath(database: Knex, library: LibraryRow, given: 
   if (given === '.') return ''
   if (given.includes('\0')) fail('A path cannot contain a NUL character.')
   if (isAbsolute(given)) fail('The path must be relative to the folder of the library, such as "Manga/Saga".')
-  const parts = given.replace(/\/+$/, '').split('/')
+  const parts = given.replace(/\/$/, '').split('/')
   if (parts.some((part) => part === '' || part === '.' || part === '..')) fail('The path may not contain empty parts, "." or "..".')
   const path = parts.join('/')
   const place = `${library.path}/${path}`

@@ -11,6 +11,7 @@ import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
 import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, sharedNames } from '#core/scan/layouts/decide-folder.ts'
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
 import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
+import { type LeftOutReason, reasonToLeaveOut } from '#core/scan/left-out.ts'
 
 /** Files per part; limits the memory of a step, and the size of its SQL statement. */
 export const PART_FILES_MAX = 500
@@ -56,10 +57,6 @@ export interface FolderPart {
   /** Of the root: keys of the series names that several of its files have. */
   shared: string[] | null
 }
-
-/** Why a file or folder is no book of the library. */
-export const LEFT_OUT_REASONS = ['excluded', 'format', 'hidden', 'link', 'set', 'incomplete', 'not_utf8'] as const
-export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number]
 
 export type WalkStep =
   | { kind: 'changed'; part: FolderPart }
@@ -145,28 +142,10 @@ interface ListedFolder {
   entries: Dirent[]
 }
 
-/** Downloads that have not ended, as browsers and download programs name them. */
-const INCOMPLETE = /\.(?:part|crdownload|!qb|tmp)$|^~\$|^\.(?:fuse_hidden|nfs)/i
-
-/** Null for books, and for files that describe books. */
-function reasonToLeaveOut(prefix: string, entry: Dirent, { allowed, isExcluded }: Choice): LeftOutReason | null {
-  const { name } = entry
-  const format = formatOfName(name)
-  if (name.includes('\uFFFD')) return 'not_utf8'
-  if (!entry.isDirectory() && INCOMPLETE.test(name)) return 'incomplete'
-  if (name.startsWith('.')) return 'hidden'
-  if (entry.isSymbolicLink()) return format !== null || !name.includes('.') ? 'link' : null
-  if (entry.isDirectory() ? isForeignFolder(name) || isExcluded(prefix, name) : format !== null && isExcluded(prefix, name))
-    return 'excluded'
-  if (entry.isDirectory() || isSidecarName(name) || name === CALIBRE_DATABASE) return null
-  return format === null || (allowed !== null && !allowed.has(format)) ? 'format' : null
-}
-
 /** Yields the books of one folder; returns the folders in it. */
 function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice): Generator<WalkStep, string[]> {
-  const { isExcluded, allowed, known } = choice
-  const { start, share } = choice
-  const { index, of } = share
+  const { isExcluded, allowed, known, start } = choice
+  const { index, of } = choice.share
   const prefix = folder === '' ? '' : `${folder}/`
   const below: string[] = []
   const books: Listing = { names: [], sizes: [], mtimesMs: [] }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { ThreadHost, ThreadLost } from '#core/foundation/thread-host.ts'
-import type { FolderPart, LeftOutReason, WalkOptions } from '#core/scan/walk-folders.ts'
+import type { LeftOutReason } from '#core/scan/left-out.ts'
+import type { FolderPart, WalkOptions } from '#core/scan/walk-folders.ts'
 
 /** Files per batch; the comparison in the database is one statement per batch. */
 export const BATCH_FILES = 500

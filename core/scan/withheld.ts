@@ -138,8 +138,8 @@ class Places {
 /** The name of a folder in requests and responses. */
 export const shownFolder = (folder: string): string => (folder === '' ? '.' : folder)
 
-/** The other way; a slash at the end does not count. */
-export const folderOfShown = (given: string): string => (given === '.' ? '' : given.replace(/^\.\//, '').replace(/\/+$/, ''))
+/** The other way; one slash at the end does not count. */
+export const folderOfShown = (given: string): string => (given === '.' ? '' : given.replace(/^\.\//, '').replace(/\/$/, ''))
 
 const REASONS: Record<Reason, string> = {
   empty: 'it is empty',

@@ -7,7 +7,6 @@ import t, { test } from 'tap'
 import { openComposition } from '#api/compose.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
-import { komgaRefusedRoutes } from '#api/komga/refused-routes.ts'
 import { routes } from '#api/routes.ts'
 import { Server } from '#api/server.ts'
 import { coverPath } from '#core/covers/cover.ts'
@@ -26,6 +25,7 @@ import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST } from '#test/support/metadata-plugin.ts'
 import { entryOf, filesOf, indexOf, newKey, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
+import { REFUSED } from '#test/support/refused-answers.ts'
 import { type BuiltRequest, buildRequest, type KnownValues } from '#test/support/request-builder.ts'
 import { ADMIN, TEST_PASSWORD_COST, testSettings } from '#test/support/server.ts'
 import { GIF } from '#test/support/shelves.ts'
@@ -93,38 +93,6 @@ const READER_MANIFEST = {
     bind: { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' },
     oauth2: { authorizeUrl: 'https://login.example.org/', tokenUrl: 'https://login.example.org/token' },
   },
-}
-
-/** What cannot succeed here, and how it is refused. */
-const REFUSED: Record<string, number> = {
-  ...Object.fromEntries(komgaRefusedRoutes.map(({ method, path }) => [`${method} ${path}`, 405])),
-  // A comic has no files of its own, and is neither an EPUB nor a PDF.
-  'GET /api/v1/books/:bookId/resource/:resourcePath*': 422,
-  'GET /opds/v2/books/:bookId/resource/:resourcePath*': 422,
-  ...Object.fromEntries(['epub', 'pdf'].map((kind) => [`GET /:prefix/api/v1/books/:bookId/manifest/${kind}`, 400])),
-  'GET /:prefix/api/v1/books/:bookId/resource/:resourcePath*': 400,
-  // Accounts are not made by e-readers, and no plugin has named a picture.
-  ...{ 'POST /koreader/users/create': 403, 'GET /api/v1/plugins/:pluginId/pictures/:token': 404 },
-  // Nobody has begun to sign in anywhere: a page says so.
-  'GET /api/v1/user/plugins/oauth/callback': 400,
-  'GET /opds': 302,
-  // It is the first of its series, and alone on its read list.
-  'GET /:prefix/api/v1/books/:bookId/previous': 404,
-  ...Object.fromEntries(['next', 'previous'].map((way) => [`GET /:prefix/api/v1/readlists/:readListId/books/:bookId/${way}`, 404])),
-  'GET /:prefix/actuator/metrics/:name': 404,
-  'PATCH /:prefix/api/v1/settings': 400,
-  'PATCH /:prefix/api/v1/users/me/password': 403,
-  'GET /:prefix/api/v1/users/:userId/authentication-activity/latest': 404,
-  // Nobody has switched it on.
-  'POST /api/v1/auth/register': 403,
-  // The right one would end the session that walks.
-  'PUT /api/v1/user/password': 401,
-  'POST /api/v1/auth/change-password': 404,
-  'POST /api/v1/user/plugins/:pluginId/sync': 409,
-  'GET /api/v1/user/plugins/:pluginId/sync/status': 404,
-  // Of two of the books there are no files; series-download.test.ts looks at one that is whole.
-  'GET /api/v1/series/:seriesId/download': 409,
-  'GET /:prefix/api/v1/series/:seriesId/file': 404,
 }
 
 const APP_COVERS = ['books/:bookId', 'series/:seriesId', 'collections/:collectionId', 'readlists/:readListId']
@@ -253,7 +221,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   for (const made of [dirname(path), otherFolder, newFolder]) mkdirSync(made, { recursive: true })
   writeFileSync(path, comic('answers'))
   const libraryId = await addLibrary(database, { path: join(room, 'library') })
-  const seriesId = await addSeries(database, { library_id: libraryId, title: 'Saga' })
+  const seriesId = await addSeries(database, { library_id: libraryId, path: 'Saga', title: 'Saga' })
   const book = { library_id: libraryId, series_id: seriesId, page_count: 1, page_source: 'zip' }
   const { size, mtimeNs } = statSync(path, { bigint: true })
   const document = 'a'.repeat(32)

@@ -57,6 +57,7 @@ const OWN: RegExp[] = [
   /\/books\/\{\}\/annotations(\/|$)/,
   /^POST \/api\/v1\/books\/list\/alphabetical-groups$/,
   /^GET \/api\/v1\/(search|filter-values)$/,
+  /^POST \/api\/v1\/(series\/\{\}\/scan|books\/bulk\/purge-deleted|books\/\{\}\/accept-content|libraries\/\{\}\/verify)$/,
   / \/api\/v1\/user\/exports\/series/,
   / \/api\/v1\/(collections|read-lists)(\/|$)/,
   /\/(series\/\{\}\/collections|books\/\{\}\/read-lists)$/,

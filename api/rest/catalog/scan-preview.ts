@@ -5,8 +5,8 @@ import { endpointOf } from '#api/http/endpoint.ts'
 import { CreateLibraryRequest, SERIES_STRATEGIES } from '#core/catalog/library.ts'
 import { described, Noun, Nullable, OneOf } from '#core/foundation/schema.ts'
 import { RULES } from '#core/scan/layouts/place-book.ts'
+import { LEFT_OUT_REASONS } from '#core/scan/left-out.ts'
 import { previewScan } from '#core/scan/preview-scan.ts'
-import { LEFT_OUT_REASONS } from '#core/scan/walk-folders.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'> & Pick<TemplateServices, 'rules'>
 const endpoint = endpointOf<Services>()
@@ -72,7 +72,11 @@ export const scanPreviewRoutes = [
           sampleBooks: books.map(({ fileName }) => fileName),
           books: books.map(({ fileName: _, ...book }) => book),
         })),
-        ...{ leftOut, alternatives, suggestedStrategy: suggested, totalFiles, truncated: isTruncated },
+        leftOut,
+        alternatives,
+        suggestedStrategy: suggested,
+        totalFiles,
+        truncated: isTruncated,
       }
     },
   }),

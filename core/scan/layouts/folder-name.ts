@@ -1,3 +1,4 @@
+import { normalizeText } from '#core/foundation/text.ts'
 import type { FolderWords } from '#core/scan/layouts/folder-words.ts'
 
 /** What the name of a part folder says about its books. */
@@ -51,8 +52,11 @@ function romanNumber(text: string): number {
   return values.reduce((sum, value, index) => sum + (value < (values[index + 1] ?? 0) ? -value : value), 0)
 }
 
+/** Longer than titles of series may be. */
+const KEY_LENGTH_MAX = 2_000
+
 /** A name by which series of one folder are told apart: NFC, folded case, single spaces. */
-export const seriesKey = (name: string): string => name.normalize('NFC').toLowerCase().replace(/\s+/g, ' ').trim()
+export const seriesKey = (name: string): string => normalizeText(name, KEY_LENGTH_MAX).toLowerCase().replace(/\s+/g, ' ').trim()
 
 export const nameOfFolder = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 /** '' for a folder in the root. */
@@ -64,7 +68,7 @@ export const withoutCalibreId = (name: string): string => name.replace(CALIBRE_I
 
 /** The form of a name in which words and numbers are looked for. */
 function plain(name: string): string {
-  let text = digitsOf(name.slice(0, MARKED_LENGTH_MAX).normalize('NFKC').toLowerCase())
+  let text = digitsOf(normalizeText(name, MARKED_LENGTH_MAX, 'NFKC').toLowerCase())
     .replace(/[_\s]+/g, ' ')
     .trim()
   while (TRAILING_GROUP.test(text) && !RUN.test(text)) text = text.replace(TRAILING_GROUP, '').trim()

@@ -1,4 +1,8 @@
 import { folderWords, type NameRole, wordsBefore, wordsBehind } from '#core/fields/name-words.ts'
+import { normalizeText } from '#core/foundation/text.ts'
+
+/** Far longer than any word before a number. */
+const WORD_LENGTH_MAX = 100
 
 const both = (...roles: NameRole[]): string[] => roles.flatMap((role) => [...wordsBefore(role), ...wordsBehind(role)])
 
@@ -18,13 +22,18 @@ export const FOLDER_WORD_KINDS = Object.keys(FOLDER_WORDS) as FolderWordKind[]
 export type FolderWords = Readonly<Record<FolderWordKind, ReadonlySet<string>>>
 export type MoreWords = Partial<Record<FolderWordKind, readonly string[]>>
 
-const wordSets = (more: MoreWords): FolderWords =>
-  Object.fromEntries(
-    FOLDER_WORD_KINDS.map((kind) => [
-      kind,
-      new Set([...FOLDER_WORDS[kind], ...(more[kind] ?? [])].map((word) => word.normalize('NFKC').toLowerCase().trim())),
-    ]),
-  ) as unknown as FolderWords
+function wordSets(more: MoreWords): FolderWords {
+  const setOf = (kind: FolderWordKind) =>
+    new Set([...FOLDER_WORDS[kind], ...(more[kind] ?? [])].map((word) => normalizeText(word, WORD_LENGTH_MAX, 'NFKC').toLowerCase().trim()))
+  return {
+    volume: setOf('volume'),
+    chapter: setOf('chapter'),
+    section: setOf('section'),
+    edition: setOf('edition'),
+    side: setOf('side'),
+    oneshot: setOf('oneshot'),
+  }
+}
 
 const ALL = wordSets({})
 /** The words of all languages, and those of a library. */

@@ -61,6 +61,7 @@ t.test('a book in the API', async (t) => {
       analyzed: true,
       analysisError: null,
       deleted: false,
+      missing: null,
       readProgress: null,
       readCount: 0,
       lastReadAt: null,
@@ -82,7 +83,7 @@ t.test('a book in the API', async (t) => {
   t.equal((await getBook(database, caller, id)).readingDirection, 'webtoon', "the series' direction stands above the library's")
 
   const half = await addBook(database, { library_id, series_id, title: 'Half', number: 1.5 })
-  t.equal((await getBook(database, caller, half)).number, null, 'half an issue has no whole number')
+  t.equal((await getBook(database, caller, half)).number, 1, 'half an issue has the whole number before it, beside its label')
 
   const failed = await addBook(database, { library_id, series_id, title: 'Broken', state: 'failed' })
   await database('book_errors').insert([

@@ -60,7 +60,10 @@ t.test('the page calls the plugin, and its storage survives every build', async 
   t.match(await ask('save', { name: 'one-more', call: get }), { status: 200, answer: { file: path.join('calls', 'one-more.json') } })
   t.same(JSON.parse(await readFile(path.join(folder, 'calls', 'one-more.json'), 'utf8')), get)
   t.match(await ask('save', { name: '../manifest', call: get }), { status: 400, answer: { message: /The name of a call/ } })
-  t.match(await ask('call', { method: 'metadata.series.steal' }), { status: 400, answer: { message: /"method" must be one of/ } })
+  t.match(await ask('call', { method: 'metadata.series.steal' }), {
+    status: 400,
+    answer: { message: /"method" is "metadata.series.steal"; it must be one of/ },
+  })
   t.equal(await end(), 0)
   await t.rejects(fetch(url), 'the page is closed')
 })

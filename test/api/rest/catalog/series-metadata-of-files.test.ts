@@ -149,6 +149,8 @@ t.test('one book names no folder of unrelated titles, and the report says what s
     'Run/1.cbz': { ...spider, Number: '1' },
     'Run/2.cbz': { Series: 'Miles Morales: Spider-Man', Number: '2' },
     'Run/3.cbz': null,
+    // So that those which go are less than half of the library.
+    ...Object.fromEntries(['1', '2', '3', '4'].map((name) => [`Rest/${name}.cbz`, null])),
   })
   const mixed = await series('Mixed')
   t.match(mixed, { title: 'Mixed', publisher: null, summary: null })

@@ -77,32 +77,11 @@ function Recommended({ plugin, providers }: RecommendedProps) {
               onChange={(value) => navigate(`/recommendations?from=${value}`, { replace: true })}
             />
           )}
-          {mayWrite && pause === null && (
-            <button
-              type="button"
-              className="btn"
-              aria-busy={isMaking}
-              disabled={isMaking}
-              onClick={() => void refreshRecommendations(pluginId).catch(sayFailure)}
-            >
-              <Icon of={RefreshCw} />
-              {recommendationTexts.refresh()}
-            </button>
-          )}
+          {mayWrite && pause === null && <RefreshButton pluginId={pluginId} isMaking={isMaking} />}
         </div>
       </header>
       {error && <Failure error={error} onRetry={() => void refetch()} />}
-      {pause !== null && (
-        <div className="notice warn">
-          <Icon of={CircleAlert} />
-          <p>{recommendationTexts.paused()}</p>
-          <div className="line">
-            <Link className="btn" href="/profile#plugins">
-              {recommendationTexts.toPlugins()}
-            </Link>
-          </div>
-        </div>
-      )}
+      {pause !== null && <PausedNotice />}
       {data?.lastError && (
         <p className="notice warn">
           <Icon of={CircleAlert} />
@@ -120,6 +99,35 @@ function Recommended({ plugin, providers }: RecommendedProps) {
           <RecommendationItem key={each.externalId} recommendation={each} dismissals={mayWrite ? dismissals : null} />
         ))}
       </ul>
+    </div>
+  )
+}
+
+function RefreshButton({ pluginId, isMaking }: { pluginId: string; isMaking: boolean }) {
+  return (
+    <button
+      type="button"
+      className="btn"
+      aria-busy={isMaking}
+      disabled={isMaking}
+      onClick={() => void refreshRecommendations(pluginId).catch(sayFailure)}
+    >
+      <Icon of={RefreshCw} />
+      {recommendationTexts.refresh()}
+    </button>
+  )
+}
+
+function PausedNotice() {
+  return (
+    <div className="notice warn">
+      <Icon of={CircleAlert} />
+      <p>{recommendationTexts.paused()}</p>
+      <div className="line">
+        <Link className="btn" href="/profile#plugins">
+          {recommendationTexts.toPlugins()}
+        </Link>
+      </div>
     </div>
   )
 }

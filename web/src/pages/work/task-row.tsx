@@ -11,12 +11,11 @@ const BADGES: Partial<Record<TaskRecord['status'], string>> = { failed: 'bad', p
 
 /** What is done, for which work, how far it is, and why it failed. */
 export function TaskRow({ task, mayWrite }: { task: TaskRecord; mayWrite: boolean }) {
-  const { id, status, taskType, progress, lastError, attempts, maxAttempts, createdAt, completedAt } = task
+  const { status, taskType, progress, lastError, attempts, maxAttempts, createdAt, completedAt } = task
   const name = taskWords(taskType)
   const subject = subjectOf(task)
   const words = subject ? `${name}, ${subject.text}` : name
-  const isOpen = status === 'pending' || status === 'processing'
-  const canRetry = status === 'failed' || status === 'cancelled'
+  const isOpen = isOpenTask(task)
   const facts = [
     completedAt ? workTexts.ended({ when: timeWords(completedAt) }) : workTexts.added({ when: timeWords(createdAt) }),
     isOpen && attempts > 1 && workTexts.tries({ count: attempts, max: maxAttempts }),
@@ -44,32 +43,32 @@ export function TaskRow({ task, mayWrite }: { task: TaskRecord; mayWrite: boolea
           <span className="progress work-bar" style={{ '--at': `${(progress.current / progress.total) * 100}%` }} aria-hidden="true" />
         )}
       </span>
-      {mayWrite && (isOpen || canRetry) && (
-        <span className="end">
-          {isOpen ? (
-            <button
-              type="button"
-              className="icon-btn"
-              aria-label={workTexts.cancelNamed({ task: words })}
-              title={workTexts.cancel()}
-              onClick={() => void cancelTask(id).then(() => say(workTexts.canceled()), sayFailure)}
-            >
-              <Icon of={X} />
-            </button>
-          ) : (
-            <button
-              type="button"
-              className="icon-btn"
-              aria-label={workTexts.retryNamed({ task: words })}
-              title={workTexts.retry()}
-              onClick={() => void retryTask(id).then(() => say(workTexts.retried()), sayFailure)}
-            >
-              <Icon of={RotateCw} />
-            </button>
-          )}
-        </span>
-      )}
+      {mayWrite && <TaskAction task={task} words={words} />}
     </li>
+  )
+}
+
+const isOpenTask = ({ status }: TaskRecord): boolean => status === 'pending' || status === 'processing'
+
+/** The one button that fits the status of the task, if any does. @param words its name for those who do not see the row */
+function TaskAction({ task, words }: { task: TaskRecord; words: string }) {
+  const { id, status } = task
+  const isOpen = isOpenTask(task)
+  if (!isOpen && status !== 'failed' && status !== 'cancelled') return null
+  const label = isOpen ? workTexts.cancelNamed({ task: words }) : workTexts.retryNamed({ task: words })
+  const act = () => (isOpen ? cancelTask(id).then(() => say(workTexts.canceled())) : retryTask(id).then(() => say(workTexts.retried())))
+  return (
+    <span className="end">
+      <button
+        type="button"
+        className="icon-btn"
+        aria-label={label}
+        title={isOpen ? workTexts.cancel() : workTexts.retry()}
+        onClick={() => void act().catch(sayFailure)}
+      >
+        <Icon of={isOpen ? X : RotateCw} />
+      </button>
+    </span>
   )
 }
 

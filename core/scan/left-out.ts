@@ -1,0 +1,31 @@
+import type { Dirent } from 'node:fs'
+import { formatOfName } from '#core/fields/book-format.ts'
+import { isSidecarName } from '#core/fields/sidecar.ts'
+import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
+import type { Excludes } from '#core/scan/glob.ts'
+import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
+
+/** Why a file or folder is no book of the library. */
+export const LEFT_OUT_REASONS = ['excluded', 'format', 'hidden', 'link', 'set', 'incomplete', 'not_utf8'] as const
+export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number]
+
+/** Downloads that have not ended, as browsers and download programs name them. */
+const INCOMPLETE = /\.(?:part|crdownload|!qb|tmp)$|^~\$|^\.(?:fuse_hidden|nfs)/i
+
+/** Null for books, and for files that describe books. */
+export function reasonToLeaveOut(
+  prefix: string,
+  entry: Dirent,
+  { allowed, isExcluded }: { allowed: ReadonlySet<string> | null; isExcluded: Excludes },
+): LeftOutReason | null {
+  const { name } = entry
+  const format = formatOfName(name)
+  if (name.includes('\uFFFD')) return 'not_utf8'
+  if (!entry.isDirectory() && INCOMPLETE.test(name)) return 'incomplete'
+  if (name.startsWith('.')) return 'hidden'
+  if (entry.isSymbolicLink()) return format !== null || !name.includes('.') ? 'link' : null
+  if (entry.isDirectory() ? isForeignFolder(name) || isExcluded(prefix, name) : format !== null && isExcluded(prefix, name))
+    return 'excluded'
+  if (entry.isDirectory() || isSidecarName(name) || name === CALIBRE_DATABASE) return null
+  return format === null || (allowed !== null && !allowed.has(format)) ? 'format' : null
+}

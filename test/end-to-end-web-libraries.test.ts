@@ -24,6 +24,8 @@ async function writeComic(file: string, note = 'a'): Promise<void> {
 }
 
 const HULK = ['Vol 1/Hulk 001.cbz', 'Vol 1/Hulk 002.cbz', 'Vol 1/Hulk 003.cbz', 'Vol 1/Hulk 004.cbz', 'Vol 2/Hulk 005.cbz']
+/** A scan withholds a folder that held at least five books and is empty. */
+const THOR = [1, 2, 3, 4, 5].map((number) => `Thor 00${number}.cbz`)
 const DOWNLOADS = ['Batman 001 (2016).cbz', 'Batman 002 (2016).cbz', 'Batman 003 (2016).cbz', 'Saga 001 (2012).cbz', 'Saga 002 (2012).cbz']
 
 async function openShelf(t: Test) {
@@ -31,6 +33,7 @@ async function openShelf(t: Test) {
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const shelf = path.join(folder, 'Shelf')
   for (const name of HULK) await writeComic(path.join(shelf, 'Hulk', name))
+  for (const name of THOR) await writeComic(path.join(shelf, 'Thor', name))
   for (const name of DOWNLOADS) await writeComic(path.join(folder, 'Downloads', name))
   await writeFile(path.join(folder, 'Downloads', 'notes.txt'), 'of a person')
   const { url, database, services } = await openWebServer(t, { books: folder })
@@ -90,9 +93,38 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     await question.getByText('1 book moves to another series.').waitFor()
     await question.getByRole('button', { name: 'Save and move the books' }).click()
     await page.getByRole('dialog').first().waitFor({ state: 'detached' })
-    await until(async () => (await database('series').where({ library_id: libraryId })).length === 2)
+    await until(async () => (await database('series').where({ library_id: libraryId })).length === 3)
     const { series_strategy, number_strategy } = await database('libraries').where({ id: libraryId }).first()
     t.same({ series_strategy, number_strategy }, { series_strategy: 'series_volume', number_strategy: 'file_order' })
+  })
+
+  await t.test('Books of an empty folder are withheld until somebody says that they are gone', async (t) => {
+    for (const name of THOR) await rm(path.join(shelf, 'Thor', name))
+    await scan()
+    await page.goto(`${url}/admin/libraries`)
+    await page.getByText(/^5 books of Shelf are missing from Thor\./).waitFor()
+    await page.getByRole('link', { name: 'Show the 5 books' }).click()
+    await page
+      .getByText(/its disk is probably missing/)
+      .first()
+      .waitFor()
+    t.equal(await page.getByRole('button', { name: /^Remove/ }).count(), 0)
+    t.equal(await page.getByRole('checkbox').count(), 0)
+    await page.getByRole('link', { name: 'Thor 001' }).click()
+    await page.getByText('The file of this book was not found.').waitFor()
+    await page.goto(`${url}/admin/libraries`)
+    await page.getByRole('button', { name: 'They are gone: remove them' }).click()
+    await until(async () => (await database('books').whereNotNull('deleted_at')).length === THOR.length)
+    await menuOf(page, 'Missing books')
+    await page
+      .getByText(/its whole folder is gone or empty/)
+      .first()
+      .waitFor()
+    await page.getByLabel('Select the 5 that are shown and can be removed').check()
+    await page.getByRole('button', { name: 'Remove 5 selected' }).click()
+    await page.getByRole('dialog', { name: 'Remove 5 missing books?' }).getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByRole('heading', { name: 'No file is missing' }).waitFor()
+    await page.goto(`${url}/admin/libraries`)
   })
 
   await t.test('Missing books say since when and why, and their records are removed one by one or all', async () => {

@@ -23,16 +23,25 @@ export function StrategyField({ asked, value, onChange }: StrategyFieldProps) {
       <div className={style['strategies']}>
         {SERIES_STRATEGIES.map((strategy) => (
           <label key={strategy} className="check">
-            <input type="radio" name={id} checked={strategy === value} onChange={() => onChange(strategy)} />
+            <input
+              type="radio"
+              name={id}
+              checked={strategy === value}
+              aria-labelledby={`${id}-${strategy}`}
+              aria-describedby={`${id}-${strategy}-more`}
+              onChange={() => onChange(strategy)}
+            />
             <span className={style['strategy']}>
-              <span className="line">
+              <span className="line" id={`${id}-${strategy}`}>
                 {layoutTexts[strategy]()}
                 {preview && !isEmpty && strategy === preview.suggestedStrategy && (
                   <span className="badge good">{layoutTexts.suggested()}</span>
                 )}
               </span>
-              <span className="small quiet">{layoutTexts[`${strategy}Words`]()}</span>
-              {preview && !isEmpty && <span className="small">{outcomeWords(preview, strategy)}</span>}
+              <span className={style['strategy']} id={`${id}-${strategy}-more`}>
+                <span className="small quiet">{layoutTexts[`${strategy}Words`]()}</span>
+                {preview && !isEmpty && <span className="small">{outcomeWords(preview, strategy)}</span>}
+              </span>
             </span>
           </label>
         ))}

@@ -3,9 +3,11 @@ import { Link, useParams } from 'wouter'
 import { useMayDo } from '#parts/may-do.ts'
 import { Empty } from '#parts/states.tsx'
 import { adminTexts } from '#texts/admin.ts'
+import { missingTexts } from '#texts/missing.ts'
 import style from './admin.module.css'
 import { ErrorsSection } from './errors/errors-section.tsx'
 import { LibrariesSection } from './libraries/libraries-section.tsx'
+import { MissingSection } from './missing/missing-section.tsx'
 import { UsersSection } from './users/users-section.tsx'
 
 /** The pages for administrators, each with the permission that it needs. */
@@ -18,6 +20,7 @@ export default function AdminPage() {
   const sections = [
     { id: 'libraries', text: adminTexts.libraries(), mayDo: mayLibraries, content: <LibrariesSection /> },
     { id: 'errors', text: adminTexts.errors(), mayDo: mayBooks, content: <ErrorsSection /> },
+    { id: 'missing', text: missingTexts.missing(), mayDo: mayBooks, content: <MissingSection /> },
     { id: 'users', text: adminTexts.users(), mayDo: mayUsers, content: <UsersSection /> },
   ].filter(({ mayDo }) => mayDo)
   const shown = sections.find(({ id }) => id === section)

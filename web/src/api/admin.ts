@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { askAllPages } from '#api/all-pages.ts'
 import { api, ask } from '#api/client.ts'
 import { refresh } from '#api/reading.ts'
-import type { UserRecord } from '#api/records.ts'
+import type { LibraryRecord, UserRecord } from '#api/records.ts'
 import type { components } from '#api/schema.d.ts'
 
 type Schemas = components['schemas']
@@ -17,6 +17,19 @@ export async function editLibrary(libraryId: string, edit: LibraryEdit): Promise
   await refresh(['libraries'])
 }
 
+/** What another strategy for series would move. */
+export const layoutChangeQuery = (libraryId: string, seriesStrategy: LibraryRecord['seriesStrategy']) =>
+  queryOptions({
+    queryKey: ['layout-change', libraryId, seriesStrategy],
+    queryFn: async ({ signal }) => {
+      const params = { path: { libraryId }, query: { dryRun: true } }
+      const { layoutChange } = await ask(api.PATCH('/api/v1/libraries/{libraryId}', { params, body: { seriesStrategy }, signal }))
+      return layoutChange as NonNullable<typeof layoutChange>
+    },
+    // It looks at every book of the library.
+    staleTime: 60_000,
+  })
+
 export async function removeLibrary(libraryId: string): Promise<void> {
   await ask<unknown>(api.DELETE('/api/v1/libraries/{libraryId}', { params: { path: { libraryId } } }))
   await refresh(['libraries', 'books', 'series-list', 'want-to-read', 'collections', 'read-lists'])
@@ -26,6 +39,11 @@ export async function removeLibrary(libraryId: string): Promise<void> {
 export async function scanLibrary(libraryId: string, options: { mode?: 'normal' | 'deep'; confirm?: string[] } = {}): Promise<void> {
   await ask<unknown>(api.POST('/api/v1/libraries/{libraryId}/scan', { params: { path: { libraryId }, query: options } }))
   await refresh(['scans'])
+}
+
+/** Compares all files with their hashes, in the background. Needs `libraries-write`. */
+export async function verifyLibrary(libraryId: string): Promise<void> {
+  await ask<unknown>(api.POST('/api/v1/libraries/{libraryId}/verify', { params: { path: { libraryId } } }))
 }
 
 export const usersQuery = queryOptions({

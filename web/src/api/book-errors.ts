@@ -3,9 +3,12 @@ import { api, ask } from '#api/client.ts'
 import { refresh } from '#api/reading.ts'
 import type { components } from '#api/schema.d.ts'
 
+export type BookError = components['schemas']['BookError']
 export type ErrorType = components['schemas']['BookErrorType']
 
 const PAGE_SIZE = 20
+/** The longest page of the API. No series has more books with errors of this type, unless its whole disk fails. */
+const OF_SERIES_MAX = 500
 
 /** How many books have errors of each type. @param libraryId null for all libraries */
 export const errorCountsQuery = (libraryId: string | null) =>
@@ -26,6 +29,23 @@ export const errorsQuery = (errorType: ErrorType, libraryId: string | null) =>
     initialPageParam: 0,
     getNextPageParam: ({ page, totalPages }) => (page + 1 < totalPages ? page + 1 : undefined),
   })
+
+/** The books of a series with errors of the type `other`: records of books do not name their errors. */
+export const otherErrorsQuery = (seriesId: string) =>
+  queryOptions({
+    queryKey: ['books', 'errors', 'of-series', seriesId],
+    queryFn: ({ signal }) =>
+      ask(api.GET('/api/v1/books/errors', { params: { query: { seriesId, errorType: 'other', pageSize: OF_SERIES_MAX } }, signal })),
+  })
+
+/** Whether the content of the file has changed and its date has not. */
+export const isRot = ({ errorType, details }: BookError): boolean =>
+  errorType === 'other' && (details as { integrity?: unknown } | null | undefined)?.integrity === true
+
+/** Takes the content that a rotten file has now. Needs `books-write`. */
+export async function acceptContent(bookId: string): Promise<void> {
+  await ask<unknown>(api.POST('/api/v1/books/{bookId}/accept-content', { params: { path: { bookId } } }))
+}
 
 /** Reads the files of all books with errors of a type again. Needs `books-write`. */
 export async function readAllAgain(errorType: ErrorType, libraryId: string | null): Promise<void> {

@@ -1,4 +1,5 @@
 import { api, ask } from '#api/client.ts'
+import { SHOWS_MISSING } from '#api/missing-books.ts'
 import { refresh, SHOWS_PROGRESS } from '#api/reading.ts'
 
 /** The most ids that a request of the API may have. */
@@ -44,6 +45,12 @@ export const unreadBooks = ofBooks((bookIds) => ask(api.POST('/api/v1/books/bulk
 /** Needs `books-write`. */
 export const analyzeBooks = ofBooks((bookIds) => ask(api.POST('/api/v1/books/bulk/analyze', { body: { bookIds, force: true } })), [])
 
+/** Removes the records of books whose files are missing. Needs `series-write`. */
+export const removeMissingBooks = ofBooks(
+  (bookIds) => ask<unknown>(api.POST('/api/v1/books/bulk/purge-deleted', { body: { bookIds } })),
+  SHOWS_MISSING,
+)
+
 export const readManySeries = ofSeries((seriesIds) => ask(api.POST('/api/v1/series/bulk/read', { body: { seriesIds } })), SHOWS_PROGRESS)
 export const unreadManySeries = ofSeries(
   (seriesIds) => ask(api.POST('/api/v1/series/bulk/unread', { body: { seriesIds } })),
@@ -61,7 +68,7 @@ export const wantManySeries = ofSeries((ids) => ask(api.PUT('/api/v1/user/want-t
 /** Deletes the records of books whose files are missing. Needs `series-write`. */
 export const deleteMissing = ofSeries(
   (ids) => ask<unknown>(api.DELETE('/api/v1/series/{seriesId}/purge-deleted', seriesPath(ids))),
-  ['books', 'book', 'series', 'series-list', 'libraries'],
+  SHOWS_MISSING,
   1,
 )
 

@@ -4,6 +4,7 @@ import type { components } from '#api/schema.d.ts'
 
 export type NewLibrary = components['schemas']['NewLibrary']
 export type LibraryPreview = components['schemas']['PreviewLibraryScanAnswer']
+export type PreviewRequest = components['schemas']['PreviewLibraryScanBody']
 
 /** The folders in which libraries may be (setting filesystem.roots). */
 export const rootFoldersQuery = queryOptions({
@@ -18,14 +19,18 @@ export const folderQuery = (path: string) =>
     queryFn: ({ signal }) => ask(api.GET('/api/v1/filesystem/browse', { params: { query: { path } }, signal })),
   })
 
-/** What a folder would become as a library. */
-export const previewQuery = (path: string) =>
-  queryOptions({
-    queryKey: ['filesystem', 'preview', path],
-    queryFn: ({ signal }) => ask(api.POST('/api/v1/libraries/preview-scan', { body: { path }, signal })),
+/** What a folder would become as a library. While another strategy is tried, the answer for the one before stands in: it compares them all. @param asked null for none */
+export const previewQuery = (asked: PreviewRequest | null) => {
+  const folder = JSON.stringify([asked?.path, asked?.allowedFormats])
+  return queryOptions({
+    queryKey: ['filesystem', 'preview', folder, asked?.seriesStrategy],
+    queryFn: ({ signal }) => ask(api.POST('/api/v1/libraries/preview-scan', { body: asked as PreviewRequest, signal })),
+    enabled: asked !== null,
+    placeholderData: (before, query) => (query?.queryKey[2] === folder ? before : undefined),
     // It reads the whole folder.
     staleTime: 60_000,
   })
+}
 
 /** Creates a library and begins its first scan. */
 export const createLibrary = (library: NewLibrary) => ask(api.POST('/api/v1/libraries', { body: { ...library, scanImmediately: true } }))

@@ -42,6 +42,8 @@ export const adminTexts = defineTexts({
   scanDeep: 'Scan and read all files again',
   scanning: 'Scanning',
   scanningPart: 'Scanning, {percent}',
+  verify: 'Verify files',
+  verifying: 'The files of {name} are being verified',
   scanStarted: '{name} is being scanned',
   cancelScan: 'Cancel the scan',
   edit: 'Edit',

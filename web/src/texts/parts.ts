@@ -3,6 +3,11 @@ import { defineTexts } from '#texts/define-texts.ts'
 export const partTexts = defineTexts({
   close: 'Close',
   cancel: 'Cancel',
+  accept: 'Accept new content',
+  acceptTitle: 'Accept the new content of {title}?',
+  acceptWords: 'Pages, cover and text are then those that the file has now. Reading progress, ratings and what was entered stay.',
+  acceptInstead: 'If nobody has changed this file on purpose, its disk may be failing: put it back from a backup instead.',
+  accepting: 'The new content of {title} is being read',
   retry: 'Retry',
   undo: 'Undo',
   request: 'Request {id}',

@@ -71,6 +71,12 @@ export const workTexts = defineTexts({
   notAnalyzed: 'This book is not analyzed yet',
   notAnalyzedHint: 'Its pages and cover appear once the scan has read its file.',
   gone: 'The file of this book is gone',
+  missingSince: 'Missing since {when}',
+  withheld: 'The file of this book was not found',
+  withheldHint: 'Its disk is probably not connected. Nothing of the book is lost.',
+  rotten: 'The content of this file has changed',
+  rottenWords: 'Its size and date have not: its disk may be failing, or a program kept the date. What is shown is from before the change.',
+  rottenHint: 'Put the file back from a backup and try again, or accept what it contains now.',
   goneHint: 'It was here at an earlier scan. Reading progress is kept in case it returns.',
 
   author: 'Author',

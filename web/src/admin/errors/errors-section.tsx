@@ -1,9 +1,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { CircleCheck, RotateCw } from 'lucide-react'
+import { CircleCheck, FileCheck, RotateCw } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import style from '#admin/admin.module.css'
-import { type ErrorType, errorCountsQuery, errorsQuery, readAllAgain } from '#api/book-errors.ts'
+import { type BookError, type ErrorType, errorCountsQuery, errorsQuery, isRot, readAllAgain } from '#api/book-errors.ts'
 import { analyzeAgain } from '#api/books.ts'
 import { librariesQuery } from '#api/libraries.ts'
 import { say, sayFailure } from '#parts/above/toasts.tsx'
@@ -11,7 +11,9 @@ import { Select } from '#parts/controls.tsx'
 import { timeWords } from '#parts/formats.ts'
 import { Icon } from '#parts/icon.tsx'
 import { Empty, Failure } from '#parts/states.tsx'
+import { AcceptContent } from '#parts/works/accept-content.tsx'
 import { adminTexts } from '#texts/admin.ts'
+import { partTexts } from '#texts/parts.ts'
 
 const ALL = 'all'
 /** From what cannot be read at all to what only lacks something. */
@@ -94,10 +96,11 @@ function ErrorsOfType({ type, count, libraryId }: { type: ErrorType; count: numb
 
 interface ErrorRowProps {
   book: { id: string; title: string; filePath: string }
-  reasons: readonly { message: string; occurredAt: string }[]
+  reasons: readonly BookError[]
 }
 
 function ErrorRow({ book: { id, title, filePath }, reasons }: ErrorRowProps) {
+  const [isAsking, setIsAsking] = useState(false)
   const again = () => analyzeAgain(id).then(() => say(adminTexts.readingAgain({ title })), sayFailure)
   return (
     <li className={`row ${style['row']}`}>
@@ -113,6 +116,12 @@ function ErrorRow({ book: { id, title, filePath }, reasons }: ErrorRowProps) {
         ))}
       </span>
       <span className="end">
+        {reasons.some(isRot) && (
+          <button type="button" className="btn" onClick={() => setIsAsking(true)}>
+            <Icon of={FileCheck} />
+            {partTexts.accept()}
+          </button>
+        )}
         <button
           type="button"
           className="icon-btn"
@@ -123,6 +132,7 @@ function ErrorRow({ book: { id, title, filePath }, reasons }: ErrorRowProps) {
           <Icon of={RotateCw} />
         </button>
       </span>
+      {isAsking && <AcceptContent book={{ id, title }} onClose={() => setIsAsking(false)} />}
     </li>
   )
 }

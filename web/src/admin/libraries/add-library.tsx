@@ -7,6 +7,8 @@ import { say } from '#parts/above/toasts.tsx'
 import { ChoiceField, TextField } from '#parts/controls.tsx'
 import { FolderPicker } from '#parts/library/folder-picker.tsx'
 import { LibraryPreview } from '#parts/library/library-preview.tsx'
+import type { SeriesStrategy } from '#parts/library/strategies.ts'
+import { StrategyField } from '#parts/library/strategy-field.tsx'
 import { Failure } from '#parts/states.tsx'
 import { adminTexts } from '#texts/admin.ts'
 
@@ -16,11 +18,14 @@ const DIRECTIONS = ['ltr', 'rtl', 'ttb'] as const
 export function AddLibrary({ onClose }: { onClose: () => void }) {
   const [folder, setFolder] = useState<string | null>(null)
   const [name, setName] = useState<string | null>(null)
+  const [strategy, setStrategy] = useState<SeriesStrategy>('auto')
   const [direction, setDirection] = useState<(typeof DIRECTIONS)[number]>('ltr')
   // Until something is typed, the library is named after its folder.
   const shownName = name ?? folder?.split('/').at(-1) ?? ''
+  const asked = folder === null ? null : { path: folder, seriesStrategy: strategy }
   const adding = useMutation({
-    mutationFn: () => createLibrary({ name: shownName.trim(), path: folder!, allowedFormats: null, defaultReadingDirection: direction }),
+    mutationFn: () =>
+      createLibrary({ name: shownName.trim(), path: folder!, seriesStrategy: strategy, defaultReadingDirection: direction }),
     onSuccess: () => {
       void refresh(['libraries', 'scans'])
       say(adminTexts.scanStarted({ name: shownName }))
@@ -50,7 +55,8 @@ export function AddLibrary({ onClose }: { onClose: () => void }) {
         options={DIRECTIONS.map((value) => ({ value, text: adminTexts[value]() }))}
         onChange={setDirection}
       />
-      <LibraryPreview folder={folder} />
+      <StrategyField asked={asked} value={strategy} onChange={setStrategy} />
+      <LibraryPreview asked={asked} />
       {adding.error && <Failure error={adding.error} title={adminTexts.add()} />}
     </Dialog>
   )

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { Ellipsis, FolderSearch, Library, Pencil, Plus, ScanSearch, Trash2, X } from 'lucide-react'
+import { Ellipsis, FileQuestion, FolderSearch, Library, Pencil, Plus, ScanSearch, ShieldCheck, Trash2, X } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import style from '#admin/admin.module.css'
-import { removeLibrary, scanLibrary } from '#api/admin.ts'
+import { removeLibrary, scanLibrary, verifyLibrary } from '#api/admin.ts'
 import { librariesQuery } from '#api/libraries.ts'
 import type { LibraryRecord } from '#api/records.ts'
 import { cancelScan, isScanning, scanQuery, scanShare } from '#api/scans.ts'
@@ -15,6 +15,7 @@ import { Icon } from '#parts/icon.tsx'
 import { useMayDo } from '#parts/may-do.ts'
 import { Empty, Failure } from '#parts/states.tsx'
 import { adminTexts } from '#texts/admin.ts'
+import { missingTexts } from '#texts/missing.ts'
 import { partTexts } from '#texts/parts.ts'
 import { AddLibrary } from './add-library.tsx'
 import { EditLibrary } from './edit-library.tsx'
@@ -61,6 +62,12 @@ function LibraryRow({ library, onAsk }: { library: LibraryRecord; onAsk: (asked:
       ? [{ text: adminTexts.cancelScan(), icon: X, run: () => void cancelScan(id).catch(sayFailure) }]
       : [{ text: adminTexts.scanDeep(), icon: FolderSearch, run: () => scan('deep') }]),
     { text: adminTexts.open(), icon: Library, href: `/libraries/${id}` },
+    {
+      text: adminTexts.verify(),
+      icon: ShieldCheck,
+      run: () => void verifyLibrary(id).then(() => say(adminTexts.verifying({ name })), sayFailure),
+    },
+    { text: missingTexts.missing(), icon: FileQuestion, href: `/admin/missing?library=${id}` },
     { text: adminTexts.edit(), icon: Pencil, run: () => onAsk({ kind: 'edit', library }) },
     ...(mayRemove ? [{ text: adminTexts.remove(), icon: Trash2, isDangerous: true, run: () => onAsk({ kind: 'remove', library }) }] : []),
   ])
@@ -152,6 +159,11 @@ function WithheldLoss({ library: { id, name } }: { library: LibraryRecord }) {
         <button type="button" className="btn" onClick={confirm}>
           {adminTexts.confirmLoss()}
         </button>
+        {folders.length > 0 && (
+          <Link className="btn plain" href={`/admin/missing?library=${id}`}>
+            {missingTexts.show({ count: missing })}
+          </Link>
+        )}
       </div>
     </div>
   )

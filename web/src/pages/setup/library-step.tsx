@@ -7,6 +7,8 @@ import { ChoiceButtons } from '#parts/choice-buttons.tsx'
 import { TextField } from '#parts/controls.tsx'
 import { FolderPicker } from '#parts/library/folder-picker.tsx'
 import { LibraryPreview } from '#parts/library/library-preview.tsx'
+import type { SeriesStrategy } from '#parts/library/strategies.ts'
+import { StrategyField } from '#parts/library/strategy-field.tsx'
 import { Failure } from '#parts/states.tsx'
 import { setupTexts } from '#texts/setup.ts'
 import style from './setup.module.css'
@@ -34,6 +36,7 @@ function useNewLibrary() {
   const [name, setName] = useState<string | null>(null)
   const [folder, setFolder] = useState<string | null>(null)
   const [kind, setKind] = useState<Kind>('both')
+  const [strategy, setStrategy] = useState<SeriesStrategy>('auto')
   const [direction, setDirection] = useState<Direction>('ltr')
   // Until something is typed, the library is named after its folder.
   const shownName = name ?? folder?.split('/').at(-1) ?? ''
@@ -44,6 +47,7 @@ function useNewLibrary() {
         name: shownName.trim(),
         path: folder,
         allowedFormats: FORMATS[kind],
+        seriesStrategy: strategy,
         defaultReadingDirection: direction,
       })
     },
@@ -52,12 +56,14 @@ function useNewLibrary() {
       navigate(`/setup?library=${id}`)
     },
   })
-  return { name: shownName, setName, folder, setFolder, kind, setKind, direction, setDirection, adding, leave: () => navigate('/') }
+  const asked = folder === null ? null : { path: folder, allowedFormats: FORMATS[kind], seriesStrategy: strategy }
+  const fields = { name: shownName, setName, folder, setFolder, kind, setKind, strategy, setStrategy, direction, setDirection }
+  return { ...fields, asked, adding, leave: () => navigate('/') }
 }
 
 export function LibraryStep() {
   const hasLibraries = (useQuery(librariesQuery).data?.length ?? 0) > 0
-  const { name, setName, folder, setFolder, kind, setKind, direction, setDirection, adding, leave } = useNewLibrary()
+  const { name, setName, folder, setFolder, kind, setKind, direction, setDirection, adding, leave, ...layout } = useNewLibrary()
   const submit = (event: FormEvent) => {
     event.preventDefault()
     adding.mutate()
@@ -78,6 +84,7 @@ export function LibraryStep() {
           required
         />
         <ChoiceButtons label={setupTexts.kind()} options={KINDS} value={kind} onChange={setKind} />
+        <StrategyField asked={layout.asked} value={layout.strategy} onChange={layout.setStrategy} />
         <ChoiceButtons
           label={setupTexts.direction()}
           options={DIRECTIONS}
@@ -95,7 +102,7 @@ export function LibraryStep() {
           </button>
         </div>
       </form>
-      <LibraryPreview folder={folder} />
+      <LibraryPreview asked={layout.asked} />
     </main>
   )
 }

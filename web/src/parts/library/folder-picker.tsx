@@ -55,7 +55,7 @@ function Crumbs({ roots, value, onChange }: FolderPickerProps & { roots: readonl
   const steps =
     root === undefined ? [] : [root, ...below.map((_, index) => [root === '/' ? '' : root, ...below.slice(0, index + 1)].join('/'))]
   return (
-    <ol className="crumbs" aria-label={setupTexts.place()}>
+    <ol className="crumbs" aria-label={setupTexts.place()} ref={(list) => showEnd(list)}>
       <li>
         <button
           type="button"
@@ -82,6 +82,11 @@ function Crumbs({ roots, value, onChange }: FolderPickerProps & { roots: readonl
       ))}
     </ol>
   )
+}
+
+/** Of a long way, where it leads is worth more than where it begins. Called after every change. */
+function showEnd(list: HTMLElement | null): void {
+  if (list) list.scrollLeft = list.scrollWidth
 }
 
 const lastPart = (path: string): string => path.split('/').at(-1) || path

@@ -1,0 +1,170 @@
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { getTask } from '#core/tasks/task-query.ts'
+import { openBrowser, openPage, withoutChromium } from '#test/support/browser.ts'
+import { until } from '#test/support/library-fixture.ts'
+import { makePicture } from '#test/support/pictures.ts'
+import { openWebServer } from '#test/support/web-server.ts'
+import { buildZip } from '#test/support/zip-builder.ts'
+
+const ADA = { username: 'ada', email: 'ada@example.org', password: 'correct horse 1' }
+/** Whole seconds, which every file system keeps. */
+const WRITTEN_AT = 1_000_000_000
+
+/** @param note of one letter, so that the size stays */
+async function writeComic(file: string, note = 'a'): Promise<void> {
+  const data = await makePicture({ width: 300, height: 450 })
+  await mkdir(path.dirname(file), { recursive: true })
+  const pages = ['1.jpg', '2.jpg'].map((name) => ({ name, data }))
+  await writeFile(file, buildZip([...pages, { name: 'note.txt', data: Buffer.from(note) }]))
+  await utimes(file, WRITTEN_AT, WRITTEN_AT)
+}
+
+const HULK = ['Vol 1/Hulk 001.cbz', 'Vol 1/Hulk 002.cbz', 'Vol 1/Hulk 003.cbz', 'Vol 1/Hulk 004.cbz', 'Vol 2/Hulk 005.cbz']
+/** A scan withholds a folder that held at least five books and is empty. */
+const THOR = [1, 2, 3, 4, 5].map((number) => `Thor 00${number}.cbz`)
+const DOWNLOADS = ['Batman 001 (2016).cbz', 'Batman 002 (2016).cbz', 'Batman 003 (2016).cbz', 'Saga 001 (2012).cbz', 'Saga 002 (2012).cbz']
+
+async function openShelf(t: Test) {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'carrel-web-libraries-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const shelf = path.join(folder, 'Shelf')
+  for (const name of HULK) await writeComic(path.join(shelf, 'Hulk', name))
+  for (const name of THOR) await writeComic(path.join(shelf, 'Thor', name))
+  for (const name of DOWNLOADS) await writeComic(path.join(folder, 'Downloads', name))
+  await writeFile(path.join(folder, 'Downloads', 'notes.txt'), 'of a person')
+  const { url, database, services } = await openWebServer(t, { books: folder })
+  await services.accounts.initialize(ADA)
+  const [{ id: libraryId }] = await database('libraries').insert({ name: 'Shelf', path: shelf, series_strategy: 'auto' }, 'id')
+  const scan = async () => {
+    const { taskId } = await services.scans.start(libraryId)
+    await until(async () => (await getTask(database, taskId)).status === 'completed')
+    await until(async () => (await database('books').whereNull('analyzed_at')).length === 0)
+  }
+  await scan()
+  const { page, complaints } = await openPage(await openBrowser(t), url)
+  const data = { username: ADA.username, password: ADA.password, session: 'cookie' }
+  await page.request.post(`${url}/api/v1/auth/login`, { data, headers: { origin: url } })
+  return { url, folder, shelf, database, libraryId, scan, page, complaints }
+}
+
+const menuOf = async (page: Page, entry: string) => {
+  await page.getByRole('button', { name: 'More for Shelf' }).click()
+  await page.getByRole('menuitem', { name: entry, exact: true }).click()
+}
+
+t.test('Libraries are added, arranged, cleared of missing books and verified', { skip: withoutChromium() }, async (t) => {
+  const { url, folder, shelf, database, libraryId, scan, page, complaints } = await openShelf(t)
+
+  await t.test('The form for a library compares the ways to find series, and says why and what is left out', async (t) => {
+    await page.goto(`${url}/admin/libraries`)
+    await page.getByRole('button', { name: 'Add a library' }).click()
+    await page.getByRole('button', { name: folder }).click()
+    await page.getByRole('button', { name: 'Downloads' }).click()
+    const found = page.getByRole('region', { name: 'What this folder becomes' })
+    await found.getByText('Batman', { exact: true }).waitFor()
+    await found
+      .getByText(/told apart by the names of the files/)
+      .first()
+      .waitFor()
+    await found.getByText('Batman 001 (2016).cbz').waitFor()
+    await found.getByText('Number 1', { exact: true }).first().waitFor()
+    await found.getByText('notes.txt').waitFor()
+    await page.getByRole('radio', { name: 'What the folders say Suggested' }).waitFor()
+    await page.getByText('5 series, each with one book').first().waitFor()
+    await page.getByRole('radio', { name: 'The folder of a file' }).check()
+    await found.getByText('The file lies directly in the library: it is a series of one.').first().waitFor()
+    await page.getByRole('radio', { name: 'What the files say' }).check()
+    await found.getByText('The names of the files name the series.').first().waitFor()
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByText('Downloads is being scanned').waitFor()
+    t.equal((await database('libraries').where({ name: 'Downloads' }).first()).series_strategy, 'flat')
+  })
+
+  await t.test('Another strategy shows what it moves and asks before it does', async (t) => {
+    await menuOf(page, 'Edit')
+    await page.getByLabel('A series is').selectOption({ label: 'The folder of a file' })
+    await page.getByText('1 book moves to another series.').waitFor()
+    await page.getByLabel('Numbers of books').selectOption({ label: 'Place among the files' })
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    const question = page.getByRole('dialog', { name: 'Sort the books of Shelf into series again?' })
+    await question.getByText('1 book moves to another series.').waitFor()
+    await question.getByRole('button', { name: 'Save and move the books' }).click()
+    await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+    await until(async () => (await database('series').where({ library_id: libraryId })).length === 3)
+    const { series_strategy, number_strategy } = await database('libraries').where({ id: libraryId }).first()
+    t.same({ series_strategy, number_strategy }, { series_strategy: 'series_volume', number_strategy: 'file_order' })
+  })
+
+  await t.test('Books of an empty folder are withheld until somebody says that they are gone', async (t) => {
+    for (const name of THOR) await rm(path.join(shelf, 'Thor', name))
+    await scan()
+    await page.goto(`${url}/admin/libraries`)
+    await page.getByText(/^5 books of Shelf are missing from Thor\./).waitFor()
+    await page.getByRole('link', { name: 'Show the 5 books' }).click()
+    await page
+      .getByText(/its disk is probably missing/)
+      .first()
+      .waitFor()
+    t.equal(await page.getByRole('button', { name: /^Remove/ }).count(), 0)
+    t.equal(await page.getByRole('checkbox').count(), 0)
+    await page.getByRole('link', { name: 'Thor 001' }).click()
+    await page.getByText('The file of this book was not found.').waitFor()
+    await page.goto(`${url}/admin/libraries`)
+    await page.getByRole('button', { name: 'They are gone: remove them' }).click()
+    await until(async () => (await database('books').whereNotNull('deleted_at')).length === THOR.length)
+    await menuOf(page, 'Missing books')
+    await page
+      .getByText(/its whole folder is gone or empty/)
+      .first()
+      .waitFor()
+    await page.getByLabel('Select the 5 that are shown and can be removed').check()
+    await page.getByRole('button', { name: 'Remove 5 selected' }).click()
+    await page.getByRole('dialog', { name: 'Remove 5 missing books?' }).getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByRole('heading', { name: 'No file is missing' }).waitFor()
+    await page.goto(`${url}/admin/libraries`)
+  })
+
+  await t.test('Missing books say since when and why, and their records are removed one by one or all', async () => {
+    for (const name of ['Hulk 002.cbz', 'Hulk 003.cbz']) await rm(path.join(shelf, 'Hulk', 'Vol 1', name))
+    await scan()
+    await menuOf(page, 'Missing books')
+    await page.getByText('The files of 2 books are missing').waitFor()
+    await page
+      .getByText(/^Since .*: the file is gone\.$/)
+      .first()
+      .waitFor()
+    await page.getByLabel('Select Hulk 002').check()
+    await page.getByRole('button', { name: 'Remove 1 selected' }).click()
+    await page.getByRole('dialog', { name: 'Remove Hulk 002?' }).getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByText('The file of 1 book is missing').waitFor()
+    await page.getByRole('button', { name: 'Remove all' }).click()
+    await page.getByRole('dialog', { name: 'Remove 1 missing book?' }).getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByRole('heading', { name: 'No file is missing' }).waitFor()
+  })
+
+  await t.test('A verification finds a file whose content has changed, and somebody accepts it', async () => {
+    const file = path.join(shelf, 'Hulk', HULK[0] as string)
+    await writeComic(file, 'b')
+    await page.goto(`${url}/admin/libraries`)
+    await menuOf(page, 'Verify files')
+    await page.getByText('The files of Shelf are being verified').waitFor()
+    const id = await until(
+      async () => (await database('book_errors').join('books', 'books.id', 'book_id').where({ path: file }).pluck('book_id'))[0],
+    )
+    await page.goto(`${url}/work`)
+    await page.getByText('Verify the files of a library').waitFor()
+    await page.goto(`${url}/admin/errors`)
+    await page.getByRole('button', { name: 'Accept new content' }).waitFor()
+    await page.goto(`${url}/books/${id}`)
+    await page.getByText('The content of this file has changed.').waitFor()
+    await page.getByRole('button', { name: 'Accept new content' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Accept new content' }).click()
+    await page.getByText('The content of this file has changed.').waitFor({ state: 'detached' })
+  })
+
+  t.same(complaints, [], 'no script fails, and no other server is asked')
+})

@@ -25,7 +25,7 @@ import {
 } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
 import { keepDevices } from '#core/scan/keep-devices.ts'
-import { needsArranging, queueArranging } from '#core/scan/layouts/arrange-library.ts'
+import { arrangeNow, needsArranging, queueArranging } from '#core/scan/layouts/arrange-library.ts'
 import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
 import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
@@ -108,6 +108,8 @@ export function scanLibrary(given: ScanDependencies): TaskHandler {
     try {
       const library = await findLibraryRow(dependencies.database, begun.libraryId)
       if (!library) return { skipped: true }
+      // Else a new series would have the place of one that is still to move there, with its metadata.
+      if (library.arrange_due) await arrangeNow(dependencies, library, run)
       return await scan(dependencies, run, {
         library,
         deep: begun.mode === 'deep',

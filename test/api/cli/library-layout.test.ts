@@ -22,6 +22,7 @@ t.test('a folder is previewed, and added with a layout', async (t) => {
   const { database, url } = await openTestDatabase(t)
   const room = await makeRoom(t)
   const books = path.join(room, 'books')
+  await mkdir(path.join(room, 'data'))
   for (const file of FILES) {
     await mkdir(path.dirname(path.join(books, file)), { recursive: true })
     await writeFile(path.join(books, file), '')

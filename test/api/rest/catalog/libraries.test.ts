@@ -391,9 +391,8 @@ t.test('a key that may only start scans starts them, also of a part, and confirm
 
 t.test('with legacyNames, the automatic layout has the name that older clients know, and send back', async (t) => {
   const { ask, folder, services, database } = await openTestLibraries(t)
-  const legacyNames = (is: boolean) => Object.assign(services.settings.compatibility, { legacyNames: is })
+  const legacyNames = (is: boolean) => Object.assign(services, { settings: { ...services.settings, compatibility: { legacyNames: is } } })
   legacyNames(true)
-  t.teardown(() => legacyNames(false))
   const made = (await ask<Library>('POST', '/libraries', { name: 'Shelf', path: folder('shelf') })).json
   const strategies = async () => [
     (await ask<{ data: Library[] }>('GET', '/libraries')).json.data[0]?.seriesStrategy,

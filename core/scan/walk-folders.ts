@@ -69,7 +69,7 @@ export type WalkStep =
   | { kind: 'symlink'; path: string }
   /** The root, or a folder on another device than the one above it. */
   | { kind: 'device'; folder: string; device: number }
-  /** Only for a walk that explains. */
+  /** But for parts of a set, only of a walk that explains. */
   | { kind: 'left_out'; path: string; reason: LeftOutReason }
 
 /**
@@ -207,7 +207,7 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
     const whole = volumes ? dropLaterVolumes(books) : books
     const facts = factsOf(folder, whole.names, { choice, hasOpf: sidecars.includes(FOLDER_FILES.opf) })
     const listing = hasOtherFormats(facts, choice) ? dropOtherFormats(whole, choice.formats) : whole
-    if (choice.explains && listing.names.length < books.names.length) {
+    if (listing.names.length < books.names.length) {
       const kept = new Set(listing.names)
       for (const name of books.names) if (!kept.has(name)) yield { kind: 'left_out', path: prefix + name, reason: 'set' }
     }

@@ -147,6 +147,8 @@ t.test('calibre: series of metadata.opf, one book of several formats, its cover,
   fixture.put('Sanderson/Elantris (3)/Elantris - Sanderson.epub', buildEpub({ metadata: '' }))
   await fixture.find()
   const ids = await idsOf(fixture)
+  const leftOut = { count: 1, files: ['Sanderson/The Well (2)/The Well - Sanderson.pdf'] }
+  t.match(await fixture.scans.getStatus(fixture.libraryId), { leftOut })
   t.equal(Object.keys(ids).length, 3, 'the other format is no book')
   await fixture.analyze()
   t.same(await idsOf(fixture), ids)
@@ -162,6 +164,7 @@ t.test('calibre: series of metadata.opf, one book of several formats, its cover,
     [{ number: 2 }, { number: 2 }],
     'the index is that of metadata.opf',
   )
+  t.match(await fixture.scan(), { leftOut }, 'also when nothing has changed')
   for (const { id, title } of books) t.equal(existsSync(coverPath(dataFolder, id)), title.startsWith('The '), title)
 })
 

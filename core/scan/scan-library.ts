@@ -1,7 +1,6 @@
-import { opendir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { queueAnalyses } from '#core/analysis/analyze-book.ts'
-import { findFolderProblem, folderOf } from '#core/catalog/library-folder.ts'
+import { folderOf } from '#core/catalog/library-folder.ts'
 import { countLongMissed, findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { firstPosition, type NumberConfig } from '#core/fields/number-strategy.ts'
@@ -33,6 +32,7 @@ import type { SeenFile } from '#core/scan/new-book-store.ts'
 import { assignPositions, listMisplacedSeries } from '#core/scan/position-store.ts'
 import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
 import { isInPart } from '#core/scan/scan-part.ts'
+import { checkPlacedRoot, rootKey } from '#core/scan/scan-root.ts'
 import { beginScan, endScan, isCancelRequested, type LeftOutFiles, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
 import { type WalkBatch, walk } from '#core/scan/walk.ts'
@@ -301,34 +301,6 @@ async function purgeSettled(dependencies: ScanDependencies, state: Scan): Promis
     return 0
   }
   return await purgeDeleted(dependencies, library.id, run.signal, { longMissed })
-}
-
-/** The identity of a folder, independent of its name. */
-export const rootKey = ({ dev, ino }: { dev: number; ino: number }): string => `${dev}:${ino}`
-
-/** @throws FinalFailure also when the folder must not be a library, or no longer may be */
-async function checkPlacedRoot(path: string, dataFolder: string): Promise<{ dev: number; ino: number }> {
-  const facts = await checkRoot(path)
-  const problem = await findFolderProblem(path, dataFolder)
-  if (problem) throw new FinalFailure(`${problem} Nothing was changed.`)
-  return facts
-}
-
-/** @throws FinalFailure when there is no readable folder */
-async function checkRoot(path: string): Promise<{ dev: number; ino: number }> {
-  try {
-    const facts = await stat(path)
-    if (!facts.isDirectory()) throw new FinalFailure(`"${path}" is a file, not a folder. Nothing was changed.`)
-    await (await opendir(path)).close()
-    return facts
-  } catch (error) {
-    if (error instanceof FinalFailure) throw error
-    const { code } = error as NodeJS.ErrnoException
-    const reason = code === 'ENOENT' ? 'does not exist' : code === 'EACCES' ? 'may not be read by the server' : `cannot be read (${code})`
-    throw new FinalFailure(`"${path}" ${reason}. Is its disk mounted, and are its permissions correct? Nothing was changed.`, {
-      cause: error,
-    })
-  }
 }
 
 async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkBatch): Promise<void> {

@@ -15,8 +15,9 @@ import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { countUnsorted } from '#core/scan/found-file-store.ts'
 import { listWithheldFolders } from '#core/scan/missing-book-query.ts'
-import { rootKey, type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
+import { type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
 import { checkScanPath } from '#core/scan/scan-part.ts'
+import { rootKey } from '#core/scan/scan-root.ts'
 import { describeScheduleProblem, startDueScans, startScansOnStart } from '#core/scan/scan-schedule.ts'
 import {
   countAwaited,

@@ -11,6 +11,7 @@ import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
 import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, sharedNames } from '#core/scan/layouts/decide-folder.ts'
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
 import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
+import { reasonOf } from '#core/scan/unreadable-reason.ts'
 
 /** Files per part; limits the memory of a step, and the size of its SQL statement. */
 export const PART_FILES_MAX = 500
@@ -378,27 +379,4 @@ function digestOf({ names, sizes, mtimesMs }: Listing): string {
     at += 16
   }
   return hash('sha1', scratch.subarray(0, at), 'base64')
-}
-
-const EXCHANGED = 'it was replaced by a link or something else during the scan'
-
-const REASONS: Record<string, string> = {
-  EACCES: 'the server may not read it (check its owner and permissions)',
-  EPERM: 'the server may not read it (check its owner and permissions)',
-  ENOENT: 'it vanished during the scan',
-  ENOTDIR: 'it is not a folder any more',
-  EIO: 'the disk reported a read error',
-  ELOOP: EXCHANGED,
-  ENAMETOOLONG: 'its path is too long',
-  ESTALE: 'the network drive lost it',
-  ETIMEDOUT: 'the network drive did not answer',
-}
-
-/** Why a path could not be read, in words. */
-function reasonOf(error: unknown, name: string): string {
-  if (error instanceof OutsideError) return EXCHANGED
-  const { code = '', message } = error as NodeJS.ErrnoException
-  // Node decodes names as UTF-8 and replaces invalid bytes with U+FFFD; such a path does not lead back to the file.
-  if (code === 'ENOENT' && name.includes('\uFFFD')) return 'its name is not valid UTF-8: rename it'
-  return REASONS[code] ?? message
 }

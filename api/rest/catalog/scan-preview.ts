@@ -72,7 +72,11 @@ export const scanPreviewRoutes = [
           sampleBooks: books.map(({ fileName }) => fileName),
           books: books.map(({ fileName: _, ...book }) => book),
         })),
-        ...{ leftOut, alternatives, suggestedStrategy: suggested, totalFiles, truncated: isTruncated },
+        leftOut,
+        alternatives,
+        suggestedStrategy: suggested,
+        totalFiles,
+        truncated: isTruncated,
       }
     },
   }),

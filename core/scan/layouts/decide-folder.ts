@@ -17,8 +17,8 @@ import type { FolderWords } from '#core/scan/layouts/folder-words.ts'
  * What `auto` decides from the files of a folder, and keeps until the layout changes: a folder of one book of a Calibre library, several series in one
  * folder, one series, or the books of a person, which only the metadata of the books can tell from a series (`persons` waits for it).
  */
-export const FOLDER_KINDS = ['calibre', 'bundle', 'series', 'persons', 'author'] as const
-export type FolderKind = (typeof FOLDER_KINDS)[number]
+const FOLDER_KINDS = ['calibre', 'bundle', 'series', 'persons', 'author'] as const
+type FolderKind = (typeof FOLDER_KINDS)[number]
 
 export interface FolderDecision {
   kind: FolderKind
@@ -97,7 +97,7 @@ export function sharedNames(names: readonly string[]): Set<string> {
 }
 
 /** Whether the file names are those of several series, and none of them is that of the folder. */
-export function isBundle(names: readonly string[], folderName: string): boolean {
+function isBundle(names: readonly string[], folderName: string): boolean {
   if (names.length < 2 * NUMBERED_MIN || isOneStart(names)) return false
   const numbered = new Map<string, number>()
   const all = new Map<string, number>()

@@ -19,6 +19,7 @@ export type FolderWords = Readonly<Record<FolderWordKind, ReadonlySet<string>>>
 export type MoreWords = Partial<Record<FolderWordKind, readonly string[]>>
 
 const wordSets = (more: MoreWords): FolderWords =>
+  // The entries of all kinds: `fromEntries` forgets their names.
   Object.fromEntries(
     FOLDER_WORD_KINDS.map((kind) => [
       kind,

@@ -45,7 +45,7 @@ export class FolderContexts {
 }
 
 /** What is known besides the paths. */
-export interface TreeKnowledge {
+interface TreeKnowledge {
   /** The metadata of a book; null before its analysis. */
   known?: (path: string) => KnownBook | null
   groupsOf?: (path: string) => FileToPlace['groups']

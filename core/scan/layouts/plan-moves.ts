@@ -1,5 +1,5 @@
 /** A book with the key of the series that it belongs to. */
-export interface BookToMove {
+interface BookToMove {
   id: string
   seriesId: string
   target: string

@@ -14,7 +14,7 @@ const SAMPLES_MAX = 5
 /** Two of the names in a series of unrelated titles; more would be counted in a larger table for nothing. */
 const NAMES_MIN = 2
 
-export interface PreviewedBook {
+interface PreviewedBook {
   fileName: string
   title: string
   volume: number | null

@@ -388,22 +388,3 @@ t.test('a key that may only start scans starts them, also of a part, and confirm
   t.equal((await ask('POST', `/libraries/${id}/scan?confirm=Saga`)).status, 422, 'a folder that was not withheld')
   t.equal((await server.request('GET', '/api/v1/libraries', { token: key })).status, 403)
 })
-
-t.test('with legacyNames, the automatic layout has the name that older clients know, and send back', async (t) => {
-  const { ask, folder, services, database } = await openTestLibraries(t)
-  const legacyNames = (is: boolean) => Object.assign(services, { settings: { ...services.settings, compatibility: { legacyNames: is } } })
-  legacyNames(true)
-  const made = (await ask<Library>('POST', '/libraries', { name: 'Shelf', path: folder('shelf') })).json
-  const strategies = async () => [
-    (await ask<{ data: Library[] }>('GET', '/libraries')).json.data[0]?.seriesStrategy,
-    (await ask<Library>('GET', `/libraries/${made.id}`)).json.seriesStrategy,
-    (await ask<Library>('PATCH', `/libraries/${made.id}`, { name: 'Other', seriesStrategy: made.seriesStrategy })).json.seriesStrategy,
-    (await ask<Library>('PATCH', `/libraries/${made.id}?dryRun=true`, { seriesStrategy: made.seriesStrategy })).json.seriesStrategy,
-  ]
-  t.equal(made.seriesStrategy, 'series_volume')
-  t.same(await strategies(), Array(4).fill('series_volume'))
-  t.match(await database('libraries').first(), { series_strategy: 'auto', name: 'Other', arrange_due: false })
-  legacyNames(false)
-  t.equal((await ask<Library>('GET', `/libraries/${made.id}`)).json.seriesStrategy, 'auto')
-  t.equal((await ask<Library>('PATCH', `/libraries/${made.id}`, { seriesStrategy: 'series_volume' })).json.seriesStrategy, 'series_volume')
-})

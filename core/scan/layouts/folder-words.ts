@@ -18,14 +18,14 @@ export const FOLDER_WORD_KINDS = Object.keys(FOLDER_WORDS) as FolderWordKind[]
 export type FolderWords = Readonly<Record<FolderWordKind, ReadonlySet<string>>>
 export type MoreWords = Partial<Record<FolderWordKind, readonly string[]>>
 
-const wordSets = (more: MoreWords): FolderWords =>
-  // The entries of all kinds: `fromEntries` forgets their names.
-  Object.fromEntries(
-    FOLDER_WORD_KINDS.map((kind) => [
-      kind,
-      new Set([...FOLDER_WORDS[kind], ...(more[kind] ?? [])].map((word) => word.normalize('NFKC').toLowerCase().trim())),
-    ]),
-  ) as unknown as FolderWords
+const wordSets = (more: MoreWords): FolderWords => {
+  const sets = FOLDER_WORD_KINDS.map((kind) => [
+    kind,
+    new Set([...FOLDER_WORDS[kind], ...(more[kind] ?? [])].map((word) => word.normalize('NFKC').toLowerCase().trim())),
+  ])
+  // It has an entry of each kind, which `fromEntries` does not say.
+  return Object.fromEntries(sets) as unknown as FolderWords
+}
 
 const ALL = wordSets({})
 /** The words of all languages, and those of a library. */

@@ -5,8 +5,10 @@ import t from 'tap'
 import { libraryRoutes } from '#api/rest/catalog/libraries.ts'
 import type { Library } from '#core/catalog/library.ts'
 import { silentLog } from '#core/foundation/log.ts'
+import { Scans } from '#core/scan/scans.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { findRules } from '#test/support/supervisor.ts'
 
 t.test('with legacyNames, the automatic layout has the name that older clients know, and send back', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-legacy-'))
@@ -21,7 +23,15 @@ t.test('with legacyNames, the automatic layout has the name that older clients k
   } = await openTestServer(t, { routes: [...libraryRoutes], settings: { dataFolder: join(folder, 'data') } })
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   t.teardown(() => tasks.stop())
-  Object.assign(services, { tasks })
+  const scans = new Scans({
+    database,
+    tasks,
+    rules: findRules(),
+    log: silentLog,
+    dataFolder: join(folder, 'data'),
+    purgeAfterSeconds: 86_400,
+  })
+  Object.assign(services, { tasks, scans })
   const ask = <T>(method: string, path: string, body?: unknown) =>
     request<T>(method, `/api/v1${path}`, { token, ...(body === undefined ? {} : { body }) })
   const legacyNames = (is: boolean) => Object.assign(services, { settings: { ...services.settings, compatibility: { legacyNames: is } } })

@@ -9,13 +9,12 @@ import { findRules } from '#test/support/supervisor.ts'
 t.setTimeout(240_000)
 
 const partsOf = ({ database, tasks, dataFolder }: LibraryFixture) => ({ database, tasks, rules: findRules(), settings: { dataFolder } })
-const seriesOf = async ({ database }: LibraryFixture) =>
-  await database('series')
-    .join('books', 'series.id', 'series_id')
-    .groupBy('series.id')
-    .orderBy(['series.path', 'name_key'])
-    .select('series.id', 'series.path', 'series.title', 'name_key')
-    .count({ books: '*' })
+const seriesOf = async ({ database }: LibraryFixture): Promise<{ id: string; path: string; books: number }[]> => {
+  const { rows } = await database.raw(
+    'SELECT s.id, s.path, count(*)::int AS books FROM series s JOIN books b ON b.series_id = s.id GROUP BY s.id ORDER BY s.path, s.name_key',
+  )
+  return rows
+}
 
 t.test('a scan that comes before the books are moved takes no place from a series that moves there', async (t) => {
   const fixture = await openLibraryFixture(t, { files: ['Manga/Berserk/Vol 1/a.cbz', 'Manga/Berserk/Vol 1/b.cbz'] })
@@ -26,7 +25,7 @@ t.test('a scan that comes before the books are moved takes no place from a serie
   await database('libraries').update({ series_strategy: 'series_volume_chapter', arrange_due: true })
   for (const file of ['c', 'd', 'e']) fixture.put(`Manga/Berserk/Vol 2/${file}.cbz`)
   await fixture.scan()
-  t.match(await seriesOf(fixture), [{ id: known.id, path: 'Manga/Berserk', books: '5' }])
+  t.match(await seriesOf(fixture), [{ id: known?.id, path: 'Manga/Berserk', books: 5 }])
   t.match(await database('libraries').first(), { arrange_due: false })
 })
 
@@ -51,7 +50,7 @@ t.test('scans while books are moved to and fro', async (t) => {
   const found = await seriesOf(fixture)
   t.same(
     found.map(({ path, books }) => [path, books]),
-    Array.from({ length: 10 }, (_, n) => [`Manga/S ${n}`, '9']),
+    Array.from({ length: 10 }, (_, n) => [`Manga/S ${n}`, 9]),
   )
   t.same(await database('tasks').where('type', 'arrange_library').where('status', 'failed'), [])
   const after = await fixture.books()
@@ -88,7 +87,7 @@ t.test('a series that a scan makes at the same place meanwhile: the books are mo
   })
   await trx.commit()
   t.match(await arranged, { isDone: true, moved: 2 })
-  t.match(await seriesOf(fixture), [{ path: 'M/Berserk', books: '3' }])
+  t.match(await seriesOf(fixture), [{ path: 'M/Berserk', books: 3 }])
 })
 
 t.test('a change of the layout waits for a scan that is just being started', async (t) => {

@@ -16,7 +16,9 @@ export async function up(knex: Knex): Promise<void> {
       -- Values by names of folders, or by the pattern of the library: volume, chapter, number, title.
       ADD COLUMN layout_values jsonb,
       -- Stands beside the numbered books of its series.
-      ADD COLUMN side boolean NOT NULL DEFAULT false;
+      ADD COLUMN side boolean NOT NULL DEFAULT false,
+      -- The name of a series in its metadata by which it was grouped; '' for none, null before. What its file says later moves it only with the layout.
+      ADD COLUMN grouped_by text;
     -- The layout has changed, and books have not been moved to their series yet.
     ALTER TABLE libraries ADD COLUMN arrange_due boolean NOT NULL DEFAULT false;
     -- What was decided for a folder, until the layout changes: one new file never regroups a library.
@@ -39,7 +41,7 @@ export async function down(knex: Knex): Promise<void> {
     UPDATE libraries SET series_strategy = 'series_volume', series_config = NULL WHERE series_strategy = 'auto';
     UPDATE series SET path = path || '/' || name_key WHERE name_key <> '';
     ALTER TABLE libraries DROP COLUMN arrange_due;
-    ALTER TABLE books DROP COLUMN layout_values, DROP COLUMN side;
+    ALTER TABLE books DROP COLUMN layout_values, DROP COLUMN side, DROP COLUMN grouped_by;
     ALTER TABLE series
       DROP CONSTRAINT series_library_id_path_key, DROP COLUMN name_key, DROP COLUMN layout_title, DROP COLUMN layout_values,
       ADD CONSTRAINT series_library_id_path_key UNIQUE (library_id, path);

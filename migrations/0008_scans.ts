@@ -33,12 +33,14 @@ export async function up(knex: Knex): Promise<void> {
     ALTER TABLE scans ADD COLUMN withheld jsonb, ADD COLUMN confirmed_folders text[];
     -- The folder of a scan of a part, relative to the library; null for all of it.
     ALTER TABLE scans ADD COLUMN path text;
+    -- Files that are parts of books: how many, and some of their paths; null for none.
+    ALTER TABLE scans ADD COLUMN left_out jsonb;
   `)
 }
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
-    ALTER TABLE scans DROP COLUMN withheld, DROP COLUMN confirmed_folders, DROP COLUMN path;
+    ALTER TABLE scans DROP COLUMN withheld, DROP COLUMN confirmed_folders, DROP COLUMN path, DROP COLUMN left_out;
     DROP TRIGGER books_back ON books;
     CREATE OR REPLACE FUNCTION carrel_book_is_back() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.missed_by := NULL; RETURN NEW; END $$;
     CREATE TRIGGER books_back BEFORE UPDATE OF deleted_at ON books FOR EACH ROW

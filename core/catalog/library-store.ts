@@ -76,6 +76,11 @@ export async function withLibraryLock<T>(database: Knex, work: (trx: Knex.Transa
   })
 }
 
+/** Until the end of the transaction, nothing is added to the library: no scan either. */
+export async function lockLibrary(trx: Knex.Transaction, libraryId: string): Promise<void> {
+  await trx('libraries').where('id', libraryId).forUpdate().select('id')
+}
+
 /** Returns the id of the new row. @throws conflict when another library has the path */
 export async function insertLibrary(trx: Knex.Transaction, row: LibraryChange & { name: string; path: string }): Promise<string> {
   try {

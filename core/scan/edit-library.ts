@@ -18,6 +18,7 @@ import {
   insertLibrary,
   type LibraryChange,
   listLibraryPaths,
+  lockLibrary,
   recordDevices,
   updateLibrary,
   withLibraryLock,
@@ -94,6 +95,7 @@ export async function editLibrary(
   let isRenamed = false
   const edit = async (trx: Knex.Transaction) => {
     const library = await getLibraryRow(trx, by, libraryId)
+    if (layout) await lockLibrary(trx, library.id)
     // What was missed while the library was disabled is not made up for.
     if (change.is_active && !library.is_active && request.scanningConfig === undefined)
       change.next_scan_at = nextScan(library.scanning_config as ScanningConfig | null)

@@ -124,7 +124,7 @@ async function preview(dependencies: PreviewDependencies, request: PreviewReques
     if (!deadline.aborted || signal.aborted) throw error
     isTruncated = true
   }
-  const { alternatives, suggested } = layouts.compare()
+  const { alternatives, suggested } = await layouts.compare()
   return {
     series: layouts.listSeries(),
     leftOut: LEFT_OUT_REASONS.flatMap((reason) => leftOut.get(reason) ?? []),

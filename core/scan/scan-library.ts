@@ -9,7 +9,6 @@ import type { Log } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
 import { aggregateDue } from '#core/metadata/aggregate-series.ts'
 import { readBootClock } from '#core/scan/boot-clock.ts'
-import { checkPlacedRoot, rootKey } from '#core/scan/check-root.ts'
 import {
   acceptFound,
   countKnownBooks,
@@ -25,7 +24,7 @@ import {
 } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
 import { keepDevices } from '#core/scan/keep-devices.ts'
-import { needsArranging, queueArranging } from '#core/scan/layouts/arrange-library.ts'
+import { arrangeNow, needsArranging, queueArranging } from '#core/scan/layouts/arrange-library.ts'
 import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
 import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
@@ -33,13 +32,14 @@ import type { SeenFile } from '#core/scan/new-book-store.ts'
 import { assignPositions, listMisplacedSeries } from '#core/scan/position-store.ts'
 import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
 import { isInPart } from '#core/scan/scan-part.ts'
-import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
+import { checkPlacedRoot, rootKey } from '#core/scan/scan-root.ts'
+import { beginScan, endScan, isCancelRequested, type LeftOutFiles, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
 import { type WalkBatch, walk } from '#core/scan/walk.ts'
 import { FinalFailure, type TaskHandler, type TaskRun } from '#core/tasks/task.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
-/** Errors that are listed; the others are counted. A broken disk would otherwise fill the response. */
+/** Errors, and files that are left out, that are listed; the others are counted. A broken disk would otherwise fill the response. */
 const ERRORS_MAX = 100
 /** An index entry of PostgreSQL holds 2,704 bytes; it also contains the library's id. */
 const PATH_BYTES_MAX = 2_500
@@ -86,6 +86,7 @@ interface Scan {
   countsWrittenAt: number
   errorCount: number
   symlinks: number
+  leftOut: LeftOutFiles
   unchangedFolders: Set<string>
   /** Hashes of the paths in changed folders. */
   seen: Set<number>
@@ -108,6 +109,8 @@ export function scanLibrary(given: ScanDependencies): TaskHandler {
     try {
       const library = await findLibraryRow(dependencies.database, begun.libraryId)
       if (!library) return { skipped: true }
+      // Else a new series would have the place of one that is still to move there, with its metadata.
+      if (library.arrange_due) await arrangeNow(dependencies, library, run)
       return await scan(dependencies, run, {
         library,
         deep: begun.mode === 'deep',
@@ -148,6 +151,7 @@ const beginState = (run: TaskRun, begun: Begun, hadBooks: boolean): Scan => ({
   countsWrittenAt: Date.now(),
   errorCount: 0,
   symlinks: 0,
+  leftOut: { count: 0, files: [] },
   devices: new Map(),
   unchangedFolders: new Set(),
   seen: new Set(),
@@ -242,10 +246,10 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
   const counts = withErrorCount(state)
   if (guard) {
     const message = describeLoss(guard, library.path)
-    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard, withheld })
+    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard, withheld, leftOut: state.leftOut })
     throw new FinalFailure(message)
   }
-  await endScan(database, run.id, { status: 'completed', counts, complete, withheld })
+  await endScan(database, run.id, { status: 'completed', counts, complete, withheld, leftOut: state.leftOut })
   if (await needsArranging(database, library, state.queued)) await queueArranging(dependencies.tasks, library.id, { afterAnalysis: true })
   const { errors: _, ...numbers } = counts
   return {
@@ -333,6 +337,8 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
     noteError(state, path, message)
   }
   state.symlinks += batch.symlinks
+  state.leftOut.count += batch.leftOut.length
+  for (const { path } of batch.leftOut) if (state.leftOut.files.length < ERRORS_MAX) state.leftOut.files.push(path)
   for (const { folder, device } of batch.devices) state.devices.set(folder, device)
   counts.filesTotal += files.length + batch.unchangedFiles
   // Each one-shot of an unchanged root counts as a series; counted here because the walk knows folders, not series.

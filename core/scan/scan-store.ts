@@ -17,6 +17,13 @@ export interface ScanCounts {
   errors: string[]
 }
 
+/** Files that are parts of other books: other formats, and later volumes of a set. */
+export interface LeftOutFiles {
+  count: number
+  /** The first of them. */
+  files: string[]
+}
+
 export interface ScanRow {
   id: string
   library_id: string
@@ -29,6 +36,7 @@ export interface ScanRow {
   errors: string[]
   guard: Guard | null
   withheld: WithheldFolder[] | null
+  left_out: LeftOutFiles | null
   /** The folder of a scan of a part, relative to the library; null for all of it. */
   path: string | null
   cancel_requested: boolean
@@ -151,6 +159,7 @@ export async function endScan(
     complete?: boolean
     guard?: Guard
     withheld?: WithheldFolder[]
+    leftOut?: LeftOutFiles
   },
 ): Promise<boolean> {
   const { counts } = end
@@ -158,7 +167,7 @@ export async function endScan(
     const { rows } = await trx.raw(
       `WITH ended AS (
        UPDATE scans SET status = :status, completed_at = now(), complete = :complete, guard = CAST(:guard AS jsonb),
-         withheld = CAST(:withheld AS jsonb),
+         withheld = CAST(:withheld AS jsonb), left_out = CAST(:leftOut AS jsonb),
          errors = CAST(:errors AS jsonb) || coalesce(CAST(:fileErrors AS jsonb), errors),
          files_total = coalesce(CAST(:filesTotal AS int), files_total), files_processed = coalesce(CAST(:filesProcessed AS int), files_processed),
          books_found = coalesce(CAST(:booksFound AS int), books_found), series_found = coalesce(CAST(:seriesFound AS int), series_found)
@@ -173,6 +182,7 @@ export async function endScan(
         complete: end.complete ?? false,
         guard: end.guard ? JSON.stringify(end.guard) : null,
         withheld: end.withheld?.length ? JSON.stringify(end.withheld) : null,
+        leftOut: end.leftOut?.count ? JSON.stringify(end.leftOut) : null,
         errors: JSON.stringify(end.errors ?? []),
         fileErrors: counts ? JSON.stringify(counts.errors) : null,
         filesTotal: counts?.filesTotal ?? null,

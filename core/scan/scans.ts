@@ -13,11 +13,11 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
-import { rootKey } from '#core/scan/check-root.ts'
 import { countUnsorted } from '#core/scan/found-file-store.ts'
 import { listWithheldFolders } from '#core/scan/missing-book-query.ts'
 import { type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
 import { checkScanPath } from '#core/scan/scan-part.ts'
+import { rootKey } from '#core/scan/scan-root.ts'
 import { describeScheduleProblem, startDueScans, startScansOnStart } from '#core/scan/scan-schedule.ts'
 import {
   countAwaited,
@@ -88,6 +88,15 @@ export const ScanStatus = Noun('ScanStatus')({
         'Folders whose missing books were not marked as deleted, because their disk is probably missing. If they are gone for good, scan with `confirm=` and their names. Absent if there are none, and for callers who see no errors.',
     }),
   ),
+  leftOut: Type.Optional(
+    Type.Object(
+      { count: Count, files: Type.Array(Type.String(), { description: 'The first 100, relative to the library.' }) },
+      {
+        description:
+          'Files that are parts of other books: other formats of a book of Calibre, and later volumes of a RAR archive. Absent if there are none, and for callers who see no errors.',
+      },
+    ),
+  ),
   errors: Type.Array(Type.String(), {
     description: 'They name files: empty for callers who may not change libraries or do not see every series.',
   }),
@@ -147,6 +156,7 @@ export class Scans {
       // They name paths of any series, without their ids: a caller who might not see one of them gets none.
       guard: restricted ? null : row.guard,
       ...(withheld.length > 0 && { withheld }),
+      ...(seesPaths && row.left_out !== null && { leftOut: row.left_out }),
       errors: seesPaths ? row.errors.map((error) => (by === null ? error : visibleMessage(by, error))) : [],
       ...(warnings.length > 0 && { warnings }),
       startedAt: row.started_at.toISOString(),

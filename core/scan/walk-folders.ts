@@ -12,6 +12,7 @@ import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, share
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
 import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
 import { type LeftOutReason, reasonToLeaveOut } from '#core/scan/left-out.ts'
+import { reasonOf } from '#core/scan/unreadable-reason.ts'
 
 /** Files per part; limits the memory of a step, and the size of its SQL statement. */
 export const PART_FILES_MAX = 500
@@ -66,7 +67,7 @@ export type WalkStep =
   | { kind: 'symlink'; path: string }
   /** The root, or a folder on another device than the one above it. */
   | { kind: 'device'; folder: string; device: number }
-  /** Only for a walk that explains. */
+  /** But for parts of a set, only of a walk that explains. */
   | { kind: 'left_out'; path: string; reason: LeftOutReason }
 
 /**
@@ -186,7 +187,7 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
     const whole = volumes ? dropLaterVolumes(books) : books
     const facts = factsOf(folder, whole.names, { choice, hasOpf: sidecars.includes(FOLDER_FILES.opf) })
     const listing = hasOtherFormats(facts, choice) ? dropOtherFormats(whole, choice.formats) : whole
-    if (choice.explains && listing.names.length < books.names.length) {
+    if (listing.names.length < books.names.length) {
       const kept = new Set(listing.names)
       for (const name of books.names) if (!kept.has(name)) yield { kind: 'left_out', path: prefix + name, reason: 'set' }
     }
@@ -357,27 +358,4 @@ function digestOf({ names, sizes, mtimesMs }: Listing): string {
     at += 16
   }
   return hash('sha1', scratch.subarray(0, at), 'base64')
-}
-
-const EXCHANGED = 'it was replaced by a link or something else during the scan'
-
-const REASONS: Record<string, string> = {
-  EACCES: 'the server may not read it (check its owner and permissions)',
-  EPERM: 'the server may not read it (check its owner and permissions)',
-  ENOENT: 'it vanished during the scan',
-  ENOTDIR: 'it is not a folder any more',
-  EIO: 'the disk reported a read error',
-  ELOOP: EXCHANGED,
-  ENAMETOOLONG: 'its path is too long',
-  ESTALE: 'the network drive lost it',
-  ETIMEDOUT: 'the network drive did not answer',
-}
-
-/** Why a path could not be read, in words. */
-function reasonOf(error: unknown, name: string): string {
-  if (error instanceof OutsideError) return EXCHANGED
-  const { code = '', message } = error as NodeJS.ErrnoException
-  // Node decodes names as UTF-8 and replaces invalid bytes with U+FFFD; such a path does not lead back to the file.
-  if (code === 'ENOENT' && name.includes('\uFFFD')) return 'its name is not valid UTF-8: rename it'
-  return REASONS[code] ?? message
 }

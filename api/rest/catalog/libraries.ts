@@ -44,6 +44,12 @@ const EditedLibrary = Noun('EditedLibrary')({
 const shownLibrary = ({ settings }: Pick<Services, 'settings'>, library: Library): Library =>
   settings.compatibility.legacyNames && library.seriesStrategy === 'auto' ? { ...library, seriesStrategy: 'series_volume' } : library
 
+/** They send back the name that they were given, which means no change. */
+function meantRequest({ settings }: Pick<Services, 'settings'>, library: Library, body: UpdateLibraryRequest): UpdateLibraryRequest {
+  const isShownName = settings.compatibility.legacyNames && library.seriesStrategy === 'auto' && body.seriesStrategy === 'series_volume'
+  return isShownName ? { ...body, seriesStrategy: 'auto' } : body
+}
+
 const TaskStarted = Noun('TaskStarted')({ taskId: Uuid })
 const tag = 'libraries'
 
@@ -117,11 +123,13 @@ export const libraryRoutes = [
     reply: EditedLibrary,
     run: async ({ services, caller, signal }, { params, query, body }) => {
       const { libraryId } = params
+      const before = await getLibrary(services.database, caller, libraryId)
+      const request = meantRequest(services, before, body)
       if (query.dryRun) {
-        const layoutChange = await previewLayout(services, libraryId, { request: body, by: caller, signal })
-        return { ...shownLibrary(services, await getLibrary(services.database, caller, libraryId)), layoutChange }
+        const layoutChange = await previewLayout(services, libraryId, { request, by: caller, signal })
+        return { ...shownLibrary(services, before), layoutChange }
       }
-      await editLibrary(services, libraryId, body, caller)
+      await editLibrary(services, libraryId, request, caller)
       return shownLibrary(services, await getLibrary(services.database, caller, libraryId))
     },
   }),

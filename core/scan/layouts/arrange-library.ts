@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
+import { isUniqueViolation } from '#core/database/unique-violation.ts'
 import type { PlacedBook } from '#core/fields/placed-values.ts'
 import { FOLDER_FILES } from '#core/fields/sidecar.ts'
 import { aggregateDue } from '#core/metadata/aggregate-series.ts'
@@ -11,6 +12,7 @@ import {
   endArranging,
   hasPendingBooks,
   hasWaitingFolders,
+  keepGroupedNames,
   listArrangedBooks,
   listPlacedSeries,
   moveGroup,
@@ -19,13 +21,13 @@ import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
 import { changeDecision, keepDecisions, listDecisions } from '#core/scan/layouts/folder-layout-store.ts'
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
 import { matchPatterns } from '#core/scan/layouts/match-patterns.ts'
-import { type PatternGroups, placedBook, type SeriesPlace } from '#core/scan/layouts/place-book.ts'
+import { type PatternGroups, placedBook, type Rule, type SeriesPlace } from '#core/scan/layouts/place-book.ts'
 import { CALIBRE_DATABASE, TreePlaces } from '#core/scan/layouts/place-tree.ts'
 import { planMoves, type SeriesGroup } from '#core/scan/layouts/plan-moves.ts'
 import { layoutOf, type SeriesLayout, waitsForMetadata } from '#core/scan/layouts/series-config.ts'
 import { placeKey } from '#core/scan/layouts/series-place-store.ts'
 import { renameLibrary } from '#core/scan/renumber.ts'
-import type { TaskAdder, TaskHandler } from '#core/tasks/task.ts'
+import type { TaskAdder, TaskHandler, TaskRun } from '#core/tasks/task.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Books that are read, or placed, before other work has a turn. */
@@ -35,6 +37,8 @@ const AGAIN_SECONDS_MAX = 60
 const LOOKS_MAX = (24 * 3600) / AGAIN_SECONDS_MAX
 /** Other changes of the same series are rare; a task that runs again does the rest. */
 const PASSES_MAX = 5
+/** Rules of `auto` that ask no metadata. */
+const NAMELESS: ReadonlySet<Rule> = new Set(['folder', 'oneshots'])
 /** Series that a preview names. */
 const EXAMPLES_MAX = 50
 const FIRST = '00000000-0000-0000-0000-000000000000'
@@ -47,6 +51,8 @@ interface Arrangement {
   placed: ReadonlyMap<string, { fileName: string } & PlacedBook>
   series: ReadonlyMap<string, { title: string; path: string }>
   decisions: ReadonlyMap<string, FolderDecision>
+  /** The names in the metadata by which books are grouped from now on; '' for none. */
+  names: ReadonlyMap<string, string>
 }
 
 /** What a change of the layout moves. */
@@ -102,27 +108,45 @@ const arrangeLibrary =
       await again()
       return { waits: true }
     }
-    let moved = 0
-    for (let pass = 1; pass <= PASSES_MAX; pass++) {
-      const arrangement = await planLibrary(database, rules, { library, layout, signal: run.signal })
-      await database.transaction((trx) => storeDecisions(trx, library.id, arrangement.decisions))
-      let isDone = true
-      for (const [index, group] of arrangement.groups.entries()) {
-        run.signal.throwIfAborted()
-        const isMoved = await database.transaction((trx) => moveGroup(trx, { library, rules, group, ...arrangement }))
-        isDone &&= isMoved
-        if (isMoved) moved += countMoved(group)
-        run.progress(index + 1, arrangement.groups.length)
-      }
-      if (isDone) break
-    }
-    await aggregateDue(database, library.id, run.signal)
-    await endArranging(database, library)
-    // Titles and positions of books follow from their series.
-    if (moved > 0) await renameLibrary({ tasks }, library.id)
-    if (isPending) await again()
+    const { moved, isDone } = await arrangeNow({ database, tasks, rules }, library, run)
+    if (isPending || !isDone) await again()
     return { moved }
   }
+
+/** Moves the books of a library to the series that its layout gives them. All or none of a group of series that exchange books. */
+export async function arrangeNow(
+  { database, tasks, rules }: { database: Knex; tasks: TaskAdder; rules: Rules },
+  library: LibraryRow,
+  run: Pick<TaskRun, 'signal' | 'progress'>,
+): Promise<{ moved: number; isDone: boolean }> {
+  const layout = layoutOf(library.series_strategy, library.series_config)
+  let moved = 0
+  let isDone = false
+  for (let pass = 1; pass <= PASSES_MAX && !isDone; pass++) {
+    const arrangement = await planLibrary(database, rules, { library, layout, signal: run.signal, isNew: library.arrange_due })
+    await database.transaction((trx) => storeDecisions(trx, library.id, arrangement.decisions))
+    await keepGroupedNames(database, arrangement.names)
+    isDone = true
+    for (const [index, group] of arrangement.groups.entries()) {
+      run.signal.throwIfAborted()
+      const isMoved = await database
+        .transaction((trx) => moveGroup(trx, { library, rules, group, ...arrangement }))
+        .catch((error: unknown) => {
+          // A scan has made a series at the same place meanwhile.
+          if (isUniqueViolation(error)) return false
+          throw error
+        })
+      isDone &&= isMoved
+      if (isMoved) moved += countMoved(group)
+      run.progress(index + 1, arrangement.groups.length)
+    }
+  }
+  await aggregateDue(database, library.id, run.signal)
+  if (isDone) await endArranging(database, library)
+  // Titles and positions of books follow from their series.
+  if (moved > 0) await renameLibrary({ tasks }, library.id)
+  return { moved, isDone }
+}
 
 /** A folder that waited for metadata is decided now. */
 async function storeDecisions(trx: Knex.Transaction, libraryId: string, decisions: ReadonlyMap<string, FolderDecision>): Promise<void> {
@@ -138,7 +162,7 @@ export async function previewArranging(
   of: { library: LibraryRow; signal: AbortSignal },
 ): Promise<LayoutChange> {
   const layout = layoutOf(of.library.series_strategy, of.library.series_config)
-  return describeArrangement(await planLibrary(database, rules, { ...of, layout, isNew: true }))
+  return describeArrangement(await planLibrary(database, rules, { ...of, layout, isNew: true, isPreview: true }))
 }
 
 const countMoved = (group: SeriesGroup): number =>
@@ -164,11 +188,17 @@ interface Plan {
   library: LibraryRow
   layout: SeriesLayout
   signal: AbortSignal
-  /** Ignores what was decided for another layout. */
-  isNew?: boolean
+  /** The layout has changed: books are grouped by the metadata that they have now. */
+  isNew: boolean
+  /** Ignores what was decided for folders. */
+  isPreview?: boolean
 }
 
-async function planLibrary(database: Knex, rules: Rules, { library, layout, signal, isNew = false }: Plan): Promise<Arrangement> {
+async function planLibrary(
+  database: Knex,
+  rules: Rules,
+  { library, layout, signal, isNew, isPreview = false }: Plan,
+): Promise<Arrangement> {
   const books = new Map<string, ArrangedBook>()
   for (let after = FIRST; ; ) {
     signal.throwIfAborted()
@@ -182,20 +212,25 @@ async function planLibrary(database: Knex, rules: Rules, { library, layout, sign
   const groups = found && new Map(paths.map((path, index) => [path, found[index] as PatternGroups]))
   const tree = new TreePlaces(layout, [...paths, ...(await calibreFiles(library.path, books))], {
     known: (path) => {
-      const { isPending, named, writers } = books.get(path) as ArrangedBook
+      const { isPending, named, groupedBy, writers } = books.get(path) as ArrangedBook
+      // What a file says later moves no book.
+      if (groupedBy !== null && !isNew) return { named: groupedBy || null, writers: writers ?? [] }
       return isPending ? null : { named, writers: writers ?? [] }
     },
     ...(groups && { groupsOf: (path) => groups.get(path) ?? null }),
-    decided: isNew ? new Map() : await listDecisions(database, library.id),
+    decided: isPreview ? new Map() : await listDecisions(database, library.id),
   })
   const series = await listPlacedSeries(database, library.id)
   const places = new Map<string, SeriesPlace>()
   const placed = new Map<string, { fileName: string } & PlacedBook>()
   const targets: { id: string; seriesId: string; target: string }[] = []
+  const names = new Map<string, string>()
   for (const [index, path] of tree.books.entries()) {
     if (index % STEP === 0) await nextTurn(undefined, { signal })
-    const { id, seriesId, fileName } = books.get(path) as ArrangedBook
+    const { id, seriesId, fileName, isAnalyzed, named, groupedBy } = books.get(path) as ArrangedBook
     const place = tree.place(path)
+    const isByNames = waitsForMetadata(layout) && (layout.strategy !== 'auto' || !NAMELESS.has(place.rule))
+    if (isByNames && isAnalyzed && (isNew ? groupedBy !== (named ?? '') : groupedBy === null)) names.set(id, named ?? '')
     const target = placeKey(place.series)
     places.set(target, places.get(target) ?? place.series)
     placed.set(id, { fileName, ...placedBook(fileName, place) })
@@ -207,7 +242,7 @@ async function planLibrary(database: Knex, rules: Rules, { library, layout, sign
     targets.filter(({ seriesId }) => known.has(seriesId)),
     known,
   )
-  return { groups: planned, places, placed, series, decisions: layout.strategy === 'auto' ? tree.decisions : new Map() }
+  return { groups: planned, places, placed, series, names, decisions: layout.strategy === 'auto' ? tree.decisions : new Map() }
 }
 
 /** The files that tell a folder of Calibre, where books may lie in one. */

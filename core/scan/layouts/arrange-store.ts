@@ -3,6 +3,7 @@ import type { Rules } from '#core/conditions/rules.ts'
 import { announceBooks, announceSeries, announceSeriesGone } from '#core/events/event-store.ts'
 import { fieldsOfPlaced, type PlacedBook } from '#core/fields/placed-values.ts'
 import { withSortTitle } from '#core/fields/sort-title.ts'
+import { raiseAgeRatings } from '#core/metadata/aggregate-series.ts'
 import { applyChange, isSameContent } from '#core/metadata/apply-change.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { markBooksChanged, storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
@@ -22,10 +23,13 @@ export interface ArrangedBook extends PlacedBook {
   fileName: string
   /** Waits for its analysis. */
   isPending: boolean
+  isAnalyzed: boolean
   /** Whether a file beside it describes it. */
   hasSidecar: boolean
   /** The series in its metadata. */
   named: string | null
+  /** The one by which it was grouped first; '' for none, null before. */
+  groupedBy: string | null
   /** Who wrote it; only of books that may lie in a folder of their author. */
   writers: string[] | null
 }
@@ -39,6 +43,7 @@ export async function listArrangedBooks(
   const { rows } = await database.raw(
     `SELECT b.id, b.series_id AS "seriesId", substr(b.path, ?) AS path, b.file_name AS "fileName", b.layout_values AS "layoutValues", b.side AS "isSide",
        b.state = 'pending' AND b.deleted_at IS NULL AS "isPending", b.sidecars IS NOT NULL AS "hasSidecar",
+       b.state = 'analyzed' AS "isAnalyzed", b.grouped_by AS "groupedBy",
        m.embedded #>> '{series,fields,title}' AS named,
        CASE WHEN b.file_format IN ('epub', 'pdf') THEN ARRAY(
          SELECT a ->> 'name' FROM jsonb_array_elements(CAST(m.authors AS jsonb)) AS a WHERE a ->> 'role' IN ('author', 'writer')) END AS writers
@@ -67,6 +72,21 @@ export async function hasWaitingFolders(database: Knex, libraryId: string): Prom
   return folder !== undefined
 }
 
+/** Records by which names in their metadata books are grouped from now on. */
+export async function keepGroupedNames(database: Knex, names: ReadonlyMap<string, string>): Promise<void> {
+  // One order of locking prevents deadlocks.
+  const ordered = [...names].sort(([a], [b]) => (a < b ? -1 : 1))
+  for (let at = 0; at < ordered.length; at += PIECE) {
+    const some = ordered.slice(at, at + PIECE)
+    await database.raw(
+      `WITH mine AS (SELECT id FROM books WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR NO KEY UPDATE)
+       UPDATE books b SET grouped_by = p.name FROM unnest(CAST(:ids AS uuid[]), CAST(:names AS text[])) AS p (id, name) JOIN mine ON mine.id = p.id
+       WHERE b.id = p.id`,
+      { ids: some.map(([id]) => id), names: some.map(([, name]) => name) },
+    )
+  }
+}
+
 /** The layout that was applied is still that of the library: nothing is due any more. */
 export async function endArranging(
   database: Knex,
@@ -81,7 +101,8 @@ export async function endArranging(
 }
 
 interface GroupToMove {
-  library: PlacedLibrary
+  /** With `arrange_due`, books move because somebody has changed the layout, else because their files were analyzed. */
+  library: PlacedLibrary & { arrange_due: boolean }
   rules: Rules
   group: SeriesGroup
   places: ReadonlyMap<string, SeriesPlace>
@@ -107,7 +128,7 @@ export async function moveGroup(trx: Knex.Transaction, { library, rules, group, 
   const { ids } = await ensureSeries(trx, { library, rules }, fresh)
   const idOf = (key: string) => group.targets.get(key)?.keeps ?? (ids.get(key) as string)
   const moved = books.map((book) => ({ ...book, to: idOf(book.target) }))
-  await passProtection(trx, moved)
+  await passProtection(trx, moved, { isChange: library.arrange_due })
   await writeBooks(trx, moved, placed)
   await announceSeriesGone(trx, { libraryId: library.id, ids: group.emptied }, async () => {
     const { rows } = await trx.raw(
@@ -171,29 +192,56 @@ async function placeKept(
   await applyPlaceValues(trx, new Map(rows.filter(([, place]) => valuesOf(place))))
 }
 
-/** Tags and age ratings of persons pass on; those of files follow from the files. */
-async function passProtection(trx: Knex.Transaction, moved: readonly { seriesId: string; to: string }[]): Promise<void> {
-  const pairs = [...new Set(moved.filter(({ seriesId, to }) => seriesId !== to).map(({ seriesId, to }) => `${seriesId} ${to}`))]
-  const [from, to] = [pairs.map((pair) => pair.split(' ')[0] as string), pairs.map((pair) => pair.split(' ')[1] as string)]
+/**
+ * Tags and age ratings of persons pass on. Those of files follow from the files; but where a change of the layout divides a series, all parts keep its
+ * rating, also that of some files: it has hidden the others too. A tag that only shows what carries it stays where all that comes together carries it.
+ */
+async function passProtection(
+  trx: Knex.Transaction,
+  moved: readonly { seriesId: string; to: string }[],
+  { isChange }: { isChange: boolean },
+): Promise<void> {
+  const parts = new Map<string, Set<string>>()
+  for (const { seriesId, to } of moved) parts.set(seriesId, (parts.get(seriesId) ?? new Set()).add(to))
+  const pairs = [...parts].flatMap(([from, all]) => [...all].map((to) => ({ from, to, isDivided: isChange && all.size > 1 })))
+  const [from, to] = [pairs.map((pair) => pair.from), pairs.map((pair) => pair.to)]
+  const shown = isChange ? await listShowingTags(trx, { from, to }) : []
   await trx.raw(
     `INSERT INTO series_sharing_tags (series_id, sharing_tag_id) SELECT DISTINCT p.target, t.sharing_tag_id
      FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[])) AS p (source, target) JOIN series_sharing_tags t ON t.series_id = p.source
      ORDER BY 1, 2 ON CONFLICT DO NOTHING`,
     [from, to],
   )
+  if (shown.length > 0) await trx('series_sharing_tags').whereIn(['series_id', 'sharing_tag_id'], shown).delete()
   const { rows } = await trx.raw(
-    `SELECT p.target AS id, max(m.age_rating) AS age FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[])) AS p (source, target)
+    `SELECT p.target AS id, max(m.age_rating) AS age FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[]), CAST(? AS boolean[])) AS p (source, target, divided)
      JOIN series_metadata m ON m.series_id = p.source LEFT JOIN series_metadata own ON own.series_id = p.target
-     WHERE m.age_rating > coalesce(own.age_rating, -1) AND m.sources ->> 'ageRating' IN ('user', 'plugin') GROUP BY p.target`,
-    [from, to],
+     WHERE CASE WHEN m.sources ->> 'ageRating' IN ('user', 'plugin') THEN m.age_rating > coalesce(own.age_rating, -1)
+       ELSE p.divided AND m.age_rating >= coalesce(own.age_rating, -1) END GROUP BY p.target`,
+    [from, to, pairs.map(({ isDivided }) => isDivided)],
   )
   const ages = new Map((rows as { id: string; age: number }[]).map(({ id, age }) => [id, age]))
   const states = await loadStates(trx, 'series', [...ages.keys()], [])
-  const changes = [...states.values()].map((before) => ({
-    before,
-    next: applyChange('series', before, { values: { ageRating: ages.get(before.id) as number } }, 'user').next,
-  }))
+  const changes = [...states.values()].map((before) => {
+    const { next } = applyChange('series', before, { values: { ageRating: ages.get(before.id) as number } }, 'user')
+    // An equal value would stay one of the files.
+    return {
+      before,
+      next: { ...next, sources: { ...next.sources, ageRating: 'user' as const }, locks: new Set([...next.locks, 'ageRating']) },
+    }
+  })
   await storeStates(trx, 'series', changes)
+}
+
+/** Tags that show series to some people and hide them from none, where a series without the tag would come to be shown: by series. */
+async function listShowingTags(trx: Knex, { from, to }: { from: readonly string[]; to: readonly string[] }): Promise<[string, string][]> {
+  const { rows } = await trx.raw(
+    `SELECT DISTINCT p.target, g.tag FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[])) AS p (source, target) CROSS JOIN (
+       SELECT sharing_tag_id AS tag FROM user_sharing_grants GROUP BY 1 HAVING bool_and(access_mode = 'allow')) AS g
+     WHERE NOT EXISTS (SELECT 1 FROM series_sharing_tags t WHERE t.series_id = p.source AND t.sharing_tag_id = g.tag)`,
+    [[...from], [...to]],
+  )
+  return (rows as { target: string; tag: string }[]).map(({ target, tag }) => [target, tag])
 }
 
 /** Writes the series of books, and what the folders around them say now. */
@@ -228,5 +276,7 @@ async function writeBooks(
     await storeStates(trx, 'book', changes)
     await announceBooks(trx, ids, ['seriesId'])
     await markBooksChanged(trx, ids)
+    // The rest of their metadata waits for the other series.
+    await raiseAgeRatings(trx, ids)
   }
 }

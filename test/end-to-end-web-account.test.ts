@@ -116,7 +116,7 @@ t.test('People, tags, history, lists, plugins and errors of the web interface', 
     await today.getByText('Pages 1–3 of 3').waitFor({ state: 'detached' })
   })
 
-  await t.test('A read list is ordered by buttons and by dragging', async (t) => {
+  await t.test('A read list is ordered by buttons and by dragging', async () => {
     const { id } = await send<{ id: string }>(page, 'POST', '/api/v1/read-lists', { name: 'In order', ordered: true })
     const bookIds = ['Tide c1 v01', 'Tide c2 v01', 'Ash v01'].map(idOf)
     await send(page, 'PUT', `/api/v1/read-lists/${id}/books`, { bookIds })
@@ -142,7 +142,7 @@ t.test('People, tags, history, lists, plugins and errors of the web interface', 
     await until(async () => (await namesIn(page, 'Books')).join() === [before[0], before[2], before[1]].join())
   })
 
-  await t.test('A plugin works after agreement, recommends, and a dismissal can be taken back', async (t) => {
+  await t.test('A plugin works after agreement, recommends, and a dismissal can be taken back', async () => {
     const { pluginId, sha256 } = await send<{ pluginId: string; sha256: string }>(
       page,
       'POST',

@@ -86,8 +86,13 @@ t.test('The readers of the web interface keep the place of a book on all devices
     await other.locator('foliate-paginator').waitFor({ state: 'attached' })
     await other.getByText('Page 1 of').or(other.getByText('Page 2 of')).first().waitFor()
     t.match(locator.text.highlight, /\w+ \w+ \w+/)
-    await other.keyboard.press('b')
-    await other.getByRole('button', { name: 'Bookmark (B)', pressed: true }).waitFor()
+    const bookmarked = other.getByRole('button', { name: 'Bookmark (B)', pressed: true })
+    // A key that comes before the text has its place does nothing.
+    for (let tries = 0; tries < 3 && (await bookmarked.count()) === 0; tries++) {
+      await other.keyboard.press('b')
+      await bookmarked.waitFor({ timeout: 10_000 }).catch(() => {})
+    }
+    t.equal(await bookmarked.count(), 1)
   })
 
   t.same([...complaints, ...others], [], 'no script fails, the policy forbids nothing, and no other server is asked')

@@ -63,7 +63,7 @@ const ScanningConfig = Noun('ScanningConfig')({
 })
 export type ScanningConfig = Static<typeof ScanningConfig>
 
-const Config = described(FreeJson, 'Settings of the strategy; those of another one are refused.')
+const Config = described(FreeJson, 'Of the strategy; others are refused.')
 const Name = NameText({ minLength: 1, maxLength: 200 })
 const Path = Type.String({ ...UNTRIMMED, minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
 const Formats = Type.Array(Type.String({ maxLength: 20, description: `In any case: ${BOOK_FORMATS.join(', ')}.` }), { maxItems: 20 })

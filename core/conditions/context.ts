@@ -112,7 +112,7 @@ const SeriesContextMetadata = Type.Object(
 )
 
 const CustomMetadata = Nullable(Type.Record(Type.String(), Type.Unknown()), {
-  description: 'Your own fields; names are stored as sent.',
+  description: 'Your own fields.',
 })
 
 export const SeriesContext = Type.Object(

@@ -142,7 +142,7 @@ export const BOOK_FIELDS = [
   },
   {
     name: 'customMetadata',
-    about: 'Your own fields; names are stored as sent.',
+    about: 'Your own fields.',
     column: 'custom_metadata',
     ordered: true,
     exported: null,

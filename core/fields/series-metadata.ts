@@ -45,7 +45,7 @@ export const SERIES_FIELDS = [
   },
   {
     name: 'customMetadata',
-    about: 'Your own fields; names are stored as sent.',
+    about: 'Your own fields.',
     column: 'custom_metadata',
     ordered: true,
     exported: null,

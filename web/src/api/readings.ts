@@ -27,6 +27,9 @@ export const readingsQuery = infiniteQueryOptions({
   getNextPageParam: ({ page, totalPages }) => (page < totalPages ? page + 1 : undefined),
 })
 
+/** On the page of a book or series; the page of the history has all. */
+export const HISTORY_SHOWN_MAX = 8
+
 /** The days on which the user has read a book. */
 export const readingsOfBookQuery = (bookId: string) =>
   queryOptions({

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api, ask } from '#api/client.ts'
+import { HISTORY_SHOWN_MAX } from '#api/readings.ts'
 import type { BookRecord, CollectionRecord, FullSeriesRecord, Listed, SeriesCondition } from '#api/records.ts'
 
 export const seriesQuery = (seriesId: string) =>
@@ -42,8 +43,6 @@ export const nextBookQuery = (seriesId: string) =>
 
 /** The API's longest page; series with more books are rare, and their pages say so. */
 export const BOOKS_MAX = 500
-/** More of a history than stands beside other facts. */
-const LAST_READ_MAX = 8
 
 /** Books of a series in an order; the first so many. */
 const booksOfSeries = (seriesId: string, sort: 'number,asc' | 'last_read,desc', pageSize: number) =>
@@ -61,7 +60,7 @@ const booksOfSeries = (seriesId: string, sort: 'number,asc' | 'last_read,desc', 
 
 export const allBooksQuery = (seriesId: string) => booksOfSeries(seriesId, 'number,asc', BOOKS_MAX)
 /** Those that the user has read in stand first. */
-export const lastReadQuery = (seriesId: string) => booksOfSeries(seriesId, 'last_read,desc', LAST_READ_MAX)
+export const lastReadQuery = (seriesId: string) => booksOfSeries(seriesId, 'last_read,desc', HISTORY_SHOWN_MAX)
 
 export const collectionsOfSeriesQuery = (seriesId: string) =>
   queryOptions({

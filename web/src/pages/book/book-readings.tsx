@@ -1,15 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { readingsOfBookQuery } from '#api/readings.ts'
+import { HISTORY_SHOWN_MAX, readingsOfBookQuery } from '#api/readings.ts'
 import type { FullBookRecord } from '#api/records.ts'
 import { dayWords } from '#parts/formats.ts'
 import { AboutSection } from '#parts/works/about-sections.tsx'
 import { durationWords, placeReadWords } from '#parts/works/reading-words.ts'
 import { historyTexts } from '#texts/history.ts'
 import { seriesTexts } from '#texts/series.ts'
-
-/** More of a history than stands beside other facts. */
-const SHOWN_MAX = 8
 
 /** The days on which the user has read this book, latest first. */
 export function BookReadings({ book: { id, fileFormat, lastReadAt } }: { book: FullBookRecord }) {
@@ -18,7 +15,7 @@ export function BookReadings({ book: { id, fileFormat, lastReadAt } }: { book: F
   return (
     <AboutSection title={seriesTexts.yourReadings()}>
       <ul className="rows">
-        {days.slice(0, SHOWN_MAX).map((day) => (
+        {days.slice(0, HISTORY_SHOWN_MAX).map((day) => (
           <li className="row" key={`${day.readingId} ${day.day}`}>
             <span className="words">
               {dayWords(day.lastAt)}

@@ -16,7 +16,7 @@ t.test('a time is named by its day, and older or future ones by their date', asy
   t.match(whenLabel(at(30, 8), now), /2026/, 'a device with a wrong clock')
 })
 
-t.test('a duration is told in minutes, and from ten hours on in hours', async (t) => {
+t.test('a duration is shown in minutes, and from ten hours on in hours', async (t) => {
   t.equal(durationLabel(20), '1 min')
   t.equal(durationLabel(9 * 60), '9 min')
   t.equal(durationLabel(130 * 60), '2h 10 min')
@@ -24,6 +24,6 @@ t.test('a duration is told in minutes, and from ten hours on in hours', async (t
   t.equal(durationLabel(12.4 * 3600), '12h')
 })
 
-t.test('a day is told without its time', async (t) => {
+t.test('a day is shown without its time', async (t) => {
   t.match(dayLabel(new Date(2026, 10, 24, 12).toISOString()), /^(November 24, 2026|24 November 2026)$/)
 })

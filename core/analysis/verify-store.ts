@@ -33,12 +33,12 @@ export async function recordCheck(database: Knex, bookId: string): Promise<void>
   )
 }
 
+/** Of an error `e`, as core/analysis/analysis-to-write.ts describes it. */
+const IS_ROT = `e.error_type = 'other' AND e.details ->> 'integrity' = 'true'`
+
 /** Whether the content of the book's file changed without its size and date, and nobody has accepted it. */
 export async function hasRotted(database: Knex, bookId: string): Promise<boolean> {
-  const row = await database('book_errors')
-    .where({ book_id: bookId, error_type: 'other' })
-    .whereRaw(`details ->> 'integrity' = 'true'`)
-    .first('book_id')
+  const row = await database('book_errors AS e').where('e.book_id', bookId).whereRaw(IS_ROT).first('e.book_id')
   return row !== undefined
 }
 
@@ -47,8 +47,7 @@ export async function listRotted(database: Knex, libraryIds: readonly string[]):
   return await database('book_errors AS e')
     .join('books AS b', 'b.id', 'e.book_id')
     .whereRaw('b.library_id = ANY(CAST(? AS uuid[]))', [[...libraryIds]])
-    .where('e.error_type', 'other')
-    .whereRaw(`e.details ->> 'integrity' = 'true'`)
+    .whereRaw(IS_ROT)
     .orderBy('b.path')
     .pluck('b.path')
 }

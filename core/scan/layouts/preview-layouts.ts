@@ -43,20 +43,20 @@ export interface Alternative {
   mixed: number
 }
 
-const WHY: Record<Rule, (path: string) => string> = {
-  calibre: () => 'It is a book of a Calibre library.',
-  oneshots: () => 'Its folder holds one-shots: each file is a series of one.',
-  part: () => 'Its folders are parts (volumes, chapters, years) of the folder above.',
-  side: () => 'A folder of specials belongs to the series of the folder above.',
-  bundle: () => 'Its folder holds files of several series, which are told apart by the names of the files.',
-  folder: () => 'Its folder is the series.',
-  author: () => 'Its folder holds the books of a person.',
-  root: () => 'The file lies directly in the library: it is a series of one.',
-  metadata: () => 'The metadata of the files names the series.',
-  file_name: () => 'The names of the files name the series.',
-  pattern: () => 'The pattern of the library names the series.',
-  levels: () => 'It is the folder below the skipped levels.',
-  unsorted: () => 'The strategy finds no series for these files.',
+const WHY: Record<Rule, string> = {
+  calibre: 'It is a book of a Calibre library.',
+  oneshots: 'Its folder holds one-shots: each file is a series of one.',
+  part: 'Its folders are parts (volumes, chapters, years) of the folder above.',
+  side: 'A folder of specials belongs to the series of the folder above.',
+  bundle: 'Its folder holds files of several series, which are told apart by the names of the files.',
+  folder: 'Its folder is the series.',
+  author: 'Its folder holds the books of a person.',
+  root: 'The file lies directly in the library: it is a series of one.',
+  metadata: 'The metadata of the files names the series.',
+  file_name: 'The names of the files name the series.',
+  pattern: 'The pattern of the library names the series.',
+  levels: 'It is the folder below the skipped levels.',
+  unsorted: 'The strategy finds no series for these files.',
 }
 
 /** Numbers of 64 bits that grow; an array of objects for a hundred thousand files and seven strategies would take a hundred megabytes. */
@@ -135,12 +135,12 @@ export class LayoutPreview {
         this.isTruncated = true
         return
       }
-      shown = { name: series.title, path: series.path, rule, why: WHY[rule](series.path), bookCount: 0, books: [] }
+      shown = { name: series.title, path: series.path, rule, why: WHY[rule], bookCount: 0, books: [] }
       this.#found.set(key, shown)
     }
     shown.bookCount++
     // The special rule says more than that the folder is the series.
-    if (shown.rule === 'folder' && rule !== 'folder') Object.assign(shown, { rule, why: WHY[rule](series.path) })
+    if (shown.rule === 'folder' && rule !== 'folder') Object.assign(shown, { rule, why: WHY[rule] })
     if (shown.books.length >= SAMPLES_MAX) return
     const { layoutValues, isSide } = placedBook(fileName, place)
     const { title, volume, chapter, number } = { ...fieldsOfFileName(fileName), ...layoutValues }

@@ -15,7 +15,7 @@ export async function up(knex: Knex): Promise<void> {
     ALTER TABLE books
       -- Values by names of folders, or by the pattern of the library: volume, chapter, number, title.
       ADD COLUMN layout_values jsonb,
-      -- Stands beside the numbered books of its series.
+      -- Not one of the numbered books of its series.
       ADD COLUMN side boolean NOT NULL DEFAULT false,
       -- The name of a series in its metadata by which it was grouped; '' for none, null before. What its file says later moves it only with the layout.
       ADD COLUMN grouped_by text;
@@ -34,7 +34,7 @@ export async function up(knex: Knex): Promise<void> {
   `)
 }
 
-/** Series that share a folder are told apart by a path that only they have. */
+/** Series that share a folder get a path that only they have. */
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP TABLE folder_layouts;

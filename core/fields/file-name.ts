@@ -14,7 +14,7 @@ interface NamedBook {
   chapter: number | null
   /** Place in the series. */
   number: number | null
-  /** A special, an annual or a side story, which stands beside the numbered books. */
+  /** A special, an annual or a side story, which is not one of the numbered books. */
   isSpecial: boolean
   /** Four digits. */
   year: number | null

@@ -36,7 +36,7 @@ const EDGES = new Set([' ', '-', '–', '—', ',', ':', ';', '#', '+', '=', '|'
 /** What groups at the beginning hold besides names. */
 const TAGS = /^(?:(?:一般|成年)?コミック|漫[画畫]|comics?|manga|raw|自炊|만화)$/iu
 
-/** Whether a name says that its book stands beside the numbered ones. */
+/** Whether a name says that its book is not one of the numbered ones. */
 export const isSpecialName = ({ free, groups }: PlainName): boolean =>
   SPECIALS.some((form) => form.test(free) || groups.some(({ text }) => form.test(`. ${text}`)))
 

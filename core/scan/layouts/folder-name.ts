@@ -55,7 +55,7 @@ function romanNumber(text: string): number {
 /** Longer than titles of series may be. */
 const KEY_LENGTH_MAX = 2_000
 
-/** A name by which series of one folder are told apart: NFC, folded case, single spaces. */
+/** A name that distinguishes the series of one folder: NFC, folded case, single spaces. */
 export const seriesKey = (name: string): string => normalizeText(name, KEY_LENGTH_MAX).toLowerCase().replace(/\s+/g, ' ').trim()
 
 export const nameOfFolder = (path: string): string => path.slice(path.lastIndexOf('/') + 1)

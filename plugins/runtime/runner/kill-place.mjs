@@ -227,7 +227,7 @@ export class KillPlace {
     this.#send('HeapProfiler.startSampling')
   }
 
-  /** Code that is paused does not run until it is told to. */
+  /** Code that is paused does not run until it is resumed. */
   #pause() {
     if (this.#isPausing) return
     this.#isPausing = true

@@ -39,9 +39,14 @@ const GENRES = (first: number, second: number) => ({
   ],
 })
 
-/** The rows of the first page and their number, as a person would ask the database for them; prepared, and without remembering anything. */
-const JOINED = `SELECT b.*, s.title AS series_name, l.name AS library_name, to_jsonb(p) AS progress FROM books b JOIN series s ON s.id = b.series_id
-  JOIN libraries l ON l.id = b.library_id LEFT JOIN read_progress p ON p.book_id = b.id AND p.user_id = (SELECT id FROM users LIMIT 1)`
+/** What the first page shows, and the number of rows, as a person would ask the database for them; prepared, and without remembering anything. */
+const JOINED = `SELECT b.*, s.title AS series_name, s.reading_direction, l.name AS library_name, l.default_reading_direction, to_jsonb(p) AS progress,
+    coalesce(bm.language_iso, sm.language) AS language, to_jsonb(c) AS cover,
+    (SELECT count(*) FROM readings r WHERE r.book_id = b.id AND r.user_id = u.id AND r.finished_at IS NOT NULL) AS read_count,
+    (SELECT max(r.last_at) FROM readings r WHERE r.book_id = b.id AND r.user_id = u.id) AS last_read_at
+  FROM books b JOIN series s ON s.id = b.series_id JOIN libraries l ON l.id = b.library_id CROSS JOIN (SELECT id FROM users LIMIT 1) AS u
+  LEFT JOIN read_progress p ON p.book_id = b.id AND p.user_id = u.id LEFT JOIN book_metadata bm ON bm.book_id = b.id
+  LEFT JOIN series_metadata sm ON sm.series_id = s.id LEFT JOIN covers c ON c.book_id = b.id AND c.is_selected`
 const IN_GENRES = `b.deleted_at IS NULL AND b.title_fold LIKE 'chapter%'
   AND (EXISTS (SELECT FROM series_genres x JOIN genres g ON g.id = x.genre_id WHERE x.series_id = b.series_id AND g.name_key IN ($1, $2))
     OR EXISTS (SELECT FROM book_genres x JOIN genres g ON g.id = x.genre_id WHERE x.book_id = b.id AND g.name_key IN ($1, $2)))

@@ -105,13 +105,21 @@ t.test('Readers say what failed while a book is read, and go on when it can go o
     const dialog = page.getByRole('dialog', { name: 'Sign in again' })
     await dialog.getByRole('textbox', { name: /^Password/ }).fill('correct horse 1')
     await dialog.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await dialog.waitFor({ state: 'hidden' })
     await chapterOf(page, 'Third 0.')
   })
 
   await t.test('A book that was deleted while it was read says so, and there is a way out', async () => {
     await page.route('**/resource/**', answer(404, 'There is no such book.'))
-    await page.keyboard.press('Home')
-    await page.getByRole('alert').getByText('There is no such book.').waitFor()
+    const gone = page.getByRole('alert').getByText('There is no such book.')
+    // The reader hears keys again when the dialog has given the focus back.
+    await until(async () => {
+      await page.keyboard.press('Home')
+      return await gone.waitFor({ timeout: 3000 }).then(
+        () => true,
+        () => false,
+      )
+    })
     await page.getByRole('link', { name: 'Novel' }).waitFor()
     await page.unroute('**/resource/**')
     await database('books').where('id', idOf('Novel')).del()

@@ -26,8 +26,8 @@ export type Column = FilterField & {
   needs?: Permission
   /** Of ratings of all users. */
   isAverage?: true
-} /** `folded` is a column with the folded text, if there is one. `visibleExpression` replaces the expression for callers who may not see its value: a comparison would reveal it. */ & (
-    | { expression: string; visibleExpression?: string; callerBinding?: true; folded?: string }
+} /** `folded` is a column with the folded text, if there is one. `visibleExpression` replaces the expression for callers who may not see its value: a comparison would reveal it. `isNullable`: a bool that is null for some records. */ & (
+    | { expression: string; visibleExpression?: string; callerBinding?: true; folded?: string; isNullable?: true }
     /** Rows that belong to the record, and their value to compare. `key`: it is a normalized name, or a person with a role. */
     | { sets: Rows[]; name: string; folded?: string; key?: 'name' | 'person' }
     | { test: (value: string) => Fragment }
@@ -111,7 +111,8 @@ const SERIES: Record<string, Column> = {
   readStatus: { family: 'word', words: READ_STATUS, test: seriesReadStatus, needs: 'progress-read' },
   completion: {
     family: 'bool',
-    // Null if the total is unknown: such a series is neither complete nor incomplete.
+    // If the total is unknown: such a series is neither complete nor incomplete.
+    isNullable: true,
     expression: `((SELECT count(*) ${present}) >= ${seriesMetadata('total_volume_count')})`,
   },
   hasExternalSourceId: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM series_external_ids e WHERE e.series_id = series.id)' },

@@ -127,7 +127,7 @@ function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment
   }
   const own = column.callerBinding ? [caller.userId] : []
   const expression = seesWholePaths(caller) ? column.expression : (column.visibleExpression ?? column.expression)
-  const { sql, bindings } = compare(expression, operand, column.folded)
+  const { sql, bindings } = compare(expression, operand, column)
   const times = sql.split(expression).length - 1
   return { sql, bindings: [...Array.from({ length: times }, () => own).flat(), ...bindings] }
 }
@@ -137,7 +137,7 @@ const NEGATIONS: Record<string, string | undefined> = { isNot: 'is', doesNotCont
 
 /** One comparison with an entry of a set. Keys of names have single spaces, so the value is converted to a key first. */
 function compareEntry({ name, folded, key }: { name: string; folded?: string; key?: 'name' | 'person' }, operand: Operand): Fragment {
-  if (key === undefined || operand.family !== 'text') return compare(name, operand, folded)
+  if (key === undefined || operand.family !== 'text') return compare(name, operand, { folded })
   const { operator } = operand
   const value = operand.value as string
   const colon = value.indexOf(':')
@@ -153,16 +153,17 @@ const compareKey = (folded: string, operator: string, value: string): Fragment =
     ? compareFolded(folded, operator, nameKeyPart(value))
     : { sql: `${folded} = carrel_fold(?)`, bindings: [nameKey(value)] }
 
-/** One comparison; the expression precedes every binding. @param folded of a text, if it is kept */
-function compare(expression: string, operand: Operand, folded = `carrel_fold(${expression})`): Fragment {
+/** One comparison; the expression precedes every binding. @param column.folded of a text, if it is kept */
+function compare(expression: string, operand: Operand, column: { folded?: string | undefined; isNullable?: true } = {}): Fragment {
   const { operator } = operand
+  const { folded = `carrel_fold(${expression})`, isNullable = false } = column
   if (operator === 'isNull') return { sql: `${expression} IS NULL`, bindings: [] }
   if (operator === 'isNotNull') return { sql: `${expression} IS NOT NULL`, bindings: [] }
   switch (operand.family) {
     case 'bool':
-      // Never null, and PostgreSQL joins the rows that exist instead of testing each record.
-      if (expression.startsWith('EXISTS')) return { sql: operator === 'isTrue' ? expression : `NOT ${expression}`, bindings: [] }
-      return { sql: `${expression} IS ${operator === 'isTrue' ? 'TRUE' : 'FALSE'}`, bindings: [] }
+      if (isNullable) return { sql: `${expression} IS ${operator === 'isTrue' ? 'TRUE' : 'FALSE'}`, bindings: [] }
+      // By itself, so that PostgreSQL knows an index for it, and joins rows that exist instead of testing each record.
+      return { sql: operator === 'isTrue' ? expression : `NOT ${expression}`, bindings: [] }
     case 'uuid':
       return operator === 'is' || operator === 'in'
         ? { sql: `${expression} = ANY(CAST(? AS uuid[]))`, bindings: [operand.values] }

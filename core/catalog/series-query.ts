@@ -253,7 +253,7 @@ const COLUMNS = `series.id, series.library_id, series.path, series.title, series
   covers.source AS cover_source, ${SHOWN_SERIES_COVER} AS cover`
 /** The tables that the columns need beside series. Its binding is the user whose progress is counted. */
 const JOINS = `JOIN libraries ON libraries.id = series.library_id
-  CROSS JOIN (SELECT CAST(? AS uuid) AS user_id) AS me
+  CROSS JOIN (SELECT (SELECT CAST(? AS uuid)) AS user_id) AS me
   LEFT JOIN LATERAL ${numbersOf('series.id')} AS owned ON true
   LEFT JOIN LATERAL ${readingOf('series.id', 'me.user_id')} AS reading ON true
   LEFT JOIN series_metadata ON series_metadata.series_id = series.id

@@ -21,8 +21,11 @@ export interface MatchingBook {
   devices: Record<string, number> | null
   path: string
   isDeleted: boolean
-  /** In bytes, of its content. */
-  size: string
+  /** Waits for its analysis. */
+  isPending: boolean
+  /** The version of its content: only the size, if its file has changed since. */
+  bytes: string
+  mtimeNs: string
   fileHash: string | null
   pagesHash: string | null
   /** Whether only the pages are equal. */
@@ -37,7 +40,8 @@ const MATCHES_MAX = 20
 const RECENTLY = `now() - interval '1 day'`
 
 const COLUMNS = `b.id, b.library_id AS "libraryId", l.path AS "libraryPath", l.devices, b.path, b.deleted_at IS NOT NULL AS "isDeleted",
-  coalesce(CASE WHEN b.state = 'pending' THEN b.hashed_size END, b.file_size)::text AS size, b.file_hash AS "fileHash", b.pages_hash AS "pagesHash"`
+  b.state = 'pending' AS "isPending", coalesce(CASE WHEN b.state = 'pending' THEN b.hashed_size END, b.file_size)::text AS bytes, b.file_mtime_ns::text AS "mtimeNs",
+  b.file_hash AS "fileHash", b.pages_hash AS "pagesHash"`
 
 const folderOf = (path: string) => `regexp_replace(${path}, '/[^/]*$', '')`
 

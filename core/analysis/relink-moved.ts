@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
-import { NO_FILE, readVersion } from '#core/analysis/file-version.ts'
+import { type FileVersion, isSameVersion, NO_FILE, readVersion, readVersions } from '#core/analysis/file-version.ts'
 import { deleteLeftSeries, hasPresentBooks, joinSeries, lockSeriesPair } from '#core/analysis/follow-series-store.ts'
 import { type Claimed, type Content, type FoundFile, listMatches, type MatchingBook } from '#core/analysis/moved-book-query.ts'
 import { type DisplacedBook, relinkBook, type SeriesIds } from '#core/analysis/relink-store.ts'
@@ -14,25 +14,41 @@ import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 /** A row that follows its content to a file, or one with equal pages. */
 export type MovedBook = MatchingBook & DisplacedBook
 
-/** The rows whose content has moved to these files, by the rows of the files, the best first. A file without any is missing. */
-export async function listMoved(database: Knex, found: readonly FoundFile[]): Promise<Map<string, MovedBook[]>> {
-  if (found.length === 0) return new Map()
+/** A disk that wakes up answers within this time. A file whose disk does not answer has not moved. */
+const DISK_MS = 20_000
+
+/**
+ * The rows whose content has moved to these files, by the rows of the files, the best first; a file without any is missing. Of the files in `open`, some row
+ * has the content, and another file at its path that is not read yet.
+ */
+export async function listMoved(
+  database: Knex,
+  found: readonly FoundFile[],
+): Promise<{ moved: Map<string, MovedBook[]>; open: Set<string> }> {
+  if (found.length === 0) return { moved: new Map(), open: new Set() }
   const matches = await listMatches(database, found)
-  const places = await Promise.all(matches.map(placeOf))
-  const moved = matches.flatMap((match, index) => {
-    const place = places[index] as MovedBook['place'] | null
-    return place === null ? [] : [{ ...match, place, isUnread: false }]
-  })
-  return Map.groupBy(moved, ({ foundId }) => foundId)
+  const versions = await readVersions(
+    matches.map(({ path }) => ({ path, known: NO_FILE })),
+    DISK_MS,
+  )
+  const places = await Promise.all(matches.map((match) => placeOf(match, versions.get(match.path))))
+  const at = matches.map((match, index) => ({ ...match, place: places[index] as Place, isUnread: false }))
+  const moved = at.flatMap(({ place, ...match }) => (place === 'gone' || place === 'taken' ? [{ ...match, place }] : []))
+  const open = at.filter(({ place }) => place === 'open').map(({ foundId }) => foundId)
+  return { moved: Map.groupBy(moved, ({ foundId }) => foundId), open: new Set(open) }
 }
 
-/** Null while the content may still be at its path: then its own analysis finds out whether it is. */
-async function placeOf(book: MatchingBook): Promise<MovedBook['place'] | null> {
-  const { bytes } = (await readVersion(book.path, NO_FILE)) ?? { bytes: null }
-  if (bytes === null) return book.isDeleted || (await isMounted(book)) ? 'gone' : null
+/** Where the content of a row is: `open` while only the analysis of its file can tell, `here` if the file is as it was. */
+type Place = MovedBook['place'] | 'open' | 'here'
+
+/** @param found the version of the file at its path; null if there is none, absent if the disk does not answer */
+async function placeOf(book: MatchingBook, found: FileVersion | null | undefined): Promise<Place> {
+  if (found === undefined || found === NO_FILE) return 'here'
+  if (found === null) return book.isDeleted || (await isMounted(book)) ? 'gone' : 'here'
   if (book.isReplaced) return 'taken'
+  if (!book.isPending && isSameVersion(found, book)) return 'here'
   // A file of another size may have the same pages.
-  return !book.isByPages && bytes !== NO_FILE.bytes && bytes !== book.size ? 'taken' : null
+  return !book.isByPages && found.bytes !== book.bytes ? 'taken' : 'open'
 }
 
 /** A disk that is not mounted leaves an empty folder, or none: its files have not moved. */

@@ -18,7 +18,7 @@ import {
 } from '#core/analysis/book-store.ts'
 import { isSameVersion, NO_FILE, readVersions } from '#core/analysis/file-version.ts'
 import { type Content, type FoundFile, findClaimed } from '#core/analysis/moved-book-query.ts'
-import { listMoved, type MovedBook, relinkMoved, relinkReplaced } from '#core/analysis/relink-moved.ts'
+import { listMoved, relinkMoved, relinkReplaced } from '#core/analysis/relink-moved.ts'
 import { recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
 import { removeCovers } from '#core/covers/book-cover-files.ts'
 import { listKnownIds } from '#core/database/known-ids-query.ts'
@@ -28,6 +28,8 @@ import { aggregateAfter } from '#core/metadata/aggregate-series.ts'
 
 /** How long a transaction of many books waits for the disks of their files; those that do not answer are written on their own. */
 const DISK_MS = 500
+/** Any constant of our own. */
+const MOVES_LOCK = 7_205_114
 
 interface Dependencies {
   database: Knex
@@ -36,8 +38,10 @@ interface Dependencies {
   announcer: Announcer
 }
 
+type ChangedFile = FoundFile & { content: Content | null }
+
 /** A file that is new, or has another content than before: it may be that of another book. What its row is about; null for a new one. */
-function changedFile({ book, analysis: { file, pagesHash } }: AnalysisToWrite): (FoundFile & { content: Content | null })[] {
+function changedFile({ book, analysis: { file, pagesHash } }: AnalysisToWrite): ChangedFile[] {
   if (file === null || file.sha256 === book.file_hash) return []
   const content = book.file_hash === null ? null : { fileHash: book.file_hash, pagesHash: book.pages_hash }
   return [{ ...book, sha256: file.sha256, pagesHash: pagesHash ?? null, content }]
@@ -51,8 +55,8 @@ const isReplaced = ({ content, pagesHash }: { content: Content | null; pagesHash
 export async function writeTogether(dependencies: Dependencies, all: readonly AnalysisToWrite[]): Promise<AnalysisEnd[]> {
   const { database } = dependencies
   const files = all.flatMap(changedFile)
-  const moved = await listMoved(database, files)
-  const alone = new Set([...moved.keys(), ...files.filter(isReplaced).map(({ id }) => id)])
+  const { moved, open } = await listMoved(database, files)
+  const alone = new Set([...moved.keys(), ...open, ...files.filter(isReplaced).map(({ id }) => id)])
   const rest = all.filter(({ bookId }) => !alone.has(bookId))
   const ends = rest.length === 0 ? [] : await database.transaction((trx) => write(dependencies, trx, { all: rest, patience: 'skip' }))
   await finishWriting(dependencies, rest, ends)
@@ -60,94 +64,103 @@ export async function writeTogether(dependencies: Dependencies, all: readonly An
   return all.map((one) => endOf.get(one) ?? { kind: 'alone' })
 }
 
+/** The file at the path is not the analyzed version; the transaction is rolled back. */
+class FileChanged extends Error {}
+
 /** Writes one analysis: as that of the book that was moved here, if there is one; else as that of its row, whose own content may be elsewhere by now. */
 export async function writeAlone(dependencies: Dependencies, one: AnalysisToWrite): Promise<AnalysisEnd> {
-  const { database } = dependencies
-  const [file] = changedFile(one)
-  if (file) {
-    const end = await writeMoved(dependencies, one, file)
-    if (end !== null) return end
+  const done: Written[] = []
+  try {
+    const end = await dependencies.database.transaction(async (trx) => {
+      if (changedFile(one).length === 0) return await writeOne(dependencies, trx, { one, done })
+      // Of two files that exchange their contents, each needs to see what the other one has become: one decision at a time.
+      await trx.raw('SELECT pg_advisory_xact_lock(?)', [MOVES_LOCK])
+      return await writeChanged(dependencies, trx, { one, done })
+    })
+    for (const written of done) await finishWriting(dependencies, [written.one], [written.end])
+    return end
+  } catch (error) {
+    if (error instanceof FileChanged) return { kind: 'changed' }
+    throw error
   }
+}
+
+interface Written {
+  one: AnalysisToWrite
+  end: AnalysisEnd
+}
+
+/** An analysis, and what was written before it in the same transaction. */
+interface Writing {
+  one: AnalysisToWrite
+  done: Written[]
+}
+
+/** Decides to which row the file belongs. @throws FileChanged */
+async function writeChanged(dependencies: Dependencies, trx: Knex.Transaction, { one: given, done }: Writing): Promise<AnalysisEnd> {
+  const [book] = await findBooksToAnalyze(trx, [given.book.id])
+  if (book && book.path !== given.book.path) return { kind: 'moved' }
+  const one = book ? { ...given, book } : given
+  const [file] = changedFile(one)
+  const moved = file ? await writeMoved(dependencies, trx, { one, done, file }) : null
+  if (moved !== null) return moved
   const replaced = file && isReplaced(file) ? file.content : null
-  if (replaced && (await moveReplaced(dependencies, one, replaced))) return { kind: 'moved' }
-  const end = await database.transaction(async (trx) => {
-    const written = await writeOne(dependencies, trx, one)
-    if (file?.content && written.kind === 'written') await noteContent(trx, one, { file, replaced })
-    return written
-  })
-  await finishWriting(dependencies, [one], [end])
+  if (replaced && (await moveReplaced(dependencies, trx, { one, done, replaced }))) return { kind: 'moved' }
+  const end = await writeOne(dependencies, trx, { one, done })
+  if (file?.content && end.kind === 'written') {
+    await restoreReplaced(trx, one.bookId, { fileHash: file.sha256, pagesHash: file.pagesHash })
+    const isReadable = !one.analysis.problems.some(({ fatal }) => fatal)
+    if (replaced) await recordReplaced(trx, one.bookId, replaced, isReadable ? one.analysis.pageCount : 0)
+  }
   return end
 }
 
-async function noteContent(
-  trx: Knex.Transaction,
-  { bookId, analysis }: AnalysisToWrite,
-  { file, replaced }: { file: FoundFile; replaced: Content | null },
-): Promise<void> {
-  await restoreReplaced(trx, bookId, { fileHash: file.sha256, pagesHash: file.pagesHash })
-  const isReadable = !analysis.problems.some(({ fatal }) => fatal)
-  if (replaced) await recordReplaced(trx, bookId, replaced, isReadable ? analysis.pageCount : 0)
-}
-
-async function writeOne(dependencies: Dependencies, trx: Knex.Transaction, one: AnalysisToWrite): Promise<AnalysisEnd> {
+async function writeOne(dependencies: Dependencies, trx: Knex.Transaction, { one, done }: Writing): Promise<AnalysisEnd> {
   const [end] = await write(dependencies, trx, { all: [one], patience: 'wait' })
+  done.push({ one, end: end as AnalysisEnd })
   return end as AnalysisEnd
 }
-
-/** The file at the path is not the analyzed version; the transaction is rolled back. */
-class FileChanged extends Error {}
 
 /** If the file is a book that was moved here, updates its row with the new path and the analysis, both or neither; otherwise null. */
 async function writeMoved(
   dependencies: Dependencies,
-  one: AnalysisToWrite,
-  file: FoundFile & { content: Content | null },
+  trx: Knex.Transaction,
+  { one, done, file }: Writing & { file: ChangedFile },
 ): Promise<AnalysisEnd | null> {
-  const { database } = dependencies
-  for (const moved of (await listMoved(database, [file])).get(file.id) ?? []) {
+  for (const moved of (await listMoved(trx, [file])).moved.get(file.id) ?? []) {
     // Its pages are at its own path as well.
     if (moved.isByPages && !isReplaced(file) && file.content) continue
-    try {
-      const end = await database.transaction((trx) => writeRelinked(dependencies, trx, { one, file, moved }))
-      if (end === null) continue
-      await finishWriting(dependencies, [one], [end])
-      // The row of the file has another place now, where its file may be that of a third book.
-      return file.content === null && moved.place === 'gone' ? end : { kind: 'moved' }
-    } catch (error) {
-      if (error instanceof FileChanged) return { kind: 'changed' }
-      throw error
+    const relinked = await relinkMoved(trx, file, moved)
+    if (!relinked) continue
+    // The book's data came with its row, and so did the locks.
+    const [known] = await findBooksToAnalyze(trx, [moved.id])
+    const { described = true, cover_locked = false } = known ?? {}
+    const book = { ...one.book, described, cover_locked }
+    const end = await writeOne(dependencies, trx, { one: { ...one, book, bookId: moved.id, retryDue: false }, done })
+    if (end.kind === 'changed') throw new FileChanged()
+    if (end.kind === 'written' && relinked.leftSeriesId !== null) {
+      // It no longer contributes to the series that it left.
+      if (described) await aggregateAfter(trx, [relinked.leftSeriesId])
+      end.due.push(relinked.leftSeriesId)
     }
+    // Else the row of the file has another place now, where the file may be that of a third book.
+    return file.content === null && moved.place === 'gone' ? end : { kind: 'moved' }
   }
   return null
 }
 
-/** Null when another copy of the file was faster. @throws FileChanged */
-async function writeRelinked(
+/** If the content that the book had is in the file of another row by now, it goes there, and the analysis is that of the other row. @throws FileChanged */
+async function moveReplaced(
   dependencies: Dependencies,
   trx: Knex.Transaction,
-  { one, file, moved }: { one: AnalysisToWrite; file: FoundFile & { content: Content | null }; moved: MovedBook },
-): Promise<AnalysisEnd | null> {
-  const relinked = await relinkMoved(trx, file, moved)
-  if (!relinked) return null
-  // The book's data came with its row, and so did the locks.
-  const [known] = await findBooksToAnalyze(trx, [moved.id])
-  const { described = true, cover_locked = false } = known ?? {}
-  const book = { ...one.book, described, cover_locked }
-  const end = await writeOne(dependencies, trx, { ...one, book, bookId: moved.id, retryDue: false })
+  { one, done, replaced }: Writing & { replaced: Content },
+): Promise<boolean> {
+  const claimed = await findClaimed(trx, { ...one.book, file_hash: replaced.fileHash, pages_hash: replaced.pagesHash })
+  if (!claimed || !(await relinkReplaced(trx, one.book, claimed))) return false
+  const [book] = await findBooksToAnalyze(trx, [claimed.id])
+  if (!book) return false
+  const end = await writeChanged(dependencies, trx, { one: { ...one, book, bookId: book.id }, done })
   if (end.kind === 'changed') throw new FileChanged()
-  if (end.kind !== 'written' || relinked.leftSeriesId === null) return end
-  // It no longer contributes to the series that it left.
-  if (described) await aggregateAfter(trx, [relinked.leftSeriesId])
-  return { ...end, due: [...end.due, relinked.leftSeriesId] }
-}
-
-/** If the content that the book had is in the file of another row by now, it goes there, and the analysis is that of the other row. */
-async function moveReplaced(dependencies: Dependencies, one: AnalysisToWrite, { fileHash, pagesHash }: Content): Promise<boolean> {
-  const { database } = dependencies
-  const claimed = await findClaimed(database, { ...one.book, file_hash: fileHash, pages_hash: pagesHash })
-  if (!claimed || !(await database.transaction((trx) => relinkReplaced(trx, one.book, claimed)))) return false
-  const [book] = await findBooksToAnalyze(database, [claimed.id])
-  if (book) await writeAlone(dependencies, { ...one, book, bookId: book.id })
   return true
 }
 

@@ -7,6 +7,7 @@ import { eachId } from '#core/database/each-by-id.ts'
 import { announceBooks } from '#core/events/event-store.ts'
 import { raiseAgeRatings } from '#core/metadata/aggregate-series.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
+import { protectMoved } from '#core/scan/moves/protect-moved.ts'
 import { insertBooks, type NewBooks, type SeenFile } from '#core/scan/new-book-store.ts'
 
 /** Rows per step through a library; keeps a statement around a megabyte. */
@@ -195,6 +196,7 @@ async function recordOnce(
     const inserted = await insertBooks(trx, scan, fresh)
     for (const { n, id } of fresh) if (inserted.has(id)) wanted.set(n, id)
     arrived.push(...inserted)
+    await protectMoved(trx, [...inserted])
   }
   return { wanted: [...wanted].sort(([a], [b]) => a - b).map(([, id]) => id), arrived }
 }

@@ -120,6 +120,8 @@ export type AnalysisEnd =
   | { kind: 'changed' }
   /** Another transaction holds its rows, and nothing was written. */
   | { kind: 'busy' }
+  /** The file is still being written, and a task looks at it again. */
+  | { kind: 'waits' }
   /** It needs a transaction of its own, or a time in which no other file is analyzed. */
   | { kind: 'alone' }
   /** A thread died while reading the file, which was recorded. */
@@ -280,4 +282,13 @@ export async function forgetFolder(database: Knex, book: BookToAnalyze): Promise
   await database('scanned_folders')
     .where({ library_id: book.library_id, path: folderOf(book.library_path, book.path) })
     .delete()
+}
+
+/**
+ * Leaves a book whose file is missing to the next scan: only a scan of the whole library can distinguish a deleted file from a missing
+ * disk, which affects thousands of files while thousands of analyses are queued.
+ */
+export async function leaveToScan(database: Knex, book: BookToAnalyze): Promise<AnalysisEnd> {
+  await forgetFolder(database, book)
+  return { kind: 'unchanged' }
 }

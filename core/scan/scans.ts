@@ -69,7 +69,7 @@ export const ScanStatus = Noun('ScanStatus')({
   pendingAnalysis: Type.Integer({
     minimum: 0,
     description:
-      'Books of the library without an analysis, whether or not a task for them is queued; during a deep scan the queued analyses. Only those that the caller may see.',
+      'Books of the library without an analysis, whether or not a task for them is queued, also those whose files are still being written; during a deep scan the queued analyses. Only those that the caller may see.',
   }),
   guard: Type.Optional(
     Nullable(
@@ -93,7 +93,7 @@ export const ScanStatus = Noun('ScanStatus')({
       { count: Count, files: Type.Array(Type.String(), { description: 'The first 100, relative to the library.' }) },
       {
         description:
-          'Files that are parts of other books: other formats of a book of Calibre, and later volumes of a RAR archive. Absent if there are none, and for callers who see no errors.',
+          'Files that are parts of other books: other formats of a book of Calibre, and later volumes of a RAR archive; and downloads that have not ended, by their names. Absent if there are none, and for callers who see no errors.',
       },
     ),
   ),

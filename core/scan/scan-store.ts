@@ -265,7 +265,7 @@ async function countQueuedAnalyses(database: Knex, libraryId: string, by: Viewer
     .where({ 't.type': 'analyze_book', 't.library_id': libraryId })
     .whereIn('t.status', ['pending', 'processing'])
     // Not those that look again, minutes or hours later, whether a copy continues.
-    .whereRaw(`(t.status = 'processing' OR t.attempts > 0 OR t.scheduled_for <= now())`)
+    .whereRaw(`(t.status = 'processing' OR t.params -> 'look' IS NULL)`)
     .modify((query) => {
       if (by) query.join('books', 'books.id', 't.book_id').modify(visibleTo(by, 'books.series_id'))
     })

@@ -243,6 +243,14 @@ export const SETTINGS = [
     about: 'How long a new or changed file must stay the same before it is analyzed, because it may still be copied; 0 does not wait.',
   },
   {
+    key: 'watch',
+    flag: 'watch-libraries',
+    env: 'CARREL_WATCH',
+    kind: { type: 'boolean' },
+    fallback: true,
+    about: 'Watches the folders of the libraries that want it; off leaves new files to scans.',
+  },
+  {
     key: 'workerMemoryMb',
     flag: 'worker-memory-mb',
     env: 'CARREL_WORKER_MEMORY_MB',

@@ -62,6 +62,8 @@ export function composeSettings(values: ReadonlyMap<string, Value | undefined>, 
     analysisDeadlineMs: get('analysisDeadlineSeconds') * 1000,
     /** How long a file must stay the same before it is analyzed; 0 = it is analyzed at once. */
     quietMs: get('quietSeconds') * 1000,
+    /** Whether this server watches the folders of libraries. */
+    watch: get('watch'),
     /** Heap limit of one analysis thread. */
     workerMemoryMbMax: get('workerMemoryMb'),
     /** Between two scans that must both find a book missing before it is purged automatically. */

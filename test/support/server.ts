@@ -37,6 +37,7 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
     watchdogMs: 0,
     // Their files are new, and complete.
     quietMs: 0,
+    watch: false,
     log: { level: 'silent', format: 'json' },
     plugins: { ...DEFAULTS.plugins, secretKeys: ['a key of tests, which has thirty-two bytes and more'.replaceAll(' ', '-')] },
     ...change,

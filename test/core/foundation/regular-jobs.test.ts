@@ -21,7 +21,7 @@ const ago = (ms: number) => new Date(Date.now() - ms)
 async function openWorld(t: Test) {
   const failures: string[] = []
   const jobs = new RegularJobs({ ...silentLog, warn: ({ err }: { err?: Error }, message) => failures.push(`${message}: ${err?.message}`) })
-  const composed = await openComposedServer(t, { jobs })
+  const composed = await openComposedServer(t, { jobs, settings: { watch: true } })
   const going = Promise.withResolvers<void>()
   composed.services.tasks.handle('purge_deleted', { concurrency: 2 }, async (run) => {
     run.progress(3, 10, 'on the way')
@@ -168,6 +168,10 @@ const CASES: Record<keyof typeof REGULAR_JOBS, (world: World, t: Test) => Promis
       .where('id', libraryId)
       .update({ scanning_config, next_scan_at: ago(1_000) })
     return async () => t.equal((await database('scans').where('library_id', libraryId)).length, 1)
+  },
+  'watch libraries': async ({ database, libraryId }) => {
+    const stateOf = async () => await database('library_watches').where('library_id', libraryId).first('problem')
+    return () => until(async () => (await stateOf())?.problem)
   },
   'refresh plugin repositories': async ({ database }, t) => {
     const repository = { url: 'https://127.0.0.1:9/', name: 'Nowhere', public_key: Buffer.alloc(32).toString('base64') }

@@ -56,24 +56,27 @@ class LibraryWatch {
   readonly #stop = new AbortController()
   readonly #parts = new Set<string>()
   #isGathering = false
+  /** Changes may have been missed before the watch began. */
+  #isLate: boolean
   #scanning: Promise<void> | null = null
   #recording: Promise<void> = Promise.resolve()
   /** Set when the thread was lost. */
   isLost = false
 
-  constructor(dependencies: Dependencies, library: WatchableLibrary, { isTakenOver }: { isTakenOver: boolean }) {
+  constructor(dependencies: Dependencies, library: WatchableLibrary, { isLate }: { isLate: boolean }) {
     this.#dependencies = dependencies
     this.#library = library
     this.key = keyOf(library)
     const { path, excludedPatterns, allowedFormats, isForced } = library
     const order = { root: path, excludedPatterns, allowedFormats, isForced, quietMs: dependencies.quietMs }
-    if (isTakenOver) this.#add([''])
+    this.#isLate = isLate
+    this.#record({ folders: null, silent: 0, problem: null })
     this.#host.run(order, { onPart: (report) => this.#receive(report) }).catch((error: unknown) => this.#lose(error))
   }
 
   /** Whether changes are known that are not scanned yet. */
   get isBehind(): boolean {
-    return this.#isGathering || this.#parts.size > 0
+    return this.#isLate || this.#isGathering || this.#parts.size > 0
   }
 
   async close(): Promise<void> {
@@ -95,8 +98,11 @@ class LibraryWatch {
     else if (report.kind === 'changed') {
       this.#isGathering = report.isGathering
       this.#add(report.isWhole ? [''] : report.folders)
-    } else if (report.kind === 'watching') this.#record({ folders: report.folders, silent: report.silent, problem: null })
-    else {
+    } else if (report.kind === 'watching') {
+      this.#record({ folders: report.folders, silent: report.silent, problem: null })
+      if (this.#isLate) this.#add([''])
+      this.#isLate = false
+    } else {
       const { id, name } = this.#library
       this.#dependencies.log.warn({ libraryId: id }, `"${name}" is not watched: ${report.problem}`)
       this.#record({ folders: null, silent: 0, problem: report.problem })
@@ -184,12 +190,12 @@ export class LibraryWatches {
     for (const library of claimed) {
       const before = this.#watches.get(library.id)
       if (before && !before.isLost && before.key === keyOf(library)) continue
-      const isTakenOver = library.isTakenOver || before?.isLost === true || before?.isBehind === true
+      const isLate = library.isTakenOver || before !== undefined
       if (before) await this.#end(library.id)
       if (this.#watches.size >= LIBRARIES_MAX) {
         const problem = `At most ${LIBRARIES_MAX} libraries are watched.`
         await recordWatch(database, nodeLock, { libraryId: library.id, folders: null, silent: 0, problem })
-      } else this.#watches.set(library.id, new LibraryWatch(this.#dependencies, library, { isTakenOver }))
+      } else this.#watches.set(library.id, new LibraryWatch(this.#dependencies, library, { isLate }))
     }
   }
 

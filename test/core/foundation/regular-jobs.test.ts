@@ -192,7 +192,7 @@ t.test('each regular job of the server does its work with its real statements', 
     })
 })
 
-/** Timers that repeat work on rows or files of nobody: they look after memory, connections, threads and processes of their own server. */
+/** Timers that repeat work on rows or files of nobody: they look after memory, connections, threads, processes and mounts of their own server. */
 const OTHER_TIMERS = [
   ...[
     'api/garbage.ts',
@@ -207,6 +207,7 @@ const OTHER_TIMERS = [
     'core/embedded/data-folder.ts',
     'core/foundation/buffer-pool.ts',
     'core/foundation/loop-watch.ts',
+    'core/scan/watch/folder-watch.ts',
   ],
   ...['api/cli/watchdog.ts', 'plugins/devkit/main.ts', 'plugins/host/live-isolates.ts', 'plugins/host/withdrawal-store.ts'],
   ...['plugins/runtime/runner/inspection.mjs', 'plugins/runtime/runner/sandbox.mjs', 'plugins/runtime/supervisor.ts'],

@@ -31,6 +31,7 @@ import { Publications } from '#core/reading/publications.ts'
 import { openPageReader, type PageReader } from '#core/reading/read-page.ts'
 import { SizedCovers } from '#core/reading/sized-covers.ts'
 import { Scans } from '#core/scan/scans.ts'
+import { LibraryWatches } from '#core/scan/watch/library-watches.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { TaskMetrics } from '#core/tasks/task-metrics.ts'
 import { openTaskQueue, type TaskQueue } from '#core/tasks/task-queue.ts'
@@ -196,6 +197,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
   const accounts = new Accounts({ ...dependencies, jobs, reserved, tokenKey: Buffer.from(key) })
   const loopWatch = openLoopWatch({ log })
   const events = new Events({ database, log, audience: eventAudience(database), onAccessChange: () => accounts.callers.forget() })
+  const watches = new LibraryWatches({ database, scans, log, nodeLock: tasks.nodeLock, quietMs: settings.quietMs })
   const plugins = await openPlugins({ ...dependencies, jobs, tasks, supervisor, rules, ...picturesOf(pool) })
   try {
     const reading = await openReading(dependencies, pool, tasks)
@@ -228,10 +230,12 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         await tasks.start()
         await requestCoverDescriptions({ database, tasks })
         scans.startSchedules(jobs)
+        if (settings.watch) watches.start(jobs)
         plugins.start()
       },
       async close() {
         loopWatch.close()
+        await watches.close()
         await tasks.stop()
         await plugins.close()
         await reading.close()

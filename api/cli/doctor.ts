@@ -3,6 +3,7 @@ import { access, opendir, readFile, stat, statfs } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import type { Command, CommandInput } from '#api/cli/command.ts'
+import { count } from '#api/cli/library-report.ts'
 import { NoDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { tryListening } from '#api/cli/start-check.ts'
 import { typed } from '#api/cli/typed.ts'
@@ -10,6 +11,8 @@ import { inspectDatabase, refuseIncompatible } from '#core/database/database.ts'
 import { describeDenied, findHolder, userName } from '#core/embedded/data-folder.ts'
 import { findPostgresRunner, readPostgresVersion } from '#core/embedded/postgres-binaries.ts'
 import { listLibrariesByName } from '#core/scan/library-progress-query.ts'
+import { describeWatchProblem } from '#core/scan/watch/describe-watch.ts'
+import { listWatches } from '#core/scan/watch/watch-store.ts'
 
 const GB = 1024 ** 3
 /** With less, the first scan of a medium-sized library fills the disk: database, covers, page cache. */
@@ -176,7 +179,10 @@ async function checkDatabase(input: CommandInput): Promise<{ findings: Finding[]
       // This version cannot read the tables of an older Carrel.
       if (seen.pendingMigrations.length > 0)
         return { findings: [...findings, skipped('Libraries', 'not checked, because the database must be updated first')], folders: [] }
-      return { findings, folders: (await listLibrariesByName(opened.database)).map((library) => library.path) }
+      return {
+        findings: [...findings, ...(await checkWatches(opened.database))],
+        folders: (await listLibrariesByName(opened.database)).map((library) => library.path),
+      }
     })
   } catch (error) {
     if (error instanceof NoDatabase)
@@ -190,6 +196,15 @@ async function checkDatabase(input: CommandInput): Promise<{ findings: Finding[]
       folders: [],
     }
   }
+}
+
+/** The libraries that servers watch now; the other ones are not watched at all. */
+async function checkWatches(database: Parameters<typeof listWatches>[0]): Promise<Finding[]> {
+  return (await listWatches(database)).map((watch) => {
+    const [about, todo] = [`Watch of ${watch.path}`, describeWatchProblem(watch)]
+    if (todo !== null) return note(about, watch.folders === null ? 'none' : count(watch.folders, 'folder'), todo)
+    return ok(about, watch.folders === null ? 'begins' : count(watch.folders, 'folder'))
+  })
 }
 
 /** Whether the server could listen; a running server of ours may use the port. */

@@ -3,9 +3,12 @@ import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { LAYOUT_FLAGS, readLayoutFlags } from '#api/cli/library-layout.ts'
 import { count } from '#api/cli/library-report.ts'
+import { readWatchFlag, WATCH_FLAGS } from '#api/cli/library-watch.ts'
 import { type OpenedDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
 import type { Work } from '#api/compose.ts'
+import type { ScanningConfig } from '#core/catalog/library.ts'
+import { findLibraryRow } from '#core/catalog/library-store.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
@@ -42,12 +45,14 @@ export const libraryAdd: Command = {
   flags: [
     { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the library. Default: name of the folder.' },
     ...LAYOUT_FLAGS,
+    ...WATCH_FLAGS,
   ],
   wordsMin: 1,
   wordsMax: 1,
   async run({ settings, words, flag, cwd, out, log, stop }) {
     const folder = absolutePath(words[0]!, cwd)
-    const layout = await readLayoutFlags(flag, cwd)
+    const given = await readLayoutFlags(flag, cwd)
+    const layout = { ...given, ...readWatchFlag(flag('watch'), given.scanningConfig) }
     return await withDatabase({ settings, log, stop }, 'make', async (opened) => {
       const name = flag('name')
       const [{ openWork }, { addLibrary }] = await Promise.all([import('#api/compose.ts'), import('#core/scan/add-library.ts')])
@@ -148,15 +153,18 @@ export const libraryEdit: Command = {
     { name: 'folder', value: 'path', isSwitch: false, repeatable: false, about: 'New path of its folder.' },
     { name: 'active', isSwitch: true, repeatable: false, about: 'Whether it is scanned and visible: --active, or --no-active.' },
     ...LAYOUT_FLAGS,
+    ...WATCH_FLAGS,
   ],
   wordsMin: 1,
   wordsMax: 1,
   run: (input) =>
     withLibrary(input, async ({ library, opened, work }) => {
       const [name, folder, active] = ['name', 'folder', 'active'].map((flag) => input.flag(flag))
-      const layout = await readLayoutFlags(input.flag, input.cwd)
+      const given = await readLayoutFlags(input.flag, input.cwd)
+      const before = (await findLibraryRow(opened.database, library.id))?.scanning_config as ScanningConfig | null
+      const layout = { ...given, ...readWatchFlag(input.flag('watch'), given.scanningConfig ?? before) }
       if (name === undefined && folder === undefined && active === undefined && Object.keys(layout).length === 0)
-        throw new CommandProblem('Give at least one of --name, --folder, --active, --no-active, --series-strategy and --config.')
+        throw new CommandProblem('Give at least one of --name, --folder, --active, --no-active, --series-strategy, --config and --watch.')
       const { editLibrary } = await import('#core/scan/edit-library.ts')
       await editLibrary({ database: opened.database, rules: work.rules, settings: opened.settings, tasks: work.tasks }, library.id, {
         ...layout,

@@ -8,6 +8,8 @@ import { AppError } from '#core/foundation/errors.ts'
 import { getLibraryProgress, getLibrarySummary, listLibrariesByName } from '#core/scan/library-progress-query.ts'
 
 const PROGRESS_MS = 1_000
+/** A file may be found while it is copied, and be complete soon after. */
+const QUIET_TIMES = 2
 
 export const scan: Command = {
   name: 'scan',
@@ -63,16 +65,22 @@ async function run(input: CommandInput): Promise<number> {
       if (opened.serverRuns) return 0
       out.line('No server uses this data folder; this command scans.')
       await work.tasks.start()
-      return await waitUntilDone(input, opened.database)
+      // Files that were copied just now are analyzed as well, but those of a long download are left to the server.
+      return await waitUntilDone(input, opened.database, Date.now() + QUIET_TIMES * opened.settings.quietMs)
     } finally {
       await work.close()
     }
   })
 }
 
-async function waitUntilDone({ out, stop }: CommandInput, database: Parameters<typeof getLibraryProgress>[0]): Promise<number> {
+async function waitUntilDone(
+  { out, stop }: CommandInput,
+  database: Parameters<typeof getLibraryProgress>[0],
+  waitsUntil: number,
+): Promise<number> {
   for (;;) {
-    const progress = renderProgress(await getLibraryProgress(database))
+    const secondsAhead = Math.max(0, waitsUntil - Date.now()) / 1000
+    const progress = renderProgress(await getLibraryProgress(database, secondsAhead))
     if (progress === null) break
     out.progress(progress)
     await sleep(PROGRESS_MS, undefined, { signal: stop }).catch(() => {})

@@ -10,16 +10,24 @@ import {
   unreadProblem,
   versionRead,
 } from '#core/analysis/analysis-to-write.ts'
-import { type AnalysisEnd, type BookToAnalyze, findBooksToAnalyze, forgetFolder, recordUnreadable } from '#core/analysis/book-store.ts'
+import {
+  type AnalysisEnd,
+  type BookToAnalyze,
+  findBooksToAnalyze,
+  forgetFolder,
+  leaveToScan,
+  recordUnreadable,
+} from '#core/analysis/book-store.ts'
 import { FileReport } from '#core/analysis/file-report.ts'
-import { type FileVersion, isSameVersion, readVersion } from '#core/analysis/file-version.ts'
+import { type FileVersion, isSameVersion, NO_FILE, readVersion } from '#core/analysis/file-version.ts'
+import { FilesInMotion, neverStill } from '#core/analysis/files-in-motion.ts'
 import { analyzeOrDescribe } from '#core/analysis/fit-analysis.ts'
 import { deathAmong, describeRefusal, mannerOf } from '#core/analysis/suspect.ts'
 import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/analysis/suspect-store.ts'
 import { handleVerification } from '#core/analysis/verify-library.ts'
 import { writeAlone, writeTogether } from '#core/analysis/write-analyses.ts'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
-import { type Analyze, failedAnalysis } from '#core/fields/analysis.ts'
+import type { Analyze } from '#core/fields/analysis.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
@@ -30,7 +38,7 @@ import { StatementBatch } from '#core/tasks/statement-batch.ts'
 import type { TaskAdder, TaskHandler, TaskRun } from '#core/tasks/task.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
-/** A file that changes during analysis is analyzed again this many times; one that is still being copied is left to the next scan. */
+/** Without a quiet time, a file that changes during analysis is analyzed again this many times, and then left to the next scan. */
 const CHANGES_MAX = 3
 
 /** More than files are analyzed at a time: one of this weight is alone. */
@@ -56,6 +64,8 @@ interface Dependencies {
   filesAtOnce: number
   /** Analyses wait for scans. */
   precedence: Precedence
+  /** By default, none is waited for. */
+  motion: FilesInMotion
 }
 
 interface Context extends Dependencies {
@@ -99,13 +109,14 @@ export function handleBookAnalyses(
     precedence?: Precedence
     /** Without it, no events are sent. */
     announcer?: Announcer
-    settings: Pick<Settings, 'dataFolder' | 'workers'>
+    settings: Pick<Settings, 'dataFolder' | 'workers'> & Partial<Pick<Settings, 'quietMs'>>
   },
 ): void {
   const { tasks, settings, ...dependencies } = given
   // More than there are threads: while threads analyze some books, others are opened, which is mostly waiting for the disk.
   const filesAtOnce = settings.workers * 2 + 4
-  const handler = analyzeBook({ ...dependencies, filesAtOnce, dataFolder: settings.dataFolder })
+  const motion = new FilesInMotion(tasks, settings.quietMs ?? 0)
+  const handler = analyzeBook({ ...dependencies, filesAtOnce, motion, dataFolder: settings.dataFolder })
   tasks.handle('analyze_book', { concurrency: filesAtOnce + 2 * WRITTEN_TOGETHER }, handler)
   handleVerification({ database: dependencies.database, analyze: dependencies.analyze, analyzeBook: handler, tasks })
 }
@@ -114,8 +125,9 @@ export function handleBookAnalyses(
  * The handler of `analyze_book`: analyzes one file and writes the result. A bad file is a result, never a failed task; only a disk that does
  * not answer at the moment fails an attempt. A file suspected of having stopped the server or a thread is analyzed alone.
  */
-export function analyzeBook(given: Omit<Dependencies, 'announcer' | 'filesAtOnce' | 'precedence'> & Partial<Dependencies>): TaskHandler {
-  const dependencies: Dependencies = { announcer: silentAnnouncer, filesAtOnce: 1, precedence: new Precedence(), ...given }
+export function analyzeBook(given: Pick<Dependencies, 'database' | 'analyze' | 'dataFolder' | 'log'> & Partial<Dependencies>): TaskHandler {
+  const motion = new FilesInMotion(null, 0)
+  const dependencies: Dependencies = { announcer: silentAnnouncer, filesAtOnce: 1, precedence: new Precedence(), motion, ...given }
   const { database } = dependencies
   const context: Context = {
     ...dependencies,
@@ -171,9 +183,9 @@ async function analyzeFound(
 ): Promise<AnalysisEnd> {
   const known: FileVersion = { bytes: book.file_size, mtimeNs: book.file_mtime_ns }
   // Reading the file of a waiting book shows its version, and whether it is there.
-  const isWaiting = book.state === 'pending' && !refused
+  const isWaiting = book.state === 'pending' && !refused && run.params.look === undefined
   const before = book.deleted ? null : isWaiting ? known : await readVersion(book.path, known)
-  if (before === null && !book.deleted) return await reportVanished(context, book)
+  if (before === null && !book.deleted) return await leaveToScan(context.database, book)
   if (book.suspicion && refused) {
     // Its series is not aggregated here: the data of the file may have stopped the server, not the file itself.
     await recordRefused(context.database, book.id, describeRefusal(book.suspicion))
@@ -182,7 +194,11 @@ async function analyzeFound(
     return { kind: 'unchanged' }
   }
   const isFinished = before && run.params.force !== true && !book.retry_due && book.state !== 'pending' && isSameVersion(before, known)
-  if (before && !isFinished) return await analyzeUntilStill(context, run, { book, known, before, leave })
+  if (before && !isFinished) {
+    if (await context.motion.waitsBefore(run, book, before)) return { kind: 'waits' }
+    return await analyzeUntilStill(context, run, { book, known, before, leave })
+  }
+  if (before) await context.motion.lookLater(run, book, before, null)
   // Finished before a crash, or queued twice: a server that was killed may have written the book and not its series.
   await aggregateSettled(context.database, [book.series_id])
   return { kind: 'unchanged' }
@@ -202,44 +218,35 @@ async function analyzeUntilStill(
   let facts = before
   for (let change = 0; ; change++) {
     run.signal.throwIfAborted()
-    const analysis = await analyzeOrDescribe(context, { root: book.library_path, path: book.path, verifyPages }, run.signal)
+    const found = await analyzeOrDescribe(context, { root: book.library_path, path: book.path, verifyPages }, run.signal)
     noteWork()
-    const death = deathAmong(analysis.problems)
+    const death = deathAmong(found.problems)
     if (death !== null) {
       await noteSuspects(context.database, { bookIds: [book.id] }, death)
       return { kind: 'died' }
     }
-    const read = versionRead(analysis)
+    const read = versionRead(found)
     const after = read ?? (await readVersion(book.path, known))
-    if (after === null) return await reportVanished(context, book)
+    if (after === null) return await leaveToScan(context.database, book)
     leave()
+    const analysis = context.motion.explain(run, after, found)
+    if (await context.motion.waitsAfter(run, book, { before, after, analysis })) return { kind: 'waits' }
     const isSame = isSameVersion(facts, after) && (analysis.file === null || analysis.file.mtimeNs === after.mtimeNs)
     const settled = read !== null || isSame
     if (settled) refuseToGiveUp(analysis, run.attempt)
     let end: AnalysisEnd = settled ? await record(context, book, { facts: after, known, analysis, acceptsContent }) : { kind: 'changed' }
-    if (end.kind === 'changed' && change < CHANGES_MAX) {
+    if (end.kind === 'changed' && (context.motion.isOn || change < CHANGES_MAX)) {
       facts = (await readVersion(book.path, known)) ?? after
+      if (await context.motion.waitsAfter(run, book, { before: NO_FILE, after: facts, analysis })) return { kind: 'waits' }
       continue
     }
-    if (end.kind === 'changed') {
-      const message =
-        'The file changed several times while it was read, like a file that is still being copied. Scan again when it is complete.'
-      const failed = failedAnalysis({ type: 'other', message, fatal: true })
-      end = await record(context, book, { facts: after, known, analysis: failed, isStill: false })
-    }
+    if (end.kind === 'changed') end = await record(context, book, { facts: after, known, analysis: neverStill(), isStill: false })
     if (book.suspicion) await forgetSuspects(context.database, [book.id])
     if (analysis.problems.some(({ fatal }) => fatal)) context.report.fail(book.id)
+    const id = end.kind === 'written' ? end.bookId : book.id
+    if (end.kind !== 'deleted' && end.kind !== 'moved') await context.motion.lookLater(run, { ...book, id }, after, analysis)
     return end
   }
-}
-
-/**
- * Leaves a book whose file is missing to the next scan: only a scan of the whole library can distinguish a deleted file from a missing
- * disk, which affects thousands of files while thousands of analyses are queued.
- */
-async function reportVanished({ database }: Context, book: BookToAnalyze): Promise<AnalysisEnd> {
-  await forgetFolder(database, book)
-  return { kind: 'unchanged' }
 }
 
 async function record(

@@ -125,6 +125,8 @@ export type AnalysisEnd =
   | { kind: 'busy' }
   /** The row belongs to another file by now: its analysis begins anew. */
   | { kind: 'moved' }
+  /** The file is still being written, and a task looks at it again. */
+  | { kind: 'waits' }
   /** It needs a transaction of its own, or a time in which no other file is analyzed. */
   | { kind: 'alone' }
   /** A thread died while reading the file, which was recorded. */
@@ -289,4 +291,13 @@ export async function forgetFolder(database: Knex, book: BookToAnalyze): Promise
   await database('scanned_folders')
     .where({ library_id: book.library_id, path: folderOf(book.library_path, book.path) })
     .delete()
+}
+
+/**
+ * Leaves a book whose file is missing to the next scan: only a scan of the whole library can distinguish a deleted file from a missing
+ * disk, which affects thousands of files while thousands of analyses are queued.
+ */
+export async function leaveToScan(database: Knex, book: BookToAnalyze): Promise<AnalysisEnd> {
+  await forgetFolder(database, book)
+  return { kind: 'unchanged' }
 }

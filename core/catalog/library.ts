@@ -36,6 +36,12 @@ const BOOK_STRATEGIES = ['filename', 'metadata_first', 'smart', 'series_name', '
 /** Where a book's number comes from. */
 const NUMBER_STRATEGIES = ['file_order', 'metadata', 'filename', 'smart'] as const
 
+/** How changes in the folders of a library are noticed. */
+export const WATCH_MODES = ['auto', 'on', 'poll', 'off'] as const
+export type WatchMode = (typeof WATCH_MODES)[number]
+/** Between two scans of a library that is polled. */
+export const POLL_MINUTES = 60
+
 /** When and how a library is scanned automatically. */
 const ScanningConfig = Noun('ScanningConfig')({
   enabled: Type.Boolean({ description: 'Whether anything scans the library automatically.' }),
@@ -60,6 +66,13 @@ const ScanningConfig = Noun('ScanningConfig')({
     ),
   ),
   cronTimezone: Type.Optional(Nullable(TimeZone({ description: 'Such as Europe/Berlin; default UTC.' }))),
+  watch: Type.Optional(
+    Type.Enum([...WATCH_MODES], {
+      description:
+        'How changes in its folders are noticed. `auto`, the default: by events, where the drive reports them; `on`: by events on every drive; `poll`: by scans in an interval; `off`: by scheduled scans only.',
+    }),
+  ),
+  pollMinutes: Type.Optional(Nullable(Type.Integer({ minimum: 5, maximum: 10_080, description: `Of \`poll\`; default ${POLL_MINUTES}.` }))),
 })
 export type ScanningConfig = Static<typeof ScanningConfig>
 

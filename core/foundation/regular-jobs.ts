@@ -29,6 +29,8 @@ export const REGULAR_JOBS = {
   // Schedules have a resolution of minutes, so half a minute is enough.
   'start due library jobs': { everyMs: 30_000 },
   'start due scans': { everyMs: 30_000 },
+  // So soon after a change of its settings, or the end of another node, a library is watched.
+  'watch libraries': { everyMs: 10_000, firstMs: 0 },
   // Revocations arrive within six hours; after a start, other work comes first.
   'refresh plugin repositories': { everyMs: 6 * HOUR_MS, firstMs: 60_000, spread: 0.25 },
 } as const satisfies Record<string, Timing>

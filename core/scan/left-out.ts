@@ -9,8 +9,10 @@ import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
 export const LEFT_OUT_REASONS = ['excluded', 'format', 'hidden', 'link', 'set', 'incomplete', 'not_utf8'] as const
 export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number]
 
-/** Downloads that have not ended, as browsers and download programs name them. */
-const INCOMPLETE = /\.(?:part|crdownload|!qb|tmp)$|^~\$|^\.(?:fuse_hidden|nfs)/i
+/** Downloads that have not ended, as browsers and download programs name them; files of programs that have a document open; deleted files in use. */
+const INCOMPLETE = /\.(?:part|partial|filepart|crdownload|opdownload|download|!qb|!ut|bc!|tmp)$|^~\$|^\.(?:fuse_hidden|nfs)/i
+
+export const isIncompleteName = (name: string): boolean => INCOMPLETE.test(name)
 
 /** Null for books, and for files that describe books. */
 export function reasonToLeaveOut(
@@ -21,7 +23,7 @@ export function reasonToLeaveOut(
   const { name } = entry
   const format = formatOfName(name)
   if (name.includes('\uFFFD')) return 'not_utf8'
-  if (!entry.isDirectory() && INCOMPLETE.test(name)) return 'incomplete'
+  if (!entry.isDirectory() && isIncompleteName(name)) return 'incomplete'
   if (name.startsWith('.')) return 'hidden'
   if (entry.isSymbolicLink()) return format !== null || !name.includes('.') ? 'link' : null
   if (entry.isDirectory() ? isForeignFolder(name) || isExcluded(prefix, name) : format !== null && isExcluded(prefix, name))

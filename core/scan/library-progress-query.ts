@@ -54,8 +54,9 @@ export async function listLibrariesByName(database: Knex): Promise<ListedLibrary
 /**
  * What the tasks report, which books cannot: a deep scan analyzes books that are analyzed already, and a pending book need not be queued.
  * One pass over books and tasks: with 100,000 of them about 50 ms, so call it at most once a second. Needs an open task queue.
+ * @param secondsAhead counts analyses that begin so soon as well
  */
-export async function getLibraryProgress(database: Knex): Promise<LibraryProgress> {
+export async function getLibraryProgress(database: Knex, secondsAhead = 0): Promise<LibraryProgress> {
   // Before the tasks: a scan has queued everything when it ends.
   const { rows: scans } = await database.raw(
     `SELECT l.name AS library, s.files_total AS "filesTotal", s.files_processed AS "filesProcessed"
@@ -66,8 +67,9 @@ export async function getLibraryProgress(database: Knex): Promise<LibraryProgres
        SELECT count(*) AS books, count(*) FILTER (WHERE state = 'failed') AS failed FROM books WHERE deleted_at IS NULL
      ) books, (
        SELECT count(*) FILTER (WHERE type = 'analyze_book') AS analyses, count(*) FILTER (WHERE type = 'analyze_library') AS "libraryAnalyses"
-       FROM tasks WHERE type IN ('analyze_book', 'analyze_library') AND (status = 'processing' OR (status = 'pending' AND (scheduled_for <= now() OR attempts > 0)))
+       FROM tasks WHERE type IN ('analyze_book', 'analyze_library') AND (status = 'processing' OR (status = 'pending' AND (scheduled_for <= now() + make_interval(secs => ?) OR attempts > 0)))
      ) tasks`,
+    [secondsAhead],
   )
   return { scans, ...rows[0] }
 }

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import type { ScanningConfig } from '#core/catalog/library.ts'
-import { AppError } from '#core/foundation/errors.ts'
+import { POLL_MINUTES, type ScanningConfig } from '#core/catalog/library.ts'
+import { AppError, refuseValue } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { nextTime, startDue } from '#core/foundation/schedule.ts'
 import { advanceScan, listDueScans, listStartScans } from '#core/scan/scan-schedule-store.ts'
@@ -11,13 +11,16 @@ const MINUTES_APART_MIN = 5
 const PATHS = { cron: '/scanningConfig/cronSchedule', timezone: '/scanningConfig/cronTimezone' }
 
 /**
- * The next scan by the schedule of a library; null without a schedule, or if automatic scans are off.
+ * The next scan by the schedule of a library, or by the interval if it is polled; null without a schedule, or if automatic scans are off.
  * @throws invalid_value for an invalid schedule, also while automatic scans are off
  */
 export function nextScan(config: ScanningConfig | null | undefined, after: Date = new Date()): Date | null {
-  const { cronSchedule: cron = null, cronTimezone } = config ?? {}
+  const { cronSchedule: cron = null, cronTimezone, watch, pollMinutes } = config ?? {}
   const next = nextTime({ cron, timezone: cronTimezone ?? 'UTC', paths: PATHS, minutesApartMin: MINUTES_APART_MIN, of: 'a scan' }, after)
-  return config?.enabled ? next : null
+  if (pollMinutes && watch !== 'poll') refuseValue('/scanningConfig/pollMinutes', 'pollMinutes is for "watch": "poll" only.')
+  if (!config?.enabled) return null
+  const poll = watch === 'poll' ? new Date(after.getTime() + (pollMinutes ?? POLL_MINUTES) * 60_000) : null
+  return next && poll ? new Date(Math.min(next.getTime(), poll.getTime())) : (next ?? poll)
 }
 
 /** Why the stored schedule of a library never runs; null if it does, or there is none. */

@@ -17,7 +17,7 @@ export interface ScanCounts {
   errors: string[]
 }
 
-/** Files that are parts of other books: other formats, and later volumes of a set. */
+/** Files that are parts of other books: other formats, and later volumes of a set; and incomplete ones. */
 export interface LeftOutFiles {
   count: number
   /** The first of them. */
@@ -264,6 +264,8 @@ async function countQueuedAnalyses(database: Knex, libraryId: string, by: Viewer
   const queued = database('tasks AS t')
     .where({ 't.type': 'analyze_book', 't.library_id': libraryId })
     .whereIn('t.status', ['pending', 'processing'])
+    // Not those that look again, minutes or hours later, whether a copy continues.
+    .whereRaw(`(t.status = 'processing' OR t.params -> 'look' IS NULL)`)
     .modify((query) => {
       if (by) query.join('books', 'books.id', 't.book_id').modify(visibleTo(by, 'books.series_id'))
     })

@@ -35,6 +35,7 @@ import {
   type ScanMode,
   type ScanRow,
 } from '#core/scan/scan-store.ts'
+import { findWatch } from '#core/scan/watch/describe-watch.ts'
 import { describeWithheld, folderOfShown, WithheldFolder } from '#core/scan/withheld.ts'
 
 const Count = Type.Integer({ minimum: 0 })
@@ -69,7 +70,7 @@ export const ScanStatus = Noun('ScanStatus')({
   pendingAnalysis: Type.Integer({
     minimum: 0,
     description:
-      'Books of the library without an analysis, whether or not a task for them is queued; during a deep scan the queued analyses. Only those that the caller may see.',
+      'Books of the library without an analysis, whether or not a task for them is queued, also those whose files are still being written; during a deep scan the queued analyses. Only those that the caller may see.',
   }),
   guard: Type.Optional(
     Nullable(
@@ -93,7 +94,7 @@ export const ScanStatus = Noun('ScanStatus')({
       { count: Count, files: Type.Array(Type.String(), { description: 'The first 100, relative to the library.' }) },
       {
         description:
-          'Files that are parts of other books: other formats of a book of Calibre, and later volumes of a RAR archive. Absent if there are none, and for callers who see no errors.',
+          'Files that are parts of other books: other formats of a book of Calibre, and later volumes of a RAR archive; and downloads that have not ended, by their names. Absent if there are none, and for callers who see no errors.',
       },
     ),
   ),
@@ -103,8 +104,11 @@ export const ScanStatus = Noun('ScanStatus')({
   warnings: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Current problems to check: a schedule that is ignored; books that the strategy finds no series for; folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
+        'Current problems to check: a schedule that is ignored; folders that cannot be watched; books that the strategy finds no series for; folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
     }),
+  ),
+  watching: Type.Optional(
+    Type.Boolean({ description: 'Whether a server notices changes in the folders of the library, see `scanningConfig.watch`.' }),
   ),
   startedAt: Timestamp,
   completedAt: Nullable(Timestamp),
@@ -142,7 +146,8 @@ export class Scans {
     const pendingAnalysis = await countAwaited(this.#dependencies.database, row.library_id, row.mode, restricted ? by : null)
     const elsewhere = seesPaths && row.path !== null ? await listWithheldElsewhere(this.#dependencies.database, row) : []
     const withheld = seesPaths ? [...(row.withheld ?? []), ...elsewhere] : []
-    const warnings = [...describeAll(withheld, describeWithheld), ...(await this.#warn(row.library_id, seesPaths))]
+    const watch = await findWatch(this.#dependencies.database, row.library_id)
+    const warnings = [...describeAll(withheld, describeWithheld), ...warningsOf(watch), ...(await this.#warn(row.library_id, seesPaths))]
     return {
       libraryId: row.library_id,
       taskId: row.id,
@@ -159,6 +164,7 @@ export class Scans {
       ...(seesPaths && row.left_out !== null && { leftOut: row.left_out }),
       errors: seesPaths ? row.errors.map((error) => (by === null ? error : visibleMessage(by, error))) : [],
       ...(warnings.length > 0 && { warnings }),
+      watching: watch?.isWatching ?? false,
       startedAt: row.started_at.toISOString(),
       completedAt: row.completed_at?.toISOString() ?? null,
     }
@@ -256,7 +262,10 @@ export class Scans {
       row = await findLatestScan(this.#dependencies.database, libraryId)
     if (row) return await this.#describe(row, by)
     const none = { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, errors: [] }
-    return { libraryId, taskId: null, status: 'idle', ...none, startedAt: library.created_at.toISOString(), completedAt: null }
+    const watch = await findWatch(this.#dependencies.database, libraryId)
+    const [startedAt, warnings] = [library.created_at.toISOString(), warningsOf(watch)]
+    const watched = { watching: watch?.isWatching ?? false, ...(warnings.length > 0 && { warnings }) }
+    return { libraryId, taskId: null, status: 'idle', ...none, ...watched, startedAt, completedAt: null }
   }
 
   /**
@@ -315,6 +324,8 @@ export class Scans {
     return await Promise.all(rows.map((row) => this.#describe(row, by)))
   }
 }
+
+const warningsOf = (watch: { problem: string | null } | null) => (watch?.problem ? [watch.problem] : [])
 
 /** What to do about a folder of many unrelated titles. */
 export const describeUnrelatedFolder = (path: string): string =>

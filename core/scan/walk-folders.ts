@@ -11,7 +11,7 @@ import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
 import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, sharedNames } from '#core/scan/layouts/decide-folder.ts'
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
 import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
-import { type LeftOutReason, reasonToLeaveOut } from '#core/scan/left-out.ts'
+import { isIncompleteName, type LeftOutReason, reasonToLeaveOut } from '#core/scan/left-out.ts'
 import { reasonOf } from '#core/scan/unreadable-reason.ts'
 
 /** Files per part; limits the memory of a step, and the size of its SQL statement. */
@@ -67,7 +67,7 @@ export type WalkStep =
   | { kind: 'symlink'; path: string }
   /** The root, or a folder on another device than the one above it. */
   | { kind: 'device'; folder: string; device: number }
-  /** But for parts of a set, only of a walk that explains. */
+  /** But for parts of a set and incomplete files, only of a walk that explains. */
   | { kind: 'left_out'; path: string; reason: LeftOutReason }
 
 /**
@@ -155,9 +155,10 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
   for (const entry of entries) {
     const { name } = entry
     if (of > 1 && folder === start && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
-    const reason = choice.explains ? reasonToLeaveOut(prefix, entry, choice) : null
+    const incomplete = isIncompleteName(name) && !entry.isDirectory()
+    const reason = choice.explains ? reasonToLeaveOut(prefix, entry, choice) : incomplete ? 'incomplete' : null
     if (reason) yield { kind: 'left_out', path: prefix + name, reason }
-    if (name.startsWith('.')) continue
+    if (incomplete || name.startsWith('.')) continue
     if (entry.isDirectory()) {
       if (!isForeignFolder(name) && !isExcluded(prefix, name)) below.push(prefix + name)
       continue

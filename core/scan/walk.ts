@@ -20,7 +20,7 @@ export interface WalkBatch {
   symlinks: number
   /** Of the root, and of folders on another device than the one above. */
   devices: { folder: string; device: number }[]
-  /** But for parts of a set, only of a walk that explains. */
+  /** But for parts of a set and incomplete files, only of a walk that explains. */
   leftOut: { path: string; reason: LeftOutReason }[]
 }
 

@@ -234,6 +234,23 @@ export const SETTINGS = [
     about: 'How long the analysis of one file may take.',
   },
   {
+    key: 'quietSeconds',
+    flag: 'quiet-seconds',
+    env: 'CARREL_QUIET_SECONDS',
+    // A copy that does not continue for ten minutes has stalled.
+    kind: { type: 'integer', min: 0, max: 300 },
+    fallback: 10,
+    about: 'How long a new or changed file must stay the same before it is analyzed, because it may still be copied; 0 does not wait.',
+  },
+  {
+    key: 'watch',
+    flag: 'watch-libraries',
+    env: 'CARREL_WATCH',
+    kind: { type: 'boolean' },
+    fallback: true,
+    about: 'Watches the folders of the libraries that want it; off leaves new files to scans.',
+  },
+  {
     key: 'workerMemoryMb',
     flag: 'worker-memory-mb',
     env: 'CARREL_WORKER_MEMORY_MB',

@@ -60,6 +60,10 @@ export function composeSettings(values: ReadonlyMap<string, Value | undefined>, 
     pageCacheBytesMax: get('pageCacheMb') * 1024 * 1024,
     /** Time one file may take in analysis. */
     analysisDeadlineMs: get('analysisDeadlineSeconds') * 1000,
+    /** How long a file must stay the same before it is analyzed; 0 = it is analyzed at once. */
+    quietMs: get('quietSeconds') * 1000,
+    /** Whether this server watches the folders of libraries. */
+    watch: get('watch'),
     /** Heap limit of one analysis thread. */
     workerMemoryMbMax: get('workerMemoryMb'),
     /** Between two scans that must both find a book missing before it is purged automatically. */

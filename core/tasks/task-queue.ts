@@ -95,6 +95,11 @@ export class TaskQueue implements TaskAdder {
     this.#runner = new TaskRunner({ database, log, announcer: this.#announcer })
   }
 
+  /** Identifies this node, see core/cluster/presence-store.ts. */
+  get nodeLock(): number {
+    return this.#node.nodeLock
+  }
+
   async add(task: NewTask): Promise<{ taskId: string; created: boolean }> {
     for (let tries = 0; tries < ADD_TRIES_MAX; tries++) {
       const { added, advanced } = await addTasks(this.#database, task.type, [task])

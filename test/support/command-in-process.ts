@@ -31,7 +31,7 @@ export async function runInProcess(
       throw new CommandProblem(`It is ${command.name} ${command.usage}`)
     const own = new Set(command.flags.map(({ name }) => name))
     const others = [...values].filter(([name]) => !own.has(name)).flatMap(([name, given]) => given.map((value) => `--${name}=${value}`))
-    const settings = readSettings({ argv: others, env, cwd, defaultsFrom: cwd })
+    const settings = readSettings({ argv: others, env: { CARREL_QUIET_SECONDS: '0', ...env }, cwd, defaultsFrom: cwd })
     const stop = new AbortController().signal
     const code = await command.run({
       ...{ settings, words, env, cwd, out, stop },

@@ -64,10 +64,13 @@ export interface LibraryFixture {
   analyzed: Map<string, number>
 }
 
-/** @param options.analyze replaces the pool of this file */
+/**
+ * @param options.analyze replaces the pool of this file
+ * @param options.quietMs how long files must be the same before they are analyzed; by default, they are analyzed at once. Then wait for the books, not for `scan`
+ */
 export async function openLibraryFixture(
   t: Test,
-  options: { analyze?: Analyze; files?: string[]; manual?: boolean } = {},
+  options: { analyze?: Analyze; files?: string[]; manual?: boolean; quietMs?: number } = {},
 ): Promise<LibraryFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-library-'))
   const root = join(folder, 'library')
@@ -96,7 +99,7 @@ export async function openLibraryFixture(
     database,
     tasks,
     log: silentLog,
-    settings: { dataFolder, workers: 2 },
+    settings: { dataFolder, workers: 2, quietMs: options.quietMs ?? 0 },
     analyze: async (request, more) => {
       const relative = request.path.slice(root.length + 1)
       analyzed.set(relative, (analyzed.get(relative) ?? 0) + 1)

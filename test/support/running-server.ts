@@ -54,6 +54,9 @@ export async function startServer(options: {
         CARREL_ADMIN_USERNAME: ADMIN.username,
         CARREL_ADMIN_PASSWORD: ADMIN.password,
         CARREL_RATE_LIMIT: 'false',
+        // Its books are new, and complete.
+        CARREL_QUIET_SECONDS: '0',
+        CARREL_WATCH: 'false',
         // A build beside it would be measured as well.
         CARREL_WEB_BUILD: 'false',
         ...options.env,

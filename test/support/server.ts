@@ -35,6 +35,9 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
     workerMemoryMbMax: 256,
     purgeAfterSeconds: 86_400,
     watchdogMs: 0,
+    // Their files are new, and complete.
+    quietMs: 0,
+    watch: false,
     log: { level: 'silent', format: 'json' },
     plugins: { ...DEFAULTS.plugins, secretKeys: ['a key of tests, which has thirty-two bytes and more'.replaceAll(' ', '-')] },
     ...change,

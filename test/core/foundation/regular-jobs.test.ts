@@ -21,7 +21,7 @@ const ago = (ms: number) => new Date(Date.now() - ms)
 async function openWorld(t: Test) {
   const failures: string[] = []
   const jobs = new RegularJobs({ ...silentLog, warn: ({ err }: { err?: Error }, message) => failures.push(`${message}: ${err?.message}`) })
-  const composed = await openComposedServer(t, { jobs })
+  const composed = await openComposedServer(t, { jobs, settings: { watch: true } })
   const going = Promise.withResolvers<void>()
   composed.services.tasks.handle('purge_deleted', { concurrency: 2 }, async (run) => {
     run.progress(3, 10, 'on the way')
@@ -169,6 +169,10 @@ const CASES: Record<keyof typeof REGULAR_JOBS, (world: World, t: Test) => Promis
       .update({ scanning_config, next_scan_at: ago(1_000) })
     return async () => t.equal((await database('scans').where('library_id', libraryId)).length, 1)
   },
+  'watch libraries': async ({ database, libraryId }) => {
+    const stateOf = async () => await database('library_watches').where('library_id', libraryId).first('problem')
+    return () => until(async () => (await stateOf())?.problem)
+  },
   'refresh plugin repositories': async ({ database }, t) => {
     const repository = { url: 'https://127.0.0.1:9/', name: 'Nowhere', public_key: Buffer.alloc(32).toString('base64') }
     const [{ id }] = await database('plugin_repositories').insert(repository, 'id')
@@ -188,7 +192,7 @@ t.test('each regular job of the server does its work with its real statements', 
     })
 })
 
-/** Timers that repeat work on rows or files of nobody: they look after memory, connections, threads and processes of their own server. */
+/** Timers that repeat work on rows or files of nobody: they look after memory, connections, threads, processes and mounts of their own server. */
 const OTHER_TIMERS = [
   ...[
     'api/garbage.ts',
@@ -203,6 +207,7 @@ const OTHER_TIMERS = [
     'core/embedded/data-folder.ts',
     'core/foundation/buffer-pool.ts',
     'core/foundation/loop-watch.ts',
+    'core/scan/watch/folder-watch.ts',
   ],
   ...['api/cli/watchdog.ts', 'plugins/devkit/main.ts', 'plugins/host/live-isolates.ts', 'plugins/host/withdrawal-store.ts'],
   ...['plugins/runtime/runner/inspection.mjs', 'plugins/runtime/runner/sandbox.mjs', 'plugins/runtime/supervisor.ts'],

@@ -20,6 +20,20 @@ t.test('the next scan follows the schedule of the library', async (t) => {
   t.throws(() => nextScan({ ...nightly, cronTimezone: 'Mars/Base' }), refused('/scanningConfig/cronTimezone'))
 })
 
+t.test('a library that is polled is scanned in its interval, and by its schedule as well', async (t) => {
+  const noon = new Date('2026-07-01T10:00:00Z')
+  const polled = { enabled: true, scanMode: 'normal', watch: 'poll' } as const
+  t.equal(nextScan(polled, noon)?.toISOString(), '2026-07-01T11:00:00.000Z')
+  t.equal(nextScan({ ...polled, pollMinutes: 5 }, noon)?.toISOString(), '2026-07-01T10:05:00.000Z')
+  t.equal(nextScan({ ...polled, pollMinutes: 10_080, cronSchedule: '0 12 * * *' }, noon)?.toISOString(), '2026-07-01T12:00:00.000Z')
+  t.equal(nextScan({ ...polled, enabled: false }, noon), null)
+  t.equal(nextScan({ ...polled, watch: 'on' }, noon), null)
+  t.throws(() => nextScan({ ...polled, watch: 'auto', pollMinutes: 30 }, noon), {
+    code: 'invalid_value',
+    details: [{ path: '/scanningConfig/pollMinutes' }],
+  })
+})
+
 t.test('a library keeps its next scan while its schedule changes', async (t) => {
   const { database, tasks, scans, root, dataFolder, libraryId } = await openLibraryFixture(t)
   const parts = { database, tasks, scans, rules: findRules(), settings: { dataFolder } }

@@ -314,3 +314,16 @@ t.test('in its thread the walk finds the same, waits for its consumer, and can b
 
   await t.rejects(collect(walk({ ...options, excludedPatterns: '[z-a]' }, new AbortController().signal)), /range/)
 })
+
+t.test('files that are not complete by their names are left out, and named', (t) => {
+  const names = ['b.cbz.part', 'c.CBZ.crdownload', 'd.cbz.!qB', 'e.cbz.tmp', '~$f.cbz', '.fuse_hidden0001', '.nfs0001', 'g.epub.partial']
+  const root = makeFolder(t, ['a.cbz', ...names])
+  mkdirSync(join(root, 'folder.part'))
+  writeFileSync(join(root, 'folder.part', '1.cbz'), '')
+  const found = steps(root)
+  t.same(paths(found).sort(), ['a.cbz', 'folder.part/1.cbz'])
+  const out = found.flatMap((step) => (step.kind === 'left_out' ? [step] : []))
+  t.same(out.map(({ path }) => path).sort(), names.toSorted())
+  t.ok(out.every(({ reason }) => reason === 'incomplete'))
+  t.end()
+})

@@ -156,7 +156,9 @@ export const libraryEdit: Command = {
       const [name, folder, active] = ['name', 'folder', 'active'].map((flag) => input.flag(flag))
       const layout = await readLayoutFlags(input.flag, input.cwd)
       if (name === undefined && folder === undefined && active === undefined && Object.keys(layout).length === 0)
-        throw new CommandProblem('Give at least one of --name, --folder, --active, --no-active, --series-strategy and --config.')
+        throw new CommandProblem(
+          'Give at least one of --name, --folder, --active, --no-active, --series-strategy, --link-targets and --config.',
+        )
       const { editLibrary } = await import('#core/scan/edit-library.ts')
       await editLibrary({ database: opened.database, rules: work.rules, settings: opened.settings, tasks: work.tasks }, library.id, {
         ...layout,

@@ -82,7 +82,7 @@ async function* contentOf(file: ArchivedFile): AsyncGenerator<Buffer> {
 
 async function openAsPromised(file: ArchivedFile): Promise<FileHandle> {
   if (!(await file.isAllowed())) throw new BrokenTransfer(`"${file.path}" is no longer visible to the user who downloads it.`)
-  const opened = await openInside(file.inside, file.path).catch((cause: unknown) => {
+  const opened = await openInside({ ...file, root: file.inside }).catch((cause: unknown) => {
     throw new BrokenTransfer(`"${file.path}" can no longer be opened.`, { cause })
   })
   try {

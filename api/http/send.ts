@@ -146,9 +146,17 @@ async function sendPart(
   response.end()
 }
 
-async function openFile({ path, inside }: { path: string; inside?: string }): Promise<FileHandle> {
+async function openFile({
+  path,
+  inside,
+  linkTargets,
+}: {
+  path: string
+  inside?: string
+  linkTargets?: readonly string[]
+}): Promise<FileHandle> {
   try {
-    return await openInside(inside ?? dirname(path), path)
+    return await openInside({ root: inside ?? dirname(path), path, linkTargets })
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : ''
     if (cause instanceof OutsideError || code === 'ENOENT' || code === 'ENOTDIR') {

@@ -18,6 +18,7 @@ import {
 import {
   type AnalysisEnd,
   type BookToAnalyze,
+  fileToAnalyze,
   findBooksToAnalyze,
   forgetFolder,
   type LockedBook,
@@ -192,7 +193,7 @@ async function analyzeFound(
   const known: FileVersion = { bytes: book.file_size, mtimeNs: book.file_mtime_ns }
   // Reading the file of a waiting book shows its version, and whether it is there.
   const isWaiting = book.state === 'pending' && !refused
-  const before = book.deleted ? null : isWaiting ? known : await readVersion(book.path, known)
+  const before = book.deleted ? null : isWaiting ? known : await readVersion(fileToAnalyze(book), known)
   if (before === null && !book.deleted) return await reportVanished(context, book)
   if (book.suspicion && refused) {
     // Its series is not aggregated here: the data of the file may have stopped the server, not the file itself.
@@ -222,7 +223,7 @@ async function analyzeUntilStill(
   let facts = before
   for (let change = 0; ; change++) {
     run.signal.throwIfAborted()
-    const analysis = await analyzeOrDescribe(context, { root: book.library_path, path: book.path, verifyPages }, run.signal)
+    const analysis = await analyzeOrDescribe(context, { ...fileToAnalyze(book), verifyPages }, run.signal)
     noteWork()
     const death = deathAmong(analysis.problems)
     if (death !== null) {
@@ -230,7 +231,7 @@ async function analyzeUntilStill(
       return { kind: 'died' }
     }
     const read = versionRead(analysis)
-    const after = read ?? (await readVersion(book.path, known))
+    const after = read ?? (await readVersion(fileToAnalyze(book), known))
     if (after === null) return await reportVanished(context, book)
     leave()
     const isSame = isSameVersion(facts, after) && (analysis.file === null || analysis.file.mtimeNs === after.mtimeNs)
@@ -238,7 +239,7 @@ async function analyzeUntilStill(
     if (settled) refuseToGiveUp(analysis, run.attempt)
     let end: AnalysisEnd = settled ? await record(context, book, { facts: after, known, analysis, acceptsContent }) : { kind: 'changed' }
     if (end.kind === 'changed' && change < CHANGES_MAX) {
-      facts = (await readVersion(book.path, known)) ?? after
+      facts = (await readVersion(fileToAnalyze(book), known)) ?? after
       continue
     }
     if (end.kind === 'changed') {
@@ -372,7 +373,7 @@ async function write(
   const free = all.filter((one) => books.has(one.bookId) && isFree(one))
   const inDoubt = free.filter((one) => isInDoubt(one, books.get(one.bookId) as LockedBook))
   const versions = await readVersions(
-    inDoubt.map(({ book, known }) => ({ path: book.path, known })),
+    inDoubt.map(({ book, known }) => ({ ...fileToAnalyze(book), known })),
     patience === 'skip' ? DISK_MS : null,
   )
   const isStill = (one: AnalysisToWrite) => !inDoubt.includes(one) || isSameVersion(versions.get(one.book.path) ?? NO_FILE, one.facts)

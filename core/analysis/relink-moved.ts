@@ -50,4 +50,4 @@ async function renameSeries(trx: Knex, seriesId: string, title: string): Promise
   await storeFolderTitles(trx, new Map([[seriesId, title]]))
 }
 
-const isGone = async (path: string): Promise<boolean> => (await readVersion(path, NO_FILE)) === null
+const isGone = async (path: string): Promise<boolean> => (await readVersion({ path }, NO_FILE)) === null

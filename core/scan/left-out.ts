@@ -12,10 +12,13 @@ export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number]
 /** Downloads that have not ended, as browsers and download programs name them. */
 const INCOMPLETE = /\.(?:part|crdownload|!qb|tmp)$|^~\$|^\.(?:fuse_hidden|nfs)/i
 
+/** Whether a link with this name may lead to a book or a folder of books: it has no extension of another file. */
+export const isBookOrFolder = (name: string): boolean => formatOfName(name) !== null || !/\.[a-z][a-z0-9]{0,4}$/i.test(name)
+
 /** Null for books, and for files that describe books. */
 export function reasonToLeaveOut(
   prefix: string,
-  entry: Dirent,
+  entry: Pick<Dirent, 'name' | 'isDirectory' | 'isSymbolicLink'>,
   { allowed, isExcluded }: { allowed: ReadonlySet<string> | null; isExcluded: Excludes },
 ): LeftOutReason | null {
   const { name } = entry
@@ -23,7 +26,7 @@ export function reasonToLeaveOut(
   if (name.includes('\uFFFD')) return 'not_utf8'
   if (!entry.isDirectory() && INCOMPLETE.test(name)) return 'incomplete'
   if (name.startsWith('.')) return 'hidden'
-  if (entry.isSymbolicLink()) return format !== null || !name.includes('.') ? 'link' : null
+  if (entry.isSymbolicLink()) return isBookOrFolder(name) ? 'link' : null
   if (entry.isDirectory() ? isForeignFolder(name) || isExcluded(prefix, name) : format !== null && isExcluded(prefix, name))
     return 'excluded'
   if (entry.isDirectory() || isSidecarName(name) || name === CALIBRE_DATABASE) return null

@@ -26,20 +26,23 @@ import { hashText } from '#core/scan/hash-text.ts'
 import { keepDevices } from '#core/scan/keep-devices.ts'
 import { arrangeNow, needsArranging, queueArranging } from '#core/scan/layouts/arrange-library.ts'
 import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
+import { keepLinks } from '#core/scan/links/keep-links.ts'
+import { linksOf } from '#core/scan/links/link-targets.ts'
 import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
 import type { SeenFile } from '#core/scan/new-book-store.ts'
 import { assignPositions, listMisplacedSeries } from '#core/scan/position-store.ts'
 import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
+import { ScanNotes } from '#core/scan/scan-notes.ts'
 import { isInPart } from '#core/scan/scan-part.ts'
 import { checkPlacedRoot, rootKey } from '#core/scan/scan-root.ts'
-import { beginScan, endScan, isCancelRequested, type LeftOutFiles, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
+import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
 import { type WalkBatch, walk } from '#core/scan/walk.ts'
 import { FinalFailure, type TaskHandler, type TaskRun } from '#core/tasks/task.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
-/** Errors, and files that are left out, that are listed; the others are counted. A broken disk would otherwise fill the response. */
+/** Errors that are listed; the others are counted. A broken disk would otherwise fill the response. */
 const ERRORS_MAX = 100
 /** An index entry of PostgreSQL holds 2,704 bytes; it also contains the library's id. */
 const PATH_BYTES_MAX = 2_500
@@ -85,8 +88,7 @@ interface Scan {
   counts: ScanCounts
   countsWrittenAt: number
   errorCount: number
-  symlinks: number
-  leftOut: LeftOutFiles
+  notes: ScanNotes
   unchangedFolders: Set<string>
   /** Hashes of the paths in changed folders. */
   seen: Set<number>
@@ -150,8 +152,7 @@ const beginState = (run: TaskRun, begun: Begun, hadBooks: boolean): Scan => ({
   counts: { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, errors: [] },
   countsWrittenAt: Date.now(),
   errorCount: 0,
-  symlinks: 0,
-  leftOut: { count: 0, files: [] },
+  notes: new ScanNotes(),
   devices: new Map(),
   unchangedFolders: new Set(),
   seen: new Set(),
@@ -176,6 +177,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     excludedPatterns: library.excluded_patterns,
     allowedFormats: library.allowed_formats,
     strategy: library.series_strategy,
+    links: await linksOf(dependencies, library),
   }
   const compare = begun.deep ? new Map<string, string>() : known
   try {
@@ -200,6 +202,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     confirmed: isConfirmed && begun.confirmedFolders === null ? 'all' : new Set(isConfirmed ? begun.confirmedFolders : []),
   })
   await keepDevices(database, state)
+  await keepLinks(database, { ...state, followed: state.notes.followed })
   // A folder recorded without its missing books would look complete.
   if (marked.guard) await forgetFolders(database, library.id)
   else {
@@ -246,10 +249,10 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
   const counts = withErrorCount(state)
   if (guard) {
     const message = describeLoss(guard, library.path)
-    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard, withheld, leftOut: state.leftOut })
+    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard, withheld, notes: state.notes })
     throw new FinalFailure(message)
   }
-  await endScan(database, run.id, { status: 'completed', counts, complete, withheld, leftOut: state.leftOut })
+  await endScan(database, run.id, { status: 'completed', counts, complete, withheld, notes: state.notes })
   if (await needsArranging(database, library, state.queued)) await queueArranging(dependencies.tasks, library.id, { afterAnalysis: true })
   const { errors: _, ...numbers } = counts
   return {
@@ -259,7 +262,8 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
     withheld: withheld.length,
     purged,
     analysesQueued: state.queued,
-    symlinksSkipped: state.symlinks,
+    symlinksSkipped: state.notes.skippedLinks.count,
+    ...(state.notes.skippedLinks.count > 0 && { linksSkipped: state.notes.skippedLinks.files }),
   }
 }
 
@@ -336,9 +340,7 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
     state.unreadable.add(path)
     noteError(state, path, message)
   }
-  state.symlinks += batch.symlinks
-  state.leftOut.count += batch.leftOut.length
-  for (const { path } of batch.leftOut) if (state.leftOut.files.length < ERRORS_MAX) state.leftOut.files.push(path)
+  state.notes.add(batch)
   for (const { folder, device } of batch.devices) state.devices.set(folder, device)
   counts.filesTotal += files.length + batch.unchangedFiles
   // Each one-shot of an unchanged root counts as a series; counted here because the walk knows folders, not series.

@@ -5,6 +5,7 @@ import { folderOf } from '#core/catalog/library-folder.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
 import { refuseValue } from '#core/foundation/errors.ts'
 import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
+import { isInTargets } from '#core/foundation/open-inside.ts'
 import { compileExcludes } from '#core/scan/glob.ts'
 import { findBelow } from '#core/scan/missing-book-query.ts'
 
@@ -34,7 +35,8 @@ export async function checkScanPath(database: Knex, library: LibraryRow, given: 
     if (found === null) return fail(`There is no "${path}" in the library, and no book is recorded there.`)
     return found === place ? folderOf(library.path, place) : path
   }
-  if (real !== `${root}/${path}`) fail(`"${path}" is a link, or leads through one; links are not followed.`)
+  if (real !== `${root}/${path}` && !isInTargets(real, library.link_targets))
+    fail(`"${path}" is a link, or leads through one; it does not lead to a link target of the library.`)
   const folder = (await stat(place)).isDirectory() ? path : dirname(path).replace(/^\.$/, '')
   const isExcluded = compileExcludes(library.excluded_patterns)
   const folders = folder === '' ? [] : folder.split('/')

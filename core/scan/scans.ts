@@ -16,6 +16,7 @@ import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { countUnsorted } from '#core/scan/found-file-store.ts'
 import { listWithheldFolders } from '#core/scan/missing-book-query.ts'
 import { type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
+import { describeNotes } from '#core/scan/scan-notes.ts'
 import { checkScanPath } from '#core/scan/scan-part.ts'
 import { rootKey } from '#core/scan/scan-root.ts'
 import { describeScheduleProblem, startDueScans, startScansOnStart } from '#core/scan/scan-schedule.ts'
@@ -97,13 +98,19 @@ export const ScanStatus = Noun('ScanStatus')({
       },
     ),
   ),
+  linksSkipped: Type.Optional(
+    Type.Object(
+      { count: Count, files: Type.Array(Type.String(), { description: 'The first five, relative to the library.' }) },
+      { description: 'Links that are not followed, see `linkTargets` of libraries. Absent as `leftOut` is.' },
+    ),
+  ),
   errors: Type.Array(Type.String(), {
     description: 'They name files: empty for callers who may not change libraries or do not see every series.',
   }),
   warnings: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Current problems to check: a schedule that is ignored; books that the strategy finds no series for; folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
+        'Current problems to check: a schedule that is ignored; books that the strategy finds no series for; links that are not followed, names that differ only in case or Unicode form, and folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
     }),
   ),
   startedAt: Timestamp,
@@ -142,7 +149,8 @@ export class Scans {
     const pendingAnalysis = await countAwaited(this.#dependencies.database, row.library_id, row.mode, restricted ? by : null)
     const elsewhere = seesPaths && row.path !== null ? await listWithheldElsewhere(this.#dependencies.database, row) : []
     const withheld = seesPaths ? [...(row.withheld ?? []), ...elsewhere] : []
-    const warnings = [...describeAll(withheld, describeWithheld), ...(await this.#warn(row.library_id, seesPaths))]
+    const notes = seesPaths ? describeNotes(row) : []
+    const warnings = [...describeAll(withheld, describeWithheld), ...notes, ...(await this.#warn(row.library_id, seesPaths))]
     return {
       libraryId: row.library_id,
       taskId: row.id,
@@ -157,6 +165,7 @@ export class Scans {
       guard: restricted ? null : row.guard,
       ...(withheld.length > 0 && { withheld }),
       ...(seesPaths && row.left_out !== null && { leftOut: row.left_out }),
+      ...(seesPaths && row.skipped_links !== null && { linksSkipped: row.skipped_links }),
       errors: seesPaths ? row.errors.map((error) => (by === null ? error : visibleMessage(by, error))) : [],
       ...(warnings.length > 0 && { warnings }),
       startedAt: row.started_at.toISOString(),

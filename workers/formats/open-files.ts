@@ -117,10 +117,10 @@ export class OpenFiles {
 }
 
 /** A file that was checked to be inside one library may be outside another. */
-const keyOf = ({ root, path }: LibraryFile) => `${root}\0${path}`
+const keyOf = ({ root, path, linkTargets = [] }: LibraryFile) => [root, path, ...linkTargets].join('\0')
 
-async function openIdentified({ root, path }: LibraryFile): Promise<{ file: FileHandle; identity: string }> {
-  const file = await openInside(root, path)
+async function openIdentified(inside: LibraryFile): Promise<{ file: FileHandle; identity: string }> {
+  const file = await openInside(inside)
   return { file, identity: identityOf(await file.stat({ bigint: true })) }
 }
 

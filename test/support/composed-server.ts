@@ -11,6 +11,7 @@ import type { Role } from '#core/account/permission.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { changeSettings } from '#core/settings/chosen-setting-store.ts'
+import type { Settings } from '#core/settings/settings.ts'
 import { setTestRule } from '#test/support/access-rules.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { findServerPool } from '#test/support/pool.ts'
@@ -32,7 +33,7 @@ export interface Walker {
 }
 
 /** The whole server on a free port, with all its services, a fresh database, a folder of its own and the first administrator. */
-export async function openComposedServer(t: Test, options: { jobs?: RegularJobs } = {}) {
+export async function openComposedServer(t: Test, options: { jobs?: RegularJobs; settings?: Partial<Settings> } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-composed-'))
   const { database } = await openTestDatabase(t, { poolMax: 10 })
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -43,10 +44,13 @@ export async function openComposedServer(t: Test, options: { jobs?: RegularJobs 
 }
 
 /** One node of a database and a data folder, listening on a free port; its tasks run when the caller starts them. */
-export async function openNode(t: Test, { database, folder, jobs }: { database: Knex; folder: string; jobs?: RegularJobs }) {
+export async function openNode(
+  t: Test,
+  { database, folder, jobs, settings }: { database: Knex; folder: string; jobs?: RegularJobs; settings?: Partial<Settings> },
+) {
   const { services, start, close } = await openComposition({
     ...(jobs && { jobs }),
-    settings: testSettings({ dataFolder: folder }),
+    settings: testSettings({ ...settings, dataFolder: folder }),
     log: silentLog,
     database,
     passwordCost: TEST_PASSWORD_COST,

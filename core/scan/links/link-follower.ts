@@ -57,8 +57,8 @@ export class LinkFollower {
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException
       // Its disk may be missing: the books behind it must not count as missing.
-      const wasFollowed = this.#known.has(prefix + entry.name)
-      return wasFollowed || !['ENOENT', 'ENOTDIR', 'ELOOP'].includes(code) ? (error as Error) : entry
+      if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(code)) return error as Error
+      return this.#known.has(prefix + entry.name) ? new Error('this link leads to nothing now. Is the disk of its target mounted?') : entry
     }
   }
 

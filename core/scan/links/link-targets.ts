@@ -59,7 +59,6 @@ export async function checkLinkTargets(
 const overlap = (one: string, other: string) => isInTargets(one, [other]) || isInTargets(other, [one])
 
 async function readTarget(folder: string, place: string): Promise<string> {
-  if (folder.includes('\0')) refuseValue(place, 'A path cannot contain a NUL character.')
   if (!isAbsolute(folder)) refuseValue(place, `"${folder}" is not an absolute path: it must begin with "/".`)
   const target = await realpath(folder).catch(() => refuseValue(place, `"${folder}" does not exist, or the server may not enter it.`))
   return (await stat(target)).isDirectory() ? target : refuseValue(place, `"${folder}" is not a folder.`)

@@ -8,6 +8,7 @@ import Type from 'typebox'
 import type { Viewer } from '#core/account/visibility.ts'
 import { listLibraryPaths } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { isHiddenName } from '#core/foundation/foreign-folder.ts'
 import { OutsideError, openFolderInside } from '#core/foundation/open-inside.ts'
 import { Nullable } from '#core/foundation/schema.ts'
 import { compareNames } from '#core/scan/walk-folders.ts'
@@ -143,7 +144,7 @@ async function readEntries(openPath: string, path: string, allowed: AllowedFolde
   let read = 0
   for await (const entry of await opendir(openPath)) {
     if (++read > READ_MAX) break
-    if (entry.name.startsWith('.')) continue
+    if (isHiddenName(entry.name)) continue
     const list = entry.isDirectory() ? folders : entry.isFile() || entry.isSymbolicLink() ? others : null
     if (list !== null && list.length < ENTRIES_MAX) list.push(entry)
   }

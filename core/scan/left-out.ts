@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { formatOfName } from '#core/fields/book-format.ts'
 import { isSidecarName } from '#core/fields/sidecar.ts'
-import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
+import { isForeignFolder, isHiddenName } from '#core/foundation/foreign-folder.ts'
 import type { Excludes } from '#core/scan/glob.ts'
 import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
 
@@ -25,7 +25,7 @@ export function reasonToLeaveOut(
   const format = formatOfName(name)
   if (name.includes('\uFFFD')) return 'not_utf8'
   if (!entry.isDirectory() && INCOMPLETE.test(name)) return 'incomplete'
-  if (name.startsWith('.')) return 'hidden'
+  if (isHiddenName(name)) return 'hidden'
   if (entry.isSymbolicLink()) return isBookOrFolder(name) ? 'link' : null
   if (entry.isDirectory() ? isForeignFolder(name) || isExcluded(prefix, name) : format !== null && isExcluded(prefix, name))
     return 'excluded'

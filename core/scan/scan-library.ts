@@ -3,7 +3,6 @@ import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
 import { countLongMissed, findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
-import { firstPosition, type NumberConfig } from '#core/fields/number-strategy.ts'
 import type { ReadSeriesFile } from '#core/fields/series-file.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
@@ -31,7 +30,7 @@ import { linksOf } from '#core/scan/links/link-targets.ts'
 import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
 import type { SeenFile } from '#core/scan/new-book-store.ts'
-import { assignPositions, listMisplacedSeries } from '#core/scan/position-store.ts'
+import { numberByPosition } from '#core/scan/position-store.ts'
 import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
 import { ScanNotes } from '#core/scan/scan-notes.ts'
 import { isInPart } from '#core/scan/scan-part.ts'
@@ -94,6 +93,8 @@ interface Scan {
   seen: Set<number>
   /** What could not be read; nothing at or below it counts as missing. */
   unreadable: Set<string>
+  /** Folders with files whose paths are too long. */
+  tooLong: Set<string>
   queued: number
   /** The tasks of the last batch are being added. */
   queueing: Promise<void>
@@ -157,6 +158,7 @@ const beginState = (run: TaskRun, begun: Begun, hadBooks: boolean): Scan => ({
   unchangedFolders: new Set(),
   seen: new Set(),
   unreadable: new Set(),
+  tooLong: new Set(),
   queued: 0,
   queueing: Promise.resolve(),
 })
@@ -267,20 +269,6 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
   }
 }
 
-/** Series per transaction: nobody waits for the rows of their books. */
-const SERIES_STEP = 50
-
-/** Numbers the books that nothing else numbers, if the strategy of the library wants it. */
-async function numberByPosition(database: Knex, { library, startedAt, run }: Scan): Promise<void> {
-  const start = firstPosition(library.number_strategy, library.number_config as NumberConfig | null)
-  if (start === null) return
-  const ids = await listMisplacedSeries(database, library.id, startedAt)
-  for (let first = 0; first < ids.length; first += SERIES_STEP) {
-    run.signal.throwIfAborted()
-    await database.transaction((trx) => assignPositions(trx, ids.slice(first, first + SERIES_STEP), start))
-  }
-}
-
 /**
  * Purges books that two complete scans, long enough apart, have found missing. A missing book may have been moved: only when every new file is
  * analyzed is it known which of them are old books, and until then none is purged. Nor is most of a library ever purged automatically.
@@ -316,12 +304,15 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
   let shared: ReadonlySet<string> = new Set()
   for (const part of batch.changed) {
     const prefix = part.folder === '' ? '' : `${part.folder}/`
-    let whole = true
     part.names.forEach((name, index) => {
       const path = prefix + name
-      if (Buffer.byteLength(path) + library.path.length > PATH_BYTES_MAX) {
-        whole = false
-        noteError(state, path, `its path is longer than ${PATH_BYTES_MAX} bytes`)
+      if (Buffer.byteLength(`${library.path}/${path}`) > PATH_BYTES_MAX) {
+        state.tooLong.add(part.folder)
+        noteError(
+          state,
+          path,
+          `its path is longer than ${PATH_BYTES_MAX} bytes: it is not a book of the library until its folders or names are shorter`,
+        )
         return
       }
       const [bytes, mtimeNs, sidecars] = [part.sizes[index] as number, part.mtimesNs[index] as bigint, part.sidecars[index] ?? null]
@@ -329,10 +320,11 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
       state.seen.add(hashText(path))
     })
     state.seen.add(hashText(`${part.folder}/`))
-    if (part.decision) decisions.set(part.folder, part.decision)
+    if (part.decision && Buffer.byteLength(part.folder) <= PATH_BYTES_MAX) decisions.set(part.folder, part.decision)
     if (part.shared) shared = new Set(part.shared)
     if (part.digest === null) continue
-    if (whole) folders.push({ path: part.folder, digest: part.digest, files: part.files, seriesFile: part.seriesFile })
+    if (!state.tooLong.has(part.folder))
+      folders.push({ path: part.folder, digest: part.digest, files: part.files, seriesFile: part.seriesFile })
     counts.seriesFound += part.folder === '' ? part.files : 1
   }
   for (const folder of batch.unchanged) state.unchangedFolders.add(folder)

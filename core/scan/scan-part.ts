@@ -42,7 +42,7 @@ export async function checkScanPath(database: Knex, library: LibraryRow, given: 
   const folders = folder === '' ? [] : folder.split('/')
   folders.forEach((name, index) => {
     const prefix = folders.slice(0, index).map((above) => `${above}/`)
-    if (name.startsWith('.') || isForeignFolder(name) || isExcluded(prefix.join(''), name))
+    if (isForeignFolder(name) || isExcluded(prefix.join(''), name))
       fail(`Scans of this library leave out "${folders.slice(0, index + 1).join('/')}".`)
   })
   return folder

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { formatOfName, stemOf } from '#core/fields/book-format.ts'
 import { describedBy, FOLDER_FILES, isSidecarName } from '#core/fields/sidecar.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
-import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
+import { isForeignFolder, isHiddenName } from '#core/foundation/foreign-folder.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
 import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
@@ -15,7 +15,7 @@ import { isBookOrFolder, type LeftOutReason, reasonToLeaveOut } from '#core/scan
 import { findAlike } from '#core/scan/links/alike-names.ts'
 import { type FollowedLink, LinkFollower, type WalkedEntry } from '#core/scan/links/link-follower.ts'
 import { dropLaterVolumes, dropOtherFormats, LATER_VOLUME, type Listing } from '#core/scan/set-files.ts'
-import { reasonOf } from '#core/scan/unreadable-reason.ts'
+import { NOT_UTF8, reasonOf } from '#core/scan/unreadable-reason.ts'
 
 /** Files per part; limits the memory of a step, and the size of its SQL statement. */
 export const PART_FILES_MAX = 500
@@ -178,10 +178,16 @@ function* walkFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
   const books: Listing = { names: [], sizes: [], mtimesMs: [] }
   const sidecars: string[] = []
   const targets = new Map<string, string>()
+  const lossy = new Set<string>()
   let volumes = false
   for (const listed of entries) {
     const { name } = listed
     if (of > 1 && folder === start && index !== (listed.isDirectory() ? shareOf(name, of) : 0)) continue
+    // Node replaces bytes that are no UTF-8: names that are equal then are those of different files, of which the path leads to one at most.
+    if (name.includes('\uFFFD') && lossy.size === lossy.add(name).size) {
+      yield { kind: 'unreadable', path: prefix + name, message: NOT_UTF8 }
+      continue
+    }
     const entry: WalkedEntry | Error = links?.follow(listed, prefix, real) ?? listed
     if (entry instanceof Error) {
       yield { kind: 'unreadable', path: prefix + name, message: reasonOf(entry, name) }
@@ -190,7 +196,7 @@ function* walkFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
     const { target } = entry
     const reason = choice.explains ? reasonToLeaveOut(prefix, entry, choice) : null
     if (reason) yield { kind: 'left_out', path: prefix + name, reason }
-    if (name.startsWith('.')) continue
+    if (isHiddenName(name)) continue
     if (entry.isDirectory()) {
       if (isForeignFolder(name) || isExcluded(prefix, name)) continue
       const path = prefix + name

@@ -1,5 +1,6 @@
 import { type Dirent, lstatSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { isHiddenName } from '#core/foundation/foreign-folder.ts'
 import { isInTargets, OutsideError } from '#core/foundation/open-inside.ts'
 
 /** A link that a scan follows. */
@@ -48,7 +49,7 @@ export class LinkFollower {
    * @param prefix of its path relative to the library, up to its name @param folder its folder as a path without links
    */
   follow(entry: Dirent, prefix: string, folder: string): WalkedEntry | Error {
-    if (!entry.isSymbolicLink() || entry.name.startsWith('.')) return entry
+    if (!entry.isSymbolicLink() || isHiddenName(entry.name)) return entry
     try {
       const target = realpathSync.native(`${folder}/${entry.name}`)
       if (!isInTargets(target, this.#targets)) return entry

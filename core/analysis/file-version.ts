@@ -1,3 +1,4 @@
+import type { LibraryFile } from '#core/fields/analysis.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { lstatInside } from '#core/foundation/open-inside.ts'
 
@@ -13,10 +14,7 @@ export const isSameVersion = (one: FileVersion, other: FileVersion) => one.bytes
 export const NO_FILE: FileVersion = { bytes: '', mtimeNs: '' }
 
 /** Null when there is no file at the path any more, or none where its link leads; the recorded version when the path cannot be read. */
-export async function readVersion(
-  file: { path: string; linkTargets?: readonly string[] },
-  known: FileVersion,
-): Promise<FileVersion | null> {
+export async function readVersion(file: LibraryFile, known: FileVersion): Promise<FileVersion | null> {
   try {
     const stats = await lstatInside(file)
     return { bytes: String(stats.size), mtimeNs: String(fileTime(stats)) }
@@ -33,7 +31,7 @@ export async function readVersion(
  * @param msMax null: waits for every disk
  */
 export async function readVersions(
-  files: readonly { path: string; linkTargets: readonly string[]; known: FileVersion }[],
+  files: readonly (LibraryFile & { known: FileVersion })[],
   msMax: number | null,
 ): Promise<Map<string, FileVersion | null>> {
   const versions = new Map<string, FileVersion | null>()

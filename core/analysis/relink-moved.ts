@@ -13,7 +13,8 @@ export async function listGoneDuplicates(
 ): Promise<Map<string, Duplicate[]>> {
   if (found.length === 0) return new Map()
   const duplicates = await listBooksWithContent(database, found)
-  const isMissing = await Promise.all(duplicates.map(({ path }) => isGone(path)))
+  const roots = new Map(found.map(({ id, library_path }) => [id, library_path]))
+  const isMissing = await Promise.all(duplicates.map(({ foundId, path }) => isGone(roots.get(foundId) as string, path)))
   return Map.groupBy(
     duplicates.filter((_, index) => isMissing[index]),
     ({ foundId }) => foundId,
@@ -35,7 +36,7 @@ export async function relinkMoved(
   if (series.oldId === series.newId) return { leftSeriesId: null }
   // When a folder was renamed, its series is the old one, with all its books.
   const pair = await lockSeriesPair(trx, found.library_id, series)
-  if (!pair || !(await isGone(`${found.library_path}/${pair.old.path}`))) return { leftSeriesId: series.oldId }
+  if (!pair || !(await isGone(found.library_path, `${found.library_path}/${pair.old.path}`))) return { leftSeriesId: series.oldId }
   await joinSeries(trx, pair)
   await renameSeries(trx, pair.old.id, pair.fresh.folder_title ?? pair.fresh.title)
   return { leftSeriesId: null }
@@ -50,4 +51,4 @@ async function renameSeries(trx: Knex, seriesId: string, title: string): Promise
   await storeFolderTitles(trx, new Map([[seriesId, title]]))
 }
 
-const isGone = async (path: string): Promise<boolean> => (await readVersion({ path }, NO_FILE)) === null
+const isGone = async (root: string, path: string): Promise<boolean> => (await readVersion({ root, path }, NO_FILE)) === null

@@ -121,6 +121,6 @@ async function makeThumbnail(
 const timeOf = async (path: string): Promise<Date | null> => (await stat(path).catch(() => null))?.mtime ?? null
 
 async function isKnownFile(book: ThumbnailBook): Promise<boolean> {
-  const facts = await lstatInside(book).catch(() => null)
+  const facts = await lstatInside(libraryFileOf(book)).catch(() => null)
   return facts !== null && String(facts.size) === book.bytes && String(fileTime(facts)) === book.mtimeNs
 }

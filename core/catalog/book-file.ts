@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { findReadableBook } from '#core/catalog/readable-book-query.ts'
+import { findReadableBook, libraryFileOf } from '#core/catalog/readable-book-query.ts'
 import { coverPath } from '#core/covers/cover.ts'
 import { MEDIA_TYPE_OF_FORMAT } from '#core/fields/book-format.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
@@ -16,7 +16,7 @@ export async function findBookFile(
 ): Promise<{ path: string; libraryPath: string; linkTargets: string[]; fileName: string; mediaType: string; etag: string }> {
   const book = await findReadableBook(database, caller, bookId)
   if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
-  const stats = await lstatInside(book).catch(() => null)
+  const stats = await lstatInside(libraryFileOf(book)).catch(nullIfMissing)
   if (!stats?.isFile()) refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`)
   // The hash identifies the content only while the file is the hashed version: clients resume downloads by this tag, and must not
   // combine two versions. A pending book still has the hash of the version before its change.
@@ -30,6 +30,11 @@ export async function findBookFile(
     mediaType: MEDIA_TYPE_OF_FORMAT[book.format],
     etag: hashed ?? `${stats.size}-${stats.mtimeNs}`,
   }
+}
+
+/** Null when the error says that there is no file. @throws unavailable when its disk does not answer */
+export function nullIfMissing({ code }: NodeJS.ErrnoException): null {
+  return code === 'ETIMEDOUT' ? refuse('unavailable', 'The disk of this file does not answer at the moment. Try again later.') : null
 }
 
 /** The cover of a book as a JPEG file, or a sentence that says why it has none. @throws not_found when the book is hidden or unknown */

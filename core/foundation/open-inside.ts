@@ -1,6 +1,8 @@
 import * as sync from 'node:fs'
 import { constants, existsSync } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 
 /** A path that leads to something other than a regular file inside the folder. */
 export class OutsideError extends Error {
@@ -31,7 +33,18 @@ interface InsideFile {
  * file is followed only into a link target.
  * @throws OutsideError for any other link, a device, a pipe, or a file elsewhere; the system's error when it cannot be opened
  */
-export async function openInside({ root, path: given, linkTargets = [] }: InsideFile, descriptors = DESCRIPTORS): Promise<FileHandle> {
+export async function openInside(file: InsideFile, descriptors = DESCRIPTORS): Promise<FileHandle> {
+  return await askDisk(
+    file.root,
+    () => openChecked(file, descriptors),
+    (opened) => opened.close(),
+  )
+}
+
+/** Opens a file of the server itself, in the folder of its path. @throws as {@link openInside} */
+export const openOwnFile = (path: string): Promise<FileHandle> => openChecked({ root: dirname(path), path }, DESCRIPTORS)
+
+async function openChecked({ root, path: given, linkTargets = [] }: InsideFile, descriptors: string | null): Promise<FileHandle> {
   const path = linkTargets.length > 0 ? followed(given, await realpath(given), linkTargets) : given
   const file = await open(path, FILE_FLAGS).catch((error) => refuseOpening(path, error))
   try {
@@ -69,9 +82,11 @@ export function openInsideSync({ root, path: given, linkTargets = [] }: InsideFi
 }
 
 /** What `lstat` says of the path; of a link into a link target, what it says of the file there. */
-export async function lstatInside({ path, linkTargets = [] }: Omit<InsideFile, 'root'>): Promise<sync.BigIntStats> {
-  const place = linkTargets.length > 0 ? followed(path, await realpath(path), linkTargets) : path
-  return await lstat(place, { bigint: true })
+export async function lstatInside({ root, path, linkTargets = [] }: InsideFile): Promise<sync.BigIntStats> {
+  return await askDisk(root, async () => {
+    const place = linkTargets.length > 0 ? followed(path, await realpath(path), linkTargets) : path
+    return await lstat(place, { bigint: true })
+  })
 }
 
 /** The synchronous version; undefined when there is nothing at the path. */

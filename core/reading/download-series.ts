@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { findReadableBook } from '#core/catalog/readable-book-query.ts'
+import { nullIfMissing } from '#core/catalog/book-file.ts'
+import { findReadableBook, libraryFileOf } from '#core/catalog/readable-book-query.ts'
 import { listBookFiles, listSeriesFiles, type SeriesFile } from '#core/catalog/series-file-query.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -108,7 +109,7 @@ export class SeriesDownloads {
 
 /** @throws conflict naming the first file, in reading order, that is missing or has changed since the scan */
 async function checkPresent(books: readonly SeriesFile[]): Promise<void> {
-  const found = await Promise.all(books.map((book) => lstatInside(book).catch(() => null)))
+  const found = await Promise.all(books.map((book) => lstatInside(libraryFileOf(book)).catch(nullIfMissing)))
   for (const [index, { fileName, bytes, mtimeNs }] of books.entries()) {
     const stats = found[index]
     // Users would believe that an archive without one of the books is the whole series.

@@ -9,6 +9,7 @@ import { isRestricted } from '#core/account/user-store.ts'
 import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { findLibraryRow } from '#core/catalog/library-store.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
@@ -215,7 +216,7 @@ export class Scans {
     const id = randomUUID()
     // Nobody can confirm a folder that does not exist now: the scan will report it.
     const confirmedFolders = typeof confirm === 'boolean' ? null : await this.#readConfirmed(library, confirm)
-    const confirmedRoot = confirm ? await stat(library.path).then(rootKey, () => null) : null
+    const confirmedRoot = confirm ? await askDisk(library.path, () => stat(library.path)).then(rootKey, () => null) : null
     const part = path === undefined ? '' : await checkScanPath(this.#dependencies.database, library, path)
     const scan = { id, libraryId, mode, confirmedRoot, confirmedFolders, path: part || null }
     if (!(await insertScan(this.#dependencies.database, scan))) {

@@ -31,12 +31,21 @@ export const LAYOUT_FLAGS: Command['flags'] = [
     repeatable: false,
     about: 'JSON file with settings of a library, named as in the API, such as {"seriesConfig": {"skipDepth": 2}}.',
   },
+  {
+    name: 'link-targets',
+    value: 'paths',
+    isSwitch: false,
+    repeatable: false,
+    about: 'Folders outside of the library that links in it may lead to, separated by colons; an empty text for none.',
+  },
 ]
 
 /** The settings of a library in the flags; empty without any. @throws CommandProblem for what no library can have */
 export async function readLayoutFlags(flag: (name: string) => string | undefined, cwd: string): Promise<UpdateLibraryRequest> {
   const file = flag('config')
   const settings = file === undefined ? {} : await readConfig(path.resolve(cwd, file))
+  const targets = flag('link-targets')
+  if (targets !== undefined) settings.linkTargets = targets.split(':').flatMap((folder) => (folder === '' ? [] : absolutePath(folder, cwd)))
   const strategy = flag('series-strategy')
   if (strategy === undefined) return settings
   if (!(SERIES_STRATEGIES as readonly string[]).includes(strategy))

@@ -3,6 +3,7 @@ import { typed } from '#api/cli/typed.ts'
 import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/fields/analysis.ts'
 import { briefText, escapedText } from '#core/foundation/stranger-text.ts'
 import type { LibraryProgress, LibrarySummary } from '#core/scan/library-progress-query.ts'
+import { describeNotes } from '#core/scan/scan-notes.ts'
 import { describeUnrelatedFolder } from '#core/scan/scans.ts'
 import { describeWithheld } from '#core/scan/withheld.ts'
 
@@ -49,6 +50,7 @@ export function printSummary(out: Terminal, summary: LibrarySummary): void {
       out.line(`  ${''.padEnd(11)}    ${briefText(describeWithheld(folder), 2 * TEXT_LENGTH_MAX)}`)
     if (library.withheld.length > WITHHELD_MAX)
       out.line(`  ${''.padEnd(11)}    and ${number.format(library.withheld.length - WITHHELD_MAX)} more such folders`)
+    for (const note of describeNotes(library)) out.line(`  ${''.padEnd(11)}    ${escapedText(note)}`)
     for (const path of library.unrelated) out.line(`  ${''.padEnd(11)}    ${escapedText(describeUnrelatedFolder(path))}`)
     if (library.unrelatedCount > library.unrelated.length)
       out.line(`  ${''.padEnd(11)}    and ${number.format(library.unrelatedCount - library.unrelated.length)} more such folders`)

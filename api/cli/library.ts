@@ -164,7 +164,9 @@ export const libraryEdit: Command = {
       const before = (await findLibraryRow(opened.database, library.id))?.scanning_config as ScanningConfig | null
       const layout = { ...given, ...readWatchFlag(input.flag('watch'), given.scanningConfig ?? before) }
       if (name === undefined && folder === undefined && active === undefined && Object.keys(layout).length === 0)
-        throw new CommandProblem('Give at least one of --name, --folder, --active, --no-active, --series-strategy, --config and --watch.')
+        throw new CommandProblem(
+          'Give at least one of --name, --folder, --active, --no-active, --series-strategy, --link-targets, --config and --watch.',
+        )
       const { editLibrary } = await import('#core/scan/edit-library.ts')
       await editLibrary({ database: opened.database, rules: work.rules, settings: opened.settings, tasks: work.tasks }, library.id, {
         ...layout,

@@ -134,6 +134,8 @@ export type StreamReply =
       path: string
       /** The folder that must really contain the file, links resolved; default: the folder in the path. */
       inside?: string
+      /** Or one of these folders, through a link. */
+      linkTargets?: readonly string[]
       mediaType: string
       etag: string
       cacheControl: string

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { ZipFile } from 'yazl'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { openInside } from '#core/foundation/open-inside.ts'
 import type { ArchivedFile } from '#core/reading/archived-file.ts'
 
@@ -68,7 +69,8 @@ async function* contentOf(file: ArchivedFile): AsyncGenerator<Buffer> {
   try {
     for (let sent = 0; sent < file.bytes; ) {
       const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, file.bytes - sent))
-      const { bytesRead } = await opened.read(chunk, 0, chunk.length, sent)
+      const at = sent
+      const { bytesRead } = await askDisk(file.inside, () => opened.read(chunk, 0, chunk.length, at))
       if (bytesRead === 0) throw new BrokenTransfer(`"${file.path}" became shorter while it was read.`)
       sent += bytesRead
       yield chunk.subarray(0, bytesRead)
@@ -82,7 +84,7 @@ async function* contentOf(file: ArchivedFile): AsyncGenerator<Buffer> {
 
 async function openAsPromised(file: ArchivedFile): Promise<FileHandle> {
   if (!(await file.isAllowed())) throw new BrokenTransfer(`"${file.path}" is no longer visible to the user who downloads it.`)
-  const opened = await openInside(file.inside, file.path).catch((cause: unknown) => {
+  const opened = await openInside({ ...file, root: file.inside }).catch((cause: unknown) => {
     throw new BrokenTransfer(`"${file.path}" can no longer be opened.`, { cause })
   })
   try {

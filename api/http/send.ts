@@ -1,6 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
-import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
@@ -10,8 +9,9 @@ import type { EventsReply, StreamReply } from '#api/http/reply.ts'
 import { appendVary, compress, GZIP_BYTES_MIN, sendNothing, takesGzip } from '#api/http/response.ts'
 import { sendArchive } from '#api/http/send-archive.ts'
 import { sendContent } from '#api/http/send-content.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { AppError } from '#core/foundation/errors.ts'
-import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
+import { OutsideError, openInside, openOwnFile } from '#core/foundation/open-inside.ts'
 
 /** Up to this size one read and one write are seven times faster than a stream, and 100 at once still fit into memory. */
 const WHOLE_BYTES_MAX = 2 * 1_048_576
@@ -116,7 +116,7 @@ async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { 
       response.writeHead(200)
       response.end()
     } else {
-      await sendPart(response, file, { start: part.start, length, status: range ? 206 : 200 })
+      await sendPart(response, file, { start: part.start, length, status: range ? 206 : 200, root: reply.inside })
     }
   } finally {
     await file.close()
@@ -126,13 +126,15 @@ async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { 
 async function sendPart(
   response: ServerResponse,
   file: FileHandle,
-  part: { start: number; length: number; status: number },
+  part: { start: number; length: number; status: number; root: string | undefined },
 ): Promise<void> {
   const chunkBytes = part.length <= WHOLE_BYTES_MAX ? part.length : CHUNK_BYTES
   let sent = 0
   while (sent < part.length && !response.destroyed) {
     const chunk = Buffer.allocUnsafeSlow(Math.min(chunkBytes, part.length - sent))
-    const { bytesRead } = await file.read(chunk, 0, chunk.length, part.start + sent)
+    const at = part.start + sent
+    const reading = () => file.read(chunk, 0, chunk.length, at)
+    const { bytesRead } = await (part.root === undefined ? reading() : askDisk(part.root, reading))
     if (bytesRead === 0) {
       // The file became shorter. Before the headers are sent, an error response is still possible.
       if (response.headersSent) throw new BrokenTransfer('A file became shorter while it was sent.')
@@ -146,9 +148,17 @@ async function sendPart(
   response.end()
 }
 
-async function openFile({ path, inside }: { path: string; inside?: string }): Promise<FileHandle> {
+async function openFile({
+  path,
+  inside,
+  linkTargets,
+}: {
+  path: string
+  inside?: string
+  linkTargets?: readonly string[]
+}): Promise<FileHandle> {
   try {
-    return await openInside(inside ?? dirname(path), path)
+    return await (inside === undefined ? openOwnFile(path) : openInside({ root: inside, path, linkTargets }))
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : ''
     if (cause instanceof OutsideError || code === 'ENOENT' || code === 'ENOTDIR') {

@@ -11,6 +11,7 @@ export async function bookFile({ database }: Pick<DataServices, 'database'>, cal
     kind: 'file',
     path: file.path,
     inside: file.libraryPath,
+    linkTargets: file.linkTargets,
     mediaType: file.mediaType,
     etag: file.etag,
     // Revalidated every time: a resumed download must notice a changed file.

@@ -13,6 +13,7 @@ import {
 import {
   type AnalysisEnd,
   type BookToAnalyze,
+  fileToAnalyze,
   findBooksToAnalyze,
   forgetFolder,
   leaveToScan,
@@ -184,7 +185,7 @@ async function analyzeFound(
   const known: FileVersion = { bytes: book.file_size, mtimeNs: book.file_mtime_ns }
   // Reading the file of a waiting book shows its version, and whether it is there.
   const isWaiting = book.state === 'pending' && !refused && run.params.look === undefined
-  const before = book.deleted ? null : isWaiting ? known : await readVersion(book.path, known)
+  const before = book.deleted ? null : isWaiting ? known : await readVersion(fileToAnalyze(book), known)
   if (before === null && !book.deleted) return await leaveToScan(context.database, book)
   if (book.suspicion && refused) {
     // Its series is not aggregated here: the data of the file may have stopped the server, not the file itself.
@@ -218,7 +219,7 @@ async function analyzeUntilStill(
   let facts = before
   for (let change = 0; ; change++) {
     run.signal.throwIfAborted()
-    const found = await analyzeOrDescribe(context, { root: book.library_path, path: book.path, verifyPages }, run.signal)
+    const found = await analyzeOrDescribe(context, { ...fileToAnalyze(book), verifyPages }, run.signal)
     noteWork()
     const death = deathAmong(found.problems)
     if (death !== null) {
@@ -226,7 +227,7 @@ async function analyzeUntilStill(
       return { kind: 'died' }
     }
     const read = versionRead(found)
-    const after = read ?? (await readVersion(book.path, known))
+    const after = read ?? (await readVersion(fileToAnalyze(book), known))
     if (after === null) return await leaveToScan(context.database, book)
     leave()
     const analysis = context.motion.explain(run, after, found)
@@ -236,7 +237,7 @@ async function analyzeUntilStill(
     if (settled) refuseToGiveUp(analysis, run.attempt)
     let end: AnalysisEnd = settled ? await record(context, book, { facts: after, known, analysis, acceptsContent }) : { kind: 'changed' }
     if (end.kind === 'changed' && (context.motion.isOn || change < CHANGES_MAX)) {
-      facts = (await readVersion(book.path, known)) ?? after
+      facts = (await readVersion(fileToAnalyze(book), known)) ?? after
       if (await context.motion.waitsAfter(run, book, { before: NO_FILE, after: facts, analysis })) return { kind: 'waits' }
       continue
     }

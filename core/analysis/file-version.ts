@@ -1,5 +1,6 @@
-import { lstat } from 'node:fs/promises'
+import type { LibraryFile } from '#core/fields/analysis.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
+import { lstatInside } from '#core/foundation/open-inside.ts'
 
 /** Size and time that identify the version of a file. */
 export interface FileVersion {
@@ -12,10 +13,10 @@ export const isSameVersion = (one: FileVersion, other: FileVersion) => one.bytes
 /** Equals no version. */
 export const NO_FILE: FileVersion = { bytes: '', mtimeNs: '' }
 
-/** Null when there is no file at the path any more; the recorded version when the path cannot be read. */
-export async function readVersion(path: string, known: FileVersion): Promise<FileVersion | null> {
+/** Null when there is no file at the path any more, or none where its link leads; the recorded version when the path cannot be read. */
+export async function readVersion(file: LibraryFile, known: FileVersion): Promise<FileVersion | null> {
   try {
-    const stats = await lstat(path, { bigint: true })
+    const stats = await lstatInside(file)
     return { bytes: String(stats.size), mtimeNs: String(fileTime(stats)) }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -30,11 +31,11 @@ export async function readVersion(path: string, known: FileVersion): Promise<Fil
  * @param msMax null: waits for every disk
  */
 export async function readVersions(
-  files: readonly { path: string; known: FileVersion }[],
+  files: readonly (LibraryFile & { known: FileVersion })[],
   msMax: number | null,
 ): Promise<Map<string, FileVersion | null>> {
   const versions = new Map<string, FileVersion | null>()
-  const reading = Promise.all(files.map(async ({ path, known }) => versions.set(path, await readVersion(path, known))))
+  const reading = Promise.all(files.map(async ({ known, ...file }) => versions.set(file.path, await readVersion(file, known))))
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
     if (msMax !== null) timer = setTimeout(resolve, msMax)

@@ -28,7 +28,7 @@ export async function listMoved(
   if (found.length === 0) return { moved: new Map(), open: new Set() }
   const matches = await listMatches(database, found)
   const versions = await readVersions(
-    matches.map(({ path }) => ({ path, known: NO_FILE })),
+    matches.map(({ libraryPath, path, linkTargets }) => ({ root: libraryPath, path, linkTargets, known: NO_FILE })),
     DISK_MS,
   )
   const places = await Promise.all(matches.map((match) => placeOf(match, versions.get(match.path))))
@@ -90,7 +90,7 @@ async function followSeries(trx: Knex.Transaction, series: SeriesIds, book: Disp
   const pair = book.place === 'gone' ? await lockSeriesPair(trx, series) : null
   const isMoved =
     pair !== null &&
-    ((await readVersion(`${book.libraryPath}/${pair.old.path}`, NO_FILE)) === null || !(await hasPresentBooks(trx, series.oldId)))
+    ((await isGone(book.libraryPath, `${book.libraryPath}/${pair.old.path}`)) || !(await hasPresentBooks(trx, series.oldId)))
   if (!isMoved) {
     await deleteLeftSeries(trx, series)
     return series.oldId
@@ -120,3 +120,5 @@ export async function relinkReplaced(
   if (claimed.content) await restoreReplaced(trx, claimed.id, claimed.content)
   return true
 }
+
+const isGone = async (root: string, path: string): Promise<boolean> => (await readVersion({ root, path }, NO_FILE)) === null

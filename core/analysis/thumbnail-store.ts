@@ -9,6 +9,7 @@ export interface ThumbnailBook {
   id: string
   path: string
   libraryPath: string
+  linkTargets: string[]
   bytes: string
   mtimeNs: string
   coverHash: string | null
@@ -78,7 +79,7 @@ export async function listThumbnailBooks(database: Knex, bookIds: readonly strin
   return await booksOf(database, { bookIds })
     .join('libraries AS l', 'l.id', 'books.library_id')
     .leftJoin('book_metadata AS m', 'm.book_id', 'books.id')
-    .select('books.id', 'books.path', 'l.path AS libraryPath', 'books.cover_hash AS coverHash')
+    .select('books.id', 'books.path', 'l.path AS libraryPath', 'l.link_targets AS linkTargets', 'books.cover_hash AS coverHash')
     .select(
       database.raw(
         `books.file_size::text AS bytes, books.file_mtime_ns::text AS "mtimeNs", coalesce('cover' = ANY(m.locks), false) AS "isLocked"`,

@@ -1,4 +1,4 @@
-import { lstat, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { lockBooks } from '#core/analysis/book-store.ts'
 import {
@@ -11,10 +11,12 @@ import {
   type ThumbnailScope,
 } from '#core/analysis/thumbnail-store.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
+import { libraryFileOf } from '#core/catalog/readable-book-query.ts'
 import { coverHashOf, writeCover } from '#core/covers/book-cover-files.ts'
 import { coverPath, storedCoverOf } from '#core/covers/cover.ts'
 import type { DrawBookCover } from '#core/fields/analysis.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
+import { lstatInside } from '#core/foundation/open-inside.ts'
 import type { TaskHandler, TaskRun } from '#core/tasks/task.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
@@ -100,7 +102,7 @@ async function makeThumbnail(
   if (drawnAt !== null && (how.madeAfter === null || drawnAt >= how.madeAfter)) return 'kept'
   // A file that has changed since its analysis is left to the next scan.
   if (!(await isKnownFile(book))) return 'failed'
-  const { cover, problem } = await drawBookCover({ root: book.libraryPath, path: book.path }, { signal: how.signal })
+  const { cover, problem } = await drawBookCover(libraryFileOf(book), { signal: how.signal })
   if (problem) await recordPageProblem(database, book.id, { ...problem, type: 'thumbnail', fatal: false })
   if (!cover) return 'failed'
   const stored = storedCoverOf(cover, coverHashOf(cover.jpeg))
@@ -119,6 +121,6 @@ async function makeThumbnail(
 const timeOf = async (path: string): Promise<Date | null> => (await stat(path).catch(() => null))?.mtime ?? null
 
 async function isKnownFile(book: ThumbnailBook): Promise<boolean> {
-  const facts = await lstat(book.path, { bigint: true }).catch(() => null)
+  const facts = await lstatInside(libraryFileOf(book)).catch(() => null)
   return facts !== null && String(facts.size) === book.bytes && String(fileTime(facts)) === book.mtimeNs
 }

@@ -5,6 +5,7 @@ import type { Viewer } from '#core/account/visibility.ts'
 import { getAnalyzableBooks, listErrorTypes } from '#core/analysis/analysis-choice-query.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { countFilesToVerify, type FileToVerify, hasRotted, listFilesToVerify, recordCheck } from '#core/analysis/verify-store.ts'
+import type { LibraryRow } from '#core/catalog/library-store.ts'
 import type { Analyze } from '#core/fields/analysis.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { VERIFY_RATE } from '#core/settings/chosen-setting.ts'
@@ -86,7 +87,7 @@ function verifyLibrary(dependencies: Dependencies): TaskHandler {
       for (const file of files) {
         run.signal.throwIfAborted()
         const began = performance.now()
-        await verifyFile(dependencies, run, { root: library.path, file, result })
+        await verifyFile(dependencies, run, { library, file, result })
         await recordCheck(database, file.id)
         run.progress(result.verified, total, result.rotted > 0 ? `${result.rotted} have changed` : undefined)
         await pause(database, { bytes: file.bytes, tookMs: performance.now() - began, signal: run.signal })
@@ -99,9 +100,12 @@ function verifyLibrary(dependencies: Dependencies): TaskHandler {
 async function verifyFile(
   { database, analyze, analyzeBook }: Dependencies,
   run: TaskRun,
-  { root, file, result }: { root: string; file: FileToVerify; result: Verified },
+  { library, file, result }: { library: LibraryRow; file: FileToVerify; result: Verified },
 ): Promise<void> {
-  const analysis = await analyze({ root, path: file.path, verifyPages: true }, { signal: run.signal })
+  const analysis = await analyze(
+    { root: library.path, linkTargets: library.link_targets, path: file.path, verifyPages: true },
+    { signal: run.signal },
+  )
   result.verified += 1
   const isSound = analysis.file?.sha256 === file.hash && analysis.problems.length === 0
   if (isSound && (await listErrorTypes(database, file.id)).length === 0) return

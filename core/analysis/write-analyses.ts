@@ -9,6 +9,7 @@ import {
 } from '#core/analysis/analysis-to-write.ts'
 import {
   type AnalysisEnd,
+  fileToAnalyze,
   findBooksToAnalyze,
   type LockedBook,
   lockBooks,
@@ -184,7 +185,7 @@ async function write(
   const free = all.filter((one) => isHere(one) && isFree(one))
   const inDoubt = free.filter((one) => isInDoubt(one, books.get(one.bookId) as LockedBook))
   const versions = await readVersions(
-    inDoubt.map(({ book, known }) => ({ path: book.path, known })),
+    inDoubt.map(({ book, known }) => ({ ...fileToAnalyze(book), known })),
     patience === 'skip' ? DISK_MS : null,
   )
   const isStill = (one: AnalysisToWrite) => !inDoubt.includes(one) || isSameVersion(versions.get(one.book.path) ?? NO_FILE, one.facts)

@@ -1,21 +1,22 @@
-import { lstat, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { findReadableBook } from '#core/catalog/readable-book-query.ts'
+import { findReadableBook, libraryFileOf } from '#core/catalog/readable-book-query.ts'
 import { coverPath } from '#core/covers/cover.ts'
 import { MEDIA_TYPE_OF_FORMAT } from '#core/fields/book-format.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { lstatInside } from '#core/foundation/open-inside.ts'
 
 /** The file of a book, to be sent unchanged. @throws not_found also when the file is missing */
 export async function findBookFile(
   database: Knex,
   caller: Caller,
   bookId: string,
-): Promise<{ path: string; libraryPath: string; fileName: string; mediaType: string; etag: string }> {
+): Promise<{ path: string; libraryPath: string; linkTargets: string[]; fileName: string; mediaType: string; etag: string }> {
   const book = await findReadableBook(database, caller, bookId)
   if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
-  const stats = await lstat(book.path, { bigint: true }).catch(() => null)
+  const stats = await lstatInside(libraryFileOf(book)).catch(nullIfMissing)
   if (!stats?.isFile()) refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`)
   // The hash identifies the content only while the file is the hashed version: clients resume downloads by this tag, and must not
   // combine two versions. A pending book still has the hash of the version before its change.
@@ -24,10 +25,16 @@ export async function findBookFile(
   return {
     path: book.path,
     libraryPath: book.libraryPath,
+    linkTargets: book.linkTargets,
     fileName: book.fileName,
     mediaType: MEDIA_TYPE_OF_FORMAT[book.format],
     etag: hashed ?? `${stats.size}-${stats.mtimeNs}`,
   }
+}
+
+/** Null when the error says that there is no file. @throws unavailable when its disk does not answer */
+export function nullIfMissing({ code }: NodeJS.ErrnoException): null {
+  return code === 'ETIMEDOUT' ? refuse('unavailable', 'The disk of this file does not answer at the moment. Try again later.') : null
 }
 
 /** The cover of a book as a JPEG file, or a sentence that says why it has none. @throws not_found when the book is hidden or unknown */

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
+import { type Caller, isAdministrator } from '#core/account/caller.ts'
 import { visibleLibraryPath } from '#core/account/path-view.ts'
 import { visibleLibrary, visibleTo } from '#core/account/visibility.ts'
 import type { Library } from '#core/catalog/library.ts'
@@ -62,6 +62,7 @@ function libraryOf(row: CountedRow, caller: Caller): Library {
     defaultReadingDirection: row.default_reading_direction as Library['defaultReadingDirection'],
     allowedFormats: row.allowed_formats,
     excludedPatterns: row.excluded_patterns,
+    ...(isAdministrator(caller) && { linkTargets: row.link_targets }),
     scanningConfig: row.scanning_config as Library['scanningConfig'],
     titlePreprocessingRules: row.title_preprocessing_rules,
     autoMatchConditions: row.auto_match_conditions,

@@ -28,6 +28,8 @@ export interface LibraryRow {
   excluded_patterns: string | null
   scanning_config: object | null
   devices: object | null
+  /** Folders that links may lead to, as paths without links. */
+  link_targets: string[]
   title_preprocessing_rules: unknown
   auto_match_conditions: unknown
   /** The layout has changed, and books have not been moved to their series yet. */
@@ -61,9 +63,17 @@ export async function findLibraryRow(database: Knex, libraryId: string): Promise
   return await database('libraries').where('id', libraryId).first()
 }
 
+interface LibraryFolders {
+  id: string
+  name: string
+  path: string
+  /** See {@link LibraryRow}. */
+  linkTargets: string[]
+}
+
 /** The folders of all libraries. @param by only of those that this caller may see */
-export async function listLibraryPaths(database: Knex, by: Viewer | null = null): Promise<{ id: string; name: string; path: string }[]> {
-  const libraries = database('libraries').select('id', 'name', 'path')
+export async function listLibraryPaths(database: Knex, by: Viewer | null = null): Promise<LibraryFolders[]> {
+  const libraries = database('libraries').select('id', 'name', 'path', 'link_targets AS linkTargets')
   if (by) libraries.modify(visibleLibrary(by, 'libraries.id'))
   return await libraries
 }

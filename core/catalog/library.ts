@@ -76,9 +76,15 @@ const ScanningConfig = Noun('ScanningConfig')({
 })
 export type ScanningConfig = Static<typeof ScanningConfig>
 
+/** Disks of a server; each is compared with every link. */
+const LINK_TARGETS_MAX = 20
+
 const Config = described(FreeJson, 'Of the strategy; others are refused.')
 const Name = NameText({ minLength: 1, maxLength: 200 })
 const Path = Type.String({ ...UNTRIMMED, minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
+const Targets = {
+  description: 'Folders outside of the library that links in it may lead to, within `filesystem.roots`. Only for administrators.',
+}
 const Formats = Type.Array(Type.String({ maxLength: 20, description: `In any case: ${BOOK_FORMATS.join(', ')}.` }), { maxItems: 20 })
 const Patterns = Type.String({ maxLength: 20_000, description: 'Globs, one per line; without a slash they match a name at any depth.' })
 const Description = Type.String({ maxLength: 10_000 })
@@ -102,6 +108,7 @@ export const Library = Noun('Library')({
   defaultReadingDirection: OneOf(READING_DIRECTIONS),
   allowedFormats: Nullable(Type.Array(Type.String())),
   excludedPatterns: Nullable(Type.String()),
+  linkTargets: Type.Optional(Type.Array(Type.String(), Targets)),
   scanningConfig: Nullable(ScanningConfig),
   titlePreprocessingRules: Type.Optional(describedAs(FreeJson, Nullable(TitleRules))),
   autoMatchConditions: Type.Optional(describedAs(FreeJson, Nullable(RuleCondition))),
@@ -129,6 +136,7 @@ const editable = {
   defaultReadingDirection: Type.Optional(Nullable(OneOf(READING_DIRECTIONS))),
   allowedFormats: Type.Optional(Nullable(Formats)),
   excludedPatterns: Type.Optional(Nullable(Patterns)),
+  linkTargets: Type.Optional(Nullable(Type.Array(Path, { ...Targets, maxItems: LINK_TARGETS_MAX }))),
   scanningConfig: Type.Optional(Nullable(ScanningConfig)),
   titlePreprocessingRules: Type.Optional(Nullable(TitleRules)),
   autoMatchConditions: Type.Optional(Nullable(RuleCondition, { description: 'Which series are matched automatically.' })),

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { type Viewer, visibilityOf, visibleSql } from '#core/account/visibility.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { select } from '#core/database/select.ts'
-import type { Page, PageSource } from '#core/fields/analysis.ts'
+import type { LibraryFile, Page, PageSource } from '#core/fields/analysis.ts'
 import type { BookFormat } from '#core/fields/book-format.ts'
 
 /** What reading a page needs of its book. */
@@ -11,6 +11,8 @@ export interface ReadableBook {
   path: string
   /** The library's folder, which must contain the file. */
   libraryPath: string
+  /** Folders that links in it may lead to, as paths without links. */
+  linkTargets: string[]
   fileName: string
   format: BookFormat
   fileBytes: number
@@ -34,12 +36,24 @@ export interface ReadableBook {
   version: string
 }
 
+/** The file of a book, for all code that opens it. */
+export const libraryFileOf = ({
+  libraryPath,
+  path,
+  linkTargets,
+}: Pick<ReadableBook, 'libraryPath' | 'path' | 'linkTargets'>): LibraryFile => ({
+  root: libraryPath,
+  path,
+  linkTargets,
+})
+
 const NS_PER_MS = 1e6
 
 interface ReadableRow {
   id: string
   path: string
   library_path: string
+  link_targets: string[]
   file_name: string
   file_format: BookFormat
   file_size: string | number
@@ -57,10 +71,10 @@ interface ReadableRow {
 }
 
 const READABLE = `
-  SELECT books.id, path, file_name, file_format, file_size, file_hash, state, page_source, page_count, cover_hash, cover_width, cover_page,
-    (SELECT path FROM libraries WHERE id = books.library_id) AS library_path, file_mtime_ns::text AS file_mtime_ns,
+  SELECT books.id, books.path, file_name, file_format, file_size, file_hash, state, page_source, page_count, cover_hash, cover_width, cover_page,
+    libraries.path AS library_path, libraries.link_targets, file_mtime_ns::text AS file_mtime_ns,
     extract(epoch FROM analyzed_at)::text AS analyzed, covers.id AS chosen_id, covers.hash AS chosen_hash
-  FROM books LEFT JOIN covers ON covers.book_id = books.id AND covers.is_selected
+  FROM books JOIN libraries ON libraries.id = books.library_id LEFT JOIN covers ON covers.book_id = books.id AND covers.is_selected
   WHERE books.id = ? AND ${visibleSql('books.series_id')}`
 
 /** The book if the caller may see it, else null. Used for nearly every page and cover. */
@@ -74,6 +88,7 @@ function readableOf(row: ReadableRow): ReadableBook {
     id: row.id,
     path: row.path,
     libraryPath: row.library_path,
+    linkTargets: row.link_targets,
     fileName: row.file_name,
     format: row.file_format,
     fileBytes: Number(row.file_size),

@@ -11,6 +11,8 @@ export interface SeriesFile {
   path: string
   /** The folder that must contain it. */
   libraryPath: string
+  /** Or one of these, through a link. */
+  linkTargets: string[]
   bytes: number
   /** Nanoseconds since the epoch, decimal. */
   mtimeNs: string
@@ -47,4 +49,5 @@ const selectFiles = (database: Knex): Knex.QueryBuilder =>
     .join('libraries', 'libraries.id', 'books.library_id')
     .whereNull('books.deleted_at')
     .select('books.id', 'books.file_name AS fileName', 'books.path', 'libraries.path AS libraryPath', 'books.file_size AS bytes')
+    .select('libraries.link_targets AS linkTargets')
     .select(database.raw('books.file_mtime_ns::text AS "mtimeNs"'))

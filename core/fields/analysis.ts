@@ -66,6 +66,8 @@ export interface LibraryFile {
   /** The library's folder. A file outside of it is never opened, even if links lead there. */
   root: string
   path: string
+  /** But for files in these folders, as paths without links. */
+  linkTargets?: readonly string[] | undefined
 }
 
 export interface AnalysisRequest extends LibraryFile {

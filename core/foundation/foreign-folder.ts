@@ -57,12 +57,15 @@ const MARK = /^[@#~$]/
 /** A snapshot under the name that Windows sees: @GMT-2026.11.01-00.00.00. */
 const DATED_SNAPSHOT = /^@?gmt[+-]\d/
 
+/** Whether a file or folder is hidden by its name. Titles may begin with an ellipsis: "...And Justice for All". */
+export const isHiddenName = (name: string): boolean => /^\.(?:[^.]|\.?$)/s.test(name)
+
 /**
  * Whether systems, NAS devices or programs keep a folder of this name beside those of users: for indexes, thumbnails, deleted files, and snapshots, which contain
  * every book once more. Nothing in it is a book or a page.
  */
 export function isForeignFolder(name: string): boolean {
-  if (name.startsWith('.')) return true
+  if (isHiddenName(name)) return true
   const key = name.toLowerCase()
   return PLAIN.has(key) || (MARK.test(key) && MARKED.has(key.slice(1))) || DATED_SNAPSHOT.test(key)
 }

@@ -1,6 +1,8 @@
 import * as sync from 'node:fs'
 import { constants, existsSync } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 
 /** A path that leads to something other than a regular file inside the folder. */
 export class OutsideError extends Error {
@@ -17,17 +19,39 @@ const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NO
 /** On Linux, this folder gives the path of an open descriptor, even if the original path changes in the meantime. */
 const DESCRIPTORS = existsSync('/proc/self/fd') ? '/proc/self/fd' : null
 
+/** A file that must be inside a folder. */
+interface InsideFile {
+  root: string
+  path: string
+  /** Other folders that links may lead to, as paths without links. */
+  linkTargets?: readonly string[] | undefined
+}
+
 /**
  * Opens a regular file for reading that really lies inside `root`. The check uses the path of the open descriptor, not the given path: replacing a
- * folder with a link in between gains nothing. Links that stay inside the root are allowed, and the root may be a link itself.
- * @throws OutsideError for a link, a device, a pipe, or a file elsewhere; the system's error when it cannot be opened
+ * folder with a link in between gains nothing. Links that stay inside the root are allowed, and the root may be a link itself. A link in place of the
+ * file is followed only into a link target.
+ * @throws OutsideError for any other link, a device, a pipe, or a file elsewhere; the system's error when it cannot be opened
  */
-export async function openInside(root: string, path: string, descriptors = DESCRIPTORS): Promise<FileHandle> {
+export async function openInside(file: InsideFile, descriptors = DESCRIPTORS): Promise<FileHandle> {
+  return await askDisk(
+    file.root,
+    () => openChecked(file, descriptors),
+    (opened) => opened.close(),
+  )
+}
+
+/** Opens a file of the server itself, in the folder of its path. @throws as {@link openInside} */
+export const openOwnFile = (path: string): Promise<FileHandle> => openChecked({ root: dirname(path), path }, DESCRIPTORS)
+
+async function openChecked({ root, path: given, linkTargets = [] }: InsideFile, descriptors: string | null): Promise<FileHandle> {
+  const path = linkTargets.length > 0 ? followed(given, await realpath(given), linkTargets) : given
   const file = await open(path, FILE_FLAGS).catch((error) => refuseOpening(path, error))
   try {
     const opened = await file.stat()
     const [realRoot, realPath] = await Promise.all([realpath(root), descriptors ? readlink(`${descriptors}/${file.fd}`) : realpath(path)])
-    checkOpened({ root, path, opened, realRoot, realPath, found: descriptors ? opened : await lstat(realPath) })
+    const found = descriptors ? opened : await lstat(realPath)
+    checkOpened({ root, path, opened, roots: [realRoot, ...linkTargets], realPath, found })
     return file
   } catch (error) {
     await file.close()
@@ -36,7 +60,8 @@ export async function openInside(root: string, path: string, descriptors = DESCR
 }
 
 /** The synchronous version, for threads that have nothing else to do; returns the descriptor, which the caller closes. */
-export function openInsideSync(root: string, path: string, descriptors = DESCRIPTORS): number {
+export function openInsideSync({ root, path: given, linkTargets = [] }: InsideFile, descriptors = DESCRIPTORS): number {
+  const path = linkTargets.length > 0 ? followed(given, sync.realpathSync.native(given), linkTargets) : given
   let fd: number
   try {
     fd = sync.openSync(path, FILE_FLAGS)
@@ -47,7 +72,8 @@ export function openInsideSync(root: string, path: string, descriptors = DESCRIP
     const opened = sync.fstatSync(fd)
     const realRoot = sync.realpathSync.native(root)
     const realPath = descriptors ? sync.readlinkSync(`${descriptors}/${fd}`) : sync.realpathSync.native(path)
-    checkOpened({ root, path, opened, realRoot, realPath, found: descriptors ? opened : sync.lstatSync(realPath) })
+    const found = descriptors ? opened : sync.lstatSync(realPath)
+    checkOpened({ root, path, opened, roots: [realRoot, ...linkTargets], realPath, found })
     return fd
   } catch (error) {
     sync.closeSync(fd)
@@ -55,19 +81,53 @@ export function openInsideSync(root: string, path: string, descriptors = DESCRIP
   }
 }
 
+/** What `lstat` says of the path; of a link into a link target, what it says of the file there. */
+export async function lstatInside({ root, path, linkTargets = [] }: InsideFile): Promise<sync.BigIntStats> {
+  return await askDisk(root, async () => {
+    const place = linkTargets.length > 0 ? followed(path, await realpath(path), linkTargets) : path
+    return await lstat(place, { bigint: true })
+  })
+}
+
+/** The synchronous version; undefined when there is nothing at the path. */
+export function lstatInsideSync({ path, linkTargets = [] }: Omit<InsideFile, 'root'>): sync.BigIntStats | undefined {
+  try {
+    const place = linkTargets.length > 0 ? followed(path, sync.realpathSync.native(path), linkTargets) : path
+    return sync.lstatSync(place, { bigint: true })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+const isBelow = (path: string, folder: string) => path.startsWith(folder === '/' ? '/' : `${folder}/`)
+
+/** Whether a path without links is in one of the folders, or is one. */
+export const isInTargets = (realPath: string, linkTargets: readonly string[]): boolean =>
+  linkTargets.some((target) => realPath === target || isBelow(realPath, target))
+
+const followed = (path: string, realPath: string, linkTargets: readonly string[]) => (isInTargets(realPath, linkTargets) ? realPath : path)
+
 function refuseOpening(path: string, error: unknown): never {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ELOOP' || code === 'ENXIO') {
-    throw new OutsideError(`"${path}" is a link or a device, not a regular file. Links to files are not followed.`)
+    throw new OutsideError(`"${path}" is a link or a device, not a regular file. Such links are not followed.`)
   }
   throw error
 }
 
 /** `found` is the file at `realPath`: on systems that do not give the path of a descriptor, the two files may have become different. */
-function checkOpened(at: { root: string; path: string; opened: sync.Stats; realRoot: string; realPath: string; found: sync.Stats }): void {
-  const { root, path, opened, realRoot, realPath, found } = at
+function checkOpened(at: {
+  root: string
+  path: string
+  opened: sync.Stats
+  roots: readonly string[]
+  realPath: string
+  found: sync.Stats
+}): void {
+  const { root, path, opened, roots, realPath, found } = at
   if (!opened.isFile()) throw new OutsideError(`"${path}" is not a regular file.`)
-  const isInside = realPath.startsWith(realRoot === '/' ? '/' : `${realRoot}/`)
+  const isInside = roots.some((one) => isBelow(realPath, one))
   if (!isInside || opened.dev !== found.dev || opened.ino !== found.ino) throw new OutsideError(`"${path}" leads out of "${root}".`)
 }
 

@@ -5,6 +5,8 @@ export interface ArchivedFile {
   /** Absolute; after links are resolved, the file must be inside `inside`. */
   path: string
   inside: string
+  /** Or one of these folders, through a link. */
+  linkTargets?: readonly string[]
   bytes: number
   /** Nanoseconds since the epoch, decimal. */
   mtimeNs: string

@@ -1,10 +1,11 @@
-import { lstat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { findReadableBook } from '#core/catalog/readable-book-query.ts'
+import { nullIfMissing } from '#core/catalog/book-file.ts'
+import { findReadableBook, libraryFileOf } from '#core/catalog/readable-book-query.ts'
 import { listBookFiles, listSeriesFiles, type SeriesFile } from '#core/catalog/series-file-query.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { lstatInside } from '#core/foundation/open-inside.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
 import { safeFileName, uniqueFileNames } from '#core/reading/archive-names.ts'
 import type { ArchivedFile } from '#core/reading/archived-file.ts'
@@ -87,9 +88,9 @@ export class SeriesDownloads {
       for (let start = 0; start < books.length; start += LOOK_STEP) {
         const some = books.slice(start, start + LOOK_STEP)
         await checkPresent(some)
-        for (const [index, { id, path, libraryPath, bytes, mtimeNs }] of some.entries()) {
+        for (const [index, { id, path, libraryPath, linkTargets, bytes, mtimeNs }] of some.entries()) {
           const isAllowed = async () => (await findReadableBook(this.#options.database, caller, id)) !== null
-          files.push({ name: names[start + index] as string, path, inside: libraryPath, bytes, mtimeNs, isAllowed })
+          files.push({ name: names[start + index] as string, path, inside: libraryPath, linkTargets, bytes, mtimeNs, isAllowed })
         }
       }
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
@@ -108,7 +109,7 @@ export class SeriesDownloads {
 
 /** @throws conflict naming the first file, in reading order, that is missing or has changed since the scan */
 async function checkPresent(books: readonly SeriesFile[]): Promise<void> {
-  const found = await Promise.all(books.map(({ path }) => lstat(path, { bigint: true }).catch(() => null)))
+  const found = await Promise.all(books.map((book) => lstatInside(libraryFileOf(book)).catch(nullIfMissing)))
   for (const [index, { fileName, bytes, mtimeNs }] of books.entries()) {
     const stats = found[index]
     // Users would believe that an archive without one of the books is the whole series.

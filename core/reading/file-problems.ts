@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
+import { libraryFileOf, type ReadableBook } from '#core/catalog/readable-book-query.ts'
 import type { Problem } from '#core/fields/analysis.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
@@ -54,7 +54,7 @@ export async function checkReadable(book: ReadableBook): Promise<void> {
 }
 
 async function withOpened<Result>(book: ReadableBook, use: (file: FileHandle) => Promise<Result>): Promise<Result> {
-  const file = await openInside(book.libraryPath, book.path)
+  const file = await openInside(libraryFileOf(book))
   try {
     return await use(file)
   } finally {

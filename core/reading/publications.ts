@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { BookLookup } from '#core/catalog/book-lookup.ts'
-import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
+import { libraryFileOf, type ReadableBook } from '#core/catalog/readable-book-query.ts'
 import { SingleFlight } from '#core/database/single-flight.ts'
 import type { Problem, ZipLocation } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
@@ -125,10 +125,7 @@ export class Publications {
     if (remembered) return remembered
     return await this.#flights.join(key, signal, async (running) => {
       await checkUnchanged(book)
-      const outcome: PublicationOutcome = await this.#dependencies.readPublication(
-        { root: book.libraryPath, path: book.path },
-        { signal: running },
-      )
+      const outcome: PublicationOutcome = await this.#dependencies.readPublication(libraryFileOf(book), { signal: running })
       const loaded: Loaded = 'problem' in outcome ? outcome : await unpackPublication(outcome.bytes)
       // Problems of this machine are temporary; other results stay the same until the file changes.
       if (!('problem' in loaded) || !isTemporary(loaded.problem)) this.#known.set(key, loaded)
@@ -156,7 +153,7 @@ export class Publications {
         retryAfterSeconds: RETRY_SECONDS,
       })
     try {
-      const outcome = await this.#dependencies.openZipEntry({ root: book.libraryPath, path: book.path, name, bytes, zip, asGzip })
+      const outcome = await this.#dependencies.openZipEntry({ ...libraryFileOf(book), name, bytes, zip, asGzip })
       if ('entry' in outcome) return { ...outcome.entry, close: release }
       return await refuseFile(book, outcome.problem, `"${name}" of "${book.fileName}" cannot be read`)
     } catch (cause) {
@@ -233,7 +230,7 @@ async function refuseFile(book: ReadableBook, problem: Problem, what: string): P
 
 /** Identifies one content of one file: if a scan finds a change of the bytes alone, the hash changes. */
 function versionOf(book: ReadableBook): string {
-  return `${book.libraryPath}\0${book.path}\0${book.fileBytes} ${book.mtimeNs} ${book.fileHash}`
+  return [book.libraryPath, ...book.linkTargets, book.path, `${book.fileBytes} ${book.mtimeNs} ${book.fileHash}`].join('\0')
 }
 
 /** The decompressed data is in memory together with the compressed data. */

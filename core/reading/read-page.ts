@@ -3,10 +3,9 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { type BookPage, fileHashOf, formatOfMediaType, pageIdsOf } from '#core/catalog/book.ts'
 import { BookLookup } from '#core/catalog/book-lookup.ts'
-import { findPages, type ReadableBook } from '#core/catalog/readable-book-query.ts'
+import { findPages, libraryFileOf, type ReadableBook } from '#core/catalog/readable-book-query.ts'
 import type {
   ExtractRar,
-  LibraryFile,
   Page,
   PageImage,
   PageOutcome,
@@ -137,7 +136,7 @@ export class PageReader {
         await checkUnchanged(book)
         const { longestSide } = variant
         const larger = largerSides(target.page, longestSide)
-        return await this.#rendered.make({ file: fileOf(book), hash: key.hash, index: target.index, longestSide, larger }, signal)
+        return await this.#rendered.make({ file: libraryFileOf(book), hash: key.hash, index: target.index, longestSide, larger }, signal)
       }
       const source = await this.#produce(book, { ...target, requested: { signal }, isSent: false }, variant.from)
       if ('problem' in source) return source
@@ -156,7 +155,7 @@ export class PageReader {
 
   async #readOriginal(book: ReadableBook, { page, index, pages, requested, isSent }: Target): Promise<PageOutcome> {
     if (page.isBlank) return await blankPicture(page)
-    const request = { ...fileOf(book), index, page }
+    const request = { ...libraryFileOf(book), index, page }
     // A picture that is resized may still be on its way to another process when its outcome is known.
     if (book.pageSource === 'zip') return await this.#dependencies.readZipPage(request, { isLent: isSent })
     // Only zip pages are verified against the analysis; of other files this checks that they are still the analyzed version.
@@ -166,7 +165,7 @@ export class PageReader {
     const key = { hash: fileHashOf(book), index, count: pages.length, bytes }
     let partial: Problem | null = null
     const extracted = await this.cache.extracted(key, requested.signal, async (folder, running) => {
-      const problem = await this.#dependencies.extractRar({ ...fileOf(book), pages, folder }, { signal: running })
+      const problem = await this.#dependencies.extractRar({ ...libraryFileOf(book), pages, folder }, { signal: running })
       if (problem?.fatal) return { problem }
       partial = problem
       return null
@@ -262,8 +261,6 @@ export class PageReader {
     return this.cache.close()
   }
 }
-
-const fileOf = (book: ReadableBook): LibraryFile => ({ root: book.libraryPath, path: book.path })
 
 /** A page that an earlier extraction skipped as damaged. */
 function skippedProblem(page: Page): Problem {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Caller } from '#core/account/caller.ts'
 import type { FoundPicture } from '#core/catalog/find-thumbnail.ts'
-import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
+import { libraryFileOf, type ReadableBook } from '#core/catalog/readable-book-query.ts'
 import type { DrawBookCover, PageOutcome, ResizeImage } from '#core/fields/analysis.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -99,10 +99,7 @@ export class SizedCovers {
     const { book } = larger
     return await this.#resized(cover, request, async () => {
       const drawn = await this.#make(cover, 'drawn', request.signal, async (signal) => {
-        const { cover: found } = await this.#dependencies.drawBookCover(
-          { root: book.libraryPath, path: book.path, coverSide: DRAWN_SIDE },
-          { signal },
-        )
+        const { cover: found } = await this.#dependencies.drawBookCover({ ...libraryFileOf(book), coverSide: DRAWN_SIDE }, { signal })
         await checkUnchanged(book)
         return found ? { bytes: found.jpeg, mediaType: 'image/jpeg' } : null
       })

@@ -4,9 +4,9 @@ import type { Knex } from 'knex'
 import type { UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { listLibraryPaths } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
+import type { FolderSettings } from '#core/scan/browse-folders.ts'
 import { createLibrary } from '#core/scan/edit-library.ts'
 import type { Scans } from '#core/scan/scans.ts'
-import type { Settings } from '#core/settings/settings.ts'
 
 /** Longest name that a library may have. */
 const NAME_LENGTH_MAX = 200
@@ -18,7 +18,7 @@ const NAME_LENGTH_MAX = 200
  * @throws invalid_value, conflict like createLibrary
  */
 export async function addLibrary(
-  dependencies: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
+  dependencies: { database: Knex; scans: Scans; rules: Rules; settings: FolderSettings },
   wanted: { folder: string; name?: string; layout?: UpdateLibraryRequest },
 ): Promise<{ library: { id: string; name: string; path: string }; created: boolean }> {
   const folder = path.resolve(wanted.folder)

@@ -8,6 +8,7 @@ import Type from 'typebox'
 import type { Viewer } from '#core/account/visibility.ts'
 import { listLibraryPaths } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { isHiddenName } from '#core/foundation/foreign-folder.ts'
 import { OutsideError, openFolderInside } from '#core/foundation/open-inside.ts'
 import { Nullable } from '#core/foundation/schema.ts'
 import { compareNames } from '#core/scan/walk-folders.ts'
@@ -40,9 +41,12 @@ export const BrowsedFolder = Type.Object(
 )
 export type BrowsedFolder = Static<typeof BrowsedFolder>
 
+/** What decides which folders the server uses; without roots, as by default, the usual ones. */
+export type FolderSettings = Pick<Settings, 'dataFolder'> & Partial<Pick<Settings, 'filesystemRoots'>>
+
 interface Dependencies {
   database: Knex
-  settings: Pick<Settings, 'dataFolder' | 'filesystemRoots'>
+  settings: FolderSettings
 }
 
 const isAtOrBelow = (path: string, folder: string) => path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
@@ -55,9 +59,10 @@ interface AllowedFolders {
   allows(realPath: string): boolean
 }
 
-async function readAllowedFolders({ database, settings }: Dependencies, caller: Viewer): Promise<AllowedFolders> {
+async function readAllowedFolders({ database, settings }: Dependencies, caller: Viewer | null): Promise<AllowedFolders> {
   const usual = async () => [...(await listLibraryPaths(database, caller)).map(({ path }) => path), os.homedir(), ...USUAL_ROOTS]
-  const named = settings.filesystemRoots.length > 0 ? settings.filesystemRoots : await usual()
+  const { filesystemRoots = [] } = settings
+  const named = filesystemRoots.length > 0 ? filesystemRoots : await usual()
   const data = await realpath(settings.dataFolder).catch(() => resolve(settings.dataFolder))
   const found = await Promise.all([...new Set(named)].map(async (root) => ({ root, real: await realRoot(root) })))
   const roots = found.flatMap(({ root, real }) => (real !== null && !isAtOrBelow(real, data) ? [{ root, real }] : []))
@@ -71,6 +76,11 @@ async function readAllowedFolders({ database, settings }: Dependencies, caller: 
 async function realRoot(root: string): Promise<string | null> {
   const facts = await stat(root).catch(() => null)
   return facts?.isDirectory() ? await realpath(root).catch(() => null) : null
+}
+
+/** Whether a path without links may be browsed. @param caller null for the operator at the command line */
+export async function mayBrowse(dependencies: Dependencies, caller: Viewer | null, realPath: string): Promise<boolean> {
+  return (await readAllowedFolders(dependencies, caller)).allows(realPath)
 }
 
 /** The folders where the search for a library begins. */
@@ -134,7 +144,7 @@ async function readEntries(openPath: string, path: string, allowed: AllowedFolde
   let read = 0
   for await (const entry of await opendir(openPath)) {
     if (++read > READ_MAX) break
-    if (entry.name.startsWith('.')) continue
+    if (isHiddenName(entry.name)) continue
     const list = entry.isDirectory() ? folders : entry.isFile() || entry.isSymbolicLink() ? others : null
     if (list !== null && list.length < ENTRIES_MAX) list.push(entry)
   }

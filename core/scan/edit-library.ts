@@ -2,6 +2,7 @@ import { access, constants, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
 import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import {
@@ -28,10 +29,13 @@ import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
 import { runForSeveral } from '#core/database/statement-scope.ts'
 import { BOOK_FORMATS } from '#core/fields/book-format.ts'
 import { AppError, refuse, refuseValue } from '#core/foundation/errors.ts'
+import { isInTargets } from '#core/foundation/open-inside.ts'
+import type { FolderSettings } from '#core/scan/browse-folders.ts'
 import { compileExcludes } from '#core/scan/glob.ts'
 import { type LayoutChange, previewArranging, queueArranging } from '#core/scan/layouts/arrange-library.ts'
 import { checkLayout } from '#core/scan/layouts/check-layout.ts'
 import { forgetDecisions } from '#core/scan/layouts/folder-layout-store.ts'
+import { checkLinkTargets } from '#core/scan/links/link-targets.ts'
 import { checkNaming, NEW_NAMING, namingOf } from '#core/scan/naming-config.ts'
 import { renameLibrary } from '#core/scan/renumber.ts'
 import { nextScan } from '#core/scan/scan-schedule.ts'
@@ -47,9 +51,9 @@ import type { TaskAdder } from '#core/tasks/task.ts'
  *   not see the new library
  */
 export async function createLibrary(
-  dependencies: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
+  dependencies: { database: Knex; scans: Scans; rules: Rules; settings: FolderSettings },
   request: CreateLibraryRequest,
-  by: Viewer | null = null,
+  by: Editor | null = null,
 ): Promise<string> {
   const { database, scans } = dependencies
   await checkRules(dependencies.rules, request)
@@ -57,6 +61,8 @@ export async function createLibrary(
   await checkLayout(dependencies.rules, strategy, request.seriesConfig)
   const path = await checkFolder(request.path, dependencies.settings)
   const change = changeOf(request)
+  if (request.linkTargets?.length)
+    change.link_targets = await checkLinkTargets(dependencies, { given: request.linkTargets, libraryPath: path, libraryId: null, by })
   await checkNaming(dependencies.rules, namingOf(NEW_NAMING, change))
   const libraryId = await withLibraryLock(database, async (trx) => {
     await refuseOverlap(trx, path, { by })
@@ -81,10 +87,10 @@ export async function createLibrary(
  * @throws not_found, invalid_value, conflict
  */
 export async function editLibrary(
-  { database, rules, settings, tasks }: { database: Knex; rules: Rules; settings: Pick<Settings, 'dataFolder'>; tasks: TaskAdder },
+  { database, rules, settings, tasks }: { database: Knex; rules: Rules; settings: FolderSettings; tasks: TaskAdder },
   libraryId: string,
   request: UpdateLibraryRequest,
-  by: Viewer | null = null,
+  by: Editor | null = null,
 ): Promise<void> {
   await checkRules(rules, request)
   const change = changeOf(request)
@@ -92,6 +98,8 @@ export async function editLibrary(
   if (request.isActive !== undefined && request.isActive !== null) change.is_active = request.isActive
   const path = request.path ? await checkFolder(request.path, settings) : null
   const layout = await layoutChangeOf({ database, rules }, libraryId, request, by)
+  const targets = await linkTargetsOf({ database, settings }, { libraryId, path, request, by })
+  if (targets) change.link_targets = targets
   let isRenamed = false
   const edit = async (trx: Knex.Transaction) => {
     const library = await getLibraryRow(trx, by, libraryId)
@@ -124,6 +132,24 @@ export async function editLibrary(
   if (isRenamed) await renameLibrary({ tasks }, libraryId)
   // If the server is killed before this, the next scan queues it.
   if (layout) await queueArranging(tasks, libraryId)
+}
+
+type Editor = Viewer & Pick<Caller, 'permissions'>
+
+/** The link targets that the request gives; null when they do not change. Those of a library that moves must not be in its new folder. */
+async function linkTargetsOf(
+  dependencies: { database: Knex; settings: FolderSettings },
+  wanted: { libraryId: string; path: string | null; request: UpdateLibraryRequest; by: Editor | null },
+): Promise<string[] | null> {
+  const { libraryId, path, by } = wanted
+  const { linkTargets } = wanted.request
+  if (linkTargets === undefined && path === null) return null
+  const library = await getLibraryRow(dependencies.database, by, libraryId)
+  const given = linkTargets === undefined ? library.link_targets : (linkTargets ?? [])
+  const isSame = isDeepStrictEqual(given, library.link_targets)
+  if (isSame && (given.length === 0 || path === null || path === library.path)) return null
+  // Somebody else may move a library, but not choose the targets.
+  return await checkLinkTargets(dependencies, { given, libraryId, libraryPath: path ?? library.path, by: isSame ? null : by })
 }
 
 /** The columns of another layout; null when the request has none, or the one that the library has. @throws not_found, invalid_value */
@@ -280,6 +306,8 @@ export async function refuseOverlap(trx: Knex, path: string, { by, except }: { b
   const seen = new Set((await listLibraryPaths(trx, by)).map(({ id }) => id))
   for (const other of await listLibraryPaths(trx)) {
     if (other.id === except?.toLowerCase()) continue
+    if (other.linkTargets.some((target) => isInTargets(real, [target]) || isInTargets(target, [real])))
+      refuse('conflict', `"${path}" cannot be a library, because links of another library lead there. Choose another folder.`)
     for (const [one, two] of [
       [path, other.path],
       [real, await realpath(other.path).catch(() => other.path)],

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import type { AlikeNames, NotedFiles } from '#core/scan/scan-notes.ts'
 import type { WithheldFolder } from '#core/scan/withheld.ts'
 
 /** How many files of one kind of failure a summary names: a screen has no room for more. */
@@ -27,6 +28,8 @@ export interface LibrarySummary {
     scanErrors: unknown[]
     /** Folders whose missing books the last scan did not mark as deleted. */
     withheld: WithheldFolder[]
+    skipped_links: NotedFiles | null
+    alike_names: AlikeNames | null
     /** Some of the series whose folders contain many unrelated titles, by path, and how many there are. */
     unrelated: string[]
     unrelatedCount: number
@@ -78,13 +81,14 @@ export async function getLibraryProgress(database: Knex, secondsAhead = 0): Prom
 export async function getLibrarySummary(database: Knex): Promise<LibrarySummary> {
   const { rows: libraries } = await database.raw(
     `SELECT l.name, l.path, scan.status AS "scanStatus", coalesce(scan.errors, '[]') AS "scanErrors", coalesce(scan.withheld, '[]') AS withheld,
+       scan.skipped_links, scan.alike_names,
        (SELECT count(*) FROM books b WHERE b.library_id = l.id AND b.deleted_at IS NULL) AS books,
        (SELECT count(*) FROM series s WHERE s.library_id = l.id AND s.unrelated) AS "unrelatedCount",
        array(SELECT s.path FROM series s WHERE s.library_id = l.id AND s.unrelated ORDER BY s.path LIMIT ${UNRELATED_EXAMPLES_MAX}) AS unrelated,
        (SELECT count(*) FROM series s WHERE s.library_id = l.id
           AND EXISTS (SELECT 1 FROM books b WHERE b.series_id = s.id AND b.deleted_at IS NULL)) AS series
      FROM libraries l
-     LEFT JOIN LATERAL (SELECT status, errors, withheld FROM scans WHERE library_id = l.id ORDER BY started_at DESC LIMIT 1) scan ON true
+     LEFT JOIN LATERAL (SELECT status, errors, withheld, skipped_links, alike_names FROM scans WHERE library_id = l.id ORDER BY started_at DESC LIMIT 1) scan ON true
      ORDER BY l.name`,
   )
   const { rows: failures } = await database.raw(

@@ -1,7 +1,10 @@
 import type { Knex } from 'knex'
+import type { LibraryRow } from '#core/catalog/library-store.ts'
 import { announceBooks } from '#core/events/event-store.ts'
+import { firstPosition, type NumberConfig } from '#core/fields/number-strategy.ts'
 import type { PlacedBook } from '#core/fields/placed-values.ts'
 import { lockRecords } from '#core/metadata/metadata-record-store.ts'
+import type { TaskRun } from '#core/tasks/task.ts'
 
 /**
  * The books of these series in the natural order of their paths, with their positions. Books beside the numbered ones and one-shots have none. A number stays
@@ -17,7 +20,7 @@ const MISPLACED = `
     AND NOT coalesce(jsonb_exists(m.sources, 'number'), false) AND NOT coalesce('number' = ANY(m.locks), false)`
 
 /** Numbers the books of series by their positions where nothing better numbers them; returns how many changed. @param start the first number */
-export async function assignPositions(trx: Knex.Transaction, seriesIds: readonly string[], start: number): Promise<number> {
+async function assignPositions(trx: Knex.Transaction, seriesIds: readonly string[], start: number): Promise<number> {
   const given = { seriesIds: [...seriesIds], start }
   const { rows } = await trx.raw(MISPLACED, given)
   const ids = (rows as { id: string }[]).map(({ id }) => id)
@@ -34,7 +37,7 @@ export async function assignPositions(trx: Knex.Transaction, seriesIds: readonly
 }
 
 /** Series of a library whose positions may have changed since a time: those with a book without a number, or with one that has gone. */
-export async function listMisplacedSeries(database: Knex, libraryId: string, since: Date): Promise<string[]> {
+async function listMisplacedSeries(database: Knex, libraryId: string, since: Date): Promise<string[]> {
   const { rows } = await database.raw(
     `SELECT DISTINCT b.series_id AS id FROM books b JOIN series s ON s.id = b.series_id
      WHERE b.library_id = :libraryId AND NOT b.side AND NOT s.oneshot
@@ -89,4 +92,21 @@ export async function storeNamed(trx: Knex, named: readonly NamedByStrategy[], {
       positions: named.map(({ position }) => position) as number[],
     },
   )
+}
+
+/** Series per transaction: nobody waits for the rows of their books. */
+const SERIES_STEP = 50
+
+/** Numbers the books that nothing else numbers, if the strategy of the library wants it. */
+export async function numberByPosition(
+  database: Knex,
+  { library, startedAt, run }: { library: LibraryRow; startedAt: Date; run: Pick<TaskRun, 'signal'> },
+): Promise<void> {
+  const start = firstPosition(library.number_strategy, library.number_config as NumberConfig | null)
+  if (start === null) return
+  const ids = await listMisplacedSeries(database, library.id, startedAt)
+  for (let first = 0; first < ids.length; first += SERIES_STEP) {
+    run.signal.throwIfAborted()
+    await database.transaction((trx) => assignPositions(trx, ids.slice(first, first + SERIES_STEP), start))
+  }
 }

@@ -4,14 +4,15 @@ import { DEFAULT_SERIES_STRATEGY, type SeriesStrategy } from '#core/catalog/libr
 import type { Rules } from '#core/conditions/rules.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Register } from '#core/foundation/register.ts'
+import type { FolderSettings } from '#core/scan/browse-folders.ts'
 import { checkFolder, filterOf, refuseOverlap } from '#core/scan/edit-library.ts'
 import { checkLayout } from '#core/scan/layouts/check-layout.ts'
 import { matchPatterns } from '#core/scan/layouts/match-patterns.ts'
 import { type Alternative, LayoutPreview, type PreviewedSeries } from '#core/scan/layouts/preview-layouts.ts'
 import { layoutOf } from '#core/scan/layouts/series-config.ts'
 import { LEFT_OUT_REASONS, type LeftOutReason } from '#core/scan/left-out.ts'
+import { checkLinkTargets } from '#core/scan/links/link-targets.ts'
 import { countHangingThreads, walk } from '#core/scan/walk.ts'
-import type { Settings } from '#core/settings/settings.ts'
 
 const PREVIEW_LIMITS = {
   filesMax: 200_000,
@@ -33,18 +34,19 @@ const running = new Register<number>()
 interface PreviewDependencies {
   database: Knex
   rules: Rules
-  settings: Pick<Settings, 'dataFolder'>
+  settings: FolderSettings
 }
 
 /** What a new library takes. */
 interface PreviewRequest {
   /** Null for the operator at the command line. */
-  caller: Viewer | null
+  caller: (Viewer & { permissions: ReadonlySet<string> }) | null
   folder: string
   seriesStrategy?: SeriesStrategy | null | undefined
   seriesConfig?: unknown
   excludedPatterns?: string | null | undefined
   allowedFormats?: string[] | null | undefined
+  linkTargets?: string[] | null | undefined
 }
 
 /** Files and folders that are left out, for one reason. */
@@ -97,6 +99,9 @@ async function preview(dependencies: PreviewDependencies, request: PreviewReques
   const allowedFormats = filterOf(request)
   const root = await checkFolder(request.folder, settings)
   await refuseOverlap(database, root, { by: caller })
+  const given = request.linkTargets ?? []
+  const targets = given.length > 0 ? await checkLinkTargets(dependencies, { given, libraryPath: root, libraryId: null, by: caller }) : []
+  const links = targets.length > 0 ? { targets, known: [] } : undefined
   const layout = layoutOf(strategy, request.seriesConfig)
   const layouts = new LayoutPreview(layout)
   const leftOut = new Map<LeftOutReason, LeftOut>()
@@ -104,7 +109,7 @@ async function preview(dependencies: PreviewDependencies, request: PreviewReques
   let totalFiles = 0
   let isTruncated = false
   try {
-    const options = { root, excludedPatterns, allowedFormats, known: new Map<string, string>(), strategy, explains: true }
+    const options = { root, excludedPatterns, allowedFormats, known: new Map<string, string>(), links, strategy, explains: true }
     for await (const batch of walk(options, AbortSignal.any([signal, deadline]))) {
       for (const { folder, names, decision, shared } of batch.changed) {
         totalFiles += names.length

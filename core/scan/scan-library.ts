@@ -3,7 +3,6 @@ import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
 import { countLongMissed, findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
-import { firstPosition, type NumberConfig } from '#core/fields/number-strategy.ts'
 import type { ReadSeriesFile } from '#core/fields/series-file.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
@@ -26,20 +25,23 @@ import { hashText } from '#core/scan/hash-text.ts'
 import { keepDevices } from '#core/scan/keep-devices.ts'
 import { arrangeNow, needsArranging, queueArranging } from '#core/scan/layouts/arrange-library.ts'
 import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
+import { keepLinks } from '#core/scan/links/keep-links.ts'
+import { linksOf } from '#core/scan/links/link-targets.ts'
 import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
 import type { SeenFile } from '#core/scan/new-book-store.ts'
-import { assignPositions, listMisplacedSeries } from '#core/scan/position-store.ts'
+import { numberByPosition } from '#core/scan/position-store.ts'
 import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
+import { ScanNotes } from '#core/scan/scan-notes.ts'
 import { isInPart } from '#core/scan/scan-part.ts'
 import { checkPlacedRoot, rootKey } from '#core/scan/scan-root.ts'
-import { beginScan, endScan, isCancelRequested, type LeftOutFiles, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
+import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
 import { type WalkBatch, walk } from '#core/scan/walk.ts'
 import { FinalFailure, type TaskHandler, type TaskRun } from '#core/tasks/task.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
-/** Errors, and files that are left out, that are listed; the others are counted. A broken disk would otherwise fill the response. */
+/** Errors that are listed; the others are counted. A broken disk would otherwise fill the response. */
 const ERRORS_MAX = 100
 /** An index entry of PostgreSQL holds 2,704 bytes; it also contains the library's id. */
 const PATH_BYTES_MAX = 2_500
@@ -85,13 +87,14 @@ interface Scan {
   counts: ScanCounts
   countsWrittenAt: number
   errorCount: number
-  symlinks: number
-  leftOut: LeftOutFiles
+  notes: ScanNotes
   unchangedFolders: Set<string>
   /** Hashes of the paths in changed folders. */
   seen: Set<number>
   /** What could not be read; nothing at or below it counts as missing. */
   unreadable: Set<string>
+  /** Folders with files whose paths are too long. */
+  tooLong: Set<string>
   queued: number
   /** The tasks of the last batch are being added. */
   queueing: Promise<void>
@@ -150,12 +153,12 @@ const beginState = (run: TaskRun, begun: Begun, hadBooks: boolean): Scan => ({
   counts: { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, errors: [] },
   countsWrittenAt: Date.now(),
   errorCount: 0,
-  symlinks: 0,
-  leftOut: { count: 0, files: [] },
+  notes: new ScanNotes(),
   devices: new Map(),
   unchangedFolders: new Set(),
   seen: new Set(),
   unreadable: new Set(),
+  tooLong: new Set(),
   queued: 0,
   queueing: Promise.resolve(),
 })
@@ -176,6 +179,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     excludedPatterns: library.excluded_patterns,
     allowedFormats: library.allowed_formats,
     strategy: library.series_strategy,
+    links: await linksOf(dependencies, library),
   }
   const compare = begun.deep ? new Map<string, string>() : known
   try {
@@ -200,6 +204,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     confirmed: isConfirmed && begun.confirmedFolders === null ? 'all' : new Set(isConfirmed ? begun.confirmedFolders : []),
   })
   await keepDevices(database, state)
+  await keepLinks(database, { ...state, followed: state.notes.followed })
   // A folder recorded without its missing books would look complete.
   if (marked.guard) await forgetFolders(database, library.id)
   else {
@@ -246,10 +251,10 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
   const counts = withErrorCount(state)
   if (guard) {
     const message = describeLoss(guard, library.path)
-    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard, withheld, leftOut: state.leftOut })
+    await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard, withheld, notes: state.notes })
     throw new FinalFailure(message)
   }
-  await endScan(database, run.id, { status: 'completed', counts, complete, withheld, leftOut: state.leftOut })
+  await endScan(database, run.id, { status: 'completed', counts, complete, withheld, notes: state.notes })
   if (await needsArranging(database, library, state.queued)) await queueArranging(dependencies.tasks, library.id, { afterAnalysis: true })
   const { errors: _, ...numbers } = counts
   return {
@@ -259,21 +264,8 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
     withheld: withheld.length,
     purged,
     analysesQueued: state.queued,
-    symlinksSkipped: state.symlinks,
-  }
-}
-
-/** Series per transaction: nobody waits for the rows of their books. */
-const SERIES_STEP = 50
-
-/** Numbers the books that nothing else numbers, if the strategy of the library wants it. */
-async function numberByPosition(database: Knex, { library, startedAt, run }: Scan): Promise<void> {
-  const start = firstPosition(library.number_strategy, library.number_config as NumberConfig | null)
-  if (start === null) return
-  const ids = await listMisplacedSeries(database, library.id, startedAt)
-  for (let first = 0; first < ids.length; first += SERIES_STEP) {
-    run.signal.throwIfAborted()
-    await database.transaction((trx) => assignPositions(trx, ids.slice(first, first + SERIES_STEP), start))
+    symlinksSkipped: state.notes.skippedLinks.count,
+    ...(state.notes.skippedLinks.count > 0 && { linksSkipped: state.notes.skippedLinks.files }),
   }
 }
 
@@ -312,12 +304,15 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
   let shared: ReadonlySet<string> = new Set()
   for (const part of batch.changed) {
     const prefix = part.folder === '' ? '' : `${part.folder}/`
-    let whole = true
     part.names.forEach((name, index) => {
       const path = prefix + name
-      if (Buffer.byteLength(path) + library.path.length > PATH_BYTES_MAX) {
-        whole = false
-        noteError(state, path, `its path is longer than ${PATH_BYTES_MAX} bytes`)
+      if (Buffer.byteLength(`${library.path}/${path}`) > PATH_BYTES_MAX) {
+        state.tooLong.add(part.folder)
+        noteError(
+          state,
+          path,
+          `its path is longer than ${PATH_BYTES_MAX} bytes: it is not a book of the library until its folders or names are shorter`,
+        )
         return
       }
       const [bytes, mtimeNs, sidecars] = [part.sizes[index] as number, part.mtimesNs[index] as bigint, part.sidecars[index] ?? null]
@@ -325,10 +320,11 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
       state.seen.add(hashText(path))
     })
     state.seen.add(hashText(`${part.folder}/`))
-    if (part.decision) decisions.set(part.folder, part.decision)
+    if (part.decision && Buffer.byteLength(part.folder) <= PATH_BYTES_MAX) decisions.set(part.folder, part.decision)
     if (part.shared) shared = new Set(part.shared)
     if (part.digest === null) continue
-    if (whole) folders.push({ path: part.folder, digest: part.digest, files: part.files, seriesFile: part.seriesFile })
+    if (!state.tooLong.has(part.folder))
+      folders.push({ path: part.folder, digest: part.digest, files: part.files, seriesFile: part.seriesFile })
     counts.seriesFound += part.folder === '' ? part.files : 1
   }
   for (const folder of batch.unchanged) state.unchangedFolders.add(folder)
@@ -336,9 +332,7 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
     state.unreadable.add(path)
     noteError(state, path, message)
   }
-  state.symlinks += batch.symlinks
-  state.leftOut.count += batch.leftOut.length
-  for (const { path } of batch.leftOut) if (state.leftOut.files.length < ERRORS_MAX) state.leftOut.files.push(path)
+  state.notes.add(batch)
   for (const { folder, device } of batch.devices) state.devices.set(folder, device)
   counts.filesTotal += files.length + batch.unchangedFiles
   // Each one-shot of an unchanged root counts as a series; counted here because the walk knows folders, not series.

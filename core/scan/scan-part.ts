@@ -3,8 +3,10 @@ import { dirname, isAbsolute } from 'node:path'
 import type { Knex } from 'knex'
 import { folderOf } from '#core/catalog/library-folder.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { refuseValue } from '#core/foundation/errors.ts'
 import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
+import { isInTargets } from '#core/foundation/open-inside.ts'
 import { compileExcludes } from '#core/scan/glob.ts'
 import { findBelow } from '#core/scan/missing-book-query.ts'
 
@@ -25,8 +27,8 @@ export async function checkScanPath(database: Knex, library: LibraryRow, given: 
   if (parts.some((part) => part === '' || part === '.' || part === '..')) fail('The path may not contain empty parts, "." or "..".')
   const path = parts.join('/')
   const place = `${library.path}/${path}`
-  const root = await realpath(library.path).catch(() => library.path)
-  const real = await realpath(place).catch((error: NodeJS.ErrnoException) => error)
+  const root = await askDisk(library.path, () => realpath(library.path)).catch(() => library.path)
+  const real = await askDisk(library.path, () => realpath(place)).catch((error: NodeJS.ErrnoException) => error)
   if (real instanceof Error) {
     // Of what the server may not read, the scan says so.
     if (real.code !== 'ENOENT' && real.code !== 'ENOTDIR') return path
@@ -34,13 +36,14 @@ export async function checkScanPath(database: Knex, library: LibraryRow, given: 
     if (found === null) return fail(`There is no "${path}" in the library, and no book is recorded there.`)
     return found === place ? folderOf(library.path, place) : path
   }
-  if (real !== `${root}/${path}`) fail(`"${path}" is a link, or leads through one; links are not followed.`)
+  if (real !== `${root}/${path}` && !isInTargets(real, library.link_targets))
+    fail(`"${path}" is a link, or leads through one; it does not lead to a link target of the library.`)
   const folder = (await stat(place)).isDirectory() ? path : dirname(path).replace(/^\.$/, '')
   const isExcluded = compileExcludes(library.excluded_patterns)
   const folders = folder === '' ? [] : folder.split('/')
   folders.forEach((name, index) => {
     const prefix = folders.slice(0, index).map((above) => `${above}/`)
-    if (name.startsWith('.') || isForeignFolder(name) || isExcluded(prefix.join(''), name))
+    if (isForeignFolder(name) || isExcluded(prefix.join(''), name))
       fail(`Scans of this library leave out "${folders.slice(0, index + 1).join('/')}".`)
   })
   return folder

@@ -1,5 +1,6 @@
 import { opendir, stat } from 'node:fs/promises'
 import { findFolderProblem } from '#core/catalog/library-folder.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { FinalFailure } from '#core/tasks/task.ts'
 
 /** The identity of a folder, independent of its name. */
@@ -7,8 +8,10 @@ export const rootKey = ({ dev, ino }: { dev: number; ino: number }): string => `
 
 /** @throws FinalFailure also when the folder must not be a library, or no longer may be */
 export async function checkPlacedRoot(path: string, dataFolder: string): Promise<{ dev: number; ino: number }> {
-  const facts = await checkRoot(path)
-  const problem = await findFolderProblem(path, dataFolder)
+  const looking = askDisk(path, async () => ({ facts: await checkRoot(path), problem: await findFolderProblem(path, dataFolder) }))
+  const { facts, problem } = await looking.catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ETIMEDOUT' ? new FinalFailure(`${error.message} Nothing was changed.`, { cause: error }) : error
+  })
   if (problem) throw new FinalFailure(`${problem} Nothing was changed.`)
   return facts
 }

@@ -4,6 +4,7 @@ import { announce } from '#core/events/event-store.ts'
 import type { TaskStatus } from '#core/foundation/task-status.ts'
 import type { BootClock } from '#core/scan/boot-clock.ts'
 import type { Guard } from '#core/scan/mass-loss.ts'
+import type { AlikeNames, NotedFiles, ScanNotes } from '#core/scan/scan-notes.ts'
 import { isInPart } from '#core/scan/scan-part.ts'
 import type { WithheldFolder } from '#core/scan/withheld.ts'
 
@@ -36,7 +37,9 @@ export interface ScanRow {
   errors: string[]
   guard: Guard | null
   withheld: WithheldFolder[] | null
-  left_out: LeftOutFiles | null
+  left_out: NotedFiles | null
+  skipped_links: NotedFiles | null
+  alike_names: AlikeNames | null
   /** The folder of a scan of a part, relative to the library; null for all of it. */
   path: string | null
   cancel_requested: boolean
@@ -159,7 +162,7 @@ export async function endScan(
     complete?: boolean
     guard?: Guard
     withheld?: WithheldFolder[]
-    leftOut?: LeftOutFiles
+    notes?: Pick<ScanNotes, 'leftOut' | 'skippedLinks' | 'alikeNames'>
   },
 ): Promise<boolean> {
   const { counts } = end
@@ -168,6 +171,7 @@ export async function endScan(
       `WITH ended AS (
        UPDATE scans SET status = :status, completed_at = now(), complete = :complete, guard = CAST(:guard AS jsonb),
          withheld = CAST(:withheld AS jsonb), left_out = CAST(:leftOut AS jsonb),
+         skipped_links = CAST(:skippedLinks AS jsonb), alike_names = CAST(:alikeNames AS jsonb),
          errors = CAST(:errors AS jsonb) || coalesce(CAST(:fileErrors AS jsonb), errors),
          files_total = coalesce(CAST(:filesTotal AS int), files_total), files_processed = coalesce(CAST(:filesProcessed AS int), files_processed),
          books_found = coalesce(CAST(:booksFound AS int), books_found), series_found = coalesce(CAST(:seriesFound AS int), series_found)
@@ -182,7 +186,9 @@ export async function endScan(
         complete: end.complete ?? false,
         guard: end.guard ? JSON.stringify(end.guard) : null,
         withheld: end.withheld?.length ? JSON.stringify(end.withheld) : null,
-        leftOut: end.leftOut?.count ? JSON.stringify(end.leftOut) : null,
+        leftOut: noted(end.notes?.leftOut),
+        skippedLinks: noted(end.notes?.skippedLinks),
+        alikeNames: noted(end.notes?.alikeNames),
         errors: JSON.stringify(end.errors ?? []),
         fileErrors: counts ? JSON.stringify(counts.errors) : null,
         filesTotal: counts?.filesTotal ?? null,
@@ -196,6 +202,8 @@ export async function endScan(
     return { ids: rows.length > 0 ? [scanId] : [], result: rows.length > 0 }
   })
 }
+
+const noted = (notes: NotedFiles | AlikeNames | undefined) => (notes?.count ? JSON.stringify(notes) : null)
 
 async function announceWithheld(
   trx: Knex.Transaction,

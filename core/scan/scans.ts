@@ -9,6 +9,7 @@ import { isRestricted } from '#core/account/user-store.ts'
 import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { findLibraryRow } from '#core/catalog/library-store.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
@@ -16,6 +17,7 @@ import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { countUnsorted } from '#core/scan/found-file-store.ts'
 import { listWithheldFolders } from '#core/scan/missing-book-query.ts'
 import { type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
+import { describeNotes } from '#core/scan/scan-notes.ts'
 import { checkScanPath } from '#core/scan/scan-part.ts'
 import { rootKey } from '#core/scan/scan-root.ts'
 import { describeScheduleProblem, startDueScans, startScansOnStart } from '#core/scan/scan-schedule.ts'
@@ -98,13 +100,19 @@ export const ScanStatus = Noun('ScanStatus')({
       },
     ),
   ),
+  linksSkipped: Type.Optional(
+    Type.Object(
+      { count: Count, files: Type.Array(Type.String(), { description: 'The first five, relative to the library.' }) },
+      { description: 'Links that are not followed, see `linkTargets` of libraries. Absent as `leftOut` is.' },
+    ),
+  ),
   errors: Type.Array(Type.String(), {
     description: 'They name files: empty for callers who may not change libraries or do not see every series.',
   }),
   warnings: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Current problems to check: a schedule that is ignored; folders that cannot be watched; books that the strategy finds no series for; folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
+        'Current problems to check: a schedule that is ignored; folders that cannot be watched; books that the strategy finds no series for; links that are not followed, names that differ only in case or Unicode form, and folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
     }),
   ),
   watching: Type.Optional(
@@ -147,7 +155,8 @@ export class Scans {
     const elsewhere = seesPaths && row.path !== null ? await listWithheldElsewhere(this.#dependencies.database, row) : []
     const withheld = seesPaths ? [...(row.withheld ?? []), ...elsewhere] : []
     const watch = await findWatch(this.#dependencies.database, row.library_id)
-    const warnings = [...describeAll(withheld, describeWithheld), ...warningsOf(watch), ...(await this.#warn(row.library_id, seesPaths))]
+    const notes = [...warningsOf(watch), ...(seesPaths ? describeNotes(row) : [])]
+    const warnings = [...describeAll(withheld, describeWithheld), ...notes, ...(await this.#warn(row.library_id, seesPaths))]
     return {
       libraryId: row.library_id,
       taskId: row.id,
@@ -162,6 +171,7 @@ export class Scans {
       guard: restricted ? null : row.guard,
       ...(withheld.length > 0 && { withheld }),
       ...(seesPaths && row.left_out !== null && { leftOut: row.left_out }),
+      ...(seesPaths && row.skipped_links !== null && { linksSkipped: row.skipped_links }),
       errors: seesPaths ? row.errors.map((error) => (by === null ? error : visibleMessage(by, error))) : [],
       ...(warnings.length > 0 && { warnings }),
       watching: watch?.isWatching ?? false,
@@ -212,7 +222,7 @@ export class Scans {
     const id = randomUUID()
     // Nobody can confirm a folder that does not exist now: the scan will report it.
     const confirmedFolders = typeof confirm === 'boolean' ? null : await this.#readConfirmed(library, confirm)
-    const confirmedRoot = confirm ? await stat(library.path).then(rootKey, () => null) : null
+    const confirmedRoot = confirm ? await askDisk(library.path, () => stat(library.path)).then(rootKey, () => null) : null
     const part = path === undefined ? '' : await checkScanPath(this.#dependencies.database, library, path)
     const scan = { id, libraryId, mode, confirmedRoot, confirmedFolders, path: part || null }
     if (!(await insertScan(this.#dependencies.database, scan))) {

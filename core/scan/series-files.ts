@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { fitSeries } from '#core/analysis/fit-analysis.ts'
+import type { LibraryRow } from '#core/catalog/library-store.ts'
 import type { ReadSeriesFile } from '#core/fields/series-file.ts'
 import { SERIES_FILE } from '#core/fields/sidecar.ts'
 import { storableMember } from '#core/foundation/storable-text.ts'
@@ -10,7 +11,7 @@ import { listChangedSeriesFiles, storeSeriesFiles } from '#core/scan/series-file
 const AT_ONCE = 10
 
 interface Request {
-  library: { id: string; path: string }
+  library: Pick<LibraryRow, 'id' | 'path' | 'link_targets'>
   /** Reads files that have not changed, too. */
   isForced: boolean
   /** With books; the folder of the library itself holds no series. */
@@ -34,7 +35,10 @@ export async function readSeriesFiles(
       changed.slice(at, at + AT_ONCE).map(async (file) => {
         const path = `${file.path}/${SERIES_FILE}`
         if (file.version === null) return { ...file, series: null }
-        const { series, problem } = await readSeriesFile({ root: library.path, path: `${library.path}/${path}` }, { signal })
+        const { series, problem } = await readSeriesFile(
+          { root: library.path, linkTargets: library.link_targets, path: `${library.path}/${path}` },
+          { signal },
+        )
         if (problem) problems.push({ path, message: problem.message })
         return { ...file, series: JSON.parse(JSON.stringify(series && fitSeries(series), storableMember)) }
       }),

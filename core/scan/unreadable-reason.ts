@@ -2,6 +2,8 @@ import { OutsideError } from '#core/foundation/open-inside.ts'
 
 const EXCHANGED = 'it was replaced by a link or something else during the scan'
 
+export const NOT_UTF8 = 'its name is not valid UTF-8: rename it'
+
 const REASONS: Record<string, string> = {
   EACCES: 'the server may not read it (check its owner and permissions)',
   EPERM: 'the server may not read it (check its owner and permissions)',
@@ -19,6 +21,6 @@ export function reasonOf(error: unknown, name: string): string {
   if (error instanceof OutsideError) return EXCHANGED
   const { code = '', message } = error as NodeJS.ErrnoException
   // Node decodes names as UTF-8 and replaces invalid bytes with U+FFFD; such a path does not lead back to the file.
-  if (code === 'ENOENT' && name.includes('\uFFFD')) return 'its name is not valid UTF-8: rename it'
+  if (code === 'ENOENT' && name.includes('\uFFFD')) return NOT_UTF8
   return REASONS[code] ?? message
 }

@@ -4,15 +4,18 @@ import { join } from 'node:path'
 import { formatOfName, stemOf } from '#core/fields/book-format.ts'
 import { describedBy, FOLDER_FILES, isSidecarName } from '#core/fields/sidecar.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
-import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
+import { isForeignFolder, isHiddenName } from '#core/foundation/foreign-folder.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
 import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
 import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, sharedNames } from '#core/scan/layouts/decide-folder.ts'
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
 import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
-import { isIncompleteName, type LeftOutReason, reasonToLeaveOut } from '#core/scan/left-out.ts'
-import { reasonOf } from '#core/scan/unreadable-reason.ts'
+import { isBookOrFolder, isIncompleteName, type LeftOutReason, reasonToLeaveOut } from '#core/scan/left-out.ts'
+import { findAlike } from '#core/scan/links/alike-names.ts'
+import { type FollowedLink, LinkFollower, type WalkedEntry } from '#core/scan/links/link-follower.ts'
+import { dropLaterVolumes, dropOtherFormats, LATER_VOLUME, type Listing } from '#core/scan/set-files.ts'
+import { NOT_UTF8, reasonOf } from '#core/scan/unreadable-reason.ts'
 
 /** Files per part; limits the memory of a step, and the size of its SQL statement. */
 export const PART_FILES_MAX = 500
@@ -29,6 +32,8 @@ export interface WalkOptions {
   known: ReadonlyMap<string, string>
   /** The folder at which the walk begins, relative to the root; the root by default. One that does not exist is empty. */
   start?: string | undefined
+  /** Without it, no link is followed. */
+  links?: { targets: readonly string[]; known: readonly FollowedLink[] } | undefined
   /** Of the library. Only `auto` decides about folders, and only it and `calibre` leave out the other formats of a book. */
   strategy?: string
   /** Reports the files that are no books, with the reason. */
@@ -64,15 +69,19 @@ export type WalkStep =
   | { kind: 'unchanged'; folder: string; files: number }
   /** `path` relative to the root. The files below it were not seen, but may exist. */
   | { kind: 'unreadable'; path: string; message: string }
+  /** Not followed, or to what is found by another way. */
   | { kind: 'symlink'; path: string }
+  | ({ kind: 'followed' } & FollowedLink)
+  /** Two names of one folder that differ only in case or Unicode form, relative to the root. */
+  | { kind: 'alike'; paths: [string, string] }
   /** The root, or a folder on another device than the one above it. */
   | { kind: 'device'; folder: string; device: number }
   /** But for parts of a set and incomplete files, only of a walk that explains. */
   | { kind: 'left_out'; path: string; reason: LeftOutReason }
 
 /**
- * Walks a library folder by folder, synchronously: in a thread this is three times as fast as with promises. Symbolic links are not followed, so
- * that no link leads out of the library, or in a circle; nor is a link that replaces a folder during the walk.
+ * Walks a library folder by folder, synchronously: in a thread this is three times as fast as with promises. Symbolic links are followed only into the
+ * link targets, so that no link leads out of the library, or in a circle; a link that replaces a folder during the walk is not followed.
  */
 export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
   const isExcluded = compileExcludes(options.excludedPatterns)
@@ -89,17 +98,25 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
     formats: options.allowedFormats ?? CALIBRE_FORMATS,
     calibre: [],
     amongRuns: new Set(),
+    links: null,
   }
-  const stack = [{ folder: start, above: null as number | null }]
-  let realRoot: string | null = null
+  const stack: (FolderBelow & { above: number | null })[] = [{ folder: start, above: null, real: null, link: '' }]
   while (stack.length > 0) {
-    const { folder, above } = stack.pop() as (typeof stack)[number]
+    const { above, ...next } = stack.pop() as (typeof stack)[number]
+    const { folder } = next
     let opened: OpenFolder | null = null
     try {
       let entries: Dirent[]
       try {
-        realRoot ??= realpathSync.native(options.root)
-        opened = openFolderSync(join(realRoot, folder))
+        if (next.real === null) {
+          choice.links = options.links ? new LinkFollower(options.root, options.links) : null
+          Object.assign(next, choice.links?.enterPath(folder) ?? { real: join(realpathSync.native(options.root), folder) })
+        }
+        opened = openFolderSync(next.real as string)
+        if (choice.links?.enter(opened.path, next.link) === false) {
+          yield { kind: 'symlink', path: folder }
+          continue
+        }
         entries = readdirSync(opened.path, { withFileTypes: true })
         if (opened.device !== above && (folder !== start || choice.share.index === 0))
           yield { kind: 'device', folder, device: opened.device }
@@ -109,10 +126,10 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
           yield { kind: 'unreadable', path: folder, message: reasonOf(error, folder) }
         continue
       }
-      const below = yield* walkFolder({ folder, real: join(realRoot, folder), at: opened.path, entries }, choice)
+      const below = yield* walkFolder({ folder, real: next.real as string, link: next.link, at: opened.path, entries }, choice)
       // The stack returns the last folder first.
-      if (below.length > 1) below.sort(compareNames).reverse()
-      for (const one of below) stack.push({ folder: one, above: opened.device })
+      if (below.length > 1) below.sort((a, b) => compareNames(b.folder, a.folder))
+      for (const one of below) stack.push({ ...one, above: opened.device })
     } finally {
       opened?.close()
     }
@@ -133,39 +150,64 @@ interface Choice extends Pick<WalkOptions, 'known'> {
   calibre: string[]
   /** Folders without books whose folders are runs of a publisher. */
   amongRuns: Set<string>
+  /** Null when no link is followed. */
+  links: LinkFollower | null
 }
 
-/** An open folder: `folder` is relative to the root, `real` is its path, and `at` that of the open descriptor. */
-interface ListedFolder {
+/** A folder to walk: `folder` is relative to the root, `real` is its path without links, and `link` the link that it is found through, '' for none. */
+interface FolderBelow {
   folder: string
+  /** Null for the first folder, until it is opened. */
+  real: string | null
+  link: string
+}
+
+/** An open folder; `at` is the path of the open descriptor. */
+interface ListedFolder extends FolderBelow {
   real: string
   at: string
   entries: Dirent[]
 }
 
 /** Yields the books of one folder; returns the folders in it. */
-function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice): Generator<WalkStep, string[]> {
-  const { isExcluded, allowed, known, start } = choice
+function* walkFolder({ folder, real, link, at, entries }: ListedFolder, choice: Choice): Generator<WalkStep, FolderBelow[]> {
+  const { isExcluded, allowed, known, start, links } = choice
   const { index, of } = choice.share
   const prefix = folder === '' ? '' : `${folder}/`
-  const below: string[] = []
+  const below: FolderBelow[] = []
   const books: Listing = { names: [], sizes: [], mtimesMs: [] }
   const sidecars: string[] = []
+  const targets = new Map<string, string>()
+  const lossy = new Set<string>()
   let volumes = false
-  for (const entry of entries) {
-    const { name } = entry
-    if (of > 1 && folder === start && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
+  for (const listed of entries) {
+    const { name } = listed
+    if (of > 1 && folder === start && index !== (listed.isDirectory() ? shareOf(name, of) : 0)) continue
+    // Node replaces bytes that are no UTF-8: names that are equal then are those of different files, of which the path leads to one at most.
+    if (name.includes('\uFFFD') && lossy.size === lossy.add(name).size) {
+      yield { kind: 'unreadable', path: prefix + name, message: NOT_UTF8 }
+      continue
+    }
+    const entry: WalkedEntry | Error = links?.follow(listed, prefix, real) ?? listed
+    if (entry instanceof Error) {
+      yield { kind: 'unreadable', path: prefix + name, message: reasonOf(entry, name) }
+      continue
+    }
+    const { target } = entry
     const incomplete = isIncompleteName(name) && !entry.isDirectory()
     const reason = choice.explains ? reasonToLeaveOut(prefix, entry, choice) : incomplete ? 'incomplete' : null
     if (reason) yield { kind: 'left_out', path: prefix + name, reason }
-    if (incomplete || name.startsWith('.')) continue
+    if (incomplete || isHiddenName(name)) continue
     if (entry.isDirectory()) {
-      if (!isForeignFolder(name) && !isExcluded(prefix, name)) below.push(prefix + name)
+      if (isForeignFolder(name) || isExcluded(prefix, name)) continue
+      const path = prefix + name
+      if (target === undefined) below.push({ folder: path, real: join(real, name), link })
+      else if (yield* take(links, { path, target })) below.push({ folder: path, real: target, link: path })
       continue
     }
     const format = formatOfName(name)
     if (entry.isSymbolicLink()) {
-      if (format !== null || !name.includes('.')) yield { kind: 'symlink', path: prefix + name }
+      if (isBookOrFolder(name)) yield { kind: 'symlink', path: prefix + name }
       continue
     }
     if (format === null && isSidecarName(name) && entry.isFile()) sidecars.push(name)
@@ -174,8 +216,15 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
     try {
       // The folder's listing says that it is not a link, and stat is a third faster here than lstat. This only detects changes, so the path may be that of
       // another folder meanwhile: paths of descriptors take three times as long, because threads of one process wait for each other there.
-      const stat = statSync(`${real}/${name}`, { throwIfNoEntry: false }) ?? statSync(`${at}/${name}`)
+      const stat = statSync(target ?? `${real}/${name}`, { throwIfNoEntry: false }) ?? statSync(`${at}/${name}`)
       if (!stat.isFile()) continue
+      if (target !== undefined) {
+        if (!(yield* take(links, { path: prefix + name, target }))) continue
+        targets.set(name, target)
+      } else if (link !== '' && links?.isLinked(`${real}/${name}`)) {
+        yield { kind: 'symlink', path: prefix + name }
+        continue
+      }
       books.names.push(name)
       books.sizes.push(stat.size)
       books.mtimesMs.push(stat.mtimeMs)
@@ -184,6 +233,8 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
       yield { kind: 'unreadable', path: prefix + name, message: reasonOf(error, name) }
     }
   }
+  for (const names of [books.names, below.map((one) => nameOfFolder(one.folder))])
+    for (const [one, other] of findAlike(names)) yield { kind: 'alike', paths: [prefix + one, prefix + other] }
   if (books.names.length > 0) {
     const whole = volumes ? dropLaterVolumes(books) : books
     const facts = factsOf(folder, whole.names, { choice, hasOpf: sidecars.includes(FOLDER_FILES.opf) })
@@ -194,11 +245,19 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
     }
     const decide = () => (choice.strategy === 'auto' || choice.explains ? decideFolder({ ...facts, names: listing.names }) : null)
     yield* reportFolder(
-      { folder, at, known: known.get(folder), decide },
+      { folder, at, targets, known: known.get(folder), decide },
       { ...listing, sidecars: readSidecars(real, sidecars, listing.names) },
     )
-  } else if ((choice.strategy === 'auto' || choice.explains) && isAmongRuns(below.map(nameOfFolder))) choice.amongRuns.add(folder)
+  } else if ((choice.strategy === 'auto' || choice.explains) && isAmongRuns(below.map((one) => nameOfFolder(one.folder))))
+    choice.amongRuns.add(folder)
   return below
+}
+
+/** Yields what became of a link; returns whether it is followed. */
+function* take(links: LinkFollower | null, link: FollowedLink): Generator<WalkStep, boolean> {
+  const isFollowed = links?.claim(link) ?? false
+  yield isFollowed ? { kind: 'followed', ...link } : { kind: 'symlink', path: link.path }
+  return isFollowed
 }
 
 const factsOf = (folder: string, names: readonly string[], { choice, hasOpf }: { choice: Choice; hasOpf: boolean }): FolderFacts => ({
@@ -254,56 +313,19 @@ export function compareNames(a: string, b: string): number {
 
 const comparedName = (name: string) => boundMarks(formatOfName(name) === null ? name : stemOf(name))
 
-interface Listing {
-  names: string[]
-  sizes: number[]
-  /** A double: exact to a quarter of a microsecond, enough to detect changes, and a third cheaper than nanoseconds. */
-  mtimesMs: number[]
-}
-
-const LATER_VOLUME = /\.part(\d+)\.(?:rar|cbr)$/i
-
-/** A later volume of a multi-volume RAR is not a book if its first volume is in the same folder. */
-function dropLaterVolumes(listing: Listing): Listing {
-  const volumes = listing.names.map((name) => {
-    const match = LATER_VOLUME.exec(name)
-    return match && { set: name.slice(0, match.index).toLowerCase(), number: Number(match[1]) }
-  })
-  const firsts = new Set(volumes.map((volume) => (volume?.number === 1 ? volume.set : null)))
-  return pick(listing, (_name, index) => {
-    const volume = volumes[index]
-    return !volume || volume.number === 1 || !firsts.has(volume.set)
-  })
-}
-
-/** Of files with one name, the first of the formats is the book. */
-function dropOtherFormats(listing: Listing, formats: readonly string[]): Listing {
-  const rank = (name: string) => formats.indexOf(formatOfName(name) as string)
-  const best = new Map<string, number>()
-  for (const name of listing.names) best.set(stemOf(name), Math.min(best.get(stemOf(name)) ?? Number.POSITIVE_INFINITY, rank(name)))
-  return pick(listing, (name) => rank(name) === best.get(stemOf(name)))
-}
-
-const pick = ({ names, sizes, mtimesMs }: Listing, isKept: (name: string, index: number) => boolean): Listing => {
-  const kept = [...names.keys()].filter((index) => isKept(names[index] as string, index))
-  return {
-    names: kept.map((index) => names[index] as string),
-    sizes: kept.map((index) => sizes[index] as number),
-    mtimesMs: kept.map((index) => mtimesMs[index] as number),
-  }
-}
-
 type FolderListing = Listing & { sidecars: readonly Sidecar[] }
 
 interface WalkedFolder {
   folder: string
   at: string
+  /** Of names that are links. */
+  targets: ReadonlyMap<string, string>
   known: string | undefined
   decide: () => FolderDecision | null
 }
 
 function* reportFolder(walked: WalkedFolder, listing: FolderListing): Generator<WalkStep> {
-  const { folder, at } = walked
+  const { folder, at, targets } = walked
   // Names in the order of the file system, which stays the same while nothing changes; otherwise the folder is merely compared in full.
   const digest = digestOf(withSidecars(listing))
   if (digest === walked.known) {
@@ -319,7 +341,7 @@ function* reportFolder(walked: WalkedFolder, listing: FolderListing): Generator<
   let part: FolderPart = { folder, names: [], sizes: [], mtimesNs: [], sidecars: [], digest: null, ...files }
   for (const name of names) {
     try {
-      const stat = lstatSync(`${at}/${name}`, { bigint: true })
+      const stat = lstatSync(targets.get(name) ?? `${at}/${name}`, { bigint: true })
       if (!stat.isFile()) throw new OutsideError(name)
       part.names.push(name)
       part.sizes.push(Number(stat.size))

@@ -12,7 +12,9 @@ const emptyBatch = (): WalkBatch => ({
   unchangedFiles: 0,
   unchangedRootFiles: 0,
   unreadable: [],
-  symlinks: 0,
+  symlinks: [],
+  followed: [],
+  alike: [],
   devices: [],
   leftOut: [],
 })
@@ -33,7 +35,9 @@ serveJobs(({ options, read }: WalkOrder, send: (batch: WalkBatch) => void): null
     } else if (step.kind === 'unreadable') batch.unreadable.push({ path: step.path, message: step.message })
     else if (step.kind === 'device') batch.devices.push({ folder: step.folder, device: step.device })
     else if (step.kind === 'left_out') batch.leftOut.push({ path: step.path, reason: step.reason })
-    else batch.symlinks += 1
+    else if (step.kind === 'followed') batch.followed.push({ path: step.path, target: step.target })
+    else if (step.kind === 'alike') batch.alike.push(step.paths)
+    else batch.symlinks.push(step.path)
     if (files < BATCH_FILES && Date.now() - sentAt <= QUIET_MS) continue
     send(batch)
     batch = emptyBatch()

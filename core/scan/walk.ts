@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { ThreadHost, ThreadLost } from '#core/foundation/thread-host.ts'
 import type { LeftOutReason } from '#core/scan/left-out.ts'
+import type { FollowedLink } from '#core/scan/links/link-follower.ts'
 import type { FolderPart, WalkOptions } from '#core/scan/walk-folders.ts'
 
 /** Files per batch; the comparison in the database is one statement per batch. */
@@ -16,8 +17,11 @@ export interface WalkBatch {
   /** How many of them are in the root. */
   unchangedRootFiles: number
   unreadable: { path: string; message: string }[]
-  /** Links that might have been books or folders of books. */
-  symlinks: number
+  /** Links that might have been books or folders of books, and were not followed. */
+  symlinks: string[]
+  followed: FollowedLink[]
+  /** Pairs of paths that differ only in case or Unicode form. */
+  alike: [string, string][]
   /** Of the root, and of folders on another device than the one above. */
   devices: { folder: string; device: number }[]
   /** But for parts of a set and incomplete files, only of a walk that explains. */
@@ -86,7 +90,9 @@ export async function* walk(options: WalkOptions, signal: AbortSignal): AsyncGen
   }
   const onAbort = () => fail(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
-  const walkers = Array.from({ length: THREADS }, (_, index): Walker => {
+  // One thread alone knows what was found through another link.
+  const threads = options.links ? 1 : THREADS
+  const walkers = Array.from({ length: threads }, (_, index): Walker => {
     const walker: Walker = {
       thread: idle.pop() ?? new ThreadHost(THREAD_OPTIONS),
       read: new Int32Array(new SharedArrayBuffer(4)),
@@ -101,7 +107,7 @@ export async function* walk(options: WalkOptions, signal: AbortSignal): AsyncGen
       wake()
     }
     walker.thread
-      .run({ options: { ...options, share: { index, of: THREADS } }, read: walker.read }, { onPart })
+      .run({ options: { ...options, share: { index, of: threads } }, read: walker.read }, { onPart })
       .then(finish, (error: unknown) => fail(error instanceof ThreadLost ? (error.cause ?? error) : error))
     return walker
   })

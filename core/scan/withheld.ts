@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import Type, { type Static } from 'typebox'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { Noun, OneOf } from '#core/foundation/schema.ts'
 
 /** Somebody may have taken fewer books out of a folder, or deleted them, one by one. */
@@ -96,7 +97,7 @@ class Places {
     const known = this.#facts.get(folder)
     if (known !== undefined) return known
     const path = folder === '' ? this.#root : `${this.#root}/${folder}`
-    const facts = await Promise.all([stat(path), readdir(path)]).then(
+    const facts = await askDisk(this.#root, () => Promise.all([stat(path), readdir(path)])).then(
       ([{ dev }, names]): Facts => ({ device: dev, isEmpty: names.every((name) => name.startsWith('.')) }),
       // The scan has read the folder above, so it is no longer there. If it cannot be read at this moment, the books are not safe to mark either.
       (error: NodeJS.ErrnoException): Facts =>

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
+import type { Settings } from '#core/settings/settings.ts'
 import type { TaskRecord } from '#core/tasks/task-query.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
 import { until } from '#test/support/library-fixture.ts'
@@ -13,8 +14,8 @@ interface Answer<T> {
 }
 
 /** The whole running server, with a scanned and analyzed library of these files. */
-export async function openLibraryServer(t: Test, files: Readonly<Record<string, Uint8Array>>) {
-  const composed = await openComposedServer(t)
+export async function openLibraryServer(t: Test, files: Readonly<Record<string, Uint8Array>>, settings: Partial<Settings> = {}) {
+  const composed = await openComposedServer(t, { settings })
   const { database, services, url, adminToken } = composed
   const root = mkdtempSync(join(tmpdir(), 'carrel-library-'))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, lstatSync } from 'node:fs'
+import { closeSync, fstatSync } from 'node:fs'
 import {
   type Analysis,
   type AnalysisRequest,
@@ -10,7 +10,7 @@ import {
 } from '#core/fields/analysis.ts'
 import { BOOK_FORMATS, type BookFormat } from '#core/fields/book-format.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
-import { openInsideSync } from '#core/foundation/open-inside.ts'
+import { lstatInsideSync, openInsideSync } from '#core/foundation/open-inside.ts'
 import { BookProblem } from '../book-problem.ts'
 import type { DrawPdfPage } from '../drawing.ts'
 import { withSidecars } from '../metadata/sidecars.ts'
@@ -33,7 +33,7 @@ export const prepareAnalyses = (_: null): void => {}
 export async function analyze(request: AnalysisRequest, draw?: DrawPdfPage): Promise<Analysis> {
   let fd: number
   try {
-    fd = openInsideSync(request.root, request.path)
+    fd = openInsideSync(request)
   } catch (error) {
     return failedAnalysis(fileRefusal(error))
   }
@@ -43,7 +43,7 @@ export async function analyze(request: AnalysisRequest, draw?: DrawPdfPage): Pro
     const file: FileFacts = { bytes: Number(before.size), mtimeNs: String(fileTime(before)), sha256, readerHash }
     const analysis = await analyzeContents(request, { fd, bytes: file.bytes, draw }, file)
     // By its path: another file may have taken its place. What was read of a file that was deleted meanwhile is whole.
-    const after = lstatSync(request.path, { bigint: true, throwIfNoEntry: false }) ?? fstatSync(fd, { bigint: true })
+    const after = lstatInsideSync(request) ?? fstatSync(fd, { bigint: true })
     // Size and time are those from before the read, so the next scan sees the difference and analyzes the file again.
     if (bytesRead !== file.bytes || after.size !== before.size || after.mtimeNs !== before.mtimeNs)
       return failedAnalysis(changed(), file, analysis.format)
@@ -63,7 +63,7 @@ export const analyzePacked = async (request: AnalysisRequest, draw?: DrawPdfPage
 export async function drawBookCover(file: LibraryFile & Pick<AnalysisRequest, 'coverSide'>, draw?: DrawPdfPage): Promise<CoverOutcome> {
   let fd: number
   try {
-    fd = openInsideSync(file.root, file.path)
+    fd = openInsideSync(file)
   } catch (error) {
     return { cover: null, problem: fileRefusal(error) }
   }

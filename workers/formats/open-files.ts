@@ -2,6 +2,7 @@ import { fstat } from 'node:fs'
 import { type FileHandle, stat } from 'node:fs/promises'
 import type { LibraryFile } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { openInside } from '#core/foundation/open-inside.ts'
 
 /** A few dozen users each turn the pages of one book: far below the 1,024 descriptors that a process may have by default. */
@@ -78,9 +79,9 @@ export class OpenFiles {
   }
 
   /** Whether the path still refers to the open file; checked at most every few seconds. */
-  async #isCurrent(path: string, lease: Lease): Promise<boolean> {
+  async #isCurrent({ root, path }: LibraryFile, lease: Lease): Promise<boolean> {
     if (Date.now() < lease.trustedUntil) return true
-    const [{ identity }, now] = await Promise.all([lease.opened, stat(path, { bigint: true })])
+    const [{ identity }, now] = await Promise.all([lease.opened, askDisk(root, () => stat(path, { bigint: true }))])
     lease.trustedUntil = Date.now() + TRUSTED_MS
     return identity === identityOf(now)
   }
@@ -89,13 +90,13 @@ export class OpenFiles {
   async withFile<Result>(file: LibraryFile, use: (file: OpenFile) => Promise<Result>, options: { fresh?: boolean } = {}): Promise<Result> {
     let lease = this.#borrow(file)
     try {
-      if (options.fresh || !(await this.#isCurrent(file.path, lease).catch(() => false))) {
+      if (options.fresh || !(await this.#isCurrent(file, lease).catch(() => false))) {
         this.#drop(file, lease)
         this.#giveBack(lease)
         lease = this.#borrow(file)
       }
       const { file: opened, identity } = await lease.opened
-      return await use({ fd: opened.fd, identity })
+      return await askDisk(file.root, () => use({ fd: opened.fd, identity }))
     } catch (error) {
       this.#drop(file, lease)
       throw error
@@ -117,10 +118,10 @@ export class OpenFiles {
 }
 
 /** A file that was checked to be inside one library may be outside another. */
-const keyOf = ({ root, path }: LibraryFile) => `${root}\0${path}`
+const keyOf = ({ root, path, linkTargets = [] }: LibraryFile) => [root, path, ...linkTargets].join('\0')
 
-async function openIdentified({ root, path }: LibraryFile): Promise<{ file: FileHandle; identity: string }> {
-  const file = await openInside(root, path)
+async function openIdentified(inside: LibraryFile): Promise<{ file: FileHandle; identity: string }> {
+  const file = await openInside(inside)
   return { file, identity: identityOf(await file.stat({ bigint: true })) }
 }
 

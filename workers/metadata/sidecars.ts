@@ -18,7 +18,7 @@ import { parseXml, XML_BYTES_MAX, XmlError } from './xml.ts'
  * `metadata.opf` and `ComicInfo.xml`. They override the metadata in the book, because somebody added them later.
  */
 export function withSidecars(
-  { root, path }: LibraryFile,
+  { path, ...inside }: LibraryFile,
   found: { embedded: Embedded; problems: Problem[] },
 ): { embedded: Embedded; problems: Problem[] } {
   const folder = dirname(path)
@@ -28,7 +28,7 @@ export function withSidecars(
   const problems = [...found.problems]
   const add = (names: { own: string; folders: string }, reader: (name: string, bytes: Uint8Array) => Read) => {
     for (const name of [names.own, names.folders]) {
-      const bytes = readSmallFile({ root, path: join(folder, name) })
+      const bytes = readSmallFile({ ...inside, path: join(folder, name) })
       if (bytes === null || (name === names.folders && !isOnlyBook(folder, stem))) continue
       const read = 'problem' in bytes ? { embedded: {}, problem: bytes.problem } : reader(name, bytes.bytes)
       embedded = merge(embedded, read.embedded)
@@ -42,9 +42,9 @@ export function withSidecars(
 }
 
 /** The picture beside the only book of a folder; null without one. */
-export function readCoverFile({ root, path }: LibraryFile): { bytes: Uint8Array } | { problem: Problem } | null {
+export function readCoverFile({ path, ...inside }: LibraryFile): { bytes: Uint8Array } | { problem: Problem } | null {
   const folder = dirname(path)
-  const bytes = readSmallFile({ root, path: join(folder, FOLDER_FILES.cover) }, COVER_BYTES_MAX)
+  const bytes = readSmallFile({ ...inside, path: join(folder, FOLDER_FILES.cover) }, COVER_BYTES_MAX)
   return bytes === null || !isOnlyBook(folder, stemOf(basename(path))) ? null : bytes
 }
 
@@ -96,12 +96,12 @@ function oneOfMetadata(problems: Problem[]): Problem[] {
 }
 
 /** Null when the file does not exist, the common case: one system call. A file outside the library counts as missing. */
-function readSmallFile({ root, path }: LibraryFile, bytesMax = XML_BYTES_MAX): { bytes: Uint8Array } | { problem: Problem } | null {
+function readSmallFile({ path, ...inside }: LibraryFile, bytesMax = XML_BYTES_MAX): { bytes: Uint8Array } | { problem: Problem } | null {
   let fd: number
   try {
     // Opening a missing file throws, which takes ten times as long.
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null
-    fd = openInsideSync(root, path)
+    fd = openInsideSync({ ...inside, path })
   } catch (error) {
     if (error instanceof OutsideError) return null
     const { code = '' } = error as NodeJS.ErrnoException

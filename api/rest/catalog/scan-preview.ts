@@ -11,7 +11,7 @@ import { previewScan } from '#core/scan/preview-scan.ts'
 type Services = Pick<DataServices, 'database' | 'settings'> & Pick<TemplateServices, 'rules'>
 const endpoint = endpointOf<Services>()
 
-const { path, seriesStrategy, seriesConfig, excludedPatterns, allowedFormats } = CreateLibraryRequest.properties
+const { path, seriesStrategy, seriesConfig, excludedPatterns, allowedFormats, linkTargets } = CreateLibraryRequest.properties
 const Count = Type.Integer({ minimum: 0 })
 const Position = Nullable(Type.Number())
 
@@ -36,7 +36,7 @@ export const scanPreviewRoutes = [
     summary: 'Preview the scan of a folder before creating a library; at most two at a time',
     tag: 'libraries',
     allow: { who: 'libraries-write' },
-    body: Type.Object({ path, seriesStrategy, seriesConfig, excludedPatterns, allowedFormats }),
+    body: Type.Object({ path, seriesStrategy, seriesConfig, excludedPatterns, allowedFormats, linkTargets }),
     reply: Type.Object({
       detectedSeries: Type.Array(DetectedSeries, { description: 'Sorted by path, at most 1000.' }),
       leftOut: Type.Array(

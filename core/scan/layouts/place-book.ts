@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { readFileName, titleOfFileName } from '#core/fields/file-name.ts'
 import { missingValues, type PlacedBook, type PlacedValues } from '#core/fields/placed-values.ts'
 import { toNameText } from '#core/foundation/name-text.ts'
@@ -90,9 +91,14 @@ const oneshot = (path: string, title = titleOfFileName(nameOfFolder(path))): Ser
   title: toNameText(title),
   oneshot: true,
 })
+/** An index entry of PostgreSQL holds 2,704 bytes, and this one both and the library's id. */
+const INDEXED_BYTES_MAX = 2_500
+const fittingKey = (path: string, key: string): string =>
+  Buffer.byteLength(path) + Buffer.byteLength(key) <= INDEXED_BYTES_MAX ? key : hash('sha256', key, 'hex')
+
 const namedSeries = (folder: string, name: string): SeriesPlace => ({
   path: folder,
-  nameKey: seriesKey(name),
+  nameKey: fittingKey(folder, seriesKey(name)),
   title: toNameText(name.trim()),
   oneshot: false,
 })
@@ -207,7 +213,9 @@ function customSeries(template: string | undefined, groups: Readonly<Record<stri
   const publisher = groups.publisher?.trim()
   const series = namedSeries('', name.trim() === '' ? (groups.series as string) : name)
   // Equal names of two publishers stay apart.
-  return publisher ? { ...series, nameKey: `${seriesKey(publisher)}/${series.nameKey}`, publisher: toNameText(publisher) } : series
+  return publisher
+    ? { ...series, nameKey: fittingKey(series.path, `${seriesKey(publisher)}/${series.nameKey}`), publisher: toNameText(publisher) }
+    : series
 }
 
 function valuesOf(groups: Readonly<Record<string, string>>): PlacedValues {

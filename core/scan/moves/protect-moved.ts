@@ -14,7 +14,7 @@ export async function protectMoved(trx: Knex.Transaction, bookIds: readonly stri
   const same = await listSameVersions(trx, bookIds)
   if (same.length === 0) return
   const versions = await readVersions(
-    same.map(({ path }) => ({ path, known: NO_FILE })),
+    same.map(({ root, path, linkTargets }) => ({ root, path, linkTargets, known: NO_FILE })),
     DISK_MS,
   )
   const moved = same.filter(({ path }) => versions.get(path) === null)

@@ -34,7 +34,7 @@ export async function readPacked(request: LibraryFile): Promise<PublicationOutco
 export async function readPublication(request: LibraryFile): Promise<{ publication: Publication } | { problem: Problem }> {
   let fd: number
   try {
-    fd = openInsideSync(request.root, request.path)
+    fd = openInsideSync(request)
   } catch (error) {
     return { problem: fileRefusal(error) }
   }

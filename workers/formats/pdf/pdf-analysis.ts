@@ -9,12 +9,13 @@ import { type DescribedPdf, documentOf, readDescription } from './pdf-descriptio
  * file and describes it: pdf.js, which takes 50 MB and a second to load, is loaded here only when that process was lost.
  */
 export async function analyzePdf(
-  { root, path, coverSide = THUMBNAIL_LONGEST_SIDE }: LibraryFile & Pick<AnalysisRequest, 'coverSide'>,
+  { coverSide = THUMBNAIL_LONGEST_SIDE, root, path, linkTargets }: LibraryFile & Pick<AnalysisRequest, 'coverSide'>,
   draw?: DrawPage,
 ): Promise<Omit<Analysis, 'file' | 'format'>> {
+  const file = { root, path, linkTargets }
   const drawing = draw ?? (await import('./pdf.ts')).drawPdfPage
-  const outcome = await drawing({ root, path, index: 0, longestSide: coverSide, purpose: 'cover', describes: true })
-  const described = (outcome.description && readDescription(outcome.description)) ?? (await describeHere({ root, path }))
+  const outcome = await drawing({ ...file, index: 0, longestSide: coverSide, purpose: 'cover', describes: true })
+  const described = (outcome.description && readDescription(outcome.description)) ?? (await describeHere(file))
   if ('problem' in described) {
     return { pageCount: 0, pageSource: 'pdf', pages: [], embedded: {}, cover: null, problems: [described.problem] }
   }

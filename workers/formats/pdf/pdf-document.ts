@@ -47,8 +47,8 @@ const packageFolder = dirname(createRequire(import.meta.url).resolve('pdfjs-dist
  * Opens a PDF for reading by ranges, never whole. Throws {@link BookProblem} (`parser`) when it is damaged or needs a
  * password; rethrows errors of the file system.
  */
-export async function openPdf({ root, path }: LibraryFile): Promise<PdfHandle> {
-  const fd = openInsideSync(root, path)
+export async function openPdf(file: LibraryFile): Promise<PdfHandle> {
+  const fd = openInsideSync(file)
   try {
     return await openDescriptor(fd)
   } catch (error) {
@@ -196,7 +196,7 @@ export async function withPdf<T>(
   file: LibraryFile & { bytes: number; mtimeNs: bigint },
   use: (document: PDFDocumentProxy) => Promise<T>,
 ): Promise<T> {
-  const key = `${file.bytes} ${file.mtimeNs} ${file.root}\0${file.path}`
+  const key = [file.bytes, file.mtimeNs, file.root, file.path, ...(file.linkTargets ?? [])].join('\0')
   const lease: Lease = leases.get(key) ?? { handle: openPdf(file), users: 0, evicted: false, closed: false }
   lease.users++
   leases.set(key, lease)

@@ -29,9 +29,9 @@ export async function describePdfFile(file: LibraryFile): Promise<DescribedPdf> 
 export async function drawPdfPage(request: PageDrawing, limits: PaintLimits = {}, describe?: Describe): Promise<DrawingOutcome> {
   const draw = (document: PDFDocumentProxy) => renderPage(document, request.index, request.longestSide, limits)
   try {
-    const { root, path } = request
+    const { root, path, linkTargets } = request
     const { size, mtimeNs } = statSync(path, { bigint: true })
-    if (request.purpose === 'page') return await withPdf({ root, path, bytes: Number(size), mtimeNs }, draw)
+    if (request.purpose === 'page') return await withPdf({ root, path, linkTargets, bytes: Number(size), mtimeNs }, draw)
     const handle = await (request.describes && describe ? openDescribed(request, describe) : openPdf(request))
     try {
       return await draw(handle.document)

@@ -151,7 +151,7 @@ function readerOf(archive: UnrarArchive, opened: ReturnType<UnrarArchive['open']
 }
 
 /** Reads the archive and its further volumes in the same folder inside the library, by the names that unrar requests, and nothing else. */
-function openFiles(unrar: Unrar, { root, path }: LibraryFile) {
+function openFiles(unrar: Unrar, { path, ...inside }: LibraryFile) {
   const opened = new Map<number, { bytes: number; position: number }>()
   let sink: Sink | null = null
   let missing: string | null = null
@@ -166,7 +166,7 @@ function openFiles(unrar: Unrar, { root, path }: LibraryFile) {
     },
     open(name: string): number {
       try {
-        const fd = openInsideSync(root, join(dirname(path), basename(name)))
+        const fd = openInsideSync({ ...inside, path: join(dirname(path), basename(name)) })
         opened.set(fd, { bytes: fstatSync(fd).size, position: 0 })
         return fd
       } catch {

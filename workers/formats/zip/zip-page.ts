@@ -7,16 +7,20 @@ import { checkContent, refuseCutOff } from './zip.ts'
 
 /** Serves pages of zips with one positional read each, through descriptors that stay open. */
 export function zipPageReader(files: OpenFiles, checked: CheckedEntries, buffers: BufferPool): ReadZipPage {
-  return async ({ page, root, path }, { isLent = false } = {}) => {
+  return async ({ page, root, path, linkTargets }, { isLent = false } = {}) => {
     if (!page.zip) {
       const problem = new BookProblem('page_extraction', `"${page.name}" cannot be read from its archive.`, { entry: page.name })
       return { problem: pageProblem(problem) }
     }
     const entry = { name: page.name, bytes: page.bytes, zip: page.zip }
     const read = (fresh: boolean) =>
-      files.withFile({ root, path }, (file) => (isLent ? readLent(file, entry, checked, buffers) : readOwn(file, entry, checked)), {
-        fresh,
-      })
+      files.withFile(
+        { root, path, linkTargets },
+        (file) => (isLent ? readLent(file, entry, checked, buffers) : readOwn(file, entry, checked)),
+        {
+          fresh,
+        },
+      )
     try {
       // Somebody may have replaced the file under the open descriptor, or remounted its share (ESTALE); reopen it once.
       return { ...(await read(false).catch(() => read(true))), mediaType: page.mediaType }

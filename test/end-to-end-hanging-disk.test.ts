@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { comic, until } from '#test/support/library-fixture.ts'
+import { awaitScan, startServer } from '#test/support/running-server.ts'
+
+t.setTimeout(240_000)
+
+/** Mounts a mirror of a folder, see the program; null where this process may not mount. */
+async function mountDisk(t: Test, mirrored: string, mounted: string): Promise<ChildProcess | null> {
+  if (process.getuid?.() !== 0 || !existsSync('/dev/fuse')) return null
+  const program = fileURLToPath(new URL('support/fuse-disk.mjs', import.meta.url))
+  const disk = spawn(process.execPath, [program, mirrored, mounted], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const [started] = await Promise.race([once(disk.stdout as NodeJS.ReadableStream, 'data'), once(disk, 'exit')])
+  if (typeof started === 'number') return null
+  t.teardown(() => {
+    disk.kill('SIGKILL')
+    spawnSync('umount', ['-l', mounted])
+  })
+  return disk
+}
+
+/** Far more than an answer takes that waits for no disk. */
+const QUICK_MS = 8_000
+/** The first calls wait for as long as a sleeping disk takes to start, see core/foundation/disk-calls.ts. */
+const LATE_MS = 25_000
+
+t.test('while a disk hangs in every system call, everything else answers within seconds, and it goes on afterwards', async (t) => {
+  const room = mkdtempSync(join(tmpdir(), 'carrel-hanging-'))
+  const [mirrored, mounted, other] = ['mirrored', 'mounted', 'other'].map((name) => join(room, name)) as [string, string, string]
+  for (const folder of [mirrored, mounted, other]) mkdirSync(folder)
+  const names = Array.from({ length: 12 }, (_, index) => `Saga/${index + 1}.cbz`)
+  for (const root of [mirrored, other])
+    for (const name of names) {
+      mkdirSync(dirname(join(root, name)), { recursive: true })
+      writeFileSync(join(root, name), comic(`${root}${name}`, 30))
+    }
+  const disk = await mountDisk(t, mirrored, mounted)
+  if (disk === null) return void t.pass('this process may not mount: the test needs the rights of root and /dev/fuse')
+  const server = await startServer({ dataFolder: join(room, 'data'), args: ['--library', mounted, '--library', other] })
+  t.teardown(async () => {
+    disk.kill('SIGKILL')
+    await server.stop()
+    rmSync(room, { recursive: true, force: true })
+  })
+  const { data: libraries } = await server.get<{ data: { id: string; path: string }[] }>('/api/v1/libraries')
+  for (const { id } of libraries) await awaitScan(server, id, { analyzed: true, timeoutMs: 60_000 })
+  const hanging = libraries.find(({ path }) => path === mounted)?.id as string
+  const { data: books } = await server.get<{ data: { id: string; filePath: string }[] }>('/api/v1/books?pageSize=500')
+  const idsBelow = (root: string) => books.flatMap(({ id, filePath }) => (filePath.startsWith(`${root}/`) ? [id] : []))
+
+  const ask = async (path: string, { method = 'GET', ms = QUICK_MS } = {}) => {
+    const response = await fetch(`${server.url}/api/v1${path}`, { method, headers: server.headers, signal: AbortSignal.timeout(ms) })
+    return { path, status: response.status, text: await response.text() }
+  }
+  const statusesOf = async (answers: Promise<{ status: number }>[]) => (await Promise.all(answers)).map(({ status }) => status)
+  const [onDisk, elsewhere] = [idsBelow(mounted), idsBelow(other)]
+
+  disk.kill('SIGSTOP')
+  const late = onDisk.flatMap((id, index) =>
+    [`/books/${id}/pages/${index + 2}`, `/books/${id}/file`].map((path) => ask(path, { ms: LATE_MS })),
+  )
+  const quick = [
+    '/books?pageSize=50',
+    `/libraries/${hanging}/scan-status`,
+    '/scans/active',
+    ...elsewhere.map((id) => `/books/${id}/pages/7`),
+  ]
+  for (const path of quick) t.match(await ask(path), { status: 200 }, 'while the first calls wait')
+  t.equal((await fetch(`${server.url}/health`)).status, 200)
+  const refused = await Promise.all(late)
+  t.same(
+    refused.map(({ status }) => status),
+    refused.map(() => 503),
+  )
+  t.match(refused[0]?.text, /ETIMEDOUT|cannot be read/)
+  for (const id of onDisk) t.match(await ask(`/books/${id}/pages/20`), { status: 503 }, 'then at once')
+  for (const path of quick) t.match(await ask(path), { status: 200 }, 'and everything else answers')
+
+  t.match(await ask(`/libraries/${hanging}/scan`, { method: 'POST' }), { status: 202 })
+  t.match(await ask(`/libraries/${hanging}/scan?path=Saga`, { method: 'POST' }), { status: 409 })
+  t.match(await ask(`/libraries/${hanging}/scan-status`), { status: 200 })
+  const failed = await awaitScan(server, hanging, { analyzed: false, timeoutMs: 60_000 })
+  t.match(failed, { status: 'failed', errors: [/does not answer.*Nothing was changed/] })
+  t.match(await ask(`/libraries/${libraries.find(({ path }) => path === other)?.id}/scan`, { method: 'POST' }), { status: 202 })
+
+  disk.kill('SIGCONT')
+  await until(async () => (await ask(`/books/${onDisk[0]}/pages/21`)).status === 200)
+  t.same(
+    await statusesOf(onDisk.map((id) => ask(`/books/${id}/file`))),
+    onDisk.map(() => 200),
+    'the disk is back',
+  )
+  t.match(await ask(`/libraries/${hanging}/scan`, { method: 'POST' }), { status: 202 })
+  t.match(await awaitScan(server, hanging, { analyzed: true, timeoutMs: 60_000 }), { status: 'completed', errors: [] })
+  t.equal((await server.get<{ data: object[] }>('/api/v1/books?pageSize=500')).data.length, books.length)
+
+  // In the middle of a walk.
+  disk.kill('SIGSTOP')
+  await ask(`/libraries/${hanging}/scan`, { method: 'POST' })
+  t.match(await ask(`/libraries/${hanging}/scan/cancel`, { method: 'POST' }), { status: 204 })
+  disk.kill('SIGCONT')
+})

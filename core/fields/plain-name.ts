@@ -33,8 +33,11 @@ const isYear = (text: string) => /^(?:19|20)\d\d$/.test(text)
 /** Reads a file name without its extension, or the name of a folder. */
 export function toPlainName(stem: string): PlainName {
   const spaced = toPlainText(stem)
-  const year = DATES.map((date) => spaced.match(date)?.[0].match(/(?:19|20)\d\d/)?.[0]).find((found) => found !== undefined)
-  const undated = DATES.reduce((text, date) => text.replace(date, YEAR_MARK), spaced)
+  // Most names have none, and these expressions are slow.
+  const year = (/(?:19|20)\d\d/.test(spaced) ? DATES : [])
+    .map((date) => spaced.match(date)?.[0].match(/(?:19|20)\d\d/)?.[0])
+    .find((found) => found !== undefined)
+  const undated = year === undefined ? spaced : DATES.reduce((text, date) => text.replace(date, YEAR_MARK), spaced)
   return { ...splitGroups(undated), dateYear: year === undefined ? null : Number(year) }
 }
 
@@ -67,9 +70,11 @@ const CLOSING: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}'
 
 /** Brackets that are not closed are ordinary characters. */
 function splitGroups(name: string): Pick<PlainName, 'free' | 'groups'> {
+  if (!/[([{]/.test(name)) return { free: name, groups: [] }
   const ends = new Map<number, number>()
   const open: number[] = []
-  for (const [at, letter] of [...name.split('')].entries()) {
+  for (let at = 0; at < name.length; at++) {
+    const letter = name[at] as string
     if (letter in CLOSING) open.push(at)
     else if (open.length > 0 && CLOSING[name[open.at(-1) as number] as string] === letter) ends.set(open.pop() as number, at)
   }

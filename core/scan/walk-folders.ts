@@ -31,7 +31,7 @@ export interface WalkOptions {
   start?: string | undefined
   /** Of the library. Only `auto` decides about folders, and only it and `calibre` leave out the other formats of a book. */
   strategy?: string
-  /** Reports the files that are no books, with the reason. */
+  /** Only names and decisions, for people: looks at no file, and reports the files that are no books, with the reason. */
   explains?: boolean
   /** When several walks share a library: the first one takes the files of the first folder, and each its share of the folders in it. */
   share?: { index: number; of: number }
@@ -152,6 +152,12 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
   const books: Listing = { names: [], sizes: [], mtimesMs: [] }
   const sidecars: string[] = []
   let volumes = false
+  const add = (name: string, { size, mtimeMs }: { size: number; mtimeMs: number }) => {
+    books.names.push(name)
+    books.sizes.push(size)
+    books.mtimesMs.push(mtimeMs)
+    volumes ||= LATER_VOLUME.test(name) && formatOfName(name) === 'cbr'
+  }
   for (const entry of entries) {
     const { name } = entry
     if (of > 1 && folder === start && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
@@ -170,15 +176,15 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
     if (format === null && isSidecarName(name) && entry.isFile()) sidecars.push(name)
     if (name === CALIBRE_DATABASE && entry.isFile()) choice.calibre.push(prefix)
     if (format === null || !entry.isFile() || (allowed !== null && !allowed.has(format)) || isExcluded(prefix, name)) continue
+    if (choice.explains) {
+      add(name, UNSEEN)
+      continue
+    }
     try {
       // The folder's listing says that it is not a link, and stat is a third faster here than lstat. This only detects changes, so the path may be that of
       // another folder meanwhile: paths of descriptors take three times as long, because threads of one process wait for each other there.
       const stat = statSync(`${real}/${name}`, { throwIfNoEntry: false }) ?? statSync(`${at}/${name}`)
-      if (!stat.isFile()) continue
-      books.names.push(name)
-      books.sizes.push(stat.size)
-      books.mtimesMs.push(stat.mtimeMs)
-      volumes ||= format === 'cbr' && LATER_VOLUME.test(name)
+      if (stat.isFile()) add(name, stat)
     } catch (error) {
       yield { kind: 'unreadable', path: prefix + name, message: reasonOf(error, name) }
     }
@@ -192,10 +198,9 @@ function* walkFolder({ folder, real, at, entries }: ListedFolder, choice: Choice
       for (const name of books.names) if (!kept.has(name)) yield { kind: 'left_out', path: prefix + name, reason: 'set' }
     }
     const decide = () => (choice.strategy === 'auto' || choice.explains ? decideFolder({ ...facts, names: listing.names }) : null)
-    yield* reportFolder(
-      { folder, at, known: known.get(folder), decide },
-      { ...listing, sidecars: readSidecars(real, sidecars, listing.names) },
-    )
+    const walked = { folder, at, known: known.get(folder), decide }
+    if (choice.explains) yield* partsOf(walked, listing)
+    else yield* reportFolder(walked, { ...listing, sidecars: readSidecars(real, sidecars, listing.names) })
   } else if ((choice.strategy === 'auto' || choice.explains) && isAmongRuns(below.map(nameOfFolder))) choice.amongRuns.add(folder)
   return below
 }
@@ -293,6 +298,18 @@ const pick = ({ names, sizes, mtimesMs }: Listing, isKept: (name: string, index:
 }
 
 type FolderListing = Listing & { sidecars: readonly Sidecar[] }
+
+const UNSEEN = { size: 0, mtimeMs: 0 }
+
+/** Of a walk that looks at no file. */
+function* partsOf({ folder, decide }: WalkedFolder, { names }: Listing): Generator<WalkStep> {
+  names.sort(compareNames)
+  const decision = decide()
+  const shared = decision && folder === '' ? [...sharedNames(names)] : null
+  const files = { seriesFile: null, digest: null, files: names.length, decision, shared, sizes: [], mtimesNs: [], sidecars: [] }
+  for (let at = 0; at < names.length; at += PART_FILES_MAX)
+    yield { kind: 'changed', part: { folder, names: names.slice(at, at + PART_FILES_MAX), ...files } }
+}
 
 interface WalkedFolder {
   folder: string

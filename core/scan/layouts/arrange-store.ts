@@ -7,9 +7,9 @@ import { raiseAgeRatings } from '#core/metadata/aggregate-series.ts'
 import { applyChange, isSameContent } from '#core/metadata/apply-change.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { markBooksChanged, storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
-import type { SeriesPlace } from '#core/scan/layouts/place-book.ts'
+import { placeKey, type SeriesPlace } from '#core/scan/layouts/place-book.ts'
 import type { SeriesGroup } from '#core/scan/layouts/plan-moves.ts'
-import { applyPlaceValues, ensureSeries, type PlacedLibrary, placeKey, valuesOf } from '#core/scan/layouts/series-place-store.ts'
+import { applyPlaceValues, ensureSeries, type PlacedLibrary, valuesOf } from '#core/scan/layouts/series-place-store.ts'
 
 /** Rows per statement; keeps it around a megabyte. */
 const PIECE = 2_000

@@ -54,9 +54,8 @@ export async function readLibraryFlags(
   return {
     ...settings,
     ...Object.fromEntries(Object.entries(strategies).filter(([, strategy]) => strategy !== undefined)),
-    // The commas of "*.{pdf,epub}" belong to the pattern.
-    ...(exclude !== undefined && { excludedPatterns: exclude === NONE ? null : listed(exclude, /,(?![^{]*\})/).join('\n') }),
-    ...(formats !== undefined && { allowedFormats: formats === 'all' ? null : listed(formats, /,/) }),
+    ...(exclude !== undefined && { excludedPatterns: exclude === NONE ? null : listed(exclude).join('\n') }),
+    ...(formats !== undefined && { allowedFormats: formats === 'all' ? null : listed(formats) }),
     ...(schedule !== undefined && {
       scanningConfig: {
         ...(settings.scanningConfig ?? scanned ?? { enabled: true, scanMode: 'normal' }),
@@ -66,7 +65,16 @@ export async function readLibraryFlags(
   }
 }
 
-const listed = (text: string, separator: RegExp): string[] => text.split(separator).flatMap((one) => (one.trim() === '' ? [] : one.trim()))
+/** Texts with commas between them; those of "*.{pdf,epub}" belong to the pattern. */
+function listed(text: string): string[] {
+  let depth = 0
+  let lines = ''
+  for (const letter of text) {
+    depth += letter === '{' ? 1 : letter === '}' ? -1 : 0
+    lines += letter === ',' && depth <= 0 ? '\n' : letter
+  }
+  return lines.split('\n').flatMap((line) => line.trim() || [])
+}
 
 function oneOf<Value extends string>(flag: (name: string) => string | undefined, name: string, all: readonly Value[]): Value | undefined {
   const given = flag(name)

@@ -71,7 +71,7 @@ const YEAR = /(?<!\d)(?:19[3-9]\d|20[0-3]\d)(?!\d)/
 function yearIn({ free, groups, dateYear }: PlainName, at: number | null): number | null {
   const dated = groups.filter(({ text }) => YEAR.test(text))
   const group = dated.find((one) => one.at > (at ?? 0)) ?? dated[0]
-  const bare = /(?<=[^ ] (?:[-–—] )?)(?:19[3-9]\d|20[0-3]\d)(?=$| |年|[-.])/.exec(free)
+  const bare = /(?<=[^ ] (?:[-–—] )?|\d-)(?:19[3-9]\d|20[0-3]\d)(?=$| |年|[-.])/.exec(free)
   const found = (group ? YEAR.exec(group.text) : null) ?? bare
   return found && (group || found.index !== at) ? Number(found[0]) : dateYear
 }

@@ -20,12 +20,25 @@ const MONTH =
 const YEAR = '(?:19|20)\\d\\d(?!\\d)'
 const DATES = [
   /(?<!\d)(?:19|20)\d\d([-.])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])(?!\d)/g,
+  /(?<!\d)(?:19[3-9]|20[0-3])\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)/g,
   new RegExp(`(?<![\\p{L}\\d])(?:\\d{1,2} )?${MONTH}\\.?(?: \\d{1,2})?,? ${YEAR}`, 'giu'),
 ]
 const HAS_YEAR = /(?<!\d)(?:19|20)\d\d(?!\d)|\u0001/
 const FRACTIONS: Readonly<Record<string, string>> = { '½': '.5', '¼': '.25', '¾': '.75', '⅓': '.3333', '⅔': '.6667' }
 /** "001-006": one file that contains several issues. Its first number gets a zero in front, because a range is a number even where 1 may be a word. */
 const RANGE = /(?<=^|[ #([])(\d{1,7}(?:\.\d{1,4})?)[-–~](\d{1,7})b?(?=$|[ )\].])/g
+/** "Book Two" and "Vol. IV": words and Roman numerals count only behind a word for a volume. */
+const SPELLED =
+  'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty'.split(
+    ' ',
+  )
+const ROMAN = 'I II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX XX'.split(' ')
+const SPELLED_VOLUME = new RegExp(
+  `(?<![\\p{L}\\d])(book|volume|vol\\.?|tome|band|tomo) (${SPELLED.join('|')}|${ROMAN.toReversed().join('|')})(?![\\p{L}\\d'’])`,
+  'giu',
+)
+/** Between author and title, as in "Terry Pratchett - [Discworld 31] - Monstrous Regiment". */
+const BRACKETED_SERIES = /(?<= - )\[([^[\]]{0,100}\p{L}) (\d{1,3}(?:\.\d)?)\](?= - )/u
 /** Arabic, Persian, Devanagari and Thai. */
 const ZEROS = [0x660, 0x6f0, 0x966, 0xe50]
 const isYear = (text: string) => /^(?:19|20)\d\d$/.test(text)
@@ -58,8 +71,12 @@ function toPlainText(stem: string): string {
     .replace(/(?<=# ?)[½¼¾⅓⅔]|(?<= )[½¼¾⅓⅔](?= ?$| ?[([])/g, (part) => `0${FRACTIONS[part]}`)
     .replace(/(?<=\d) ?\(of (\d{1,7})\)/gi, ' of $1 ')
     .replace(RANGE, (range, from: string, to: string) => (Number(from) < Number(to) && !isYear(from) ? `0${from}` : range))
+    .replace(SPELLED_VOLUME, (_, word: string, number: string) => `${word} ${numberOfWord(number)}`)
+    .replace(BRACKETED_SERIES, '[$1 #$2]')
     .replace(/ {2,}/g, ' ')
 }
+
+const numberOfWord = (word: string): number => Math.max(SPELLED.indexOf(word.toLowerCase()), ROMAN.indexOf(word.toUpperCase())) + 1
 
 function plainDigit(letter: string): string {
   const code = letter.charCodeAt(0)

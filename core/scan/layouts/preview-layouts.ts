@@ -21,7 +21,7 @@ interface PreviewedBook {
   number: number | null
 }
 
-export interface PreviewedSeries {
+interface PreviewedSeries {
   name: string
   /** Below the folder. */
   path: string
@@ -33,7 +33,7 @@ export interface PreviewedSeries {
 }
 
 /** What another strategy would make of the same files. */
-export interface Alternative {
+interface Alternative {
   strategy: SeriesStrategy
   series: number
   /** Series of one book. */

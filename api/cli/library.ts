@@ -1,14 +1,13 @@
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
-import { LAYOUT_FLAGS, readLayoutFlags } from '#api/cli/library-layout.ts'
+import { LIBRARY_FLAGS, readLibraryFlags } from '#api/cli/library-flags.ts'
 import { count } from '#api/cli/library-report.ts'
-import { readWatchFlag, WATCH_FLAGS } from '#api/cli/library-watch.ts'
 import { type OpenedDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
 import type { Work } from '#api/compose.ts'
 import type { ScanningConfig } from '#core/catalog/library.ts'
-import { findLibraryRow } from '#core/catalog/library-store.ts'
+import { findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
@@ -44,15 +43,13 @@ export const libraryAdd: Command = {
     'Adds a folder of books as a library. A running server scans it at once; otherwise its books appear after the next scan, or the next start of the server.',
   flags: [
     { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the library. Default: name of the folder.' },
-    ...LAYOUT_FLAGS,
-    ...WATCH_FLAGS,
+    ...LIBRARY_FLAGS,
   ],
   wordsMin: 1,
   wordsMax: 1,
   async run({ settings, words, flag, cwd, out, log, stop }) {
     const folder = absolutePath(words[0]!, cwd)
-    const given = await readLayoutFlags(flag, cwd)
-    const layout = { ...given, ...readWatchFlag(flag('watch'), given.scanningConfig) }
+    const layout = await readLibraryFlags(flag, cwd)
     return await withDatabase({ settings, log, stop }, 'make', async (opened) => {
       const name = flag('name')
       const [{ openWork }, { addLibrary }] = await Promise.all([import('#api/compose.ts'), import('#core/scan/add-library.ts')])
@@ -145,28 +142,24 @@ export const libraryRemove: Command = {
 export const libraryEdit: Command = {
   name: 'library edit',
   usage: '<library>',
-  summary: 'changes the name, folder, layout or state of a library',
+  summary: 'changes the name, folder, settings or state of a library',
   about:
     'Changes a library, given by name, id or folder. If its folder has moved, the records of its books move with it. With another series strategy, its books move to other series and keep everything.',
   flags: [
     { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'New name.' },
     { name: 'folder', value: 'path', isSwitch: false, repeatable: false, about: 'New path of its folder.' },
     { name: 'active', isSwitch: true, repeatable: false, about: 'Whether it is scanned and visible: --active, or --no-active.' },
-    ...LAYOUT_FLAGS,
-    ...WATCH_FLAGS,
+    ...LIBRARY_FLAGS,
   ],
   wordsMin: 1,
   wordsMax: 1,
   run: (input) =>
     withLibrary(input, async ({ library, opened, work }) => {
       const [name, folder, active] = ['name', 'folder', 'active'].map((flag) => input.flag(flag))
-      const given = await readLayoutFlags(input.flag, input.cwd)
-      const before = (await findLibraryRow(opened.database, library.id))?.scanning_config as ScanningConfig | null
-      const layout = { ...given, ...readWatchFlag(input.flag('watch'), given.scanningConfig ?? before) }
+      const { scanning_config: scanned } = (await findLibraryRow(opened.database, library.id)) as LibraryRow
+      const layout = await readLibraryFlags(input.flag, input.cwd, scanned as ScanningConfig | null)
       if (name === undefined && folder === undefined && active === undefined && Object.keys(layout).length === 0)
-        throw new CommandProblem(
-          'Give at least one of --name, --folder, --active, --no-active, --series-strategy, --link-targets, --config and --watch.',
-        )
+        throw new CommandProblem(`Give at least one of ${libraryEdit.flags.map((flag) => `--${flag.name}`).join(', ')}.`)
       const { editLibrary } = await import('#core/scan/edit-library.ts')
       await editLibrary({ database: opened.database, rules: work.rules, settings: opened.settings, tasks: work.tasks }, library.id, {
         ...layout,

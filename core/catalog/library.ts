@@ -32,9 +32,9 @@ export type SeriesStrategy = (typeof SERIES_STRATEGIES)[number]
 /** Of new libraries. */
 export const DEFAULT_SERIES_STRATEGY: SeriesStrategy = 'auto'
 /** Where a book's title comes from. */
-const BOOK_STRATEGIES = ['filename', 'metadata_first', 'smart', 'series_name', 'custom'] as const
+export const BOOK_STRATEGIES = ['filename', 'metadata_first', 'smart', 'series_name', 'custom'] as const
 /** Where a book's number comes from. */
-const NUMBER_STRATEGIES = ['file_order', 'metadata', 'filename', 'smart'] as const
+export const NUMBER_STRATEGIES = ['file_order', 'metadata', 'filename', 'smart'] as const
 
 /** How changes in the folders of a library are noticed. */
 export const WATCH_MODES = ['auto', 'on', 'poll', 'off'] as const

@@ -1,6 +1,6 @@
 import { stemOf } from '#core/fields/book-format.ts'
 import { numbersInName } from '#core/fields/name-numbers.ts'
-import { isSpecialName, seriesInName } from '#core/fields/name-series.ts'
+import { seriesInName, specialAt } from '#core/fields/name-series.ts'
 import { type PlainName, toPlainName, YEAR_MARK } from '#core/fields/plain-name.ts'
 import { toNameText } from '#core/foundation/name-text.ts'
 
@@ -16,6 +16,8 @@ interface NamedBook {
   number: number | null
   /** A special, an annual or a side story, which is not one of the numbered books. */
   isSpecial: boolean
+  /** Whether it is one that no number before the word places among the others, as in "v05 Extra". */
+  isBeside: boolean
   /** Four digits. */
   year: number | null
 }
@@ -30,23 +32,26 @@ export const titleOfFileName = (fileName: string): string => toNameText(stemOf(f
 export function readFileName(fileName: string, { folder }: { folder?: string } = {}): NamedBook {
   const plain = toPlainName(stemOf(fileName))
   const prefix = folder === undefined ? 0 : prefixLength(plain.free, folder)
-  const numbers = numbersInName({ ...plain, free: plain.free.slice(0, prefix).replace(/[^ ]/gu, 'x') + plain.free.slice(prefix) })
+  const behind = { ...plain, free: plain.free.slice(0, prefix).replace(/[^ ]/gu, 'x') + plain.free.slice(prefix) }
+  const numbers = numbersInName(behind)
   const series = prefix > 0 ? plain.free.slice(0, prefix).trim() : seriesInName(plain, numbers)
   const { number, volume, chapter, at } = numbers
+  const special = specialAt(behind)
   return {
     title: titleOfFileName(fileName),
     series: series === null ? null : toNameText(series),
     volume,
     chapter,
     number,
-    isSpecial: isSpecialName(plain),
+    isSpecial: special !== null,
+    isBeside: special !== null && (at === null || special <= at),
     year: yearIn(plain, at),
   }
 }
 
-/** The fields of a book that its file name gives. */
-export function fieldsOfFileName(fileName: string): Pick<NamedBook, 'title' | 'number' | 'volume' | 'chapter'> {
-  const { title, number, volume, chapter } = readFileName(fileName)
+/** The fields of a book that its file name gives. @param folder as of {@link readFileName} */
+export function fieldsOfFileName(fileName: string, folder?: string): Pick<NamedBook, 'title' | 'number' | 'volume' | 'chapter'> {
+  const { title, number, volume, chapter } = readFileName(fileName, { ...(folder !== undefined && { folder }) })
   return { title, number, volume: Number.isInteger(volume) ? volume : null, chapter }
 }
 
@@ -66,7 +71,7 @@ const YEAR = /(?<!\d)(?:19[3-9]\d|20[0-3]\d)(?!\d)/
 function yearIn({ free, groups, dateYear }: PlainName, at: number | null): number | null {
   const dated = groups.filter(({ text }) => YEAR.test(text))
   const group = dated.find((one) => one.at > (at ?? 0)) ?? dated[0]
-  const bare = /(?<=[^ ] (?:[-–—] )?)(?:19[3-9]\d|20[0-3]\d)(?=$| |年|[-.])/.exec(free)
+  const bare = /(?<=[^ ] (?:[-–—] )?|\d-)(?:19[3-9]\d|20[0-3]\d)(?=$| |年|[-.])/.exec(free)
   const found = (group ? YEAR.exec(group.text) : null) ?? bare
   return found && (group || found.index !== at) ? Number(found[0]) : dateYear
 }

@@ -79,7 +79,7 @@ const CJK = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=H
 /** `Name - 01 - Title`, `Name 01`, `01. Title` and `01 - Title`: the most reliable first. */
 const BARE = [
   new RegExp(`(?<=[^ ] {1,4}[-–—] {1,4})${DIGITS}(?= {1,4}[-–—] {1,4}[^ ])`, 'du'),
-  new RegExp(`(?<=^|[ \\-.]|[${CJK}])${DIGITS}(?:[a-d]|v[2-9]|\\.[A-Z]{2,3})?$`, 'du'),
+  new RegExp(`(?<=^|[ \\-.]|[${CJK}])${DIGITS}(?:[a-d]|v[2-9]|\\.[A-Z]{2,3}|AU|HU|INH|LR|MU|NOW)?$`, 'du'),
   new RegExp(`^ {0,4}${DIGITS}(?=\\. {0,4}[^ \\d.]| {1,4}[-–—] {1,4}[^ ])`, 'du'),
   new RegExp(`(?<=[^ ] {1,4})${DIGITS}(?= [-–—] [^ ]|: [^ ])`, 'du'),
   new RegExp(`(?<=[^ ] {1,4})${DIGITS}(?=b \\p{L})`, 'du'),
@@ -97,6 +97,8 @@ const BEFORE_DATED_TITLE = /(?<=[^ ] {1,4})(?<!\b(?:of|the|and) )([1-9]\d\d)(?=[
 const BARE_YEAR = /(?<=\d) (?:19|20)\d\d(?= |$)/
 /** Words that scanners append without brackets. */
 const SCAN_WORDS = /(?: (?:c2c|ctc|noads|digital|webrip|scan|scans|hd|fixed|repack|fcbd|[完终終완]|完[结結]|완결|全集)){1,9}$/iu
+/** "Vol 324 No 5": elsewhere, "no" without a dot is a word. */
+const ISSUE_BEHIND_VOLUME = new RegExp(`^[ \\-–—.,:]*no ?${DIGITS}${END}`, 'diu')
 /** Directly behind a volume: alone, with a zero, or before a dash. */
 const BEHIND_VOLUME = new RegExp(`^[ \\-–—.,:]*${DIGITS}(?=[a-d]?(?:$|${YEAR_MARK}| [-–—] | ))`, 'du')
 
@@ -201,6 +203,7 @@ function besideVolume(free: string, volume: Found): Found | null {
   const exact = find(ISSUE_WORD, free, volume.end) ?? find(OF_HOW_MANY, free, volume.end)
   if (exact) return exact
   const behind = free.slice(volume.end)
+  if (ISSUE_BEHIND_VOLUME.test(behind)) return find([ISSUE_BEHIND_VOLUME], free, volume.end)
   const match = BEHIND_VOLUME.exec(behind)
   const digits = match?.[1] as string
   const rest = match ? trimmed(behind.slice(match[0].length).split(YEAR_MARK, 1)[0] as string).trimStart() : ''

@@ -11,6 +11,11 @@ const ATTACHED = folderWords('side')
 const SPECIAL_NUMBER = /(?<![\p{L}\d])(?:sp|ova|hs) ?\d{1,4}(?![\p{L}\d])/iu
 const SPECIALS = [SPECIAL_NUMBER, new RegExp(`(?<=[^ ] )(?:${SPACED})(?!\\p{L})`, 'iu'), new RegExp(ATTACHED, 'u')]
 
+const MAY_BE_SPECIAL = new RegExp(`${SPACED}|${ATTACHED}|(?:sp|ova|hs) ?\\d`, 'iu')
+
+/** Whether a name may be that of a special: a quick test before it is read. */
+export const mayBeSpecial = (name: string): boolean => MAY_BE_SPECIAL.test(name.normalize('NFC').replace(/[_.]+/g, ' '))
+
 /** What may follow the series before its numbers: kinds of books, specials, parts, years. */
 const TAILS = [
   new RegExp(
@@ -36,9 +41,14 @@ const EDGES = new Set([' ', '-', '–', '—', ',', ':', ';', '#', '+', '=', '|'
 /** What groups at the beginning hold besides names. */
 const TAGS = /^(?:(?:一般|成年)?コミック|漫[画畫]|comics?|manga|raw|自炊|만화)$/iu
 
-/** Whether a name says that its book is not one of the numbered ones. */
-export const isSpecialName = ({ free, groups }: PlainName): boolean =>
-  SPECIALS.some((form) => form.test(free) || groups.some(({ text }) => form.test(`. ${text}`)))
+/** Where a name says that its book is not one of the numbered ones; null for the others. */
+export function specialAt({ free, groups }: PlainName): number | null {
+  const found = SPECIALS.flatMap((form) => [
+    form.exec(free)?.index ?? [],
+    groups.flatMap(({ text, at }) => (form.test(`. ${text}`) ? at : [])),
+  ]).flat()
+  return found.length === 0 ? null : Math.min(...found)
+}
 
 /** The series in a name: what stands before its numbers, the year and the brackets. Null when nothing does. */
 export function seriesInName({ free, groups }: PlainName, numbers: NameNumbers): string | null {

@@ -102,7 +102,7 @@ export const NAME_WORDS: readonly LanguageWords[] = [
   },
   {
     language: 'pt',
-    before: { volume: ['livro'], chapter: ['episódio'], issue: ['edição', 'edicao'] },
+    before: { volume: ['livro'], chapter: ['episódio'], issue: ['edição', 'edicao', 'ed.'] },
     side: ['especiais'],
     edition: ['edições'],
   },
@@ -114,9 +114,9 @@ export const NAME_WORDS: readonly LanguageWords[] = [
   { language: 'fi', before: { volume: ['osa'], chapter: ['luku'], issue: ['numero'] } },
   {
     language: 'pl',
-    before: { volume: ['tom', 'tomy'], chapter: ['rozdział'], season: ['sezon'], part: ['część'], issue: ['zeszyt'] },
+    before: { volume: ['tom', 'tomy', 'księga'], chapter: ['rozdział'], season: ['sezon'], part: ['część'], issue: ['zeszyt'] },
   },
-  { language: 'cs', before: { volume: ['díl', 'svazek'], chapter: ['kapitola'], issue: ['číslo'] } },
+  { language: 'cs', before: { volume: ['díl', 'svazek'], chapter: ['kapitola'], issue: ['číslo', 'č.'] } },
   { language: 'hu', before: { volume: ['kötet'], chapter: ['fejezet'] }, behind: { volume: ['kötet'], chapter: ['fejezet'] } },
   { language: 'tr', before: { volume: ['cilt'], chapter: ['bölüm'], issue: ['sayı'] } },
   { language: 'vi', before: { volume: ['tập'], chapter: ['chương'] } },

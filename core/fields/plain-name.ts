@@ -20,12 +20,25 @@ const MONTH =
 const YEAR = '(?:19|20)\\d\\d(?!\\d)'
 const DATES = [
   /(?<!\d)(?:19|20)\d\d([-.])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])(?!\d)/g,
+  /(?<!\d)(?:19[3-9]|20[0-3])\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)/g,
   new RegExp(`(?<![\\p{L}\\d])(?:\\d{1,2} )?${MONTH}\\.?(?: \\d{1,2})?,? ${YEAR}`, 'giu'),
 ]
 const HAS_YEAR = /(?<!\d)(?:19|20)\d\d(?!\d)|\u0001/
 const FRACTIONS: Readonly<Record<string, string>> = { '½': '.5', '¼': '.25', '¾': '.75', '⅓': '.3333', '⅔': '.6667' }
 /** "001-006": one file that contains several issues. Its first number gets a zero in front, because a range is a number even where 1 may be a word. */
 const RANGE = /(?<=^|[ #([])(\d{1,7}(?:\.\d{1,4})?)[-–~](\d{1,7})b?(?=$|[ )\].])/g
+/** "Book Two" and "Vol. IV": words and Roman numerals count only behind a word for a volume. */
+const SPELLED =
+  'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty'.split(
+    ' ',
+  )
+const ROMAN = 'I II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX XX'.split(' ')
+const SPELLED_VOLUME = new RegExp(
+  `(?<![\\p{L}\\d])(book|volume|vol\\.?|tome|band|tomo) (${SPELLED.join('|')}|${ROMAN.toReversed().join('|')})(?![\\p{L}\\d'’])`,
+  'giu',
+)
+/** Between author and title, as in "Terry Pratchett - [Discworld 31] - Monstrous Regiment". */
+const BRACKETED_SERIES = /(?<= - )\[([^[\]]{0,100}\p{L}) (\d{1,3}(?:\.\d)?)\](?= - )/u
 /** Arabic, Persian, Devanagari and Thai. */
 const ZEROS = [0x660, 0x6f0, 0x966, 0xe50]
 const isYear = (text: string) => /^(?:19|20)\d\d$/.test(text)
@@ -33,8 +46,11 @@ const isYear = (text: string) => /^(?:19|20)\d\d$/.test(text)
 /** Reads a file name without its extension, or the name of a folder. */
 export function toPlainName(stem: string): PlainName {
   const spaced = toPlainText(stem)
-  const year = DATES.map((date) => spaced.match(date)?.[0].match(/(?:19|20)\d\d/)?.[0]).find((found) => found !== undefined)
-  const undated = DATES.reduce((text, date) => text.replace(date, YEAR_MARK), spaced)
+  // Most names have none, and these expressions are slow.
+  const year = (/(?:19|20)\d\d/.test(spaced) ? DATES : [])
+    .map((date) => spaced.match(date)?.[0].match(/(?:19|20)\d\d/)?.[0])
+    .find((found) => found !== undefined)
+  const undated = year === undefined ? spaced : DATES.reduce((text, date) => text.replace(date, YEAR_MARK), spaced)
   return { ...splitGroups(undated), dateYear: year === undefined ? null : Number(year) }
 }
 
@@ -55,8 +71,12 @@ function toPlainText(stem: string): string {
     .replace(/(?<=# ?)[½¼¾⅓⅔]|(?<= )[½¼¾⅓⅔](?= ?$| ?[([])/g, (part) => `0${FRACTIONS[part]}`)
     .replace(/(?<=\d) ?\(of (\d{1,7})\)/gi, ' of $1 ')
     .replace(RANGE, (range, from: string, to: string) => (Number(from) < Number(to) && !isYear(from) ? `0${from}` : range))
+    .replace(SPELLED_VOLUME, (_, word: string, number: string) => `${word} ${numberOfWord(number)}`)
+    .replace(BRACKETED_SERIES, '[$1 #$2]')
     .replace(/ {2,}/g, ' ')
 }
+
+const numberOfWord = (word: string): number => Math.max(SPELLED.indexOf(word.toLowerCase()), ROMAN.indexOf(word.toUpperCase())) + 1
 
 function plainDigit(letter: string): string {
   const code = letter.charCodeAt(0)
@@ -67,9 +87,11 @@ const CLOSING: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}'
 
 /** Brackets that are not closed are ordinary characters. */
 function splitGroups(name: string): Pick<PlainName, 'free' | 'groups'> {
+  if (!/[([{]/.test(name)) return { free: name, groups: [] }
   const ends = new Map<number, number>()
   const open: number[] = []
-  for (const [at, letter] of [...name.split('')].entries()) {
+  for (let at = 0; at < name.length; at++) {
+    const letter = name[at] as string
     if (letter in CLOSING) open.push(at)
     else if (open.length > 0 && CLOSING[name[open.at(-1) as number] as string] === letter) ends.set(open.pop() as number, at)
   }

@@ -33,8 +33,9 @@ import { isInTargets } from '#core/foundation/open-inside.ts'
 import type { FolderSettings } from '#core/scan/browse-folders.ts'
 import { compileExcludes } from '#core/scan/glob.ts'
 import { type LayoutChange, previewArranging, queueArranging } from '#core/scan/layouts/arrange-library.ts'
-import { checkLayout } from '#core/scan/layouts/check-layout.ts'
+import { checkLayout, checkMatches } from '#core/scan/layouts/check-layout.ts'
 import { forgetDecisions } from '#core/scan/layouts/folder-layout-store.ts'
+import { layoutOf } from '#core/scan/layouts/series-config.ts'
 import { checkLinkTargets } from '#core/scan/links/link-targets.ts'
 import { checkNaming, NEW_NAMING, namingOf } from '#core/scan/naming-config.ts'
 import { renameLibrary } from '#core/scan/renumber.ts'
@@ -166,7 +167,9 @@ async function layoutChangeOf(
   const config = seriesConfig === undefined ? (strategy === library.series_strategy ? library.series_config : null) : seriesConfig
   await checkLayout(rules, strategy, config)
   const isSame = strategy === library.series_strategy && isDeepStrictEqual(config ?? {}, library.series_config ?? {})
-  return isSame ? null : { series_strategy: strategy, series_config: config }
+  if (isSame) return null
+  await checkMatches({ database, rules }, library, layoutOf(strategy, config))
+  return { series_strategy: strategy, series_config: config }
 }
 
 /** What a change of the layout would move; nothing is stored. @throws as {@link editLibrary} */

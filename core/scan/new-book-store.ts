@@ -5,10 +5,10 @@ import { announce, bookEvent } from '#core/events/event-store.ts'
 import { formatOfName } from '#core/fields/book-format.ts'
 import { namedFields } from '#core/fields/number-strategy.ts'
 import { fieldsOfPlaced } from '#core/fields/placed-values.ts'
-import { type BookPlace, placedBook } from '#core/scan/layouts/place-book.ts'
+import { type BookPlace, placedBook, placeKey } from '#core/scan/layouts/place-book.ts'
 import { placeFiles, type WalkedFolders } from '#core/scan/layouts/place-files.ts'
 import { layoutOf } from '#core/scan/layouts/series-config.ts'
-import { ensureSeries, placeKey } from '#core/scan/layouts/series-place-store.ts'
+import { ensureSeries } from '#core/scan/layouts/series-place-store.ts'
 import { strategyTitles } from '#core/scan/strategy-titles.ts'
 
 /** A file as the walk found it. */

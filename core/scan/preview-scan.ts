@@ -1,14 +1,15 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Viewer } from '#core/account/visibility.ts'
-import { DEFAULT_SERIES_STRATEGY, type SeriesStrategy } from '#core/catalog/library.ts'
+import { DEFAULT_SERIES_STRATEGY, SERIES_STRATEGIES, type SeriesStrategy } from '#core/catalog/library.ts'
 import type { Rules } from '#core/conditions/rules.ts'
-import { refuse } from '#core/foundation/errors.ts'
+import { refuse, refuseValue } from '#core/foundation/errors.ts'
 import { Register } from '#core/foundation/register.ts'
 import type { FolderSettings } from '#core/scan/browse-folders.ts'
 import { checkFolder, filterOf, refuseOverlap } from '#core/scan/edit-library.ts'
 import { checkLayout } from '#core/scan/layouts/check-layout.ts'
 import { matchPatterns } from '#core/scan/layouts/match-patterns.ts'
-import { type Alternative, LayoutPreview, type PreviewedSeries } from '#core/scan/layouts/preview-layouts.ts'
+import { type ComparedSeries, LayoutPreview } from '#core/scan/layouts/preview-layouts.ts'
 import { layoutOf } from '#core/scan/layouts/series-config.ts'
 import { LEFT_OUT_REASONS, type LeftOutReason } from '#core/scan/left-out.ts'
 import { checkLinkTargets } from '#core/scan/links/link-targets.ts'
@@ -32,7 +33,8 @@ const RETRY_SECONDS = 10
 const running = new Register<number>()
 
 interface PreviewDependencies {
-  database: Knex
+  /** Null before a server has run: then there is no library. */
+  database: Knex | null
   rules: Rules
   settings: FolderSettings
 }
@@ -58,13 +60,9 @@ interface LeftOut {
 }
 
 /** What a scan would find. */
-export interface ScanPreview {
-  series: PreviewedSeries[]
+export interface ScanPreview extends ComparedSeries {
   leftOut: LeftOut[]
-  alternatives: Alternative[]
-  suggested: SeriesStrategy
   totalFiles: number
-  isTruncated: boolean
 }
 
 /**
@@ -83,7 +81,7 @@ export async function previewScan(dependencies: PreviewDependencies, request: Pr
     refuse('unavailable', 'A disk of the server does not answer; previews are refused until it does. Check the network drives.')
   running.set(userId, mine + 1)
   try {
-    return await preview(dependencies, request, signal)
+    return await previewFolder(dependencies, request, signal)
   } finally {
     const left = (running.get(userId) ?? 1) - 1
     if (left > 0) running.set(userId, left)
@@ -91,36 +89,42 @@ export async function previewScan(dependencies: PreviewDependencies, request: Pr
   }
 }
 
-async function preview(dependencies: PreviewDependencies, request: PreviewRequest, signal: AbortSignal): Promise<ScanPreview> {
+async function previewFolder(dependencies: PreviewDependencies, request: PreviewRequest, signal: AbortSignal): Promise<ScanPreview> {
   const { database, rules, settings } = dependencies
   const { caller, excludedPatterns = null } = request
   const strategy = request.seriesStrategy ?? DEFAULT_SERIES_STRATEGY
   await checkLayout(rules, strategy, request.seriesConfig)
   const allowedFormats = filterOf(request)
   const root = await checkFolder(request.folder, settings)
-  await refuseOverlap(database, root, { by: caller })
+  if (database) await refuseOverlap(database, root, { by: caller })
   const given = request.linkTargets ?? []
-  const targets = given.length > 0 ? await checkLinkTargets(dependencies, { given, libraryPath: root, libraryId: null, by: caller }) : []
+  if (given.length > 0 && !database)
+    refuseValue('/linkTargets', 'Where links may lead is known after the first start of the server; preview without it.')
+  const targets =
+    given.length > 0 && database
+      ? await checkLinkTargets({ database, settings }, { given, libraryPath: root, libraryId: null, by: caller })
+      : []
   const links = targets.length > 0 ? { targets, known: [] } : undefined
   const layout = layoutOf(strategy, request.seriesConfig)
-  const layouts = new LayoutPreview(layout)
+  // A pattern that nobody has written cannot be tried.
+  const compared = SERIES_STRATEGIES.filter((one) => one !== 'custom' || one === strategy)
+  const layouts = compared.map((one) => (one === strategy ? layout : layoutOf(one, null)))
+  const preview = new LayoutPreview({ layouts, chosen: compared.indexOf(strategy) })
+  const walked = { root, excludedPatterns, allowedFormats, strategy, known: new Map<string, string>(), links, explains: true }
   const leftOut = new Map<LeftOutReason, LeftOut>()
   const deadline = AbortSignal.timeout(PREVIEW_LIMITS.ms)
   let totalFiles = 0
   let isTruncated = false
   try {
-    const options = { root, excludedPatterns, allowedFormats, known: new Map<string, string>(), links, strategy, explains: true }
-    for await (const batch of walk(options, AbortSignal.any([signal, deadline]))) {
+    for await (const batch of walk(walked, AbortSignal.any([signal, deadline]))) {
       for (const { folder, names, decision, shared } of batch.changed) {
         totalFiles += names.length
-        const groups = await matchPatterns(
-          rules,
-          layout,
-          names.map((name) => (folder === '' ? name : `${folder}/${name}`)),
-        )
-        layouts.add(folder, names, { decision, shared: new Set(shared), groups })
+        const paths = names.map((name) => (folder === '' ? name : `${folder}/${name}`))
+        preview.add({ folder, names, decision, shared, groups: await matchPatterns(rules, layout, paths) })
       }
       for (const file of batch.leftOut) noteLeftOut(leftOut, file)
+      // Placing the files of a batch takes 10 ms: other requests are served between two of them.
+      await nextTurn()
       if (totalFiles < PREVIEW_LIMITS.filesMax) continue
       isTruncated = true
       break
@@ -129,14 +133,12 @@ async function preview(dependencies: PreviewDependencies, request: PreviewReques
     if (!deadline.aborted || signal.aborted) throw error
     isTruncated = true
   }
-  const { alternatives, suggested } = await layouts.compare()
+  const found = await preview.compare()
   return {
-    series: layouts.listSeries(),
+    ...found,
     leftOut: LEFT_OUT_REASONS.flatMap((reason) => leftOut.get(reason) ?? []),
-    alternatives,
-    suggested,
     totalFiles,
-    isTruncated: isTruncated || layouts.isTruncated,
+    isTruncated: isTruncated || found.isTruncated,
   }
 }
 

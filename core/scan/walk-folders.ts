@@ -36,7 +36,7 @@ export interface WalkOptions {
   links?: { targets: readonly string[]; known: readonly FollowedLink[] } | undefined
   /** Of the library. Only `auto` decides about folders, and only it and `calibre` leave out the other formats of a book. */
   strategy?: string
-  /** Reports the files that are no books, with the reason. */
+  /** Only names and decisions, for people: looks at no file, and reports the files that are no books, with the reason. */
   explains?: boolean
   /** When several walks share a library: the first one takes the files of the first folder, and each its share of the folders in it. */
   share?: { index: number; of: number }
@@ -180,6 +180,12 @@ function* walkFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
   const targets = new Map<string, string>()
   const lossy = new Set<string>()
   let volumes = false
+  const add = (name: string, { size, mtimeMs }: { size: number; mtimeMs: number }) => {
+    books.names.push(name)
+    books.sizes.push(size)
+    books.mtimesMs.push(mtimeMs)
+    volumes ||= LATER_VOLUME.test(name) && formatOfName(name) === 'cbr'
+  }
   for (const listed of entries) {
     const { name } = listed
     if (of > 1 && folder === start && index !== (listed.isDirectory() ? shareOf(name, of) : 0)) continue
@@ -216,8 +222,8 @@ function* walkFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
     try {
       // The folder's listing says that it is not a link, and stat is a third faster here than lstat. This only detects changes, so the path may be that of
       // another folder meanwhile: paths of descriptors take three times as long, because threads of one process wait for each other there.
-      const stat = statSync(target ?? `${real}/${name}`, { throwIfNoEntry: false }) ?? statSync(`${at}/${name}`)
-      if (!stat.isFile()) continue
+      const stat = choice.explains ? null : (statSync(target ?? `${real}/${name}`, { throwIfNoEntry: false }) ?? statSync(`${at}/${name}`))
+      if (stat && !stat.isFile()) continue
       if (target !== undefined) {
         if (!(yield* take(links, { path: prefix + name, target }))) continue
         targets.set(name, target)
@@ -225,10 +231,7 @@ function* walkFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
         yield { kind: 'symlink', path: prefix + name }
         continue
       }
-      books.names.push(name)
-      books.sizes.push(stat.size)
-      books.mtimesMs.push(stat.mtimeMs)
-      volumes ||= format === 'cbr' && LATER_VOLUME.test(name)
+      add(name, stat ?? UNSEEN)
     } catch (error) {
       yield { kind: 'unreadable', path: prefix + name, message: reasonOf(error, name) }
     }
@@ -244,10 +247,9 @@ function* walkFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
       for (const name of books.names) if (!kept.has(name)) yield { kind: 'left_out', path: prefix + name, reason: 'set' }
     }
     const decide = () => (choice.strategy === 'auto' || choice.explains ? decideFolder({ ...facts, names: listing.names }) : null)
-    yield* reportFolder(
-      { folder, at, targets, known: known.get(folder), decide },
-      { ...listing, sidecars: readSidecars(real, sidecars, listing.names) },
-    )
+    const walked = { folder, at, targets, known: known.get(folder), decide }
+    if (choice.explains) yield* partsOf(walked, listing)
+    else yield* reportFolder(walked, { ...listing, sidecars: readSidecars(real, sidecars, listing.names) })
   } else if ((choice.strategy === 'auto' || choice.explains) && isAmongRuns(below.map((one) => nameOfFolder(one.folder))))
     choice.amongRuns.add(folder)
   return below
@@ -314,6 +316,18 @@ export function compareNames(a: string, b: string): number {
 const comparedName = (name: string) => boundMarks(formatOfName(name) === null ? name : stemOf(name))
 
 type FolderListing = Listing & { sidecars: readonly Sidecar[] }
+
+const UNSEEN = { size: 0, mtimeMs: 0 }
+
+/** Of a walk that looks at no file. */
+function* partsOf({ folder, decide }: WalkedFolder, { names }: Listing): Generator<WalkStep> {
+  names.sort(compareNames)
+  const decision = decide()
+  const shared = decision && folder === '' ? [...sharedNames(names)] : null
+  const files = { seriesFile: null, digest: null, files: names.length, decision, shared, sizes: [], mtimesNs: [], sidecars: [] }
+  for (let at = 0; at < names.length; at += PART_FILES_MAX)
+    yield { kind: 'changed', part: { folder, names: names.slice(at, at + PART_FILES_MAX), ...files } }
+}
 
 interface WalkedFolder {
   folder: string

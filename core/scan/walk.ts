@@ -39,6 +39,8 @@ export interface WalkOrder {
  * four would only make a disk seek.
  */
 const THREADS = Math.min(4, availableParallelism())
+/** For the names alone; each thread takes 20 MB. */
+const EXPLAINING_THREADS = 1
 /** A thread takes 40 to 90 ms to start, as long as walking 20,000 files: idle ones wait this long for another walk. */
 const IDLE_MS = 60_000
 const idle: WalkThread[] = []
@@ -91,8 +93,8 @@ export async function* walk(options: WalkOptions, signal: AbortSignal): AsyncGen
   const onAbort = () => fail(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
   // One thread alone knows what was found through another link.
-  const threads = options.links ? 1 : THREADS
-  const walkers = Array.from({ length: threads }, (_, index): Walker => {
+  const of = options.links ? 1 : options.explains ? EXPLAINING_THREADS : THREADS
+  const walkers = Array.from({ length: of }, (_, index): Walker => {
     const walker: Walker = {
       thread: idle.pop() ?? new ThreadHost(THREAD_OPTIONS),
       read: new Int32Array(new SharedArrayBuffer(4)),
@@ -107,7 +109,7 @@ export async function* walk(options: WalkOptions, signal: AbortSignal): AsyncGen
       wake()
     }
     walker.thread
-      .run({ options: { ...options, share: { index, of: threads } }, read: walker.read }, { onPart })
+      .run({ options: { ...options, share: { index, of } }, read: walker.read }, { onPart })
       .then(finish, (error: unknown) => fail(error instanceof ThreadLost ? (error.cause ?? error) : error))
     return walker
   })

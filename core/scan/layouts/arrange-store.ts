@@ -8,9 +8,10 @@ import { applyChange, isSameContent } from '#core/metadata/apply-change.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { passProtection } from '#core/metadata/protection-store.ts'
 import { markBooksChanged, storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
-import type { SeriesPlace } from '#core/scan/layouts/place-book.ts'
+import { listContestedTags, replaceContestedTags } from '#core/scan/layouts/contested-tag-store.ts'
+import { placeKey, type SeriesPlace } from '#core/scan/layouts/place-book.ts'
 import type { SeriesGroup } from '#core/scan/layouts/plan-moves.ts'
-import { applyPlaceValues, ensureSeries, type PlacedLibrary, placeKey, valuesOf } from '#core/scan/layouts/series-place-store.ts'
+import { applyPlaceValues, ensureSeries, type PlacedLibrary, valuesOf } from '#core/scan/layouts/series-place-store.ts'
 
 /** Rows per statement; keeps it around a megabyte. */
 const PIECE = 2_000
@@ -129,7 +130,9 @@ export async function moveGroup(trx: Knex.Transaction, { library, rules, group, 
   const { ids } = await ensureSeries(trx, { library, rules }, fresh)
   const idOf = (key: string) => group.targets.get(key)?.keeps ?? (ids.get(key) as string)
   const moved = books.map((book) => ({ ...book, to: idOf(book.target) }))
+  const contested = library.arrange_due ? await listContestedTags(trx, moved) : []
   await passProtection(trx, moved, { isChange: library.arrange_due })
+  await replaceContestedTags(trx, contested)
   await writeBooks(trx, moved, placed)
   await announceSeriesGone(trx, { libraryId: library.id, ids: group.emptied }, async () => {
     const { rows } = await trx.raw(

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
-import { readFileName, titleOfFileName } from '#core/fields/file-name.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { fieldsOfFileName, readFileName, titleOfFileName } from '#core/fields/file-name.ts'
+import { mayBeSpecial } from '#core/fields/name-series.ts'
 import { missingValues, type PlacedBook, type PlacedValues } from '#core/fields/placed-values.ts'
 import { toNameText } from '#core/foundation/name-text.ts'
 import type { FolderDecision, Owner } from '#core/scan/layouts/decide-folder.ts'
@@ -48,6 +50,9 @@ export interface SeriesPlace {
   imprint?: string
   author?: string
 }
+
+/** Unique in a library. No path and no name holds a NUL. */
+export const placeKey = ({ path, nameKey }: Pick<SeriesPlace, 'path' | 'nameKey'>): string => `${path}\0${nameKey}`
 
 export interface BookPlace {
   series: SeriesPlace
@@ -228,7 +233,16 @@ function valuesOf(groups: Readonly<Record<string, string>>): PlacedValues {
 }
 
 /** What the row of a book keeps of its place. A pattern says it of this file; a folder only fills what the name of the file leaves open. */
-export function placedBook(fileName: string, { rule, values, isSide }: BookPlace): PlacedBook {
+export function placedBook(fileName: string, { series, rule, values, isSide }: BookPlace): PlacedBook {
   const isOfFile = rule === 'pattern' && Object.keys(values).length > 0
-  return { layoutValues: isOfFile ? values : missingValues(fileName, values), isSide }
+  const folder = series.nameKey === '' && !series.oneshot ? nameOfFolder(series.path) : ''
+  const given = isOfFile ? values : missingValues(fileName, { ...values, ...(changesNumbers(folder, fileName) && { folder }) })
+  return { layoutValues: given, isSide: isSide || (!isOfFile && !series.oneshot && isBesideOthers(fileName, folder)) }
 }
+
+const changesNumbers = (folder: string, fileName: string): boolean =>
+  /\p{N}/u.test(folder.replace(/\([^()]*\)/g, '')) && !isDeepStrictEqual(fieldsOfFileName(fileName), fieldsOfFileName(fileName, folder))
+
+/** In a folder of specials, they are the numbered books. */
+const isBesideOthers = (fileName: string, folder: string): boolean =>
+  mayBeSpecial(fileName) && !mayBeSpecial(folder) && readFileName(fileName, { ...(folder !== '' && { folder }) }).isBeside

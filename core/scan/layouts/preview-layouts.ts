@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { SERIES_STRATEGIES, type SeriesStrategy } from '#core/catalog/library.ts'
-import { fieldsOfFileName } from '#core/fields/file-name.ts'
+import type { SeriesStrategy } from '#core/catalog/library.ts'
+import { fieldsOfPlaced } from '#core/fields/placed-values.ts'
 import { hashText } from '#core/scan/hash-text.ts'
-import { type FolderDecision, ownerOf, SeriesNames } from '#core/scan/layouts/decide-folder.ts'
+import { type FolderDecision, type Owner, ownerOf, SeriesNames } from '#core/scan/layouts/decide-folder.ts'
 import { seriesKey } from '#core/scan/layouts/folder-name.ts'
-import { type BookPlace, type PatternGroups, placeBook, placedBook, type Rule } from '#core/scan/layouts/place-book.ts'
-import { layoutOf, type SeriesLayout } from '#core/scan/layouts/series-config.ts'
-import { placeKey } from '#core/scan/layouts/series-place-store.ts'
+import { type BookPlace, type PatternGroups, placeBook, placedBook, placeKey, type Rule } from '#core/scan/layouts/place-book.ts'
+import type { SeriesLayout } from '#core/scan/layouts/series-config.ts'
 
 /** Enough to see whether the folder has the expected layout. */
 const SERIES_MAX = 1_000
@@ -22,7 +21,7 @@ interface PreviewedBook {
   number: number | null
 }
 
-export interface PreviewedSeries {
+interface PreviewedSeries {
   name: string
   /** Below the folder. */
   path: string
@@ -34,7 +33,7 @@ export interface PreviewedSeries {
 }
 
 /** What another strategy would make of the same files. */
-export interface Alternative {
+interface Alternative {
   strategy: SeriesStrategy
   series: number
   /** Series of one book. */
@@ -84,33 +83,59 @@ interface Tried {
   series: NumberList
 }
 
+/** Files of one folder, or some of them. */
+interface PreviewPart {
+  folder: string
+  names: readonly string[]
+  decision: FolderDecision | null
+  /** Of the root: keys of the series names that several of its files have. */
+  shared: readonly string[] | null
+  /** Of the patterns of the chosen layout, in the order of the names; null for a layout without patterns. */
+  groups: readonly PatternGroups[] | null
+}
+
+/** The layouts that are compared. */
+interface ComparedLayouts {
+  layouts: readonly SeriesLayout[]
+  /** The index of the one that is shown. */
+  chosen: number
+}
+
+/** What the strategies make of the files. */
+export interface ComparedSeries {
+  /** Sorted by path and name. */
+  series: PreviewedSeries[]
+  alternatives: Alternative[]
+  suggested: SeriesStrategy
+  isTruncated: boolean
+}
+
+/** Strategies that give all files of a folder one series. */
+const BY_FOLDER = new Set<SeriesStrategy>(['series_volume', 'series_volume_chapter', 'publisher_hierarchy'])
+
 /** Collects what the strategies make of files that a walk finds, before any of them is analyzed. */
 export class LayoutPreview {
   readonly #chosen: SeriesLayout
   readonly #tried: readonly Tried[]
   readonly #found = new Map<string, PreviewedSeries>()
+  /** Those that make a difference. */
   readonly #decisions = new Map<string, FolderDecision>()
   /** The series name of each file; 0 for none. */
   readonly #names = new NumberList()
-  isTruncated = false
+  #isTruncated = false
 
-  constructor(chosen: SeriesLayout) {
-    this.#chosen = chosen
-    // A pattern that nobody has written cannot be tried.
-    const others = SERIES_STRATEGIES.filter((strategy) => strategy !== 'custom' && strategy !== chosen.strategy)
-    this.#tried = [chosen, ...others.map((strategy) => layoutOf(strategy, null))].map((layout) => ({ layout, series: new NumberList() }))
+  constructor({ layouts, chosen }: ComparedLayouts) {
+    this.#chosen = layouts[chosen] as SeriesLayout
+    this.#tried = layouts.map((layout) => ({ layout, series: new NumberList() }))
   }
 
-  /** Files of one folder, or some of them. @param groups of the patterns of the chosen layout, in the order of the names */
-  add(
-    folder: string,
-    names: readonly string[],
-    known: { decision: FolderDecision | null; shared: ReadonlySet<string>; groups: readonly PatternGroups[] | null },
-  ): void {
-    if (known.decision) this.#decisions.set(folder, known.decision)
+  add({ folder, names, decision, shared, groups: found }: PreviewPart): void {
+    if (decision && !isPlain(decision)) this.#decisions.set(folder, decision)
+    const inRoot = new Set(shared)
+    const owners = new Map([...new Set(this.#tried.map(({ layout }) => layout.words))].map((words) => [words, ownerOf(folder, words)]))
     const contexts = this.#tried.map(({ layout }) => {
-      const owner = ownerOf(folder, layout.words)
-      return { owner, decision: this.#decisions.get(owner.folder), shared: known.shared }
+      const owner = owners.get(layout.words) as Owner
+      return { owner, decision: this.#decisions.get(owner.folder), shared: inRoot }
     })
     const reader = new SeriesNames()
     for (const [index, name] of names.entries()) {
@@ -118,7 +143,11 @@ export class LayoutPreview {
       const inName = reader.read(name)
       this.#names.push(inName === null ? 0 : hashText(seriesKey(inName)))
       for (const [at, { layout, series }] of this.#tried.entries()) {
-        const groups = layout === this.#chosen && known.groups ? { groups: known.groups[index] ?? null } : {}
+        const groups = layout === this.#chosen && found ? { groups: found[index] ?? null } : {}
+        if (index > 0 && folder !== '' && layout !== this.#chosen && BY_FOLDER.has(layout.strategy)) {
+          series.push(series.at(series.length - 1))
+          continue
+        }
         const place = placeBook(layout, { path, inName, ...groups }, contexts[at] as (typeof contexts)[number])
         series.push(hashText(placeKey(place.series)))
         if (layout === this.#chosen) this.#show(name, place)
@@ -132,7 +161,7 @@ export class LayoutPreview {
     let shown = this.#found.get(key)
     if (!shown) {
       if (this.#found.size >= SERIES_MAX) {
-        this.isTruncated = true
+        this.#isTruncated = true
         return
       }
       shown = { name: series.title, path: series.path, rule, why: WHY[rule], bookCount: 0, books: [] }
@@ -142,45 +171,55 @@ export class LayoutPreview {
     // The special rule says more than that the folder is the series.
     if (shown.rule === 'folder' && rule !== 'folder') Object.assign(shown, { rule, why: WHY[rule] })
     if (shown.books.length >= SAMPLES_MAX) return
-    const { layoutValues, isSide } = placedBook(fileName, place)
-    const { title, volume, chapter, number } = { ...fieldsOfFileName(fileName), ...layoutValues }
-    shown.books.push({ fileName, title, volume, chapter, number: isSide ? null : number })
+    const { title, volume, chapter, number } = fieldsOfPlaced(fileName, placedBook(fileName, place))
+    shown.books.push({ fileName, title, volume, chapter, number })
   }
 
-  /** Sorted by path and name. */
-  listSeries(): PreviewedSeries[] {
-    return [...this.#found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, series]) => series)
-  }
-
-  /** By strategy; and `auto`, unless another one leaves fewer series mixed. Other work has a turn between two strategies. */
-  async compare(): Promise<{ alternatives: Alternative[]; suggested: SeriesStrategy }> {
+  /** Suggests the first strategy of those that leave the fewest series mixed. Other work has a turn between two steps of 30 ms. */
+  async compare(): Promise<ComparedSeries> {
     const names = ranksOf(this.#names)
     const alternatives: Alternative[] = []
     for (const { layout, series } of this.#tried) {
       await nextTurn()
-      alternatives.push({ strategy: layout.strategy, ...countSeries(ranksOf(series), names) })
+      const ranks = ranksOf(series)
+      await nextTurn()
+      alternatives.push({ strategy: layout.strategy, ...countSeries(ranks, names) })
     }
-    const ordered = SERIES_STRATEGIES.flatMap((strategy) => alternatives.find((one) => one.strategy === strategy) ?? [])
-    const [best] = ordered.toSorted((a, b) => a.mixed - b.mixed)
-    return { alternatives: ordered, suggested: best?.strategy ?? 'auto' }
+    const [best] = alternatives.toSorted((a, b) => a.mixed - b.mixed)
+    return {
+      series: [...this.#found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, series]) => series),
+      alternatives,
+      suggested: best?.strategy ?? this.#chosen.strategy,
+      isTruncated: this.#isTruncated,
+    }
   }
 }
 
-/** Small numbers in place of hashes; 0 stays 0. */
+/** Whether the folder is treated like one without a decision. */
+const isPlain = ({ kind, isPublished }: FolderDecision): boolean => !isPublished && (kind === 'series' || kind === 'persons')
+
+/** Small numbers in place of hashes, equal for equal ones; 0 stays 0. Sorted, because a Map of them would take ten times the memory. */
 function ranksOf(hashes: NumberList): Uint32Array {
-  const known = new Map([[0, 0]])
-  return Uint32Array.from({ length: hashes.length }, (_, index) => {
-    const hash = hashes.at(index)
-    const rank = known.get(hash) ?? known.size
-    known.set(hash, rank)
-    return rank
-  })
+  const all = Float64Array.from({ length: hashes.length }, (_, index) => hashes.at(index))
+  const sorted = all.toSorted()
+  return Uint32Array.from(all, (hash) => (hash === 0 ? 0 : 1 + lowestIndex(sorted, hash)))
+}
+
+/** Of the first item that is not less. */
+function lowestIndex(sorted: Float64Array, item: number): number {
+  let [from, to] = [0, sorted.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if ((sorted[middle] as number) < item) from = middle + 1
+    else to = middle
+  }
+  return from
 }
 
 /** @param names of the files; 0 for none */
 function countSeries(series: Uint32Array, names: Uint32Array): Omit<Alternative, 'strategy'> {
   // Numbers in place of pairs: sorting a hundred thousand of them takes a tenth of the time.
-  const span = names.length + 1
+  const span = names.length + 2
   const pairs = Float64Array.from(series, (rank, index) => rank * span + (names[index] as number)).sort()
   const seriesAt = (index: number) => Math.floor((pairs[index] as number) / span)
   const counts = { series: 0, single: 0, mixed: 0 }

@@ -5,16 +5,13 @@ import type { Author } from '#core/fields/field.ts'
 import { sortTitleOf } from '#core/fields/sort-title.ts'
 import { applyChange } from '#core/metadata/apply-change.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
-import type { SeriesPlace } from '#core/scan/layouts/place-book.ts'
+import { placeKey, type SeriesPlace } from '#core/scan/layouts/place-book.ts'
 
 /** The library whose series are written. */
 export interface PlacedLibrary {
   id: string
   title_preprocessing_rules: unknown
 }
-
-/** Unique in a library. No path and no name holds a NUL. */
-export const placeKey = ({ path, nameKey }: Pick<SeriesPlace, 'path' | 'nameKey'>): string => `${path}\0${nameKey}`
 
 /** Inserts those series that do not exist; returns the ids of all by {@link placeKey}, and which are new. */
 export async function ensureSeries(

@@ -15,7 +15,7 @@ const FILES = [
   'In/Batman 002.cbz',
   'In/Saga 001.cbz',
   'In/Saga 002.cbz',
-  'x.part',
+  ...[1, 2, 3, 4, 5, 6].map((n) => `x${n}.part`),
 ]
 
 t.test('a folder is previewed, and added with a layout', async (t) => {
@@ -36,7 +36,7 @@ t.test('a folder is previewed, and added with a layout', async (t) => {
     /^Berserk {2}Berserk: 2 books\n {2}Its folders are parts/m,
     /a\.cbz {2}volume 1, number 1$/m,
     /^Batman {2}In: 2 books\n {2}Its folder holds files of several series/m,
-    /^Left out \(incomplete\): 1, such as x\.part$/m,
+    /^Left out \(incomplete\): 6\n {4}x1\.part\n(?: {4}x\d\.part\n){4} {4}and 1 more$/m,
     /^6 files in 3 series\.$/m,
     /^ {2}auto +3 series, 0 of one book, 0 with mixed titles {2}\(suggested\)$/m,
     /^ {2}series_volume +3 series, 2 of one book, 1 with mixed titles$/m,
@@ -45,6 +45,10 @@ t.test('a folder is previewed, and added with a layout', async (t) => {
   t.match(await run('library', 'preview', 'books', '--series-strategy', 'flat'), {
     code: 0,
     output: /The names of the files name the series\./,
+  })
+  t.match(await run('library', 'preview', 'books', '--exclude', '*.{part,tmp},In', '--formats', 'cbz'), {
+    code: 0,
+    output: /^Left out \(excluded\): 1\n {4}In\n(?:.*\n)*2 files in 1 series\.$/m,
   })
   t.same(await database('libraries'), [], 'nothing was stored')
 
@@ -72,4 +76,13 @@ t.test('a folder is previewed, and added with a layout', async (t) => {
     series_strategy: 'publisher_hierarchy',
     series_config: { skipDepth: 2, storeSkippedAs: 'imprint' },
   })
+})
+
+t.test('a folder is previewed before a server has ever run', async (t) => {
+  const room = await makeRoom(t)
+  await mkdir(path.join(room, 'books', 'Saga'), { recursive: true })
+  await writeFile(path.join(room, 'books', 'Saga', 'Saga 1.cbz'), '')
+  const preview = await runInProcess(['library', 'preview', 'books', '--data-dir', path.join(room, 'data')], { cwd: room })
+  t.match(preview, { code: 0, output: /^1 file in 1 series\.$/m })
+  t.notOk(existsSync(path.join(room, 'data')), 'and it makes no data folder')
 })

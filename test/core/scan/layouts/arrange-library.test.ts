@@ -130,6 +130,8 @@ t.test('settings of a layout are checked, and a change during a scan is refused'
   await refuse({ seriesStrategy: 'custom', seriesConfig: { pattern: '(?P<series>' } }, '/seriesConfig/pattern')
   await refuse({ seriesStrategy: 'custom', seriesConfig: { pattern: '(?P<series>a)(?P<series>b)' } }, '/seriesConfig/pattern')
   await refuse({ seriesStrategy: 'custom' }, '/seriesConfig')
+  await refuse({ seriesStrategy: 'custom', seriesConfig: { pattern: '(?P<series>Nowhere)/' } }, '/seriesConfig/pattern')
+  await refuse({ seriesStrategy: 'flat', seriesConfig: { filenamePatterns: ['(?P<series>Nowhere)'] } }, '/seriesConfig/filenamePatterns')
   await editLayout(fixture, {
     seriesStrategy: 'custom',
     seriesConfig: { pattern: '^(?P<publisher>[^/]+)/(?P<series>[^/]+)/(?P<number>\\d+)\\.cbz$' },

@@ -17,10 +17,7 @@ async function mountDisk(t: Test, mirrored: string, mounted: string): Promise<Ch
   const disk = spawn(process.execPath, [program, mirrored, mounted], { stdio: ['ignore', 'pipe', 'ignore'] })
   const [started] = await Promise.race([once(disk.stdout as NodeJS.ReadableStream, 'data'), once(disk, 'exit')])
   if (typeof started === 'number') return null
-  t.teardown(() => {
-    disk.kill('SIGKILL')
-    spawnSync('umount', ['-l', mounted])
-  })
+  t.teardown(() => disk.kill('SIGKILL'))
   return disk
 }
 
@@ -44,6 +41,7 @@ t.test('while a disk hangs in every system call, everything else answers within 
   const server = await startServer({ dataFolder: join(room, 'data'), args: ['--library', mounted, '--library', other] })
   t.teardown(async () => {
     disk.kill('SIGKILL')
+    spawnSync('umount', ['-l', mounted])
     await server.stop()
     rmSync(room, { recursive: true, force: true })
   })

@@ -12,7 +12,7 @@ export interface Sidecar {
 export type FolderListing = Listing & { sidecars: readonly Sidecar[] }
 
 /** No copy without them, as in most folders. */
-export function withSidecars({ sidecars, ...books }: FolderListing): Listing {
+export function withSidecarFiles({ sidecars, ...books }: FolderListing): Listing {
   if (sidecars.length === 0) return books
   return {
     names: [...books.names, ...sidecars.map(({ name }) => name)],

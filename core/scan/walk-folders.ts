@@ -7,7 +7,7 @@ import { fileTime } from '#core/foundation/column-number.ts'
 import { isForeignFolder, isHiddenName } from '#core/foundation/foreign-folder.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
-import { digestOf, type FolderListing, type Sidecar, withSidecars } from '#core/scan/folder-digest.ts'
+import { digestOf, type FolderListing, type Sidecar, withSidecarFiles } from '#core/scan/folder-digest.ts'
 import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
 import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, sharedNames } from '#core/scan/layouts/decide-folder.ts'
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
@@ -335,7 +335,7 @@ interface WalkedFolder {
 function* reportFolder(walked: WalkedFolder, listing: FolderListing): Generator<WalkStep> {
   const { folder, at, targets } = walked
   // Names in the order of the file system, which stays the same while nothing changes; otherwise the folder is merely compared in full.
-  const digest = digestOf(withSidecars(listing))
+  const digest = digestOf(withSidecarFiles(listing))
   if (digest === walked.known) {
     yield { kind: 'unchanged', folder, files: listing.names.length }
     return

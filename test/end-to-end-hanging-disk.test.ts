@@ -17,10 +17,7 @@ async function mountDisk(t: Test, mirrored: string, mounted: string): Promise<Ch
   const disk = spawn(process.execPath, [program, mirrored, mounted], { stdio: ['ignore', 'pipe', 'ignore'] })
   const [started] = await Promise.race([once(disk.stdout as NodeJS.ReadableStream, 'data'), once(disk, 'exit')])
   if (typeof started === 'number') return null
-  t.teardown(() => {
-    disk.kill('SIGKILL')
-    spawnSync('umount', ['-l', mounted])
-  })
+  t.teardown(() => disk.kill('SIGKILL'))
   return disk
 }
 
@@ -44,6 +41,7 @@ t.test('while a disk hangs in every system call, everything else answers within 
   const server = await startServer({ dataFolder: join(room, 'data'), args: ['--library', mounted, '--library', other] })
   t.teardown(async () => {
     disk.kill('SIGKILL')
+    spawnSync('umount', ['-l', mounted])
     await server.stop()
     rmSync(room, { recursive: true, force: true })
   })
@@ -82,7 +80,6 @@ t.test('while a disk hangs in every system call, everything else answers within 
   for (const path of quick) t.match(await ask(path), { status: 200 }, 'and everything else answers')
 
   t.match(await ask(`/libraries/${hanging}/scan`, { method: 'POST' }), { status: 202 })
-  t.match(await ask(`/libraries/${hanging}/scan?path=Saga`, { method: 'POST' }), { status: 409 })
   t.match(await ask(`/libraries/${hanging}/scan-status`), { status: 200 })
   const failed = await awaitScan(server, hanging, { analyzed: false, timeoutMs: 60_000 })
   t.match(failed, { status: 'failed', errors: [/does not answer.*Nothing was changed/] })

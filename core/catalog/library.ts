@@ -83,7 +83,7 @@ const Config = described(FreeJson, 'Of the strategy; others are refused.')
 const Name = NameText({ minLength: 1, maxLength: 200 })
 const Path = Type.String({ ...UNTRIMMED, minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
 const Targets = {
-  description: 'Folders outside of the library that links in it may lead to, within `filesystem.roots`. Only for administrators.',
+  description: 'Where links may lead. Only for administrators.',
 }
 const Formats = Type.Array(Type.String({ maxLength: 20, description: `In any case: ${BOOK_FORMATS.join(', ')}.` }), { maxItems: 20 })
 const Patterns = Type.String({ maxLength: 20_000, description: 'Globs, one per line; without a slash they match a name at any depth.' })
@@ -136,7 +136,7 @@ const editable = {
   defaultReadingDirection: Type.Optional(Nullable(OneOf(READING_DIRECTIONS))),
   allowedFormats: Type.Optional(Nullable(Formats)),
   excludedPatterns: Type.Optional(Nullable(Patterns)),
-  linkTargets: Type.Optional(Nullable(Type.Array(Path, { ...Targets, maxItems: LINK_TARGETS_MAX }))),
+  linkTargets: Type.Optional(Nullable(Type.Array(Path, { maxItems: LINK_TARGETS_MAX }))),
   scanningConfig: Type.Optional(Nullable(ScanningConfig)),
   titlePreprocessingRules: Type.Optional(Nullable(TitleRules)),
   autoMatchConditions: Type.Optional(Nullable(RuleCondition, { description: 'Which series are matched automatically.' })),

@@ -12,7 +12,7 @@ import { findLibraryRow } from '#core/catalog/library-store.ts'
 import { askDisk } from '#core/foundation/disk-calls.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
-import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { countUnsorted } from '#core/scan/found-file-store.ts'
 import { listWithheldFolders } from '#core/scan/missing-book-query.ts'
@@ -47,6 +47,14 @@ const CANCEL_LOOK_MS = 20
 
 /** Folders that are listed; users with more look at some and find the others. */
 const WARNINGS_MAX = 100
+
+const ListedFiles = described(
+  Noun('ListedFiles')({
+    count: Count,
+    files: Type.Array(Type.String(), { description: 'The first 100, or 5 links, relative to the library.' }),
+  }),
+  'Of `leftOut`, parts of other books: other formats of a book of Calibre, later volumes of a RAR archive; and downloads that have not ended. Of `linksSkipped`, links that are not followed. Absent if there are none, and for callers who see no errors.',
+)
 
 /** The state of a scan. */
 export const ScanStatus = Noun('ScanStatus')({
@@ -91,21 +99,8 @@ export const ScanStatus = Noun('ScanStatus')({
         'Folders whose missing books were not marked as deleted, because their disk is probably missing. If they are gone for good, scan with `confirm=` and their names. Absent if there are none, and for callers who see no errors.',
     }),
   ),
-  leftOut: Type.Optional(
-    Type.Object(
-      { count: Count, files: Type.Array(Type.String(), { description: 'The first 100, relative to the library.' }) },
-      {
-        description:
-          'Files that are parts of other books: other formats of a book of Calibre, and later volumes of a RAR archive; and downloads that have not ended, by their names. Absent if there are none, and for callers who see no errors.',
-      },
-    ),
-  ),
-  linksSkipped: Type.Optional(
-    Type.Object(
-      { count: Count, files: Type.Array(Type.String(), { description: 'The first five, relative to the library.' }) },
-      { description: 'Links that are not followed, see `linkTargets` of libraries. Absent as `leftOut` is.' },
-    ),
-  ),
+  leftOut: Type.Optional(ListedFiles),
+  linksSkipped: Type.Optional(ListedFiles),
   errors: Type.Array(Type.String(), {
     description: 'They name files: empty for callers who may not change libraries or do not see every series.',
   }),

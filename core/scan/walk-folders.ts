@@ -7,6 +7,7 @@ import { fileTime } from '#core/foundation/column-number.ts'
 import { isForeignFolder, isHiddenName } from '#core/foundation/foreign-folder.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
+import { digestOf, type FolderListing, type Sidecar, withSidecarFiles } from '#core/scan/folder-digest.ts'
 import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
 import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, sharedNames } from '#core/scan/layouts/decide-folder.ts'
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
@@ -169,11 +170,21 @@ interface ListedFolder extends FolderBelow {
   entries: Dirent[]
 }
 
-/** Yields the books of one folder; returns the folders in it. */
-function* walkFolder({ folder, real, link, at, entries }: ListedFolder, choice: Choice): Generator<WalkStep, FolderBelow[]> {
-  const { isExcluded, allowed, known, start, links } = choice
+/** What a folder holds. */
+interface FolderContents {
+  below: FolderBelow[]
+  books: Listing
+  sidecars: string[]
+  /** What books that are links lead to, by name. */
+  targets: Map<string, string>
+  /** Whether there are later volumes of archives. */
+  volumes: boolean
+}
+
+function* listFolder({ folder, real, link, at, entries }: ListedFolder, choice: Choice): Generator<WalkStep, FolderContents> {
+  const { isExcluded, allowed, start, links } = choice
   const { index, of } = choice.share
-  const prefix = folder === '' ? '' : `${folder}/`
+  const prefix = prefixOf(folder)
   const below: FolderBelow[] = []
   const books: Listing = { names: [], sizes: [], mtimesMs: [] }
   const sidecars: string[] = []
@@ -189,12 +200,7 @@ function* walkFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
   for (const listed of entries) {
     const { name } = listed
     if (of > 1 && folder === start && index !== (listed.isDirectory() ? shareOf(name, of) : 0)) continue
-    // Node replaces bytes that are no UTF-8: names that are equal then are those of different files, of which the path leads to one at most.
-    if (name.includes('\uFFFD') && lossy.size === lossy.add(name).size) {
-      yield { kind: 'unreadable', path: prefix + name, message: NOT_UTF8 }
-      continue
-    }
-    const entry: WalkedEntry | Error = links?.follow(listed, prefix, real) ?? listed
+    const entry: WalkedEntry | Error = isSecond(name, lossy) ? new Error(NOT_UTF8) : (links?.follow(listed, prefix, real) ?? listed)
     if (entry instanceof Error) {
       yield { kind: 'unreadable', path: prefix + name, message: reasonOf(entry, name) }
       continue
@@ -236,6 +242,14 @@ function* walkFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
       yield { kind: 'unreadable', path: prefix + name, message: reasonOf(error, name) }
     }
   }
+  return { below, books, sidecars, targets, volumes }
+}
+
+/** Yields the books of one folder; returns the folders in it. */
+function* walkFolder(listed: ListedFolder, choice: Choice): Generator<WalkStep, FolderBelow[]> {
+  const { folder, at, real } = listed
+  const { below, books, sidecars, targets, volumes } = yield* listFolder(listed, choice)
+  const prefix = prefixOf(folder)
   for (const names of [books.names, below.map((one) => nameOfFolder(one.folder))])
     for (const [one, other] of findAlike(names)) yield { kind: 'alike', paths: [prefix + one, prefix + other] }
   if (books.names.length > 0) {
@@ -247,13 +261,18 @@ function* walkFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
       for (const name of books.names) if (!kept.has(name)) yield { kind: 'left_out', path: prefix + name, reason: 'set' }
     }
     const decide = () => (choice.strategy === 'auto' || choice.explains ? decideFolder({ ...facts, names: listing.names }) : null)
-    const walked = { folder, at, targets, known: known.get(folder), decide }
+    const walked = { folder, at, targets, known: choice.known.get(folder), decide }
     if (choice.explains) yield* partsOf(walked, listing)
     else yield* reportFolder(walked, { ...listing, sidecars: readSidecars(real, sidecars, listing.names) })
   } else if ((choice.strategy === 'auto' || choice.explains) && isAmongRuns(below.map((one) => nameOfFolder(one.folder))))
     choice.amongRuns.add(folder)
   return below
 }
+
+/** Node replaces bytes that are no UTF-8: names that are equal then are those of different files, of which the path leads to one at most. */
+const isSecond = (name: string, lossy: Set<string>) => name.includes('\uFFFD') && lossy.size === lossy.add(name).size
+
+const prefixOf = (folder: string) => (folder === '' ? '' : `${folder}/`)
 
 /** Yields what became of a link; returns whether it is followed. */
 function* take(links: LinkFollower | null, link: FollowedLink): Generator<WalkStep, boolean> {
@@ -273,14 +292,6 @@ const factsOf = (folder: string, names: readonly string[], { choice, hasOpf }: {
 /** Whether the folder is one of Calibre, whose files are one book in several formats. */
 const hasOtherFormats = ({ folder, names, hasOpf, isBelowCalibre }: FolderFacts, { strategy }: Choice): boolean =>
   names.length > 1 && hasCalibreId(nameOfFolder(folder)) && (strategy === 'calibre' || (strategy === 'auto' && (hasOpf || isBelowCalibre)))
-
-interface Sidecar {
-  name: string
-  /** The name of the book without its extension; null for the series. */
-  stem: string | null
-  size: number
-  mtimeMs: number
-}
 
 /** Only those that describe something here are looked at: an edit of a file does not change the time of its folder. */
 function readSidecars(real: string, names: readonly string[], books: readonly string[]): Sidecar[] {
@@ -315,8 +326,6 @@ export function compareNames(a: string, b: string): number {
 
 const comparedName = (name: string) => boundMarks(formatOfName(name) === null ? name : stemOf(name))
 
-type FolderListing = Listing & { sidecars: readonly Sidecar[] }
-
 const UNSEEN = { size: 0, mtimeMs: 0 }
 
 /** Of a walk that looks at no file. */
@@ -341,7 +350,7 @@ interface WalkedFolder {
 function* reportFolder(walked: WalkedFolder, listing: FolderListing): Generator<WalkStep> {
   const { folder, at, targets } = walked
   // Names in the order of the file system, which stays the same while nothing changes; otherwise the folder is merely compared in full.
-  const digest = digestOf(withSidecars(listing))
+  const digest = digestOf(withSidecarFiles(listing))
   if (digest === walked.known) {
     yield { kind: 'unchanged', folder, files: listing.names.length }
     return
@@ -369,30 +378,4 @@ function* reportFolder(walked: WalkedFolder, listing: FolderListing): Generator<
     part = { ...part, names: [], sizes: [], mtimesNs: [], sidecars: [] }
   }
   yield { kind: 'changed', part: { ...part, digest } }
-}
-
-/** No copy without them, as in most folders. */
-function withSidecars({ sidecars, ...books }: FolderListing): Listing {
-  if (sidecars.length === 0) return books
-  return {
-    names: [...books.names, ...sidecars.map(({ name }) => name)],
-    sizes: [...books.sizes, ...sidecars.map(({ size }) => size)],
-    mtimesMs: [...books.mtimesMs, ...sidecars.map(({ mtimeMs }) => mtimeMs)],
-  }
-}
-
-let scratch = Buffer.alloc(65_536)
-
-function digestOf({ names, sizes, mtimesMs }: Listing): string {
-  const text = names.join('/')
-  // At most three bytes of UTF-8 per UTF-16 code unit, and two doubles per file.
-  const needed = text.length * 3 + names.length * 16
-  if (scratch.length < needed) scratch = Buffer.alloc(needed * 2)
-  let at = scratch.write(text, 0)
-  for (let index = 0; index < names.length; index++) {
-    scratch.writeDoubleLE(sizes[index] as number, at)
-    scratch.writeDoubleLE(mtimesMs[index] as number, at + 8)
-    at += 16
-  }
-  return hash('sha1', scratch.subarray(0, at), 'base64')
 }

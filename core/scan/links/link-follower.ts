@@ -2,6 +2,7 @@ import { type Dirent, lstatSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isHiddenName } from '#core/foundation/foreign-folder.ts'
 import { isInTargets, OutsideError } from '#core/foundation/open-inside.ts'
+import { Register } from '#core/foundation/register.ts'
 
 /** A link that a scan follows. */
 export interface FollowedLink {
@@ -26,7 +27,7 @@ export class LinkFollower {
   readonly #root: string
   readonly #targets: readonly string[]
   readonly #known: ReadonlySet<string>
-  readonly #owners = new Map<string, string>()
+  readonly #owners = new Register<string>()
   #hasFiles = false
 
   /** @param options.known the links that the last walk followed; those that lead elsewhere now do not count */

@@ -92,7 +92,10 @@ async function deleteEmpty(trx: Knex.Transaction, { id, library_id }: { id: stri
 
 /** The last book of a series has moved to another library: nothing of it is left, not even missing books. */
 export async function deleteLeftSeries(trx: Knex.Transaction, { oldId, newId }: SeriesIds): Promise<void> {
-  const rows: { id: string; library_id: string }[] = await trx('series').whereIn('id', [oldId, newId]).select('id', 'library_id')
-  const left = rows.find(({ id }) => id === oldId)
-  if (left && rows.some(({ library_id }) => library_id !== left.library_id)) await deleteEmpty(trx, left)
+  const { rows } = await trx.raw(
+    `SELECT o.id, o.library_id FROM series o JOIN series n ON n.id = ? AND n.library_id <> o.library_id
+     WHERE o.id = ? AND NOT EXISTS (SELECT 1 FROM books b WHERE b.series_id = o.id)`,
+    [newId, oldId],
+  )
+  for (const left of rows) await deleteEmpty(trx, left)
 }

@@ -85,7 +85,7 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
   await passProtection(
     trx,
     moved.filter(({ seriesId, to }) => seriesId !== to),
-    { isChange: false },
+    { isChange: false, isMove: true },
   )
   // Two rows never have one path.
   const rest = trx('books').where('id', other.id)

@@ -56,11 +56,14 @@ export async function writeTogether(dependencies: Dependencies, all: readonly An
   const { database } = dependencies
   const files = all.flatMap(changedFile)
   const { moved, open } = await listMoved(database, files)
-  const alone = new Set([...moved.keys(), ...open, ...files.filter(isReplaced).map(({ id }) => id)])
-  const rest = all.filter(({ bookId }) => !alone.has(bookId))
+  const alone = new Set([...open, ...files.filter(isReplaced).map(({ id }) => id)])
+  const rest = all.filter(({ bookId }) => !alone.has(bookId) && !moved.has(bookId))
   const ends = rest.length === 0 ? [] : await database.transaction((trx) => write(dependencies, trx, { all: rest, patience: 'skip' }))
   await finishWriting(dependencies, rest, ends)
   const endOf = new Map(rest.map((one, index) => [one, ends[index] as AnalysisEnd]))
+  const together = all.filter(({ bookId }) => moved.has(bookId) && !alone.has(bookId))
+  const movedEnds = together.length === 0 ? [] : await writeInOrder(dependencies, together)
+  for (const [index, one] of together.entries()) endOf.set(one, movedEnds[index] as AnalysisEnd)
   return all.map((one) => endOf.get(one) ?? { kind: 'alone' })
 }
 
@@ -69,20 +72,31 @@ class FileChanged extends Error {}
 
 /** Writes one analysis: as that of the book that was moved here, if there is one; else as that of its row, whose own content may be elsewhere by now. */
 export async function writeAlone(dependencies: Dependencies, one: AnalysisToWrite): Promise<AnalysisEnd> {
-  const done: Written[] = []
   try {
-    const end = await dependencies.database.transaction(async (trx) => {
-      if (changedFile(one).length === 0) return await writeOne(dependencies, trx, { one, done })
-      // Of two files that exchange their contents, each needs to see what the other one has become: one decision at a time.
-      await trx.raw('SELECT pg_advisory_xact_lock(?)', [MOVES_LOCK])
-      return await writeChanged(dependencies, trx, { one, done })
-    })
-    for (const written of done) await finishWriting(dependencies, [written.one], [written.end])
-    return end
+    const [end] = await writeInOrder(dependencies, [one])
+    return end as AnalysisEnd
   } catch (error) {
     if (error instanceof FileChanged) return { kind: 'changed' }
     throw error
   }
+}
+
+/** Writes analyses one after the other in one transaction. @throws FileChanged */
+async function writeInOrder(dependencies: Dependencies, all: readonly AnalysisToWrite[]): Promise<AnalysisEnd[]> {
+  const done: Written[] = []
+  const ends = await dependencies.database.transaction(async (trx) => {
+    // Of two files that exchange their contents, each needs to see what the other one has become: one decision at a time.
+    if (all.some((one) => changedFile(one).length > 0)) await trx.raw('SELECT pg_advisory_xact_lock(?)', [MOVES_LOCK])
+    const found: AnalysisEnd[] = []
+    for (const one of all) found.push(await writeChanged(dependencies, trx, { one, done }))
+    return found
+  })
+  await finishWriting(
+    dependencies,
+    done.map(({ one }) => one),
+    done.map(({ end }) => end),
+  )
+  return ends
 }
 
 interface Written {
@@ -98,6 +112,7 @@ interface Writing {
 
 /** Decides to which row the file belongs. @throws FileChanged */
 async function writeChanged(dependencies: Dependencies, trx: Knex.Transaction, { one: given, done }: Writing): Promise<AnalysisEnd> {
+  if (changedFile(given).length === 0) return await writeOne(dependencies, trx, { one: given, done })
   const [book] = await findBooksToAnalyze(trx, [given.book.id])
   if (book && book.path !== given.book.path) return { kind: 'moved' }
   const one = book ? { ...given, book } : given

@@ -253,6 +253,24 @@ t.test('restricted users never see more than before', async (t) => {
   t.same(await seen(), shown)
 })
 
+t.test('a tag that shows a series does not show where one of its books went', async (t) => {
+  const libraries = await openLibraries(t)
+  const { database, ids, folder } = libraries
+  for (const [path, content] of Object.entries(SIX)) libraries.put(path, comicOfPages(content))
+  const scan = async () => await scanOne(libraries, ids['A'] as string)
+  await scan()
+  const before = await booksOf(libraries)
+  const [tag] = await database('sharing_tags').insert({ name: 'for children' }, 'id')
+  await database('series_sharing_tags').insert({ series_id: (before.get('A/s/01.cbz') as Seen).series_id, sharing_tag_id: tag.id })
+  const { userId } = await addCaller(database)
+  await database('user_sharing_grants').insert({ user_id: userId, sharing_tag_id: tag.id, access_mode: 'allow' })
+  renameSync(join(folder, 'A/s/01.cbz'), join(folder, 'A/t/02.cbz'))
+  await scan()
+  const after = await booksOf(libraries)
+  t.equal(after.get('A/t/02.cbz')?.id, before.get('A/s/01.cbz')?.id)
+  t.same(await database('series_sharing_tags').pluck('series_id'), [before.get('A/s/02.cbz')?.series_id])
+})
+
 t.test('an exchange that is interrupted is done later, and nothing of it before', async (t) => {
   const libraries = await openLibraries(t)
   const { database, ids, folder } = libraries

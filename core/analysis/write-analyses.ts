@@ -17,7 +17,7 @@ import {
   recordAnalyzed,
 } from '#core/analysis/book-store.ts'
 import { isSameVersion, NO_FILE, readVersions } from '#core/analysis/file-version.ts'
-import { type Content, type FoundFile, findClaimed } from '#core/analysis/moved-book-query.ts'
+import { type BookContent, type FoundFile, findClaimed } from '#core/analysis/moved-book-query.ts'
 import { followContent, listMoved, relinkMoved, relinkReplaced } from '#core/analysis/relink-moved.ts'
 import { lockMoves } from '#core/analysis/relink-store.ts'
 import { recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
@@ -37,7 +37,7 @@ interface Dependencies {
   announcer: Announcer
 }
 
-type ChangedFile = FoundFile & { content: Content | null }
+type ChangedFile = FoundFile & { content: BookContent | null }
 
 /** A file that is new, or has another content than before: it may be that of another book. What its row is about; null for a new one. */
 function changedFile({ book, analysis: { file, pagesHash } }: AnalysisToWrite): ChangedFile[] {
@@ -47,7 +47,7 @@ function changedFile({ book, analysis: { file, pagesHash } }: AnalysisToWrite): 
 }
 
 /** Whether the file of a book has other pages now, as far as can be told. */
-const isReplaced = ({ content, pagesHash }: { content: Content | null; pagesHash: string | null }): boolean =>
+const isReplaced = ({ content, pagesHash }: { content: BookContent | null; pagesHash: string | null }): boolean =>
   content !== null && (pagesHash === null || pagesHash !== content.pagesHash)
 
 /** Writes many analyses in one transaction, except those of moved and replaced books. */
@@ -167,7 +167,7 @@ async function writeMoved(
 async function moveReplaced(
   dependencies: Dependencies,
   trx: Knex.Transaction,
-  { one, done, replaced }: Writing & { replaced: Content },
+  { one, done, replaced }: Writing & { replaced: BookContent },
 ): Promise<boolean> {
   const claimed = await findClaimed(trx, { ...one.book, file_hash: replaced.fileHash, pages_hash: replaced.pagesHash })
   if (!claimed || !(await relinkReplaced(trx, one.book, claimed))) return false

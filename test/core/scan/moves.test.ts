@@ -156,7 +156,12 @@ t.test('files that are copied to another library first, and then deleted, are th
   }
   const after = await booksOf(libraries)
   for (const name of ['01', '02', '03', '04', '05'])
-    t.match(after.get(`B/s/${name}.cbz`), { id: before.get(`A/s/${name}.cbz`)?.id, state: 'analyzed', deleted_at: null })
+    t.match(after.get(`B/s/${name}.cbz`), {
+      id: before.get(`A/s/${name}.cbz`)?.id,
+      series_id: before.get('A/s/01.cbz')?.series_id,
+      state: 'analyzed',
+      deleted_at: null,
+    })
   t.same([...after.keys()].sort(), ['A/t/01.cbz', 'A/u/1.cbz', ...['01', '02', '03', '04', '05'].map((name) => `B/s/${name}.cbz`)])
 })
 

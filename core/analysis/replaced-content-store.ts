@@ -52,11 +52,10 @@ export async function restoreReplaced(
   content: { fileHash: string; pagesHash: string | null },
 ): Promise<void> {
   const { rows } = await trx.raw(
-    'DELETE FROM replaced_contents WHERE book_id = ? AND (file_hash = ? OR pages_hash = ?) RETURNING progress',
-    // The driver's types do not allow null; PostgreSQL does.
-    [bookId, content.fileHash, content.pagesHash] as string[],
+    'DELETE FROM replaced_contents WHERE book_id = :bookId AND (file_hash = :fileHash OR pages_hash = :pagesHash) RETURNING progress',
+    { bookId, fileHash: content.fileHash, pagesHash: content.pagesHash },
   )
-  const progress = (rows[0]?.progress ?? []) as unknown[]
+  const progress = rows[0]?.progress ?? []
   if (progress.length === 0) return
   await changePositions(trx, bookId, async () => {
     const restored = await trx.raw(

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { SeriesIds } from '#core/analysis/relink-store.ts'
+import type { LinkedSeries } from '#core/analysis/relink-store.ts'
 import { announceSeries, announceSeriesGone } from '#core/events/event-store.ts'
 import { passProtection } from '#core/metadata/protection-store.ts'
 
@@ -18,13 +18,13 @@ interface SeriesRow {
 }
 
 /** Two series that may be one whose folder was renamed, or moved to another library. */
-export interface SeriesPair {
+interface SeriesPair {
   old: SeriesRow
   fresh: SeriesRow
 }
 
 /** Locks both series; null unless they are of one kind, and the new one was made by the latest scan, after the old one. */
-export async function lockSeriesPair(trx: Knex.Transaction, ids: SeriesIds): Promise<SeriesPair | null> {
+export async function lockSeriesPair(trx: Knex.Transaction, ids: LinkedSeries): Promise<SeriesPair | null> {
   const { rows } = await trx.raw(
     `SELECT id, library_id, path, name_key, title, folder_title, layout_title, layout_values, sidecar, sidecar_version, oneshot, created_at
      FROM series WHERE id = ANY(CAST(? AS uuid[])) ORDER BY id FOR UPDATE`,
@@ -91,8 +91,11 @@ async function deleteEmpty(trx: Knex.Transaction, { id, library_id }: { id: stri
 }
 
 /** The last book of a series has moved to another library: nothing of it is left, not even missing books. */
-export async function deleteLeftSeries(trx: Knex.Transaction, { oldId, newId }: SeriesIds): Promise<void> {
-  const rows: { id: string; library_id: string }[] = await trx('series').whereIn('id', [oldId, newId]).select('id', 'library_id')
-  const left = rows.find(({ id }) => id === oldId)
-  if (left && rows.some(({ library_id }) => library_id !== left.library_id)) await deleteEmpty(trx, left)
+export async function deleteLeftSeries(trx: Knex.Transaction, { oldId, newId }: LinkedSeries): Promise<void> {
+  const { rows } = await trx.raw(
+    `SELECT o.id, o.library_id FROM series o JOIN series n ON n.id = ? AND n.library_id <> o.library_id
+     WHERE o.id = ? AND NOT EXISTS (SELECT 1 FROM books b WHERE b.series_id = o.id)`,
+    [newId, oldId],
+  )
+  for (const left of rows) await deleteEmpty(trx, left)
 }

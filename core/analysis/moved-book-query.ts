@@ -79,7 +79,7 @@ export async function listMatches(database: Knex, found: readonly FoundFile[]): 
 }
 
 /** What the row of a book is about: its progress, ratings and metadata. */
-export interface Content {
+export interface BookContent {
   fileHash: string
   pagesHash: string | null
 }
@@ -92,7 +92,7 @@ export interface Claimed {
   path: string
   file_name: string
   /** What it is about; null for a new row. */
-  content: Content | null
+  content: BookContent | null
 }
 
 /**

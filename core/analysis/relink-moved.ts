@@ -1,9 +1,17 @@
 import { readdir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
+import { findBooksToAnalyze } from '#core/analysis/book-store.ts'
 import { type FileVersion, isSameVersion, NO_FILE, readVersion, readVersions } from '#core/analysis/file-version.ts'
 import { deleteLeftSeries, hasPresentBooks, joinSeries, lockSeriesPair } from '#core/analysis/follow-series-store.ts'
-import { type Claimed, type Content, type FoundFile, listMatches, type MatchingBook } from '#core/analysis/moved-book-query.ts'
-import { type DisplacedBook, relinkBook, type SeriesIds } from '#core/analysis/relink-store.ts'
+import {
+  type BookContent,
+  type Claimed,
+  type FoundFile,
+  findClaimed,
+  listMatches,
+  type MatchingBook,
+} from '#core/analysis/moved-book-query.ts'
+import { type DisplacedBook, type LinkedSeries, relinkBook } from '#core/analysis/relink-store.ts'
 import { recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
 import { withSortTitle } from '#core/fields/sort-title.ts'
@@ -12,7 +20,7 @@ import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 
 /** A row that follows its content to a file, or one with equal pages. */
-export type MovedBook = MatchingBook & DisplacedBook
+type MovedBook = MatchingBook & DisplacedBook
 
 /** A disk that wakes up answers within this time. A file whose disk does not answer has not moved. */
 const DISK_MS = 20_000
@@ -73,7 +81,7 @@ const isEmpty = async (folder: string): Promise<boolean> => (await readdir(folde
  */
 export async function relinkMoved(
   trx: Knex.Transaction,
-  found: FoundFile & { content: Content | null },
+  found: FoundFile & { content: BookContent | null },
   book: MovedBook,
 ): Promise<{ leftSeriesId: string | null } | null> {
   const series = await relinkBook(trx, found, book)
@@ -85,7 +93,7 @@ export async function relinkMoved(
 }
 
 /** When a folder was renamed, or all books of a series went to another library, the series goes with them. Returns the one that the book has left, if any. */
-async function followSeries(trx: Knex.Transaction, series: SeriesIds, book: DisplacedBook): Promise<string | null> {
+async function followSeries(trx: Knex.Transaction, series: LinkedSeries, book: DisplacedBook): Promise<string | null> {
   if (series.oldId === series.newId) return null
   const pair = book.place === 'gone' ? await lockSeriesPair(trx, series) : null
   const isMoved =
@@ -114,11 +122,31 @@ export async function relinkReplaced(
   trx: Knex.Transaction,
   book: { id: string; library_id: string; library_path: string; path: string; file_hash: string | null },
   claimed: Claimed,
+  place: DisplacedBook['place'] = 'taken',
 ): Promise<boolean> {
   const displaced = { id: book.id, libraryId: book.library_id, libraryPath: book.library_path, path: book.path, fileHash: book.file_hash }
-  if (!(await relinkBook(trx, claimed, { ...displaced, place: 'taken', isUnread: true }))) return false
+  const moving = { ...displaced, place, isUnread: true }
+  const series = await relinkBook(trx, claimed, moving)
+  if (!series) return false
+  await followSeries(trx, series, moving)
   if (claimed.content) await restoreReplaced(trx, claimed.id, claimed.content)
   return true
 }
 
 const isGone = async (root: string, path: string): Promise<boolean> => (await readVersion({ root, path }, NO_FILE)) === null
+
+/**
+ * A row without a file follows its content, if that of another row has it: a new one, which is deleted, or one whose own content was replaced, which does the
+ * same then. Returns the rows whose new files must be read.
+ */
+export async function followContent(trx: Knex.Transaction, bookId: string): Promise<string[]> {
+  const moved: string[] = []
+  for (let id: string | null = bookId; id !== null; ) {
+    const [book] = await findBooksToAnalyze(trx, [id])
+    const claimed = book?.file_hash ? await findClaimed(trx, { ...book, file_hash: book.file_hash }) : null
+    if (!book || !claimed || !(await relinkReplaced(trx, book, claimed, 'gone'))) break
+    moved.push(id)
+    id = claimed.content && claimed.id
+  }
+  return moved
+}

@@ -1,9 +1,20 @@
 import type { Knex } from 'knex'
-import type { Content, MatchingBook } from '#core/analysis/moved-book-query.ts'
+import type { BookContent, MatchingBook } from '#core/analysis/moved-book-query.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
 import { announce, bookEvent } from '#core/events/event-store.ts'
 import { passProtection } from '#core/metadata/protection-store.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
+
+/** Any constant of our own. */
+const MOVES_LOCK = 7_205_114
+
+/**
+ * One decision about moved files at a time, until the transaction ends: of two files that exchange their contents, each needs to see what the other one has
+ * become. Also for what changes many books that may be moving: neither then waits for rows of the other.
+ */
+export async function lockMoves(trx: Knex.Transaction): Promise<void> {
+  await trx.raw('SELECT pg_advisory_xact_lock(?)', [MOVES_LOCK])
+}
 
 /** The row at the path of a file. */
 interface RowOfFile {
@@ -11,7 +22,7 @@ interface RowOfFile {
   library_id: string
   path: string
   /** What it is about; null for a new row. */
-  content: Content | null
+  content: BookContent | null
 }
 
 /** A row whose content is in another file by now. */
@@ -23,7 +34,7 @@ export type DisplacedBook = Pick<MatchingBook, 'id' | 'libraryId' | 'libraryPath
 }
 
 /** Both series; equal if the book stays in its own. */
-export interface SeriesIds {
+export interface LinkedSeries {
   oldId: string
   newId: string
 }
@@ -65,7 +76,7 @@ const pick = <Name extends string>(row: Readonly<Record<Name, unknown>>, names: 
  * Gives the path of a file to the row of a displaced book. The row that was there is deleted if it is new and there is no other place for it; otherwise it
  * takes the place of the displaced book, and waits for its analysis there. Returns the series of both, or null when one of the rows has changed in the meantime.
  */
-export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: DisplacedBook): Promise<SeriesIds | null> {
+export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: DisplacedBook): Promise<LinkedSeries | null> {
   // One move at a time in a library: several moves of books from one renamed folder would deadlock.
   await trx.raw('SELECT 1 FROM libraries WHERE id = ANY(CAST(? AS uuid[])) ORDER BY id FOR NO KEY UPDATE', [
     [file.library_id, book.libraryId],
@@ -85,7 +96,7 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
   await passProtection(
     trx,
     moved.filter(({ seriesId, to }) => seriesId !== to),
-    { isChange: false },
+    { isChange: false, isMove: true },
   )
   // Two rows never have one path.
   const rest = trx('books').where('id', other.id)

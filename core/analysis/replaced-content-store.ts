@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Content } from '#core/analysis/moved-book-query.ts'
+import type { BookContent } from '#core/analysis/moved-book-query.ts'
 import { announceProgress } from '#core/events/event-store.ts'
 
 /** Its time grows, because clients compare by it; but nobody has read anything, so the rest of the history stays (see migrations/0010_moves.ts). */
@@ -19,7 +19,7 @@ async function changePositions(
  * The old content is remembered, in case it turns up elsewhere.
  * @param pageCount 0 for a file that could not be read, which changes no progress
  */
-export async function recordReplaced(trx: Knex.Transaction, bookId: string, was: Content, pageCount: number): Promise<void> {
+export async function recordReplaced(trx: Knex.Transaction, bookId: string, was: BookContent, pageCount: number): Promise<void> {
   await trx.raw(`DELETE FROM replaced_contents WHERE replaced_at < now() - interval '1 day'`)
   const { rows } = await trx.raw(`SELECT id FROM read_progress WHERE book_id = ? AND current_page > ? AND ? > 0 ORDER BY id FOR UPDATE`, [
     bookId,
@@ -52,10 +52,10 @@ export async function restoreReplaced(
   content: { fileHash: string; pagesHash: string | null },
 ): Promise<void> {
   const { rows } = await trx.raw(
-    'DELETE FROM replaced_contents WHERE book_id = ? AND (file_hash = ? OR pages_hash = ?) RETURNING progress',
-    [bookId, content.fileHash, content.pagesHash] as string[],
+    'DELETE FROM replaced_contents WHERE book_id = :bookId AND (file_hash = :fileHash OR pages_hash = :pagesHash) RETURNING progress',
+    { bookId, fileHash: content.fileHash, pagesHash: content.pagesHash },
   )
-  const progress = (rows[0]?.progress ?? []) as unknown[]
+  const progress = rows[0]?.progress ?? []
   if (progress.length === 0) return
   await changePositions(trx, bookId, async () => {
     const restored = await trx.raw(

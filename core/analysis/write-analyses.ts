@@ -18,8 +18,9 @@ import {
   recordAnalyzed,
 } from '#core/analysis/book-store.ts'
 import { isSameVersion, NO_FILE, readVersions } from '#core/analysis/file-version.ts'
-import { type Content, type FoundFile, findClaimed } from '#core/analysis/moved-book-query.ts'
-import { listMoved, relinkMoved, relinkReplaced } from '#core/analysis/relink-moved.ts'
+import { type BookContent, type FoundFile, findClaimed } from '#core/analysis/moved-book-query.ts'
+import { followContent, listMoved, relinkMoved, relinkReplaced } from '#core/analysis/relink-moved.ts'
+import { lockMoves } from '#core/analysis/relink-store.ts'
 import { recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
 import { removeCovers } from '#core/covers/book-cover-files.ts'
 import { listKnownIds } from '#core/database/known-ids-query.ts'
@@ -29,8 +30,6 @@ import { aggregateAfter } from '#core/metadata/aggregate-series.ts'
 
 /** How long a transaction of many books waits for the disks of their files; those that do not answer are written on their own. */
 const DISK_MS = 500
-/** Any constant of our own. */
-const MOVES_LOCK = 7_205_114
 
 interface Dependencies {
   database: Knex
@@ -39,7 +38,7 @@ interface Dependencies {
   announcer: Announcer
 }
 
-type ChangedFile = FoundFile & { content: Content | null }
+type ChangedFile = FoundFile & { content: BookContent | null }
 
 /** A file that is new, or has another content than before: it may be that of another book. What its row is about; null for a new one. */
 function changedFile({ book, analysis: { file, pagesHash } }: AnalysisToWrite): ChangedFile[] {
@@ -49,7 +48,7 @@ function changedFile({ book, analysis: { file, pagesHash } }: AnalysisToWrite): 
 }
 
 /** Whether the file of a book has other pages now, as far as can be told. */
-const isReplaced = ({ content, pagesHash }: { content: Content | null; pagesHash: string | null }): boolean =>
+const isReplaced = ({ content, pagesHash }: { content: BookContent | null; pagesHash: string | null }): boolean =>
   content !== null && (pagesHash === null || pagesHash !== content.pagesHash)
 
 /** Writes many analyses in one transaction, except those of moved and replaced books. */
@@ -57,11 +56,14 @@ export async function writeTogether(dependencies: Dependencies, all: readonly An
   const { database } = dependencies
   const files = all.flatMap(changedFile)
   const { moved, open } = await listMoved(database, files)
-  const alone = new Set([...moved.keys(), ...open, ...files.filter(isReplaced).map(({ id }) => id)])
-  const rest = all.filter(({ bookId }) => !alone.has(bookId))
+  const alone = new Set([...open, ...files.filter(isReplaced).map(({ id }) => id)])
+  const rest = all.filter(({ bookId }) => !alone.has(bookId) && !moved.has(bookId))
   const ends = rest.length === 0 ? [] : await database.transaction((trx) => write(dependencies, trx, { all: rest, patience: 'skip' }))
   await finishWriting(dependencies, rest, ends)
   const endOf = new Map(rest.map((one, index) => [one, ends[index] as AnalysisEnd]))
+  const together = all.filter(({ bookId }) => moved.has(bookId) && !alone.has(bookId))
+  const movedEnds = together.length === 0 ? [] : await writeInOrder(dependencies, together)
+  for (const [index, one] of together.entries()) endOf.set(one, movedEnds[index] as AnalysisEnd)
   return all.map((one) => endOf.get(one) ?? { kind: 'alone' })
 }
 
@@ -70,20 +72,30 @@ class FileChanged extends Error {}
 
 /** Writes one analysis: as that of the book that was moved here, if there is one; else as that of its row, whose own content may be elsewhere by now. */
 export async function writeAlone(dependencies: Dependencies, one: AnalysisToWrite): Promise<AnalysisEnd> {
-  const done: Written[] = []
   try {
-    const end = await dependencies.database.transaction(async (trx) => {
-      if (changedFile(one).length === 0) return await writeOne(dependencies, trx, { one, done })
-      // Of two files that exchange their contents, each needs to see what the other one has become: one decision at a time.
-      await trx.raw('SELECT pg_advisory_xact_lock(?)', [MOVES_LOCK])
-      return await writeChanged(dependencies, trx, { one, done })
-    })
-    for (const written of done) await finishWriting(dependencies, [written.one], [written.end])
-    return end
+    const [end] = await writeInOrder(dependencies, [one])
+    return end as AnalysisEnd
   } catch (error) {
     if (error instanceof FileChanged) return { kind: 'changed' }
     throw error
   }
+}
+
+/** Writes analyses one after the other in one transaction. @throws FileChanged */
+async function writeInOrder(dependencies: Dependencies, all: readonly AnalysisToWrite[]): Promise<AnalysisEnd[]> {
+  const done: Written[] = []
+  const ends = await dependencies.database.transaction(async (trx) => {
+    if (all.some((one) => changedFile(one).length > 0)) await lockMoves(trx)
+    const found: AnalysisEnd[] = []
+    for (const one of all) found.push(await writeChanged(dependencies, trx, { one, done }))
+    return found
+  })
+  await finishWriting(
+    dependencies,
+    done.map(({ one }) => one),
+    done.map(({ end }) => end),
+  )
+  return ends
 }
 
 interface Written {
@@ -99,6 +111,7 @@ interface Writing {
 
 /** Decides to which row the file belongs. @throws FileChanged */
 async function writeChanged(dependencies: Dependencies, trx: Knex.Transaction, { one: given, done }: Writing): Promise<AnalysisEnd> {
+  if (changedFile(given).length === 0) return await writeOne(dependencies, trx, { one: given, done })
   const [book] = await findBooksToAnalyze(trx, [given.book.id])
   if (book && book.path !== given.book.path) return { kind: 'moved' }
   const one = book ? { ...given, book } : given
@@ -144,6 +157,7 @@ async function writeMoved(
       if (described) await aggregateAfter(trx, [relinked.leftSeriesId])
       end.due.push(relinked.leftSeriesId)
     }
+    if (file.content !== null && moved.place === 'gone') await followContent(trx, file.id)
     // Else the row of the file has another place now, where the file may be that of a third book.
     return file.content === null && moved.place === 'gone' ? end : { kind: 'moved' }
   }
@@ -154,7 +168,7 @@ async function writeMoved(
 async function moveReplaced(
   dependencies: Dependencies,
   trx: Knex.Transaction,
-  { one, done, replaced }: Writing & { replaced: Content },
+  { one, done, replaced }: Writing & { replaced: BookContent },
 ): Promise<boolean> {
   const claimed = await findClaimed(trx, { ...one.book, file_hash: replaced.fileHash, pages_hash: replaced.pagesHash })
   if (!claimed || !(await relinkReplaced(trx, one.book, claimed))) return false

@@ -29,6 +29,7 @@ import { keepLinks } from '#core/scan/links/keep-links.ts'
 import { linksOf } from '#core/scan/links/link-targets.ts'
 import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
+import { followMissing } from '#core/scan/moves/follow-missing.ts'
 import type { SeenFile } from '#core/scan/new-book-store.ts'
 import { numberByPosition } from '#core/scan/position-store.ts'
 import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
@@ -203,6 +204,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     known: knownBooks,
     confirmed: isConfirmed && begun.confirmedFolders === null ? 'all' : new Set(isConfirmed ? begun.confirmedFolders : []),
   })
+  if (marked.missing > 0) marked.missing -= await followMissing(dependencies, { libraryId: library.id, since: begun.startedAt, run })
   await keepDevices(database, state)
   await keepLinks(database, { ...state, followed: state.notes.followed })
   // A folder recorded without its missing books would look complete.

@@ -18,5 +18,5 @@ export async function protectMoved(trx: Knex.Transaction, bookIds: readonly stri
     DISK_MS,
   )
   const moved = same.filter(({ path }) => versions.get(path) === null)
-  await passProtection(trx, moved, { isChange: false })
+  await passProtection(trx, moved, { isChange: false, isMove: true })
 }

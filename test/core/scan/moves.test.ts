@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, renameSync, unlinkSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, renameSync, rmSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { visibleTo } from '#core/account/visibility.ts'
@@ -133,6 +133,38 @@ t.test('a file that moves to another library is read once, and keeps what belong
   t.same(await database('series').orderBy('path').pluck('path'), ['s', 't'], 'nothing is left of it in the other library')
 })
 
+t.test('files that are copied to another library first, and then deleted, are the same books', async (t) => {
+  const libraries = await openLibraries(t)
+  const { database, ids, folder } = libraries
+  for (const [path, content] of Object.entries(SIX)) libraries.put(path, comicOfPages(content))
+  for (const name of 'AB') await scanOne(libraries, ids[name] as string)
+  const before = await booksOf(libraries)
+  cpSync(join(folder, 'A/s'), join(folder, 'B/s'), { recursive: true })
+  await scanOne(libraries, ids['B'] as string)
+  t.not((await booksOf(libraries)).get('B/s/01.cbz')?.id, before.get('A/s/01.cbz')?.id)
+  rmSync(join(folder, 'A/s'), { recursive: true })
+  await database('libraries')
+    .where('id', ids['A'] as string)
+    .update({ devices: null })
+  libraries.put('A/u/1.cbz', comicOfPages('u1'))
+  await scanOne(libraries, ids['A'] as string)
+  const { guard } = await libraries.scans.getStatus(ids['A'] as string)
+  if (guard) {
+    const { taskId } = await libraries.scans.start(ids['A'] as string, 'normal', null, { confirm: true })
+    await until(async () => (await database('tasks').whereIn('status', ['pending', 'processing'])).length === 0)
+    t.ok(taskId)
+  }
+  const after = await booksOf(libraries)
+  for (const name of ['01', '02', '03', '04', '05'])
+    t.match(after.get(`B/s/${name}.cbz`), {
+      id: before.get(`A/s/${name}.cbz`)?.id,
+      series_id: before.get('A/s/01.cbz')?.series_id,
+      state: 'analyzed',
+      deleted_at: null,
+    })
+  t.same([...after.keys()].sort(), ['A/t/01.cbz', 'A/u/1.cbz', ...['01', '02', '03', '04', '05'].map((name) => `B/s/${name}.cbz`)])
+})
+
 t.test('missing books of a series stay in their library', async (t) => {
   for (const order of ['AB', 'BA']) {
     const libraries = await openLibraries(t)
@@ -251,6 +283,24 @@ t.test('restricted users never see more than before', async (t) => {
   t.equal(after.get('B/rated.cbz')?.id, before.get('A/rated/1.cbz')?.id)
   for (const name of 'AB') await scanOne(libraries, ids[name] as string)
   t.same(await seen(), shown)
+})
+
+t.test('a tag that shows a series does not show where one of its books went', async (t) => {
+  const libraries = await openLibraries(t)
+  const { database, ids, folder } = libraries
+  for (const [path, content] of Object.entries(SIX)) libraries.put(path, comicOfPages(content))
+  const scan = async () => await scanOne(libraries, ids['A'] as string)
+  await scan()
+  const before = await booksOf(libraries)
+  const [tag] = await database('sharing_tags').insert({ name: 'for children' }, 'id')
+  await database('series_sharing_tags').insert({ series_id: (before.get('A/s/01.cbz') as Seen).series_id, sharing_tag_id: tag.id })
+  const { userId } = await addCaller(database)
+  await database('user_sharing_grants').insert({ user_id: userId, sharing_tag_id: tag.id, access_mode: 'allow' })
+  renameSync(join(folder, 'A/s/01.cbz'), join(folder, 'A/t/02.cbz'))
+  await scan()
+  const after = await booksOf(libraries)
+  t.equal(after.get('A/t/02.cbz')?.id, before.get('A/s/01.cbz')?.id)
+  t.same(await database('series_sharing_tags').pluck('series_id'), [before.get('A/s/02.cbz')?.series_id])
 })
 
 t.test('an exchange that is interrupted is done later, and nothing of it before', async (t) => {

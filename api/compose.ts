@@ -69,6 +69,7 @@ export interface Work {
   tasks: TaskQueue
   taskMetrics: TaskMetrics
   scans: Scans
+  watches: LibraryWatches
   exports: Exports
   supervisor: Supervisor
   rules: Rules
@@ -105,15 +106,9 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       nodeId: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`,
     })
     const precedence = new Precedence()
-    const scans = new Scans({
-      precedence,
-      database,
-      tasks,
-      rules,
-      log,
-      ...scanPartsOf(settings, pool),
-    })
+    const scans = new Scans({ precedence, database, tasks, rules, log, ...scanPartsOf(settings, pool) })
     await scans.endLost()
+    const watches = new LibraryWatches({ database, scans, log, nodeLock: tasks.nodeLock, quietMs: settings.quietMs })
     handleBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
     handleBulkAnalyses({ database, tasks })
     handleMaintenance({ database, tasks, rules, drawBookCover: pool.drawBookCover, describeCover: pool.describeCover, settings })
@@ -123,11 +118,12 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       tasks,
       taskMetrics,
       scans,
+      watches,
       exports,
       supervisor,
       rules,
       async close() {
-        await Promise.all([scans.close(), tasks.stop()])
+        await Promise.all([scans.close(), watches.close(), tasks.stop()])
         await announcer.close()
         await taskMetrics.close()
         await exports.close()
@@ -192,12 +188,12 @@ const picturesOf = ({ drawCover, resizeImage }: ReaderPool) => ({ drawCover, res
 export async function openComposition(dependencies: CompositionDependencies): Promise<Composition> {
   const { settings, log, database, jobs = new RegularJobs(log) } = dependencies
   const key = settings.tokenKey ?? (await tokenKey(settings.dataFolder))
-  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = await openWork({ ...dependencies, jobs })
+  const work = await openWork({ ...dependencies, jobs })
+  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = work
   const reserved = dependencies.reserved ?? database
   const accounts = new Accounts({ ...dependencies, jobs, reserved, tokenKey: Buffer.from(key) })
   const loopWatch = openLoopWatch({ log })
   const events = new Events({ database, log, audience: eventAudience(database), onAccessChange: () => accounts.callers.forget() })
-  const watches = new LibraryWatches({ database, scans, log, nodeLock: tasks.nodeLock, quietMs: settings.quietMs })
   const plugins = await openPlugins({ ...dependencies, jobs, tasks, supervisor, rules, ...picturesOf(pool) })
   try {
     const reading = await openReading(dependencies, pool, tasks)
@@ -230,13 +226,12 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         await tasks.start()
         await requestCoverDescriptions({ database, tasks })
         scans.startSchedules(jobs)
-        if (settings.watch) watches.start(jobs)
+        if (settings.watch) work.watches.start(jobs)
         plugins.start()
       },
       async close() {
         loopWatch.close()
-        await watches.close()
-        await tasks.stop()
+        await Promise.all([work.watches.close(), tasks.stop()])
         await plugins.close()
         await reading.close()
         await closeWork()

@@ -69,10 +69,11 @@ export interface Work {
   tasks: TaskQueue
   taskMetrics: TaskMetrics
   scans: Scans
-  watches: LibraryWatches
   exports: Exports
   supervisor: Supervisor
   rules: Rules
+  /** Starts scans by schedules and watches; commands do not. */
+  startScans(): void
   /** Returns tasks to the queue, then ends the threads. */
   close(): Promise<void>
 }
@@ -118,10 +119,13 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       tasks,
       taskMetrics,
       scans,
-      watches,
       exports,
       supervisor,
       rules,
+      startScans() {
+        scans.startSchedules(jobs)
+        if (settings.watch) watches.start(jobs)
+      },
       async close() {
         await Promise.all([scans.close(), watches.close(), tasks.stop()])
         await announcer.close()
@@ -188,8 +192,7 @@ const picturesOf = ({ drawCover, resizeImage }: ReaderPool) => ({ drawCover, res
 export async function openComposition(dependencies: CompositionDependencies): Promise<Composition> {
   const { settings, log, database, jobs = new RegularJobs(log) } = dependencies
   const key = settings.tokenKey ?? (await tokenKey(settings.dataFolder))
-  const work = await openWork({ ...dependencies, jobs })
-  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = work
+  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, ...work } = await openWork({ ...dependencies, jobs })
   const reserved = dependencies.reserved ?? database
   const accounts = new Accounts({ ...dependencies, jobs, reserved, tokenKey: Buffer.from(key) })
   const loopWatch = openLoopWatch({ log })
@@ -225,16 +228,15 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         events.start()
         await tasks.start()
         await requestCoverDescriptions({ database, tasks })
-        scans.startSchedules(jobs)
-        if (settings.watch) work.watches.start(jobs)
+        work.startScans()
         plugins.start()
       },
       async close() {
         loopWatch.close()
-        await Promise.all([work.watches.close(), tasks.stop()])
+        await tasks.stop()
         await plugins.close()
         await reading.close()
-        await closeWork()
+        await work.close()
         await events.close()
         await accounts.close()
       },
@@ -242,7 +244,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
   } catch (error) {
     loopWatch.close()
     await plugins.close()
-    await closeWork()
+    await work.close()
     await accounts.close()
     throw error
   }

@@ -72,6 +72,8 @@ export interface Work {
   exports: Exports
   supervisor: Supervisor
   rules: Rules
+  /** Starts scans by schedules and watches; commands do not. */
+  startScans(): void
   /** Returns tasks to the queue, then ends the threads. */
   close(): Promise<void>
 }
@@ -105,15 +107,9 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       nodeId: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`,
     })
     const precedence = new Precedence()
-    const scans = new Scans({
-      precedence,
-      database,
-      tasks,
-      rules,
-      log,
-      ...scanPartsOf(settings, pool),
-    })
+    const scans = new Scans({ precedence, database, tasks, rules, log, ...scanPartsOf(settings, pool) })
     await scans.endLost()
+    const watches = new LibraryWatches({ database, scans, log, nodeLock: tasks.nodeLock, quietMs: settings.quietMs })
     handleBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
     handleBulkAnalyses({ database, tasks })
     handleMaintenance({ database, tasks, rules, drawBookCover: pool.drawBookCover, describeCover: pool.describeCover, settings })
@@ -126,8 +122,12 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       exports,
       supervisor,
       rules,
+      startScans() {
+        scans.startSchedules(jobs)
+        if (settings.watch) watches.start(jobs)
+      },
       async close() {
-        await Promise.all([scans.close(), tasks.stop()])
+        await Promise.all([scans.close(), watches.close(), tasks.stop()])
         await announcer.close()
         await taskMetrics.close()
         await exports.close()
@@ -192,12 +192,11 @@ const picturesOf = ({ drawCover, resizeImage }: ReaderPool) => ({ drawCover, res
 export async function openComposition(dependencies: CompositionDependencies): Promise<Composition> {
   const { settings, log, database, jobs = new RegularJobs(log) } = dependencies
   const key = settings.tokenKey ?? (await tokenKey(settings.dataFolder))
-  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = await openWork({ ...dependencies, jobs })
+  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, ...work } = await openWork({ ...dependencies, jobs })
   const reserved = dependencies.reserved ?? database
   const accounts = new Accounts({ ...dependencies, jobs, reserved, tokenKey: Buffer.from(key) })
   const loopWatch = openLoopWatch({ log })
   const events = new Events({ database, log, audience: eventAudience(database), onAccessChange: () => accounts.callers.forget() })
-  const watches = new LibraryWatches({ database, scans, log, nodeLock: tasks.nodeLock, quietMs: settings.quietMs })
   const plugins = await openPlugins({ ...dependencies, jobs, tasks, supervisor, rules, ...picturesOf(pool) })
   try {
     const reading = await openReading(dependencies, pool, tasks)
@@ -229,17 +228,15 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         events.start()
         await tasks.start()
         await requestCoverDescriptions({ database, tasks })
-        scans.startSchedules(jobs)
-        if (settings.watch) watches.start(jobs)
+        work.startScans()
         plugins.start()
       },
       async close() {
         loopWatch.close()
-        await watches.close()
         await tasks.stop()
         await plugins.close()
         await reading.close()
-        await closeWork()
+        await work.close()
         await events.close()
         await accounts.close()
       },
@@ -247,7 +244,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
   } catch (error) {
     loopWatch.close()
     await plugins.close()
-    await closeWork()
+    await work.close()
     await accounts.close()
     throw error
   }

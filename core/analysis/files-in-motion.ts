@@ -10,7 +10,7 @@ const STALL_MS = 600_000
 const LOOKED_AT_MS = 24 * 3600_000
 
 /** What a look at a file has seen. It is kept in the task that looks again, so that a killed server loses nothing. */
-export interface Look extends FileVersion {
+interface Look extends FileVersion {
   /** Since when the file has been the same, in ms since the epoch, by the clock of the server. */
   since: number
   /** It was read, and looks like a part of a file. */

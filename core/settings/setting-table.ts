@@ -237,7 +237,6 @@ export const SETTINGS = [
     key: 'quietSeconds',
     flag: 'quiet-seconds',
     env: 'CARREL_QUIET_SECONDS',
-    // A copy that does not continue for ten minutes has stalled.
     kind: { type: 'integer', min: 0, max: 300 },
     fallback: 10,
     about: 'How long a new or changed file must stay the same before it is analyzed, because it may still be copied; 0 does not wait.',
@@ -264,8 +263,7 @@ export const SETTINGS = [
     env: 'CARREL_PURGE_AFTER_HOURS',
     kind: { type: 'integer', min: 0, max: 8760 },
     fallback: 24,
-    about:
-      'For libraries that remove deleted books automatically: how long after a first scan found the books missing a second scan must confirm it.',
+    about: 'For libraries that remove missing books by themselves: how long after a first scan a second one must miss them too.',
   },
   {
     key: 'purgeWithFolderAfterDays',
@@ -273,8 +271,7 @@ export const SETTINGS = [
     env: 'CARREL_PURGE_WITH_FOLDER_AFTER_DAYS',
     kind: { type: 'integer', min: 0, max: 3650 },
     fallback: 30,
-    about:
-      'For the same libraries: after how many days a missing book is removed also if its folder is gone or empty, which is how a missing disk looks.',
+    about: 'For the same libraries: after how many days that happens also if the folder is gone or empty, as when a disk is missing.',
   },
   {
     key: 'watchdogSeconds',

@@ -8,6 +8,8 @@ const ALLOWED = new Set([
   ...['core/tasks/task-announcer.ts: #tasks', 'core/tasks/task-announcer.ts: #analyses'],
   // They end with the scan.
   ...['core/scan/withheld.ts: #facts', 'core/scan/withheld.ts: #held'],
+  // Of the disk, in a thread with a limit of memory of its own.
+  ...['#watchers', '#changed'].map((name) => `core/scan/watch/folder-watch.ts: ${name}`),
   // They end with the document, comparison or package that is being read or made.
   ...['#schemas', '#headers', '#responses'].map((name) => `api/docs/openapi-components.ts: ${name}`),
   ...['core/matching/title-likeness.ts: numbers', 'plugins/packages/bundled-plugins.ts: files'],

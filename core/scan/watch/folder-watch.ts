@@ -65,7 +65,8 @@ export class FolderWatch {
   readonly #watchers = new Map<string, FSWatcher>()
   /** Changed paths with the time of their last event; the oldest comes first. */
   readonly #changed = new Map<string, number>()
-  #silent = new Set<string>()
+  /** Folders on drives that report no changes. */
+  #silent = 0
   /** Since when, and until when, more has changed than is gathered one by one. */
   #flood: { since: number; last: number } | null = null
   /** Events of this turn of the event loop. */
@@ -111,7 +112,7 @@ export class FolderWatch {
   }
 
   #tell(): void {
-    this.#send({ kind: 'watching', folders: this.#watchers.size, silent: this.#silent.size })
+    this.#send({ kind: 'watching', folders: this.#watchers.size, silent: this.#silent })
   }
 
   #stop(): void {
@@ -120,7 +121,7 @@ export class FolderWatch {
     for (const watcher of this.#watchers.values()) watcher.close()
     this.#watchers.clear()
     this.#changed.clear()
-    this.#silent = new Set()
+    this.#silent = 0
     this.#flood = null
   }
 
@@ -180,7 +181,7 @@ export class FolderWatch {
     const path = this.#pathOf(folder)
     const drive = this.#order.isForced ? null : findSilentDrive(path)
     if (drive !== null) {
-      this.#silent.add(folder)
+      this.#silent++
       if (folder === '') throw new Unavailable(describeSilent(drive))
       return false
     }

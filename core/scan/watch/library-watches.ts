@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { ThreadHost, ThreadLost } from '#core/foundation/thread-host.ts'
 import { isInPart } from '#core/scan/scan-part.ts'
@@ -54,7 +55,7 @@ class LibraryWatch {
   readonly #dependencies: Dependencies
   readonly #host = new ThreadHost<WatchOrder, never, WatchReport>(THREAD_OPTIONS)
   readonly #stop = new AbortController()
-  readonly #parts = new Set<string>()
+  #parts: readonly string[] = []
   #isGathering = false
   /** Changes may have been missed before the watch began. */
   #isLate: boolean
@@ -76,7 +77,7 @@ class LibraryWatch {
 
   /** Whether changes are known that are not scanned yet. */
   get isBehind(): boolean {
-    return this.#isLate || this.#isGathering || this.#parts.size > 0
+    return this.#isLate || this.#isGathering || this.#parts.length > 0
   }
 
   async close(): Promise<void> {
@@ -87,10 +88,14 @@ class LibraryWatch {
   }
 
   #lose(error: unknown): void {
-    if (error instanceof ThreadLost && error.reason === 'closed') return
-    this.isLost = true
     const { id, name } = this.#library
-    this.#dependencies.log.warn({ err: error, libraryId: id }, `The thread that watches "${name}" has ended; it is started again`)
+    if (error instanceof ThreadLost && error.reason === 'closed') return
+    // It would need as much again.
+    const isTooLarge = error instanceof ThreadLost && error.reason === 'memory'
+    if (isTooLarge) this.#receive({ kind: 'unavailable', problem: 'Its folders take more memory than a watch may have.' })
+    this.isLost = !isTooLarge
+    if (this.isLost)
+      this.#dependencies.log.warn({ err: error, libraryId: id }, `The thread that watches "${name}" has ended; it is started again`)
   }
 
   #receive(report: WatchReport): void {
@@ -118,15 +123,10 @@ class LibraryWatch {
   }
 
   #add(folders: readonly string[]): void {
-    for (const folder of folders) {
-      if ([...this.#parts].some((part) => isInPart(part, folder))) continue
-      for (const part of this.#parts) if (isInPart(folder, part)) this.#parts.delete(part)
-      this.#parts.add(folder)
-    }
-    if (this.#parts.size > PARTS_MAX) {
-      this.#parts.clear()
-      this.#parts.add('')
-    }
+    const parts = [...this.#parts, ...folders]
+    const isRest = (folder: string, at: number) =>
+      !parts.some((part, other) => other !== at && isInPart(part, folder) && (part !== folder || other < at))
+    this.#parts = parts.length > PARTS_MAX ? [''] : parts.filter(isRest)
     this.#scanning ??= this.#scanParts().finally(() => {
       this.#scanning = null
     })
@@ -138,7 +138,7 @@ class LibraryWatch {
     for (;;) {
       const [part] = this.#parts
       if (part === undefined || signal.aborted) return
-      if (await this.#scan(part)) this.#parts.delete(part)
+      if (await this.#scan(part)) this.#parts = this.#parts.filter((one) => one !== part)
       else await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
     }
   }
@@ -168,7 +168,7 @@ const keyOf = (library: WatchableLibrary) =>
 /** Watches the libraries that want it, each on one node of the cluster, and scans the folders in which something has changed. */
 export class LibraryWatches {
   readonly #dependencies: Dependencies
-  readonly #watches = new Map<string, LibraryWatch>()
+  readonly #watches = new Register<LibraryWatch>()
   #looking: ReturnType<RegularJobs['start']> | undefined
 
   constructor(dependencies: Dependencies) {

@@ -38,12 +38,10 @@ async function assignPositions(trx: Knex.Transaction, seriesIds: readonly string
 
 /** Series of a library whose positions may have changed since a time: those with a book without a number, or with one that has gone. */
 async function listMisplacedSeries(database: Knex, libraryId: string, since: Date): Promise<string[]> {
-  // Each part has an index; with OR, every scan would read all books of the library.
   const { rows } = await database.raw(
-    `SELECT b.series_id AS id FROM (
-       SELECT series_id FROM books WHERE number IS NULL AND deleted_at IS NULL AND library_id = :libraryId AND NOT side
-       UNION SELECT series_id FROM books WHERE library_id = :libraryId AND deleted_at >= :since AND position IS NOT NULL AND NOT side
-     ) AS b JOIN series s ON s.id = b.series_id WHERE NOT s.oneshot ORDER BY 1`,
+    `SELECT DISTINCT b.series_id AS id FROM books b JOIN series s ON s.id = b.series_id
+     WHERE b.library_id = :libraryId AND NOT b.side AND NOT s.oneshot
+       AND ((b.deleted_at IS NULL AND b.number IS NULL) OR (b.deleted_at >= :since AND b.position IS NOT NULL)) ORDER BY 1`,
     { libraryId, since },
   )
   return (rows as { id: string }[]).map(({ id }) => id)

@@ -1,0 +1,172 @@
+import { type Content, fileOf, hasSamePages } from '#test/support/torture/content.ts'
+import { type Outcome, outcomesOf } from '#test/support/torture/losses.ts'
+import type { SeenBook, SeenScan } from '#test/support/torture/server.ts'
+import { folderOf, type LibraryName } from '#test/support/torture/tree.ts'
+
+/** What the server does beyond equal content in one library. */
+export const ABILITIES = {
+  /** A row follows its content even where its old path has another file: shifts, cycles and swaps. */
+  followsContent: false,
+  /** A missing book is found by its pages in a file with other bytes. */
+  followsPages: false,
+  /** A book that changes its library keeps its row. */
+  crossesLibraries: false,
+  /** Progress beyond the pages of a replaced file is cut. */
+  cutsProgress: false,
+}
+
+/** A book that the server knows. */
+export interface Row {
+  id: string
+  library: LibraryName
+  path: string
+  /** At its last analysis. */
+  content: Content
+  isMissing: boolean
+  /** A scan has not found it, and did not mark it. */
+  isHeld: boolean
+  /** Whether an accepted scan has found it: only these count as lost. Scans may accept a book one scan later. */
+  known: 'no' | 'perhaps' | 'yes'
+  seriesId: string
+  progress: { currentPage: number; completed: boolean } | null
+  /** Entered by a person. */
+  title: string | null
+}
+
+export interface ModelScan {
+  library: LibraryName
+  /** Null while the root is lost. */
+  files: ReadonlyMap<string, Content> | null
+  look(folder: string): 'gone' | 'empty' | 'filled'
+  /** Whether a file is at a path of any library. */
+  contentAt(library: LibraryName, path: string): Content | undefined
+  /** The folder that was scanned; '' for the whole library. */
+  part: string
+  confirmed: 'all' | ReadonlySet<string>
+}
+
+const isIn = (part: string, path: string): boolean => part === '' || path.startsWith(`${part}/`)
+const hashOf = (content: Content): string => fileOf(content).hash
+
+/** The books of both libraries as they should be. Where files are equal, which row has which of them is taken from the server. */
+export class Model {
+  readonly rows: Row[] = []
+  readonly #abilities: typeof ABILITIES
+
+  constructor(abilities = ABILITIES) {
+    this.#abilities = abilities
+  }
+
+  at(library: LibraryName, path: string): Row | undefined {
+    return this.rows.find((row) => row.library === library && row.path === path)
+  }
+
+  /** Books that lists show. */
+  present(library?: LibraryName): Row[] {
+    return this.rows.filter((row) => !row.isMissing && (library === undefined || row.library === library))
+  }
+
+  /** Brings the model up to date after a scan, and returns what the server made differently. */
+  scan(scan: ModelScan, seen: ReadonlyMap<string, SeenBook>, status: SeenScan): string[] {
+    if (scan.files === null) return status.status === 'failed' ? [] : [`a scan without the root is ${status.status}`]
+    const differences: string[] = []
+    const here = new Map([...scan.files].filter(([path]) => isIn(scan.part, path)))
+    const before = this.rows.filter((row) => row.library === scan.library)
+    const wasKnown = before.some((row) => row.known !== 'no' && !row.isMissing)
+    const present = before.filter((row) => !row.isMissing)
+    const taken = this.#match(scan, here, seen, differences)
+    const moved = new Set([...taken].filter(([row, path]) => row.path !== path || row.library !== scan.library).map(([row]) => row))
+    const gone = present.filter((row) => isIn(scan.part, row.path) && (!taken.has(row) || moved.has(row)))
+    const recorded = new Set([...before.map(({ path }) => folderOf(path)), ...[...scan.files.keys()].map(folderOf)])
+    const losses = outcomesOf({ known: present.filter((row) => row.known !== 'no'), gone, moved, recorded: recorded.size, scan })
+    this.#take(taken, scan.library, here)
+    const fresh = [...here.keys()].filter((path) => !this.rows.some((row) => row.path === path && row.library === scan.library))
+    const wasMass = status.status === 'failed'
+    if (losses.isMass !== 'perhaps' && (losses.isMass === 'yes') !== wasMass)
+      differences.push(`scan of ${scan.library} is ${status.status}, but mass loss: ${losses.isMass} (${status.errors.join()})`)
+    for (const row of gone) if (!moved.has(row)) differences.push(...this.#lose(row, losses.of(row), seen))
+    for (const path of fresh) {
+      const book = [...seen.values()].find((one) => one.filePath === path)
+      if (!book) differences.push(`no book at ${scan.library}/${path}`)
+      else this.rows.push(newRow(book, { library: scan.library, content: here.get(path) as Content, known: wasKnown ? 'no' : 'perhaps' }))
+    }
+    if (!wasMass) for (const row of this.rows) if (row.library === scan.library) row.known = row.known === 'no' ? 'perhaps' : 'yes'
+    return differences
+  }
+
+  /** Finds the row of each file: of every rule in turn, those that are left. Returns the rows with the paths that they have now. */
+  #match(
+    scan: ModelScan,
+    here: ReadonlyMap<string, Content>,
+    seen: ReadonlyMap<string, SeenBook>,
+    differences: string[],
+  ): Map<Row, string> {
+    const taken = new Map<Row, string>()
+    const left = new Map(here)
+    const idAt = new Map([...seen.values()].map((book) => [book.filePath, book.id]))
+    const { followsContent, followsPages, crossesLibraries } = this.#abilities
+    const byPath = (isSame: (row: Row, content: Content) => boolean) => {
+      for (const row of this.rows) {
+        const content = left.get(row.path)
+        if (row.library !== scan.library || !content || taken.has(row) || !isSame(row, content)) continue
+        taken.set(row, row.path)
+        left.delete(row.path)
+      }
+    }
+    const byContent = (isSame: (row: Row, content: Content) => boolean) => {
+      for (const [path, content] of [...left]) {
+        if (!left.has(path)) continue
+        const files = [...left].filter(([, other]) => isSame({ content } as Row, other)).map(([one]) => one)
+        const rows = this.rows.filter((row) => {
+          if (taken.has(row) || (row.library !== scan.library && !crossesLibraries) || !isSame(row, content)) return false
+          const now = scan.contentAt(row.library, row.path)
+          return now === undefined || (followsContent && !isSame(row, now))
+        })
+        if (rows.length === 0) continue
+        const chosen = files.flatMap((file) => rows.filter((row) => row.id === idAt.get(file)).map((row) => [row, file] as const))
+        if (chosen.length !== Math.min(files.length, rows.length))
+          differences.push(
+            `${scan.library}/${files.join(', ')} should be ${Math.min(files.length, rows.length)} of the books ${rows.map((row) => `${row.library}/${row.path}`).join(', ')}`,
+          )
+        for (const [row, file] of chosen) {
+          taken.set(row, file)
+          left.delete(file)
+        }
+      }
+    }
+    const isEqual = (row: Row, content: Content) => hashOf(row.content) === hashOf(content)
+    byPath(followsContent ? isEqual : () => true)
+    byContent(isEqual)
+    if (followsPages) byContent((row, content) => hasSamePages(row.content, content))
+    byPath(() => true)
+    return taken
+  }
+
+  #take(taken: ReadonlyMap<Row, string>, library: LibraryName, here: ReadonlyMap<string, Content>): void {
+    for (const [row, path] of taken) {
+      const content = here.get(path) as Content
+      Object.assign(row, { path, library, content, isMissing: false, isHeld: false })
+      if (this.#abilities.cutsProgress && row.progress && row.progress.currentPage > content.pages)
+        row.progress = { ...row.progress, currentPage: content.pages }
+    }
+  }
+
+  #lose(row: Row, outcomes: ReadonlySet<Outcome>, seen: ReadonlyMap<string, SeenBook>): string[] {
+    const book = seen.get(row.id)
+    const outcome: Outcome = book?.deleted ? 'missing' : book?.missing?.why === 'withheld' ? 'held' : 'listed'
+    row.isMissing = outcome === 'missing'
+    row.isHeld = outcome === 'held'
+    return outcomes.has(outcome) ? [] : [`the lost book ${row.library}/${row.path} is ${outcome} instead of ${[...outcomes].join(' or ')}`]
+  }
+}
+
+const newRow = (book: SeenBook, facts: Pick<Row, 'library' | 'content' | 'known'>): Row => ({
+  ...facts,
+  id: book.id,
+  path: book.filePath,
+  seriesId: book.seriesId,
+  isMissing: false,
+  isHeld: false,
+  progress: null,
+  title: null,
+})

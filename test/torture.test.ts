@@ -59,7 +59,7 @@ t.test(`after ${steps} random steps the libraries are as a model says (seed ${se
       taken.push(choice.next())
       differences = await differencesOf(walk, taken.at(-1) as Step)
     }
-    console.log(`# ${taken.length} steps ${Date.now()-begun} ms`)
+    console.log(`# ${taken.length} steps ${Date.now() - begun} ms`)
     await walk.close()
     t.same(differences, [], `steps ${done + 1} to ${done + taken.length}`)
     if (differences.length === 0) continue

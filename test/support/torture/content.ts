@@ -22,18 +22,20 @@ function picture(number: number): Buffer {
   return gif
 }
 
-const built = new Map<number, { bytes: Buffer; hash: string }>()
+const built = new Map<string, { bytes: Buffer; hash: string }>()
 
 /** The file of a content, and its SHA-256. */
-export function fileOf({ serial, picture: first, pages, isTagged }: Content): { bytes: Buffer; hash: string } {
-  const known = built.get(serial)
+export function fileOf(content: Content): { bytes: Buffer; hash: string } {
+  const { serial, picture: first, pages, isTagged } = content
+  const key = JSON.stringify([serial, first, pages, isTagged])
+  const known = built.get(key)
   if (known) return known
   const parts: ZipPart[] = Array.from({ length: pages }, (_, index) => ({ name: `${index + 1}.gif`, data: picture(first + index) }))
   if (isTagged) parts.push({ name: 'ComicInfo.xml', data: Buffer.from(`<ComicInfo><Writer>Writer ${serial}</Writer></ComicInfo>`) })
   const padding = Buffer.alloc(BYTES_MIN + serial - buildZip(parts).length, 32)
   const bytes = buildZip(parts, { comment: padding })
   const file = { bytes, hash: createHash('sha256').update(bytes).digest('hex') }
-  built.set(serial, file)
+  built.set(key, file)
   return file
 }
 

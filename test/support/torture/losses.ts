@@ -70,10 +70,10 @@ export function outcomesOf({ known, gone, moved, recorded, scan }: LossFacts) {
       const held = isHeld(folderOf(row.path))
       if (held !== 'no' && row.known !== 'no') outcomes.add('held')
       if (held !== 'yes' || row.known !== 'yes') outcomes.add('missing')
-      // Of most of a library nothing is marked, and only known books are told as withheld.
-      if (row.known !== 'yes' && isMassive !== 'no') outcomes.add('listed')
       // One of several files of its size may have been it.
-      if (isElsewhere(row)) outcomes.add('listed')
+      if (isElsewhere(row) && isMassive !== 'yes') outcomes.add('missing')
+      // Of most of a library nothing is marked, and only known books that were not moved are told as withheld.
+      if ((row.known !== 'yes' || isElsewhere(row)) && isMassive !== 'no') outcomes.add('listed')
       return outcomes
     },
   }

@@ -22,6 +22,10 @@ export interface Row {
   path: string
   /** At its last analysis. */
   content: Content
+  /** Size and date then. */
+  version: string
+  /** Its file was found changed without its date. */
+  isRotten: boolean
   isMissing: boolean
   /** A scan has not found it, and did not mark it. */
   isHeld: boolean
@@ -38,7 +42,10 @@ export interface ModelScan {
   /** Null while the root is lost. */
   files: ReadonlyMap<string, Content> | null
   look(folder: string): 'gone' | 'empty' | 'filled'
-  /** Whether a file is at a path of any library. */
+  versionOf(path: string): string
+  /** Whether every file is read. */
+  isDeep: boolean
+  /** Of a path in any library. */
   contentAt(library: LibraryName, path: string): Content | undefined
   /** The folder that was scanned; '' for the whole library. */
   part: string
@@ -79,7 +86,7 @@ export class Model {
     const gone = present.filter((row) => isIn(scan.part, row.path) && (!taken.has(row) || moved.has(row)))
     const recorded = new Set([...before.map(({ path }) => folderOf(path)), ...[...scan.files.keys()].map(folderOf)])
     const losses = outcomesOf({ known: present.filter((row) => row.known !== 'no'), gone, moved, recorded: recorded.size, scan })
-    this.#take(taken, scan.library, here)
+    this.#take(taken, scan, here)
     const fresh = [...here.keys()].filter((path) => !this.rows.some((row) => row.path === path && row.library === scan.library))
     const wasMass = status.status === 'failed'
     if (losses.isMass !== 'perhaps' && (losses.isMass === 'yes') !== wasMass)
@@ -88,7 +95,10 @@ export class Model {
     for (const path of fresh) {
       const book = [...seen.values()].find((one) => one.filePath === path)
       if (!book) differences.push(`no book at ${scan.library}/${path}`)
-      else this.rows.push(newRow(book, { library: scan.library, content: here.get(path) as Content, known: wasKnown ? 'no' : 'perhaps' }))
+      else {
+        const file = { content: here.get(path) as Content, version: scan.versionOf(path) }
+        this.rows.push(newRow(book, { ...file, library: scan.library, known: wasKnown ? 'no' : 'perhaps' }))
+      }
     }
     if (!wasMass) for (const row of this.rows) if (row.library === scan.library) row.known = row.known === 'no' ? 'perhaps' : 'yes'
     return differences
@@ -142,13 +152,22 @@ export class Model {
     return taken
   }
 
-  #take(taken: ReadonlyMap<Row, string>, library: LibraryName, here: ReadonlyMap<string, Content>): void {
+  #take(taken: ReadonlyMap<Row, string>, scan: ModelScan, here: ReadonlyMap<string, Content>): void {
     for (const [row, path] of taken) {
-      const content = here.get(path) as Content
-      Object.assign(row, { path, library, content, isMissing: false, isHeld: false })
-      if (this.#abilities.cutsProgress && row.progress && row.progress.currentPage > content.pages)
-        row.progress = { ...row.progress, currentPage: content.pages }
+      Object.assign(row, { path, library: scan.library, isMissing: false, isHeld: false })
+      this.analyze(row, { content: here.get(path) as Content, version: scan.versionOf(path), isRead: scan.isDeep })
     }
+  }
+
+  /** What a row says of its file after an analysis. @param file.isRead also if its size and date have not changed */
+  analyze(row: Row, { content, version, isRead }: { content: Content; version: string; isRead: boolean }): void {
+    if (row.version === version) {
+      if (isRead) row.isRotten = hashOf(content) !== hashOf(row.content)
+      return
+    }
+    Object.assign(row, { content, version, isRotten: false })
+    if (this.#abilities.cutsProgress && row.progress && row.progress.currentPage > content.pages)
+      row.progress = { ...row.progress, currentPage: content.pages }
   }
 
   #lose(row: Row, outcomes: ReadonlySet<Outcome>, seen: ReadonlyMap<string, SeenBook>): string[] {
@@ -160,13 +179,14 @@ export class Model {
   }
 }
 
-const newRow = (book: SeenBook, facts: Pick<Row, 'library' | 'content' | 'known'>): Row => ({
+const newRow = (book: SeenBook, facts: Pick<Row, 'library' | 'content' | 'version' | 'known'>): Row => ({
   ...facts,
   id: book.id,
   path: book.filePath,
   seriesId: book.seriesId,
   isMissing: false,
   isHeld: false,
+  isRotten: false,
   progress: null,
   title: null,
 })

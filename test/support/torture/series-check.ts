@@ -3,11 +3,19 @@ import type { SeenBook } from '#test/support/torture/server.ts'
 import type { Strategy } from '#test/support/torture/steps.ts'
 import { folderOf, type LibraryName } from '#test/support/torture/tree.ts'
 
+/** Names that are no path begin with this. */
+const NAME = '#'
+const UNSORTED = `${NAME}Unsorted`
 const PART = /^(Vol \d|Specials)$/
 
-/** The folder, or the file of a series of one, that is the series of a path; only for names as the walk gives them. */
+/** The folder, file or name that is the series of a path; only for names as the walk gives them. */
 function placeOf(path: string, strategy: Strategy): string {
   const folder = folderOf(path)
+  const [top = '', second] = folder.split('/')
+  if (strategy === 'publisher_hierarchy') return second === undefined ? UNSORTED : `${top}/${second}`
+  if (strategy === 'custom') return folder === '' ? UNSORTED : `${NAME}${top}`
+  // Each file is called as a series of its own.
+  if (strategy === 'flat') return NAME + path
   if (folder === '') return path
   if (strategy === 'series_volume') return folder
   if (strategy === 'series_volume_chapter') return folderOf(folder) || folder
@@ -82,7 +90,7 @@ export class SeriesCheck {
       const from = new Set(here.map(({ seriesId }) => seriesId).filter((one) => one !== id || [...before.values()].includes(one)))
       const [old] = from
       const oldPlace = [...before].find(([, one]) => one === old)?.[0]
-      if (from.size !== 1 || old === undefined || oldPlace === undefined || isThere(oldPlace)) continue
+      if (from.size !== 1 || old === undefined || oldPlace === undefined || oldPlace.startsWith(NAME) || isThere(oldPlace)) continue
       const isOne = (path: string) => path.endsWith('.cbz')
       if (isOne(oldPlace) !== isOne(place)) continue
       const isShared = present.some((row) => row.seriesId === old && placeOf(row.path, strategy) !== place)

@@ -13,7 +13,7 @@ export interface SeenBook {
   pageCount: number
   deleted: boolean
   missing: { why: 'file' | 'folder' | 'withheld' } | null
-  analysisError: string | null
+  isRotten: boolean
   readProgress: { currentPage: number; completed: boolean } | null
 }
 
@@ -85,7 +85,13 @@ export class TestedServer {
   }
 
   async addLibrary(name: string, path: string): Promise<string> {
-    const body = { name, path, seriesStrategy: 'series_volume', scanImmediately: false, scanningConfig: { enabled: false, scanMode: 'normal', scanOnStart: false } }
+    const body = {
+      name,
+      path,
+      seriesStrategy: 'series_volume',
+      scanImmediately: false,
+      scanningConfig: { enabled: false, scanMode: 'normal', scanOnStart: false },
+    }
     return (await this.ask<{ id: string }>('POST', 'libraries', body)).id
   }
 
@@ -110,8 +116,12 @@ export class TestedServer {
   }
 
   async listBooks(libraryId: string): Promise<SeenBook[]> {
-    const { data } = await this.ask<{ data: SeenBook[] }>('GET', `libraries/${libraryId}/books?includeDeleted=true&pageSize=${PAGE}`)
-    return data
+    const [{ data }, { groups }] = await Promise.all([
+      this.ask<{ data: Omit<SeenBook, 'isRotten'>[] }>('GET', `libraries/${libraryId}/books?includeDeleted=true&pageSize=${PAGE}`),
+      this.ask<{ groups: { books: { book: { id: string } }[] }[] }>('GET', `books/errors?libraryId=${libraryId}&pageSize=${PAGE}`),
+    ])
+    const rotten = new Set(groups.flatMap(({ books }) => books.map(({ book }) => book.id)))
+    return data.map((book) => ({ ...book, isRotten: rotten.has(book.id) }))
   }
 
   /** The ids of the books that the restricted user sees. */

@@ -3,7 +3,7 @@ import type { Model } from '#test/support/torture/model.ts'
 import { folderOf, LIBRARIES, type LibraryName, type Tree } from '#test/support/torture/tree.ts'
 
 /** Strategies whose series follow from the path alone, as `placeOf` tells. */
-export const STRATEGIES = ['series_volume', 'auto', 'series_volume_chapter'] as const
+export const STRATEGIES = ['series_volume', 'auto', 'series_volume_chapter', 'publisher_hierarchy', 'flat', 'custom'] as const
 export type Strategy = (typeof STRATEGIES)[number]
 
 interface Place {
@@ -15,6 +15,9 @@ interface Place {
 export type Step =
   | ({ do: 'write'; content: Content } & Place)
   | ({ do: 'move' | 'copy' | 'moveFolder'; toLibrary: LibraryName; to: string } & Place)
+  | ({ do: 'rot'; content: Content } & Place)
+  | { do: 'verify'; library: LibraryName }
+  | ({ do: 'accept' } & Place)
   | { do: 'shift'; library: LibraryName; paths: string[]; isCycle: boolean }
   | ({ do: 'remove' | 'removeFolder' } & Place)
   | ({ do: 'touch'; seconds: number } & Place)
@@ -150,6 +153,7 @@ export class StepChoice {
       [6, on(({ library, path }) => ({ do: 'move', library, path, toLibrary: library, to: this.#path() }))],
       [4, on(({ library, path }) => ({ do: 'move', library, path, toLibrary: this.#library(), to: this.#path() }))],
       [2, on(({ library, path }) => ({ do: 'copy', library, path, toLibrary: this.#library(), to: this.#path() }))],
+      [3, on(({ content, ...at }) => ({ do: 'rot', ...at, content: { ...content, picture: content.picture + 500 } }))],
       [4, () => this.#shift()],
       [6, on(({ content, ...at }) => remember({ do: 'remove', ...at }, content))],
       [3, () => this.#restore()],
@@ -202,7 +206,14 @@ export class StepChoice {
       [2, on((at) => ({ do: 'name', ...at, title: `Named ${this.#below(1_000)}` }))],
       [3, on((at) => ({ do: 'deny', ...at, isDenied: this.#chance(0.7) }))],
       [3, () => this.#arrange()],
+      [2, () => ({ do: 'verify', library: this.#library() })],
+      [2, () => this.#accept()],
     ]
+  }
+
+  #accept(): Step | null {
+    const row = this.#pick(this.#model.present().filter(({ isRotten }) => isRotten))
+    return row ? { do: 'accept', library: row.library, path: row.path } : null
   }
 
   #arrange(): Step {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
@@ -149,6 +150,24 @@ export class Tree {
   /** The clock of a file jumps; its content stays. */
   touch(library: LibraryName, path: string, seconds: number): void {
     if (this.#files[library].has(path)) utimesSync(this.#place(library, path), seconds, seconds)
+  }
+
+  /** Other bytes of the same size, without a change of the date. */
+  rot(library: LibraryName, path: string, content: Content): void {
+    const place = this.#place(library, path)
+    if (!this.#files[library].has(path) || statSync(place).size !== fileOf(content).bytes.length) return
+    // Times of files in JavaScript have no nanoseconds.
+    const clock = join(this.#folder, 'clock')
+    spawnSync('touch', ['-r', place, clock])
+    writeFileSync(place, fileOf(content).bytes)
+    spawnSync('touch', ['-r', clock, place])
+    this.#files[library].set(path, content)
+  }
+
+  /** Size and date of a file: what a scan compares. */
+  versionOf(library: LibraryName, path: string): string {
+    const { size, mtimeNs } = statSync(this.#place(library, path), { bigint: true })
+    return `${size} ${mtimeNs}`
   }
 
   /** A link that looks like a book, or like a folder of books. */

@@ -1,13 +1,16 @@
 import { mkdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileOf } from '#test/support/torture/content.ts'
+import { type Content, fileOf } from '#test/support/torture/content.ts'
 import { Model, type Row } from '#test/support/torture/model.ts'
 import { SeriesCheck } from '#test/support/torture/series-check.ts'
 import type { SeenBook, SeenScan, TestedServer } from '#test/support/torture/server.ts'
 import type { Step, Strategy } from '#test/support/torture/steps.ts'
 import { LIBRARIES, type LibraryName, Tree } from '#test/support/torture/tree.ts'
 
+type Confirmed = 'all' | ReadonlySet<string>
 type StepOf<Name extends Step['do']> = Extract<Step, { do: Name }>
+
+const CONFIGS: Partial<Record<Strategy, { seriesConfig: object }>> = { custom: { seriesConfig: { pattern: '^(?P<series>[^/]+)/' } } }
 
 /** Two libraries of a server, and the model beside them. */
 export class Walk {
@@ -57,6 +60,11 @@ export class Walk {
       case 'removeFolder':
         tree[step.do](step.library, step.path)
         return []
+      case 'rot':
+        tree.rot(step.library, step.path, step.content)
+        return []
+      case 'verify':
+        return await this.#verify(step.library)
       case 'touch':
         tree.touch(step.library, step.path, step.seconds)
         return []
@@ -81,7 +89,7 @@ export class Walk {
   }
 
   /** What a person changes. */
-  async #change(step: StepOf<'read' | 'rate' | 'name' | 'deny'>): Promise<string[]> {
+  async #change(step: StepOf<'read' | 'rate' | 'name' | 'deny' | 'accept'>): Promise<string[]> {
     const row = this.model.at(step.library, step.path)
     if (!row || row.isMissing) return []
     switch (step.do) {
@@ -99,12 +107,34 @@ export class Walk {
         await this.#server.ask('PATCH', `books/${row.id}`, { title: step.title })
         row.title = step.title
         return []
+      case 'accept':
+        if (!row.isRotten) return []
+        await this.#server.ask('POST', `books/${row.id}/accept-content`)
+        await this.#server.settle(this.#ids[row.library])
+        // Whatever it contains now, if it is there.
+        if (this.tree.filesOf(row.library).has(row.path)) {
+          row.version = ''
+          this.#analyze(row)
+        }
+        return await this.#compare(row.library, await this.#books(row.library))
       case 'deny':
         await this.#server.setTagged(row.seriesId, step.isDenied)
         if (step.isDenied) this.#denied.add(row.seriesId)
         else this.#denied.delete(row.seriesId)
         return []
     }
+  }
+
+  async #verify(library: LibraryName): Promise<string[]> {
+    await this.#server.ask('POST', `libraries/${this.#ids[library]}/verify`)
+    await this.#server.settle(this.#ids[library])
+    for (const row of this.model.present(library)) if (this.tree.filesOf(library).has(row.path)) this.#analyze(row)
+    return await this.#compare(library, await this.#books(library))
+  }
+
+  #analyze(row: Row): void {
+    const content = this.tree.filesOf(row.library).get(row.path) as Content
+    this.model.analyze(row, { content, version: this.tree.versionOf(row.library, row.path), isRead: true })
   }
 
   async #scanWithoutRoot({ library, isEmpty }: StepOf<'unmountRoot'>): Promise<string[]> {
@@ -118,7 +148,7 @@ export class Walk {
 
   async #arrange({ library, strategy, killAfterMs }: StepOf<'arrange'>): Promise<string[]> {
     const isChange = this.#strategies[library] !== strategy
-    await this.#server.ask('PATCH', `libraries/${this.#ids[library]}`, { seriesStrategy: strategy })
+    await this.#server.ask('PATCH', `libraries/${this.#ids[library]}`, { seriesStrategy: strategy, ...CONFIGS[strategy] })
     this.#strategies[library] = strategy
     if (killAfterMs !== null) {
       await sleep(killAfterMs)
@@ -133,29 +163,33 @@ export class Walk {
   }
 
   async #scan({ order, mode, part, confirm, stop }: StepOf<'scan'>): Promise<string[]> {
-    const differences: string[] = []
-    for (const library of order) {
-      const isConfirmed = confirm !== 'none' && part === ''
-      const held = this.#held[library] ?? []
-      const some = isConfirmed && confirm === 'some' ? held.slice(0, 1) : []
+    if (part !== '' && this.tree.look(order[0] as LibraryName, part) === 'gone') return []
+    const confirmed = new Map(order.map((library) => [library, this.#confirmedOf(library, part === '' ? confirm : 'none')]))
+    const start = async (library: LibraryName) => {
+      const folders = confirmed.get(library) as Confirmed
       const query = new URLSearchParams({ mode, ...(part !== '' && { path: part }) })
-      if (isConfirmed && confirm === 'all') query.append('confirm', 'true')
-      for (const folder of some) query.append('confirm', folder)
-      if (part !== '' && this.tree.look(library, part) === 'gone') continue
+      for (const folder of folders === 'all' ? ['true'] : folders) query.append('confirm', folder || '.')
       await this.#server.startScan(this.#ids[library], query.toString())
-      if (stop) await this.#stop(library, stop)
-      const confirmed = isConfirmed && confirm === 'all' ? 'all' : new Set(some.map((folder) => (folder === '.' ? '' : folder)))
-      differences.push(...(await this.#look(library, { part, confirmed })))
     }
+    for (const library of order) await start(library)
+    if (stop) {
+      await sleep(stop.afterMs)
+      if (stop.how === 'kill') await this.#server.kill()
+      else await Promise.all(order.map((library) => this.#server.cancelScan(this.#ids[library])))
+      await Promise.all(order.map((library) => this.#server.settle(this.#ids[library])))
+      for (const library of order) await start(library)
+    }
+    const differences: string[] = []
+    const isDeep = mode === 'deep'
+    for (const library of order)
+      differences.push(...(await this.#look(library, { part, isDeep, confirmed: confirmed.get(library) as Confirmed })))
     return differences
   }
 
-  async #stop(library: LibraryName, { how, afterMs }: { how: 'kill' | 'cancel'; afterMs: number }): Promise<void> {
-    await sleep(afterMs)
-    if (how === 'kill') await this.#server.kill()
-    else await this.#server.cancelScan(this.#ids[library])
-    await this.#server.settle(this.#ids[library])
-    await this.#server.startScan(this.#ids[library], '')
+  #confirmedOf(library: LibraryName, confirm: 'none' | 'all' | 'some'): Confirmed {
+    if (confirm === 'all') return 'all'
+    const some = confirm === 'some' ? (this.#held[library] ?? []).slice(0, 1) : []
+    return new Set(some.map((folder) => (folder === '.' ? '' : folder)))
   }
 
   async #books(library: LibraryName): Promise<Map<string, SeenBook>> {
@@ -167,7 +201,12 @@ export class Walk {
   /** Waits for the end of a scan, and compares. */
   async #look(
     library: LibraryName,
-    { part = '', confirmed = new Set(), isLost = false }: { part?: string; confirmed?: 'all' | Set<string>; isLost?: boolean },
+    {
+      part = '',
+      confirmed = new Set(),
+      isLost = false,
+      isDeep = false,
+    }: { part?: string; confirmed?: Confirmed; isLost?: boolean; isDeep?: boolean },
   ): Promise<string[]> {
     const status: SeenScan = await this.#server.settle(this.#ids[library])
     const seen = await this.#books(library)
@@ -177,6 +216,8 @@ export class Walk {
       confirmed,
       files: isLost ? null : this.tree.filesOf(library),
       look: (folder: string) => this.tree.look(library, folder),
+      isDeep,
+      versionOf: (path: string) => this.tree.versionOf(library, path),
       contentAt: (other: LibraryName, path: string) => this.tree.filesOf(other).get(path),
     }
     this.#held[library] = status.withheld?.map(({ folder }) => folder) ?? []
@@ -223,7 +264,7 @@ function compareBook(row: Row, book: SeenBook | undefined): string[] {
   same('withheld', book.missing?.why === 'withheld', row.isHeld)
   same('hash', book.fileHash, fileOf(row.content).hash)
   same('pages', book.pageCount, row.content.pages)
-  same('error', book.analysisError, null)
+  if (!row.isMissing) same('rotten', book.isRotten, row.isRotten)
   if (row.title !== null) same('title', book.title, row.title)
   if (row.progress && row.progress.currentPage > row.content.pages) return differences
   same('page', book.readProgress?.currentPage, row.progress?.currentPage)

@@ -39,5 +39,7 @@ export function fileOf(content: Content): { bytes: Buffer; hash: string } {
   return file
 }
 
+export const isEqual = (one: Content, other: Content): boolean => fileOf(one).hash === fileOf(other).hash
+
 /** Whether two contents have the same pages. */
 export const hasSamePages = (one: Content, other: Content): boolean => one.picture === other.picture && one.pages === other.pages

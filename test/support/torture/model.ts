@@ -1,19 +1,8 @@
-import { type Content, fileOf, hasSamePages } from '#test/support/torture/content.ts'
+import { type Content, isEqual } from '#test/support/torture/content.ts'
 import { type Outcome, outcomesOf } from '#test/support/torture/losses.ts'
+import { ABILITIES, matchRows } from '#test/support/torture/match-rows.ts'
 import type { SeenBook, SeenScan } from '#test/support/torture/server.ts'
 import { folderOf, type LibraryName } from '#test/support/torture/tree.ts'
-
-/** What the server does beyond equal content in one library. */
-export const ABILITIES = {
-  /** A row follows its content even where its old path has another file: shifts, cycles and swaps. */
-  followsContent: false,
-  /** A missing book is found by its pages in a file with other bytes. */
-  followsPages: false,
-  /** A book that changes its library keeps its row. */
-  crossesLibraries: false,
-  /** Progress beyond the pages of a replaced file is cut. */
-  cutsProgress: false,
-}
 
 /** A book that the server knows. */
 export interface Row {
@@ -26,6 +15,8 @@ export interface Row {
   version: string
   /** Its file was found changed without its date. */
   isRotten: boolean
+  /** The content that its file had before. */
+  replaced: Content | null
   isMissing: boolean
   /** A scan has not found it, and did not mark it. */
   isHeld: boolean
@@ -53,16 +44,10 @@ export interface ModelScan {
 }
 
 const isIn = (part: string, path: string): boolean => part === '' || path.startsWith(`${part}/`)
-const hashOf = (content: Content): string => fileOf(content).hash
 
 /** The books of both libraries as they should be. Where files are equal, which row has which of them is taken from the server. */
 export class Model {
   readonly rows: Row[] = []
-  readonly #abilities: typeof ABILITIES
-
-  constructor(abilities = ABILITIES) {
-    this.#abilities = abilities
-  }
 
   at(library: LibraryName, path: string): Row | undefined {
     return this.rows.find((row) => row.library === library && row.path === path)
@@ -76,12 +61,11 @@ export class Model {
   /** Brings the model up to date after a scan, and returns what the server made differently. */
   scan(scan: ModelScan, seen: ReadonlyMap<string, SeenBook>, status: SeenScan): string[] {
     if (scan.files === null) return status.status === 'failed' ? [] : [`a scan without the root is ${status.status}`]
-    const differences: string[] = []
     const here = new Map([...scan.files].filter(([path]) => isIn(scan.part, path)))
     const before = this.rows.filter((row) => row.library === scan.library)
     const wasKnown = before.some((row) => row.known !== 'no' && !row.isMissing)
     const present = before.filter((row) => !row.isMissing)
-    const taken = this.#match(scan, here, seen, differences)
+    const { taken, differences } = matchRows(this.rows, { scan, here, seen })
     const moved = new Set([...taken].filter(([row, path]) => row.path !== path || row.library !== scan.library).map(([row]) => row))
     const gone = present.filter((row) => isIn(scan.part, row.path) && (!taken.has(row) || moved.has(row)))
     const recorded = new Set([...before.map(({ path }) => folderOf(path)), ...[...scan.files.keys()].map(folderOf)])
@@ -91,9 +75,11 @@ export class Model {
     const wasMass = status.status === 'failed'
     if (losses.isMass !== 'perhaps' && (losses.isMass === 'yes') !== wasMass)
       differences.push(`scan of ${scan.library} is ${status.status}, but mass loss: ${losses.isMass} (${status.errors.join()})`)
-    for (const row of gone) if (!moved.has(row)) differences.push(...this.#lose(row, losses.of(row), seen))
+    // Some may be in a library whose scan comes next.
+    const isElsewhere = (row: Row) => (seen.get(row.id)?.library ?? row.library) !== row.library
+    for (const row of gone) if (!moved.has(row) && !isElsewhere(row)) differences.push(...this.#lose(row, losses.of(row), seen))
     for (const path of fresh) {
-      const book = [...seen.values()].find((one) => one.filePath === path)
+      const book = [...seen.values()].find((one) => one.library === scan.library && one.filePath === path)
       if (!book) differences.push(`no book at ${scan.library}/${path}`)
       else {
         const file = { content: here.get(path) as Content, version: scan.versionOf(path) }
@@ -102,54 +88,6 @@ export class Model {
     }
     if (!wasMass) for (const row of this.rows) if (row.library === scan.library) row.known = row.known === 'no' ? 'perhaps' : 'yes'
     return differences
-  }
-
-  /** Finds the row of each file: of every rule in turn, those that are left. Returns the rows with the paths that they have now. */
-  #match(
-    scan: ModelScan,
-    here: ReadonlyMap<string, Content>,
-    seen: ReadonlyMap<string, SeenBook>,
-    differences: string[],
-  ): Map<Row, string> {
-    const taken = new Map<Row, string>()
-    const left = new Map(here)
-    const idAt = new Map([...seen.values()].map((book) => [book.filePath, book.id]))
-    const { followsContent, followsPages, crossesLibraries } = this.#abilities
-    const byPath = (isSame: (row: Row, content: Content) => boolean) => {
-      for (const row of this.rows) {
-        const content = left.get(row.path)
-        if (row.library !== scan.library || !content || taken.has(row) || !isSame(row, content)) continue
-        taken.set(row, row.path)
-        left.delete(row.path)
-      }
-    }
-    const byContent = (isSame: (row: Row, content: Content) => boolean) => {
-      for (const [path, content] of [...left]) {
-        if (!left.has(path)) continue
-        const files = [...left].filter(([, other]) => isSame({ content } as Row, other)).map(([one]) => one)
-        const rows = this.rows.filter((row) => {
-          if (taken.has(row) || (row.library !== scan.library && !crossesLibraries) || !isSame(row, content)) return false
-          const now = scan.contentAt(row.library, row.path)
-          return now === undefined || (followsContent && !isSame(row, now))
-        })
-        if (rows.length === 0) continue
-        const chosen = files.flatMap((file) => rows.filter((row) => row.id === idAt.get(file)).map((row) => [row, file] as const))
-        if (chosen.length !== Math.min(files.length, rows.length))
-          differences.push(
-            `${scan.library}/${files.join(', ')} should be ${Math.min(files.length, rows.length)} of the books ${rows.map((row) => `${row.library}/${row.path}`).join(', ')}`,
-          )
-        for (const [row, file] of chosen) {
-          taken.set(row, file)
-          left.delete(file)
-        }
-      }
-    }
-    const isEqual = (row: Row, content: Content) => hashOf(row.content) === hashOf(content)
-    byPath(followsContent ? isEqual : () => true)
-    byContent(isEqual)
-    if (followsPages) byContent((row, content) => hasSamePages(row.content, content))
-    byPath(() => true)
-    return taken
   }
 
   #take(taken: ReadonlyMap<Row, string>, scan: ModelScan, here: ReadonlyMap<string, Content>): void {
@@ -162,12 +100,11 @@ export class Model {
   /** What a row says of its file after an analysis. @param file.isRead also if its size and date have not changed */
   analyze(row: Row, { content, version, isRead }: { content: Content; version: string; isRead: boolean }): void {
     if (row.version === version) {
-      if (isRead) row.isRotten = hashOf(content) !== hashOf(row.content)
+      if (isRead) row.isRotten = !isEqual(content, row.content)
       return
     }
+    if (ABILITIES.followsContent && !isEqual(content, row.content)) row.replaced = row.content
     Object.assign(row, { content, version, isRotten: false })
-    if (this.#abilities.cutsProgress && row.progress && row.progress.currentPage > content.pages)
-      row.progress = { ...row.progress, currentPage: content.pages }
   }
 
   #lose(row: Row, outcomes: ReadonlySet<Outcome>, seen: ReadonlyMap<string, SeenBook>): string[] {
@@ -187,6 +124,7 @@ const newRow = (book: SeenBook, facts: Pick<Row, 'library' | 'content' | 'versio
   isMissing: false,
   isHeld: false,
   isRotten: false,
+  replaced: null,
   progress: null,
   title: null,
 })

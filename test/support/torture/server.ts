@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '#test/support/library-fixture.ts'
 import { ADMIN, type RunningServer, startServer } from '#test/support/running-server.ts'
+import type { LibraryName } from '#test/support/torture/tree.ts'
 
 /** A book as an administrator sees it. */
 export interface SeenBook {
   id: string
+  library: LibraryName
   seriesId: string
   seriesName: string
   title: string
@@ -115,9 +117,12 @@ export class TestedServer {
     })
   }
 
-  async listBooks(libraryId: string): Promise<SeenBook[]> {
+  async listBooks(libraryId: string): Promise<Omit<SeenBook, 'library'>[]> {
     const [{ data }, { groups }] = await Promise.all([
-      this.ask<{ data: Omit<SeenBook, 'isRotten'>[] }>('GET', `libraries/${libraryId}/books?includeDeleted=true&pageSize=${PAGE}`),
+      this.ask<{ data: Omit<SeenBook, 'isRotten' | 'library'>[] }>(
+        'GET',
+        `libraries/${libraryId}/books?includeDeleted=true&pageSize=${PAGE}`,
+      ),
       this.ask<{ groups: { books: { book: { id: string } }[] }[] }>('GET', `books/errors?libraryId=${libraryId}&pageSize=${PAGE}`),
     ])
     const rotten = new Set(groups.flatMap(({ books }) => books.map(({ book }) => book.id)))

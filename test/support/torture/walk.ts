@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Content, fileOf } from '#test/support/torture/content.ts'
+import { ABILITIES } from '#test/support/torture/match-rows.ts'
 import { Model, type Row } from '#test/support/torture/model.ts'
 import { SeriesCheck } from '#test/support/torture/series-check.ts'
 import type { SeenBook, SeenScan, TestedServer } from '#test/support/torture/server.ts'
@@ -8,6 +9,14 @@ import type { Step, Strategy } from '#test/support/torture/steps.ts'
 import { LIBRARIES, type LibraryName, Tree } from '#test/support/torture/tree.ts'
 
 type Confirmed = 'all' | ReadonlySet<string>
+interface Looked {
+  library: LibraryName
+  part: string
+  confirmed: Confirmed
+  isDeep: boolean
+  isLost?: boolean
+}
+
 type StepOf<Name extends Step['do']> = Extract<Step, { do: Name }>
 
 const CONFIGS: Partial<Record<Strategy, { seriesConfig: object }>> = { custom: { seriesConfig: { pattern: '^(?P<series>[^/]+)/' } } }
@@ -116,7 +125,7 @@ export class Walk {
           row.version = ''
           this.#analyze(row)
         }
-        return await this.#compare(row.library, await this.#books(row.library))
+        return await this.#compare(await this.#books())
       case 'deny':
         await this.#server.setTagged(row.seriesId, step.isDenied)
         if (step.isDenied) this.#denied.add(row.seriesId)
@@ -126,10 +135,11 @@ export class Walk {
   }
 
   async #verify(library: LibraryName): Promise<string[]> {
+    const differences = await this.#scan({ do: 'scan', order: [library], mode: 'normal', part: '', confirm: 'none', stop: null })
     await this.#server.ask('POST', `libraries/${this.#ids[library]}/verify`)
     await this.#server.settle(this.#ids[library])
     for (const row of this.model.present(library)) if (this.tree.filesOf(library).has(row.path)) this.#analyze(row)
-    return await this.#compare(library, await this.#books(library))
+    return [...differences, ...(await this.#compare(await this.#books()))]
   }
 
   #analyze(row: Row): void {
@@ -141,7 +151,7 @@ export class Walk {
     let differences: string[] = []
     await this.tree.withoutRoot(library, isEmpty, async () => {
       await this.#server.startScan(this.#ids[library], '')
-      differences = await this.#look(library, { isLost: !isEmpty })
+      differences = await this.#look([{ library, part: '', isDeep: false, confirmed: new Set(), isLost: !isEmpty }])
     })
     return differences
   }
@@ -155,11 +165,9 @@ export class Walk {
       await this.#server.kill()
     }
     await this.#server.settle(this.#ids[library])
-    // Every series that receives a book of a denied one is denied.
-    const denied = new Set(this.model.rows.filter((row) => this.#denied.has(row.seriesId)).map(({ id }) => id))
-    const seen = await this.#books(library)
-    if (isChange) for (const book of seen.values()) if (denied.has(book.id)) this.#denied.add(book.seriesId)
-    return await this.#compare(library, seen)
+    const seen = await this.#books()
+    if (isChange) this.#passTags(seen)
+    return await this.#compare(seen)
   }
 
   async #scan({ order, mode, part, confirm, stop }: StepOf<'scan'>): Promise<string[]> {
@@ -179,11 +187,8 @@ export class Walk {
       await Promise.all(order.map((library) => this.#server.settle(this.#ids[library])))
       for (const library of order) await start(library)
     }
-    const differences: string[] = []
-    const isDeep = mode === 'deep'
-    for (const library of order)
-      differences.push(...(await this.#look(library, { part, isDeep, confirmed: confirmed.get(library) as Confirmed })))
-    return differences
+    const scans = order.map((library) => ({ library, part, isDeep: mode === 'deep', confirmed: confirmed.get(library) as Confirmed }))
+    return await this.#look(scans)
   }
 
   #confirmedOf(library: LibraryName, confirm: 'none' | 'all' | 'some'): Confirmed {
@@ -192,61 +197,64 @@ export class Walk {
     return new Set(some.map((folder) => (folder === '.' ? '' : folder)))
   }
 
-  async #books(library: LibraryName): Promise<Map<string, SeenBook>> {
-    const root = this.tree.rootOf(library)
-    const books = await this.#server.listBooks(this.#ids[library])
-    return new Map(books.map((book) => [book.id, { ...book, filePath: book.filePath.slice(root.length + 1) }]))
-  }
-
-  /** Waits for the end of a scan, and compares. */
-  async #look(
-    library: LibraryName,
-    {
-      part = '',
-      confirmed = new Set(),
-      isLost = false,
-      isDeep = false,
-    }: { part?: string; confirmed?: Confirmed; isLost?: boolean; isDeep?: boolean },
-  ): Promise<string[]> {
-    const status: SeenScan = await this.#server.settle(this.#ids[library])
-    const seen = await this.#books(library)
-    const scan = {
-      library,
-      part,
-      confirmed,
-      files: isLost ? null : this.tree.filesOf(library),
-      look: (folder: string) => this.tree.look(library, folder),
-      isDeep,
-      versionOf: (path: string) => this.tree.versionOf(library, path),
-      contentAt: (other: LibraryName, path: string) => this.tree.filesOf(other).get(path),
-    }
-    this.#held[library] = status.withheld?.map(({ folder }) => folder) ?? []
-    const differences = this.model.scan(scan, seen, status)
-    return [...differences, ...(await this.#compare(library, seen))]
-  }
-
-  async #compare(library: LibraryName, seen: ReadonlyMap<string, SeenBook>): Promise<string[]> {
-    const rows = this.model.rows.filter((row) => row.library === library)
-    const unknown = [...seen.values()].filter(({ id }) => !rows.some((row) => row.id === id))
-    const differences = [
-      ...unknown.map(({ filePath }) => `${library}/${filePath} is a book that the model does not have`),
-      ...rows.flatMap((row) => compareBook(row, seen.get(row.id))),
-      ...this.#series.look({
-        library,
-        strategy: this.#strategies[library],
-        rows: this.model.rows,
-        seen,
-        isThere: (place) => this.tree.filesOf(library).has(place) || this.tree.look(library, place) !== 'gone',
+  async #books(): Promise<Map<string, SeenBook>> {
+    const all = await Promise.all(
+      LIBRARIES.map(async (library) => {
+        const length = this.tree.rootOf(library).length + 1
+        const books = await this.#server.listBooks(this.#ids[library])
+        return books.map((book) => ({ ...book, library, filePath: book.filePath.slice(length) }))
       }),
-    ]
+    )
+    return new Map(all.flat().map((book) => [book.id, book]))
+  }
+
+  /** Waits until scans have ended, and compares. */
+  async #look(scans: readonly Looked[]): Promise<string[]> {
+    const states: SeenScan[] = []
+    for (const { library } of scans) states.push(await this.#server.settle(this.#ids[library]))
+    const seen = await this.#books()
+    const differences = scans.flatMap(({ library, isLost = false, ...scan }, index) => {
+      const status = states[index] as SeenScan
+      this.#held[library] = status.withheld?.map(({ folder }) => folder) ?? []
+      const facts = {
+        library,
+        ...scan,
+        files: isLost ? null : this.tree.filesOf(library),
+        look: (folder: string) => this.tree.look(library, folder),
+        versionOf: (path: string) => this.tree.versionOf(library, path),
+        contentAt: (other: LibraryName, path: string) => this.tree.filesOf(other).get(path),
+      }
+      return this.model.scan(facts, seen, status)
+    })
+    if (ABILITIES.passesTags) this.#passTags(seen)
+    return [...differences, ...(await this.#compare(seen))]
+  }
+
+  /** Every series that receives a book of a denied one is denied. */
+  #passTags(seen: ReadonlyMap<string, SeenBook>): void {
+    const denied = this.model.rows.filter((row) => this.#denied.has(row.seriesId))
+    for (const { id } of denied) {
+      const seriesId = seen.get(id)?.seriesId
+      if (seriesId !== undefined) this.#denied.add(seriesId)
+    }
+  }
+
+  async #compare(seen: ReadonlyMap<string, SeenBook>): Promise<string[]> {
+    const { rows } = this.model
+    const unknown = [...seen.values()].filter(({ id }) => !rows.some((row) => row.id === id))
+    const differences = unknown.map((book) => `${book.library}/${book.filePath} is a book that the model does not have`)
+    for (const row of rows) differences.push(...compareBook(row, seen.get(row.id)))
+    for (const library of LIBRARIES) {
+      const isThere = (place: string) => this.tree.filesOf(library).has(place) || this.tree.look(library, place) !== 'gone'
+      differences.push(...this.#series.look({ library, strategy: this.#strategies[library], rows, seen, isThere }))
+    }
     const [visible, ratings] = await Promise.all([this.#server.listVisible(), this.#server.listRatings()])
-    for (const row of rows) {
-      const isDenied = this.#denied.has(row.seriesId)
-      if (!row.isMissing && visible.has(row.id) === isDenied)
-        differences.push(`${library}/${row.path} is ${isDenied ? 'shown to' : 'hidden from'} the restricted user`)
-      const rating = this.#ratings.get(row.seriesId)
-      if (ratings.get(row.seriesId) !== rating)
-        differences.push(`the series of ${library}/${row.path} has the rating ${ratings.get(row.seriesId)} instead of ${rating}`)
+    for (const { id, library, path, isMissing, seriesId } of rows) {
+      const isDenied = this.#denied.has(seriesId)
+      if (!isMissing && visible.has(id) === isDenied)
+        differences.push(`${library}/${path} is ${isDenied ? 'shown to' : 'hidden from'} the restricted user`)
+      const [rating, expected] = [ratings.get(seriesId), this.#ratings.get(seriesId)]
+      if (rating !== expected) differences.push(`the series of ${library}/${path} has the rating ${rating} instead of ${expected}`)
     }
     return [...new Set(differences)]
   }
@@ -266,7 +274,11 @@ function compareBook(row: Row, book: SeenBook | undefined): string[] {
   same('pages', book.pageCount, row.content.pages)
   if (!row.isMissing) same('rotten', book.isRotten, row.isRotten)
   if (row.title !== null) same('title', book.title, row.title)
-  if (row.progress && row.progress.currentPage > row.content.pages) return differences
+  if (row.progress && row.progress.currentPage > row.content.pages) {
+    // It returns when the former content does.
+    if (ABILITIES.followsContent) same('cut page', book.readProgress?.currentPage, row.content.pages)
+    return differences
+  }
   same('page', book.readProgress?.currentPage, row.progress?.currentPage)
   same('completed', book.readProgress?.completed, row.progress?.completed)
   return differences

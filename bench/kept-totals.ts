@@ -76,6 +76,7 @@ async function writeAnalyses(ids: readonly string[]): Promise<number> {
         retryDue: false,
         sha256: bookId.replaceAll('-', '').repeat(2),
         readerHash: 'f'.repeat(32),
+        pagesHash: null,
       },
       ...{
         format: 'cbz' as const,

@@ -115,6 +115,7 @@ function rowOf(log: Log, what: AnalysisToWrite, cover: string | Error | null): A
     retryDue,
     sha256: analysis.file?.sha256 ?? null,
     readerHash: analysis.file?.readerHash ?? null,
+    pagesHash: analysis.pagesHash ?? null,
     format: analysis.format,
     pageSource: analysis.pageSource,
     pageCount: analysis.pageCount,

@@ -3,47 +3,28 @@ import { AnalysisBatches } from '#core/analysis/analysis-batches.ts'
 import {
   type AnalysisToWrite,
   announcementsOf,
-  describeBooks,
   findRot,
-  finishWriting,
   hasReachedLimit,
-  isInDoubt,
   isKnownContent,
-  isToCompare,
   refuseToGiveUp,
-  storeAnalyzed,
   unreadProblem,
   versionRead,
 } from '#core/analysis/analysis-to-write.ts'
-import {
-  type AnalysisEnd,
-  type BookToAnalyze,
-  findBooksToAnalyze,
-  forgetFolder,
-  type LockedBook,
-  lockBooks,
-  lockSeriesOf,
-  type Patience,
-  recordAnalyzed,
-  recordUnreadable,
-} from '#core/analysis/book-store.ts'
+import { type AnalysisEnd, type BookToAnalyze, findBooksToAnalyze, forgetFolder, recordUnreadable } from '#core/analysis/book-store.ts'
 import { FileReport } from '#core/analysis/file-report.ts'
-import { type FileVersion, isSameVersion, NO_FILE, readVersion, readVersions } from '#core/analysis/file-version.ts'
+import { type FileVersion, isSameVersion, readVersion } from '#core/analysis/file-version.ts'
 import { analyzeOrDescribe } from '#core/analysis/fit-analysis.ts'
-import { listGoneDuplicates, relinkMoved } from '#core/analysis/relink-moved.ts'
-import type { Duplicate } from '#core/analysis/relink-store.ts'
 import { deathAmong, describeRefusal, mannerOf } from '#core/analysis/suspect.ts'
 import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/analysis/suspect-store.ts'
 import { handleVerification } from '#core/analysis/verify-library.ts'
-import { removeCovers } from '#core/covers/book-cover-files.ts'
-import { listKnownIds } from '#core/database/known-ids-query.ts'
+import { writeAlone, writeTogether } from '#core/analysis/write-analyses.ts'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import { type Analyze, failedAnalysis } from '#core/fields/analysis.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
-import { aggregateAfter, aggregateSettled } from '#core/metadata/aggregate-series.ts'
+import { aggregateSettled } from '#core/metadata/aggregate-series.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { StatementBatch } from '#core/tasks/statement-batch.ts'
 import type { TaskAdder, TaskHandler, TaskRun } from '#core/tasks/task.ts'
@@ -63,8 +44,6 @@ const SCAN_MS = 1_000
  * more urgent task waits for all of their files.
  */
 const WRITTEN_TOGETHER = 16
-/** How long a transaction of many books waits for the disks of their files; those that do not answer are written on their own. */
-const DISK_MS = 500
 
 interface Dependencies {
   database: Knex
@@ -159,8 +138,9 @@ export function analyzeBook(given: Omit<Dependencies, 'announcer' | 'filesAtOnce
     for (let alone = false; ; ) {
       const analyze = () => analyzeOnce(context, run, alone)
       const end: AnalysisEnd = await files.run(analyze, run.signal, { weight: alone ? ALONE_WEIGHT : 1 })
-      if (end.kind !== 'alone' && end.kind !== 'died') return
-      // Every repetition increases the suspicion count of the file, or analyzes it alone, until the file is refused.
+      if (end.kind !== 'alone' && end.kind !== 'died' && end.kind !== 'moved') return
+      run.signal.throwIfAborted()
+      // Every repetition increases the suspicion count of the file, or analyzes it alone, until the file is refused; or another row has found its file.
       alone = end.kind === 'alone'
     }
   }
@@ -287,109 +267,4 @@ async function record(
   // After the row, so that a scan which records the folder in between still finds the retry there.
   if (retryDue || !isSameVersion(facts, known)) await forgetFolder(database, book)
   return end
-}
-
-/** Only a file that was never analyzed can be a moved one. */
-const newOnes = (all: readonly AnalysisToWrite[]) =>
-  all.flatMap(({ book, analysis: { file } }) => (book.file_hash === null && file !== null ? [{ ...book, sha256: file.sha256 }] : []))
-
-/** Writes many analyses in one transaction, except those of moved books. */
-async function writeTogether(dependencies: Dependencies, all: readonly AnalysisToWrite[]): Promise<AnalysisEnd[]> {
-  const { database } = dependencies
-  const moved = await listGoneDuplicates(database, newOnes(all))
-  const rest = all.filter(({ bookId }) => !moved.has(bookId))
-  const ends = rest.length === 0 ? [] : await database.transaction((trx) => write(dependencies, trx, { all: rest, patience: 'skip' }))
-  await finishWriting(dependencies, rest, ends)
-  const endOf = new Map(rest.map((one, index) => [one, ends[index] as AnalysisEnd]))
-  return all.map((one) => endOf.get(one) ?? { kind: 'alone' })
-}
-
-/** Writes one analysis, as that of the book that was moved here, if there is one. */
-async function writeAlone(dependencies: Dependencies, one: AnalysisToWrite): Promise<AnalysisEnd> {
-  const end = (await writeMoved(dependencies, one)) ?? (await dependencies.database.transaction((trx) => writeOne(dependencies, trx, one)))
-  await finishWriting(dependencies, [one], [end])
-  return end
-}
-
-async function writeOne(dependencies: Dependencies, trx: Knex.Transaction, one: AnalysisToWrite): Promise<AnalysisEnd> {
-  const [end] = await write(dependencies, trx, { all: [one], patience: 'wait' })
-  return end as AnalysisEnd
-}
-
-/** The file at the path is not the analyzed version; the transaction is rolled back. */
-class FileChanged extends Error {}
-
-/** If the file is a book that was moved here, updates its row with the new path and the analysis, both or neither; otherwise null. */
-async function writeMoved(dependencies: Dependencies, one: AnalysisToWrite): Promise<AnalysisEnd | null> {
-  const { database } = dependencies
-  for (const duplicate of (await listGoneDuplicates(database, newOnes([one]))).get(one.book.id) ?? []) {
-    try {
-      const end = await database.transaction((trx) => writeRelinked(dependencies, trx, { one, duplicate }))
-      if (end !== null) return end
-    } catch (error) {
-      if (error instanceof FileChanged) return { kind: 'changed' }
-      throw error
-    }
-  }
-  return null
-}
-
-/** Null when another copy of the file was faster. @throws FileChanged */
-async function writeRelinked(
-  dependencies: Dependencies,
-  trx: Knex.Transaction,
-  { one, duplicate }: { one: AnalysisToWrite; duplicate: Duplicate },
-): Promise<AnalysisEnd | null> {
-  const moved = await relinkMoved(trx, one.book, duplicate)
-  if (!moved) return null
-  // The book's data came with its row, and so did the locks.
-  const [known] = await findBooksToAnalyze(trx, [duplicate.id])
-  const { described = true, cover_locked = false } = known ?? {}
-  const book = { ...one.book, described, cover_locked }
-  const end = await writeOne(dependencies, trx, { ...one, book, bookId: duplicate.id, retryDue: false })
-  if (end.kind === 'changed') throw new FileChanged()
-  if (end.kind !== 'written' || moved.leftSeriesId === null) return end
-  // It no longer contributes to the series that it left.
-  if (described) await aggregateAfter(trx, [moved.leftSeriesId])
-  return { ...end, due: [...end.due, moved.leftSeriesId] }
-}
-
-/** Locks the rows before it writes the cover files, so that of two analyses the later one never has the cover of the other. */
-async function write(
-  dependencies: Dependencies,
-  trx: Knex.Transaction,
-  { all, patience }: { all: readonly AnalysisToWrite[]; patience: Patience },
-): Promise<AnalysisEnd[]> {
-  const compared = new Set(all.filter(isToCompare))
-  const idsOf = (some: Iterable<AnalysisToWrite>) => [...some].map(({ bookId }) => bookId)
-  // Before the books: a change of the series is followed by changes of its books, and the two would wait for each other.
-  const series = await lockSeriesOf(trx, idsOf(compared), patience)
-  const books = await lockBooks(trx, idsOf(all), patience)
-  const others = idsOf(all).filter((id) => !books.has(id))
-  const existing = patience === 'skip' && others.length > 0 ? await listKnownIds(trx, 'books', others) : new Set<string>()
-  const isFree = (one: AnalysisToWrite) =>
-    patience === 'wait' || !compared.has(one) || series.has((books.get(one.bookId) as LockedBook).seriesId)
-  const free = all.filter((one) => books.has(one.bookId) && isFree(one))
-  const inDoubt = free.filter((one) => isInDoubt(one, books.get(one.bookId) as LockedBook))
-  const versions = await readVersions(
-    inDoubt.map(({ book, known }) => ({ path: book.path, known })),
-    patience === 'skip' ? DISK_MS : null,
-  )
-  const isStill = (one: AnalysisToWrite) => !inDoubt.includes(one) || isSameVersion(versions.get(one.book.path) ?? NO_FILE, one.facts)
-  const still = free.filter(isStill)
-  const rows = await storeAnalyzed(dependencies, still)
-  const analyzed = await recordAnalyzed(trx, rows)
-  const recorded = await describeBooks(
-    trx,
-    still.filter((one) => compared.has(one)),
-    analyzed,
-  )
-  await removeCovers(dependencies.dataFolder, idsOf(still.filter((_, index) => rows[index]?.cover === null)))
-  return all.map((one): AnalysisEnd => {
-    const written = recorded.get(one.bookId)
-    if (written) return written
-    if (!books.has(one.bookId)) return { kind: existing.has(one.bookId) ? 'busy' : 'deleted' }
-    if (!isFree(one)) return { kind: 'busy' }
-    return { kind: versions.has(one.book.path) ? 'changed' : 'alone' }
-  })
 }

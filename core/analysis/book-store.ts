@@ -20,6 +20,7 @@ export interface BookToAnalyze {
   file_mtime_ns: string
   /** Null until the first analysis. */
   file_hash: string | null
+  pages_hash: string | null
   state: 'pending' | 'analyzed' | 'failed'
   /** Whether the last analysis could not read the file for a temporary reason. */
   retry_due: boolean
@@ -38,7 +39,7 @@ export interface BookToAnalyze {
   suspicion: Suspicion | null
 }
 
-const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_size::text, b.file_mtime_ns::text, b.file_hash, b.state,
+const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_size::text, b.file_mtime_ns::text, b.file_hash, b.pages_hash, b.state,
   b.retry_due, b.deleted_at IS NOT NULL AS deleted, b.layout_values, b.side`
 
 /** Reads books in the order of their ids; undefined for those that do not exist. */
@@ -71,6 +72,7 @@ export async function lockSeriesOf(trx: Knex, bookIds: readonly string[], patien
 /** A book that is locked. */
 export interface LockedBook {
   seriesId: string
+  path: string
   /** Its recorded version. */
   bytes: string
   mtimeNs: string
@@ -79,7 +81,7 @@ export interface LockedBook {
 /** Locks books and their covers against other changes until the transaction ends, in the order of their ids; the result omits those that are not locked. */
 export async function lockBooks(trx: Knex, bookIds: readonly string[], patience: Patience): Promise<Map<string, LockedBook>> {
   const { rows } = await trx.raw(
-    `SELECT id, series_id AS "seriesId", file_size::text AS bytes, file_mtime_ns::text AS "mtimeNs" FROM books WHERE id = ANY(CAST(? AS uuid[])) ORDER BY id ${lockOf(patience)}`,
+    `SELECT id, series_id AS "seriesId", path, file_size::text AS bytes, file_mtime_ns::text AS "mtimeNs" FROM books WHERE id = ANY(CAST(? AS uuid[])) ORDER BY id ${lockOf(patience)}`,
     [[...bookIds]],
   )
   return new Map((rows as (LockedBook & { id: string })[]).map(({ id, ...book }) => [id, book]))
@@ -95,6 +97,7 @@ export interface AnalyzedBook {
   /** Null keeps the hashes if the file is the hashed version, and clears them otherwise. */
   sha256: string | null
   readerHash: string | null
+  pagesHash: string | null
   format: Analysis['format']
   pageSource: Analysis['pageSource']
   pageCount: number
@@ -120,6 +123,8 @@ export type AnalysisEnd =
   | { kind: 'changed' }
   /** Another transaction holds its rows, and nothing was written. */
   | { kind: 'busy' }
+  /** The row belongs to another file by now: its analysis begins anew. */
+  | { kind: 'moved' }
   /** It needs a transaction of its own, or a time in which no other file is analyzed. */
   | { kind: 'alone' }
   /** A thread died while reading the file, which was recorded. */
@@ -137,7 +142,7 @@ export interface WrittenAnalysis {
   due: string[]
 }
 
-const GIVEN = `json_to_recordset(CAST(? AS json)) AS g (id uuid, bytes bigint, mtime bigint, retry_due boolean, sha256 text, reader_hash text, format text,
+const GIVEN = `json_to_recordset(CAST(? AS json)) AS g (id uuid, bytes bigint, mtime bigint, retry_due boolean, sha256 text, reader_hash text, pages_hash text, format text,
   page_source text, page_count integer, pages jsonb, title text, keep_cover boolean, cover_hash text, cover_width integer,
   cover_height integer, cover_color text, cover_page integer, state text, cleared text[], problems json)`
 
@@ -155,6 +160,8 @@ export async function recordAnalyzed(database: Knex, books: readonly AnalyzedBoo
          UPDATE books b SET
            file_hash = coalesce(g.sha256, CASE WHEN b.file_size = g.bytes AND b.file_mtime_ns = g.mtime THEN b.file_hash END),
            reader_hash = coalesce(g.reader_hash, CASE WHEN b.file_size = g.bytes AND b.file_mtime_ns = g.mtime THEN b.reader_hash END),
+           pages_hash = CASE WHEN g.pages_hash IS NULL AND (g.sha256 = b.file_hash OR g.sha256 IS NULL AND b.file_size = g.bytes AND b.file_mtime_ns = g.mtime)
+             THEN b.pages_hash ELSE g.pages_hash END,
            file_size = g.bytes, file_mtime_ns = g.mtime, retry_due = g.retry_due,
            file_format = coalesce(g.format, b.file_format), page_source = g.page_source, page_count = g.page_count,
            title = CASE WHEN EXISTS (SELECT 1 FROM book_metadata m WHERE m.book_id = b.id) THEN b.title ELSE g.title END,
@@ -176,6 +183,7 @@ export async function recordAnalyzed(database: Knex, books: readonly AnalyzedBoo
        SELECT b.id, updated.series_id AS "seriesId", (SELECT aggregate_due FROM series s WHERE s.id = updated.series_id) AS "aggregateDue", array_remove(ARRAY[
          CASE WHEN b.state <> g.state THEN 'analyzed' END, CASE WHEN b.page_count <> g.page_count THEN 'pageCount' END,
          CASE WHEN b.file_hash IS DISTINCT FROM coalesce(g.sha256, b.file_hash) THEN 'fileHash' END,
+         CASE WHEN b.file_hash <> g.sha256 AND b.pages_hash IS DISTINCT FROM coalesce(g.pages_hash, '') THEN 'content' END,
          CASE WHEN b.file_format <> coalesce(g.format, b.file_format) THEN 'fileFormat' END,
          CASE WHEN NOT g.keep_cover AND b.cover_hash IS DISTINCT FROM g.cover_hash THEN 'cover' END,
          CASE WHEN b.deleted_at IS NOT NULL THEN 'deleted' END], NULL) AS changed
@@ -225,6 +233,7 @@ const rowOf = ({ problems, ...book }: AnalyzedBook) => ({
   retry_due: book.retryDue,
   sha256: book.sha256,
   reader_hash: book.readerHash,
+  pages_hash: book.pagesHash,
   format: book.format,
   page_source: book.pageSource,
   page_count: book.pageCount,

@@ -1,44 +1,103 @@
+import { readdir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
-import { NO_FILE, readVersion } from '#core/analysis/file-version.ts'
-import { type Duplicate, joinSeries, listBooksWithContent, lockSeriesPair, type NewBook, relinkBook } from '#core/analysis/relink-store.ts'
+import { type FileVersion, isSameVersion, NO_FILE, readVersion, readVersions } from '#core/analysis/file-version.ts'
+import { deleteLeftSeries, hasPresentBooks, joinSeries, lockSeriesPair } from '#core/analysis/follow-series-store.ts'
+import { type Claimed, type Content, type FoundFile, listMatches, type MatchingBook } from '#core/analysis/moved-book-query.ts'
+import { type DisplacedBook, relinkBook, type SeriesIds } from '#core/analysis/relink-store.ts'
+import { recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
+import { folderOf } from '#core/catalog/library-folder.ts'
 import { withSortTitle } from '#core/fields/sort-title.ts'
 import { applyChange } from '#core/metadata/apply-change.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 
-/** Books with the same content as new ones whose own files are missing: each new one was moved here from one of its list. A book without any is missing. */
-export async function listGoneDuplicates(
-  database: Knex,
-  found: readonly (NewBook & { sha256: string })[],
-): Promise<Map<string, Duplicate[]>> {
-  if (found.length === 0) return new Map()
-  const duplicates = await listBooksWithContent(database, found)
-  const isMissing = await Promise.all(duplicates.map(({ path }) => isGone(path)))
-  return Map.groupBy(
-    duplicates.filter((_, index) => isMissing[index]),
-    ({ foundId }) => foundId,
-  )
-}
+/** A row that follows its content to a file, or one with equal pages. */
+export type MovedBook = MatchingBook & DisplacedBook
+
+/** A disk that wakes up answers within this time. A file whose disk does not answer has not moved. */
+const DISK_MS = 20_000
 
 /**
- * A new file with the content of a book whose own file is missing is that book, moved: the old row gets the new path and keeps its id,
- * progress, locks and metadata; the new row is deleted. Null when another copy of the file was faster; else the series that the book has left,
- * if any.
+ * The rows whose content has moved to these files, by the rows of the files, the best first; a file without any is missing. Of the files in `open`, some row
+ * has the content, and another file at its path that is not read yet.
+ */
+export async function listMoved(
+  database: Knex,
+  found: readonly FoundFile[],
+): Promise<{ moved: Map<string, MovedBook[]>; open: Set<string> }> {
+  if (found.length === 0) return { moved: new Map(), open: new Set() }
+  const matches = await listMatches(database, found)
+  const versions = await readVersions(
+    matches.map(({ path }) => ({ path, known: NO_FILE })),
+    DISK_MS,
+  )
+  const places = await Promise.all(matches.map((match) => placeOf(match, versions.get(match.path))))
+  const at = matches.map((match, index) => ({ ...match, place: places[index] as Place, isUnread: false }))
+  const moved = at.flatMap(({ place, ...match }) => (place === 'gone' || place === 'taken' ? [{ ...match, place }] : []))
+  const open = at.filter(({ place }) => place === 'open').map(({ foundId }) => foundId)
+  return { moved: Map.groupBy(moved, ({ foundId }) => foundId), open: new Set(open) }
+}
+
+/** Where the content of a row is: `open` while only the analysis of its file can tell, `here` if the file is as it was. */
+type Place = MovedBook['place'] | 'open' | 'here'
+
+/** @param found the version of the file at its path; null if there is none, absent if the disk does not answer */
+async function placeOf(book: MatchingBook, found: FileVersion | null | undefined): Promise<Place> {
+  if (found === undefined || found === NO_FILE) return 'here'
+  if (found === null) return book.isDeleted || (await isMounted(book)) ? 'gone' : 'here'
+  if (book.isReplaced) return 'taken'
+  if (!book.isPending && isSameVersion(found, book)) return 'here'
+  // A file of another size may have the same pages.
+  return !book.isByPages && found.bytes !== book.bytes ? 'taken' : 'open'
+}
+
+/** A disk that is not mounted leaves an empty folder, or none: its files have not moved. */
+async function isMounted({ libraryPath, path, devices }: MatchingBook): Promise<boolean> {
+  const known = devices ?? {}
+  for (let folder = folderOf(libraryPath, path); ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/')))) {
+    if (folder !== '' && !Object.hasOwn(known, folder)) continue
+    const place = folder === '' ? libraryPath : `${libraryPath}/${folder}`
+    const found = await stat(place).catch(() => null)
+    if (found === null && folder !== '') continue
+    if (found === null) return false
+    // The numbers of some devices change with every start.
+    return known[folder] === undefined || found.dev === known[folder] || !(await isEmpty(place))
+  }
+}
+
+const isEmpty = async (folder: string): Promise<boolean> => (await readdir(folder).catch(() => [])).every((name) => name.startsWith('.'))
+
+/**
+ * The row of a moved book gets the path of the file, and keeps its id, progress, locks and metadata. The row of the file is deleted if it is new, or takes the
+ * place of the book. Null when another file was faster; else the series that the book has left, if any.
  */
 export async function relinkMoved(
   trx: Knex.Transaction,
-  found: NewBook,
-  duplicate: Duplicate,
+  found: FoundFile & { content: Content | null },
+  book: MovedBook,
 ): Promise<{ leftSeriesId: string | null } | null> {
-  const series = await relinkBook(trx, found, duplicate)
+  const series = await relinkBook(trx, found, book)
   if (!series) return null
-  if (series.oldId === series.newId) return { leftSeriesId: null }
-  // When a folder was renamed, its series is the old one, with all its books.
-  const pair = await lockSeriesPair(trx, found.library_id, series)
-  if (!pair || !(await isGone(`${found.library_path}/${pair.old.path}`))) return { leftSeriesId: series.oldId }
+  if (book.isReplaced) await restoreReplaced(trx, book.id, { fileHash: found.sha256, pagesHash: found.pagesHash })
+  // A file with equal content, found later, is the better match; all pages are there meanwhile.
+  else if (book.isByPages && book.fileHash !== null) await recordReplaced(trx, book.id, { fileHash: book.fileHash, pagesHash: null }, 0)
+  return { leftSeriesId: await followSeries(trx, series, book) }
+}
+
+/** When a folder was renamed, or all books of a series went to another library, the series goes with them. Returns the one that the book has left, if any. */
+async function followSeries(trx: Knex.Transaction, series: SeriesIds, book: DisplacedBook): Promise<string | null> {
+  if (series.oldId === series.newId) return null
+  const pair = book.place === 'gone' ? await lockSeriesPair(trx, series) : null
+  const isMoved =
+    pair !== null &&
+    ((await readVersion(`${book.libraryPath}/${pair.old.path}`, NO_FILE)) === null || !(await hasPresentBooks(trx, series.oldId)))
+  if (!isMoved) {
+    await deleteLeftSeries(trx, series)
+    return series.oldId
+  }
   await joinSeries(trx, pair)
   await renameSeries(trx, pair.old.id, pair.fresh.folder_title ?? pair.fresh.title)
-  return { leftSeriesId: null }
+  return null
 }
 
 /** The new folder name becomes its title, unless a file or a user has given a better one. */
@@ -50,4 +109,14 @@ async function renameSeries(trx: Knex, seriesId: string, title: string): Promise
   await storeFolderTitles(trx, new Map([[seriesId, title]]))
 }
 
-const isGone = async (path: string): Promise<boolean> => (await readVersion(path, NO_FILE)) === null
+/** A row whose file was replaced follows its content to the file of another row, which takes the place of the first. False when one of them has changed. */
+export async function relinkReplaced(
+  trx: Knex.Transaction,
+  book: { id: string; library_id: string; library_path: string; path: string; file_hash: string | null },
+  claimed: Claimed,
+): Promise<boolean> {
+  const displaced = { id: book.id, libraryId: book.library_id, libraryPath: book.library_path, path: book.path, fileHash: book.file_hash }
+  if (!(await relinkBook(trx, claimed, { ...displaced, place: 'taken', isUnread: true }))) return false
+  if (claimed.content) await restoreReplaced(trx, claimed.id, claimed.content)
+  return true
+}

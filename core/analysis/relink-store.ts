@@ -1,131 +1,135 @@
 import type { Knex } from 'knex'
+import type { Content, MatchingBook } from '#core/analysis/moved-book-query.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
-import { announce, announceSeries, announceSeriesGone, bookEvent } from '#core/events/event-store.ts'
+import { announce, bookEvent } from '#core/events/event-store.ts'
+import { passProtection } from '#core/metadata/protection-store.ts'
+import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
 
-/** A new book that may be a moved one. */
-export interface NewBook {
+/** The row at the path of a file. */
+interface RowOfFile {
   id: string
   library_id: string
-  library_path: string
   path: string
-  file_name: string
+  /** What it is about; null for a new row. */
+  content: Content | null
 }
 
-/** Another row with the same content as a book. */
-export interface Duplicate {
-  id: string
-  path: string
+/** A row whose content is in another file by now. */
+export type DisplacedBook = Pick<MatchingBook, 'id' | 'libraryId' | 'libraryPath' | 'path' | 'fileHash'> & {
+  /** Whether nothing is at its path, or another file. */
+  place: 'gone' | 'taken'
+  /** Whether it must be read at its new place. */
+  isUnread: boolean
 }
 
-/** Rows per book: one of them suffices, and a file may have thousands of copies. */
-const DUPLICATES_MAX = 20
-
-/**
- * Other books of the library with the content of each of these: those marked as deleted first, since a scan has found them missing already, and among those the
- * one with the same name, so that equal files in a renamed folder stay the same books.
- */
-export async function listBooksWithContent(
-  database: Knex,
-  found: readonly (NewBook & { sha256: string })[],
-): Promise<(Duplicate & { foundId: string })[]> {
-  const { rows } = await database.raw(
-    `SELECT f.id AS "foundId", b.id, b.path
-       FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[]), CAST(? AS text[]), CAST(? AS text[])) WITH ORDINALITY AS f (id, library_id, hash, name, n)
-       CROSS JOIN LATERAL (
-         SELECT id, path, deleted_at IS NULL AS lives, file_name <> f.name AS renamed FROM books
-         WHERE library_id = f.library_id AND file_hash = f.hash AND id <> f.id ORDER BY lives, renamed, id LIMIT ${DUPLICATES_MAX}
-       ) AS b ORDER BY f.n, b.lives, b.renamed, b.id`,
-    [found.map((one) => one.id), found.map((one) => one.library_id), found.map((one) => one.sha256), found.map((one) => one.file_name)],
-  )
-  return rows
-}
-
-/**
- * Gives the path of a new book to the row of its duplicate; deletes the new row. Returns the series of both, or null when one of the
- * rows has changed in the meantime.
- */
-export async function relinkBook(trx: Knex.Transaction, found: NewBook, duplicate: Duplicate): Promise<SeriesIds | null> {
-  // One move at a time in a library: several moves of books from one renamed folder would deadlock.
-  await trx.raw('SELECT 1 FROM libraries WHERE id = ? FOR NO KEY UPDATE', [found.library_id])
-  const { rows } = await trx.raw('SELECT id, path, series_id FROM books WHERE id = ANY(?::uuid[]) ORDER BY id FOR UPDATE', [
-    [found.id, duplicate.id],
-  ])
-  const locked = rows as { id: string; path: string; series_id: string }[]
-  const old = locked.find((row) => row.id === duplicate.id && row.path === duplicate.path)
-  const fresh = locked.find((row) => row.id === found.id && row.path === found.path)
-  if (!old || !fresh) return null
-  const { rows: taken } = await trx.raw(
-    `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, retry_due, sidecars, layout_values, side, title, number, position, volume, chapter, file_format`,
-    [fresh.id],
-  )
-  const { title, number, position, volume, chapter, ...moved } = taken[0]
-  // Stored metadata has the source of the title, which the analysis compares with the new name.
-  const described = await trx('book_metadata').where('book_id', old.id).first('book_id')
-  const named = described ? {} : { title, number, position, volume, chapter }
-  await trx('books')
-    .where('id', old.id)
-    .update({ ...moved, ...named, deleted_at: null, updated_at: trx.fn.now() })
-  // If the file returns to its old path, the next scan must compare it there.
-  await trx('scanned_folders')
-    .where({ library_id: found.library_id, path: folderOf(found.library_path, old.path) })
-    .delete()
-  await announce(trx, [
-    { event: bookEvent('book_deleted', { ...fresh, library_id: found.library_id }) },
-    {
-      event: {
-        ...bookEvent('book_updated', { id: old.id, series_id: fresh.series_id, library_id: found.library_id }),
-        fields: ['filePath', 'seriesId', 'deleted'],
-      },
-    },
-  ])
-  return { oldId: old.series_id, newId: fresh.series_id }
-}
-
-interface SeriesIds {
+/** Both series; equal if the book stays in its own. */
+export interface SeriesIds {
   oldId: string
   newId: string
 }
 
-/** Two series that may be one whose folder was renamed. */
-interface SeriesPair {
-  old: { id: string; path: string }
-  fresh: {
-    id: string
-    path: string
-    name_key: string
-    title: string
-    folder_title: string | null
-    layout_title: string | null
-    layout_values: object | null
-  }
+/** What belongs to a file and its path. */
+const OF_FILE = [
+  'path',
+  'file_name',
+  'library_id',
+  'series_id',
+  'file_size',
+  'file_mtime_ns',
+  'file_format',
+  'retry_due',
+  'sidecars',
+  'layout_values',
+  'side',
+] as const
+/** What the name of a file gives to a book without metadata; otherwise the analysis compares the new name with the source of each value. */
+const OF_NAME = ['title', 'number', 'position', 'volume', 'chapter'] as const
+/** Since when and why a file is missing. */
+const OF_LOSS = ['deleted_at', 'missing_since', 'missing_why', 'missed_by', 'loss_confirmed'] as const
+
+type LockedRow = Record<(typeof OF_FILE)[number] | (typeof OF_NAME)[number] | (typeof OF_LOSS)[number], unknown> & {
+  id: string
+  path: string
+  library_id: string
+  series_id: string
+  file_hash: string | null
+  state: string
+  hashed_size: string | null
+  isDescribed: boolean
 }
 
-/** Locks both series; null unless they are of one kind and the new one was made by the latest scan. */
-export async function lockSeriesPair(trx: Knex.Transaction, libraryId: string, ids: SeriesIds): Promise<SeriesPair | null> {
+const pick = <Name extends string>(row: Readonly<Record<Name, unknown>>, names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, row[name]]))
+
+/**
+ * Gives the path of a file to the row of a displaced book. The row that was there is deleted if it is new and there is no other place for it; otherwise it
+ * takes the place of the displaced book, and waits for its analysis there. Returns the series of both, or null when one of the rows has changed in the meantime.
+ */
+export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: DisplacedBook): Promise<SeriesIds | null> {
+  // One move at a time in a library: several moves of books from one renamed folder would deadlock.
+  await trx.raw('SELECT 1 FROM libraries WHERE id = ANY(CAST(? AS uuid[])) ORDER BY id FOR NO KEY UPDATE', [
+    [file.library_id, book.libraryId],
+  ])
   const { rows } = await trx.raw(
-    'SELECT id, path, name_key, title, folder_title, layout_title, layout_values, oneshot, created_at FROM series WHERE id = ANY(?::uuid[]) ORDER BY path FOR UPDATE',
-    [[ids.oldId, ids.newId]],
+    `SELECT b.*, EXISTS (SELECT 1 FROM book_metadata m WHERE m.book_id = b.id) AS "isDescribed"
+     FROM books b WHERE b.id = ANY(CAST(? AS uuid[])) ORDER BY b.id FOR UPDATE`,
+    [[file.id, book.id]],
   )
-  const series = rows as (SeriesPair['fresh'] & { oneshot: boolean; created_at: Date })[]
-  const old = series.find((row) => row.id === ids.oldId)
-  const fresh = series.find((row) => row.id === ids.newId)
-  if (!old || !fresh || old.oneshot !== fresh.oneshot) return null
-  const scan = await trx('scans').where('library_id', libraryId).orderBy('started_at', 'desc').first('started_at')
-  return scan && fresh.created_at >= scan.started_at ? { old, fresh } : null
+  const locked = rows as LockedRow[]
+  const old = locked.find((row) => row.id === book.id && row.path === book.path && row.file_hash === book.fileHash)
+  const other = locked.find((row) => row.id === file.id && row.path === file.path)
+  if (!old || !other) return null
+  const isDeleted = file.content === null && book.place === 'gone'
+  const moved = [{ seriesId: old.series_id, to: other.series_id }]
+  if (!isDeleted) moved.push({ seriesId: other.series_id, to: old.series_id })
+  await passProtection(
+    trx,
+    moved.filter(({ seriesId, to }) => seriesId !== to),
+    { isChange: false, isMove: true },
+  )
+  // Two rows never have one path.
+  const rest = trx('books').where('id', other.id)
+  await (isDeleted ? rest.delete() : rest.update({ path: trx.raw('chr(1) || id') }))
+  const names = (of: LockedRow, from: LockedRow) => (of.isDescribed ? {} : pick(from, OF_NAME))
+  await trx('books')
+    .where('id', old.id)
+    .update({
+      ...pick(other, OF_FILE),
+      ...names(old, other),
+      ...(book.isUnread && { state: 'pending' }),
+      deleted_at: null,
+      updated_at: trx.fn.now(),
+    })
+  if (!isDeleted) {
+    const { fileHash = null, pagesHash = null } = file.content ?? {}
+    const size = other.state === 'pending' ? other.hashed_size : other.file_size
+    await trx('books')
+      .where('id', other.id)
+      .update({
+        ...pick(old, OF_FILE),
+        ...names(other, old),
+        ...(book.place === 'gone' && pick(old, OF_LOSS)),
+        state: 'pending',
+        file_hash: fileHash,
+        pages_hash: pagesHash,
+        hashed_size: fileHash === other.file_hash ? size : null,
+        updated_at: trx.fn.now(),
+      })
+  }
+  // If the file returns to its old path, the next scan must compare it there.
+  await trx('scanned_folders')
+    .where({ library_id: old.library_id, path: folderOf(book.libraryPath, old.path) })
+    .delete()
+  await announceRelinked(trx, { old, other, isDeleted })
+  await markBooksChanged(trx, isDeleted ? [old.id] : [old.id, other.id])
+  return { oldId: old.series_id, newId: other.series_id }
 }
 
-/** The old series takes the folder and the books of the new one, whose row is deleted; the caller decides its title. */
-export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPair): Promise<void> {
-  await trx('books').where('series_id', fresh.id).update({ series_id: old.id })
-  const [moved] = await trx('series').where('id', old.id).select('library_id')
-  const [{ sidecar, sidecar_version }] = await trx('series').where('id', fresh.id).select('sidecar', 'sidecar_version')
-  await announceSeriesGone(trx, { libraryId: moved.library_id, ids: [fresh.id] }, async () => {
-    await trx('series').where('id', fresh.id).delete()
-    return [fresh.id]
-  })
-  const { path, name_key, layout_title, layout_values } = fresh
-  await trx('series')
-    .where('id', old.id)
-    .update({ path, name_key, layout_title, layout_values, sidecar, sidecar_version, updated_at: trx.fn.now() })
-  await announceSeries(trx, [old.id], ['path', 'books'])
+async function announceRelinked(
+  trx: Knex.Transaction,
+  { old, other, isDeleted }: { old: LockedRow; other: LockedRow; isDeleted: boolean },
+): Promise<void> {
+  const fields = ['filePath', 'seriesId', 'deleted', ...(old.library_id === other.library_id ? [] : ['libraryId'])]
+  const at = (id: string, { series_id, library_id }: LockedRow) => ({ ...bookEvent('book_updated', { id, series_id, library_id }), fields })
+  await announce(trx, [{ event: isDeleted ? bookEvent('book_deleted', other) : at(other.id, old) }, { event: at(old.id, other) }])
 }

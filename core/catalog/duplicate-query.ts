@@ -1,15 +1,16 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
+import { type Sameness, sameColumn, severalOf } from '#core/catalog/duplicate-store.ts'
 
 /** How many ids of one group are returned; `duplicateCount` has the full number. */
 const IDS_PER_GROUP_MAX = 500
 
-/** Books with the same file. Times are ISO 8601. */
+/** Books with the same file, or different files with the same pages. Times are ISO 8601. */
 interface DuplicateGroup {
   id: string
-  /** SHA-256 of the file. */
-  fileHash: string
+  /** SHA-256 of the file, or what identifies the pages. */
+  hash: string
   bookIds: string[]
   duplicateCount: number
   createdAt: string
@@ -19,25 +20,27 @@ interface DuplicateGroup {
 type GroupRow = Omit<DuplicateGroup, 'createdAt' | 'updatedAt'> & { createdAt: Date; updatedAt: Date }
 
 /** Groups with at least two books that the caller sees, of which at least one is not dismissed. */
-const groupsSeenBy = (database: Knex, caller: Caller): Knex.QueryBuilder =>
+const groupsSeenBy = (database: Knex, caller: Caller, same: Sameness): Knex.QueryBuilder =>
   database('duplicate_groups AS g')
-    .join('books', 'books.file_hash', 'g.file_hash')
+    .where('g.same', same)
+    .join('books', sameColumn(same), 'g.file_hash')
     .whereNull('books.deleted_at')
     .modify(visibleTo(caller, 'books.series_id'))
     .groupBy('g.id')
-    .havingRaw('count(*) > 1 AND bool_or(books.id <> ALL(g.dismissed_books))')
+    .havingRaw(`${severalOf(same)} AND bool_or(books.id <> ALL(g.dismissed_books))`)
 
 /** Some of the groups, the largest first, and the total numbers of groups and books. */
 export async function listDuplicates(
   database: Knex,
   caller: Caller,
+  same: Sameness,
   window: { offset: number; limit: number },
 ): Promise<{ groups: DuplicateGroup[]; totalGroups: number; totalBooks: number }> {
   const counted = database
-    .from(groupsSeenBy(database, caller).select(database.raw('count(*) AS books')).as('seen'))
+    .from(groupsSeenBy(database, caller, same).select(database.raw('count(*) AS books')).as('seen'))
     .first(database.raw('count(*)::int AS groups, coalesce(sum(books), 0)::int AS books'))
-  const read = groupsSeenBy(database, caller)
-    .select('g.id', 'g.file_hash AS fileHash', 'g.created_at AS createdAt', 'g.updated_at AS updatedAt')
+  const read = groupsSeenBy(database, caller, same)
+    .select('g.id', 'g.file_hash AS hash', 'g.created_at AS createdAt', 'g.updated_at AS updatedAt')
     .select(
       database.raw(
         'count(*)::int AS "duplicateCount", (array_agg(books.id ORDER BY books.created_at, books.id))[:?] AS "bookIds"',
@@ -54,6 +57,9 @@ export async function listDuplicates(
 
 /** The books of one group that the caller sees; null when the caller sees no such group. */
 export async function findGroupBooks(database: Knex, caller: Caller, groupId: string): Promise<string[] | null> {
-  const row = await groupsSeenBy(database, caller).where('g.id', groupId).first(database.raw('array_agg(books.id) AS book_ids'))
-  return row?.book_ids ?? null
+  for (const same of ['content', 'pages'] as const) {
+    const row = await groupsSeenBy(database, caller, same).where('g.id', groupId).first(database.raw('array_agg(books.id) AS book_ids'))
+    if (row) return row.book_ids
+  }
+  return null
 }

@@ -21,19 +21,20 @@ interface Dependencies {
 /** Registers the handler with the queue; call before its start(). */
 export function registerDuplicateSearch({ database, tasks }: Dependencies & { tasks: TaskQueue }): void {
   tasks.handle(TYPE, { concurrency: 1 }, async (run) => {
-    const found = { groups: 0, books: 0 }
+    const found = { groups: 0, books: 0, samePages: 0 }
     for (let piece = 0; piece < PIECES; piece++) {
       run.signal.throwIfAborted()
-      const { groups, books } = await recordDuplicates(database, piece)
+      const { groups, books } = await recordDuplicates(database, piece, 'content')
       found.groups += groups
       found.books += books
+      found.samePages += (await recordDuplicates(database, piece, 'pages')).groups
       run.progress(piece + 1, PIECES)
     }
     return found
   })
 }
 
-/** Searches all libraries for books with the same file. @throws conflict while a search runs or is about to */
+/** Searches all libraries for books with the same file, or the same pages. @throws conflict while a search runs or is about to */
 export async function scanDuplicates({ database, tasks }: Dependencies): Promise<{ taskId: string; message: string }> {
   if (await hasDueTask(database, TYPE))
     refuse('conflict', 'A search for duplicates is running or about to run: wait until that task has ended, or cancel it.')
@@ -60,7 +61,7 @@ export async function listDuplicateIds(
   const end = Math.min(offset + limit, BOOKS_LISTED_MAX)
   const ids: string[] = []
   for (let at = 0; ; at += GROUPS_AT_ONCE) {
-    const { groups, totalBooks } = await listDuplicates(database, caller, { offset: at, limit: GROUPS_AT_ONCE })
+    const { groups, totalBooks } = await listDuplicates(database, caller, 'content', { offset: at, limit: GROUPS_AT_ONCE })
     ids.push(...groups.flatMap(({ bookIds }) => bookIds))
     if (ids.length >= end || groups.length < GROUPS_AT_ONCE) return { ids: ids.slice(offset, end), total: totalBooks }
   }

@@ -109,6 +109,8 @@ export interface Analysis {
   pageSource: PageSource
   /** Natural, case-insensitive order of the full name. Empty for text EPUBs. */
   pages: Page[]
+  /** Identifies the pages by the directory of the archive, whatever else is in it; absent where that says too little, and for PDF. */
+  pagesHash?: string
   embedded: Embedded
   cover: DescribedCover | null
   problems: Problem[]

@@ -7,6 +7,7 @@ import { eachId } from '#core/database/each-by-id.ts'
 import { announceBooks } from '#core/events/event-store.ts'
 import { raiseAgeRatings } from '#core/metadata/aggregate-series.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
+import { protectMoved } from '#core/scan/moves/protect-moved.ts'
 import { insertBooks, type NewBooks, type SeenFile } from '#core/scan/new-book-store.ts'
 
 /** Rows per step through a library; keeps a statement around a megabyte. */
@@ -25,10 +26,9 @@ export async function listFolderDigests(database: Knex, libraryId: string): Prom
   return new Map(rows.map((row: { path: string; digest: string }) => [row.path, row.digest]))
 }
 
-/** Whether a book that exists has no hash yet but may get one: its file could still turn out to be a moved book. */
-export async function hasUnhashedBooks(database: Knex, libraryId: string): Promise<boolean> {
+/** Whether a book of any library exists that has no hash yet but may get one: its file could still turn out to be a moved book. */
+export async function hasUnhashedBooks(database: Knex): Promise<boolean> {
   const book = await database('books')
-    .where('library_id', libraryId)
     .whereNull('deleted_at')
     .whereNull('file_hash')
     .where((either) => either.where('state', 'pending').orWhere('retry_due', true))
@@ -78,10 +78,11 @@ export async function countUnsorted(database: Knex, libraryId: string): Promise<
   return rows[0].count
 }
 
-/** How many new, unanalyzed files there are of each size in bytes: each may be a moved book. */
+/** How many new, unanalyzed files there are of each size in bytes, in this library and in all others: each may be a moved book. */
 export async function countNewFiles(database: Knex, libraryId: string): Promise<Map<number, number>> {
   const rows = (await database('books')
-    .where({ library_id: libraryId, provisional: true })
+    .where((either) => either.where({ library_id: libraryId, provisional: true }).orWhereNot('library_id', libraryId))
+    .where('state', 'pending')
     .whereNull('deleted_at')
     .whereNull('file_hash')
     .groupBy('file_size')
@@ -147,7 +148,8 @@ async function recordOnce(
   const known = await listDifferent(trx, { library: scan.library, deep }, files)
   const wanted = new Map<number, string>()
   const fresh: { n: number; id: string; file: SeenFile }[] = []
-  const changed: { id: string; bytes: number; mtime: string; again: boolean; sidecars: string | null; described: boolean }[] = []
+  const changed: { id: string; path: string; bytes: number; mtime: string; again: boolean; sidecars: string | null; described: boolean }[] =
+    []
   const arrived: string[] = []
   for (const row of known) {
     const file = files[row.n - 1] as SeenFile
@@ -160,7 +162,8 @@ async function recordOnce(
     const mtime = String(file.mtimeNs)
     const again = !sameSize || row.mtime !== mtime
     const described = row.sidecars !== file.sidecars
-    if (again || row.deleted || described) changed.push({ id: row.id, bytes, mtime, again, sidecars: file.sidecars, described })
+    if (again || row.deleted || described)
+      changed.push({ id: row.id, path: `${scan.library.path}/${file.path}`, bytes, mtime, again, sidecars: file.sidecars, described })
     if (row.deleted) arrived.push(row.id)
     // A restored book may have been pending when it was deleted. One that could not be read and has not changed is retried; its data stays.
     if (again || described || row.retryDue || deep || row.pending) wanted.set(row.n, row.id)
@@ -168,11 +171,14 @@ async function recordOnce(
   if (changed.length > 0) {
     await trx.raw(
       `UPDATE books b SET file_size = f.bytes, file_mtime_ns = f.mtime, sidecars = f.sidecars, deleted_at = NULL, updated_at = now(),
+         hashed_size = CASE WHEN f.again AND b.state <> 'pending' THEN b.file_size ELSE b.hashed_size END,
          state = CASE WHEN f.again THEN 'pending' ELSE b.state END, retry_due = (b.retry_due OR f.described) AND NOT f.again
-       FROM unnest(?::uuid[], ?::bigint[], ?::bigint[], ?::boolean[], ?::text[], ?::boolean[]) AS f (id, bytes, mtime, again, sidecars, described)
-       WHERE b.id = f.id`,
+       FROM unnest(?::uuid[], ?::text[], ?::bigint[], ?::bigint[], ?::boolean[], ?::text[], ?::boolean[])
+         AS f (id, path, bytes, mtime, again, sidecars, described)
+       WHERE b.id = f.id AND b.path = f.path`,
       [
         changed.map((row) => row.id),
+        changed.map((row) => row.path),
         changed.map((row) => row.bytes),
         changed.map((row) => row.mtime),
         changed.map((row) => row.again),
@@ -190,6 +196,7 @@ async function recordOnce(
     const inserted = await insertBooks(trx, scan, fresh)
     for (const { n, id } of fresh) if (inserted.has(id)) wanted.set(n, id)
     arrived.push(...inserted)
+    await protectMoved(trx, [...inserted])
   }
   return { wanted: [...wanted].sort(([a], [b]) => a - b).map(([, id]) => id), arrived }
 }

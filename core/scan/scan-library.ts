@@ -284,7 +284,7 @@ async function numberByPosition(database: Knex, { library, startedAt, run }: Sca
 async function purgeSettled(dependencies: ScanDependencies, state: Scan): Promise<number> {
   const { database, log } = dependencies
   const { library, run } = state
-  if (await hasUnhashedBooks(database, library.id)) {
+  if (await hasUnhashedBooks(database)) {
     log.info(
       { libraryId: library.id },
       'Deleted books are kept until all new ones have been analyzed: a new one may be a deleted one that was moved',

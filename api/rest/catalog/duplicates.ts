@@ -14,42 +14,56 @@ const GROUPS_MAX = 1_000
 const Count = Type.Integer({ minimum: 0 })
 const tag = 'duplicates'
 
+const group = {
+  id: Uuid,
+  bookIds: Type.Array(Uuid, { description: 'The first 500 books that the caller may see, oldest first.' }),
+  duplicateCount: Type.Integer({ minimum: 2, description: 'Number of books that the caller may see.' }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+}
 const DuplicateGroup = Type.Object(
-  {
-    id: Uuid,
-    fileHash: Type.String({ description: 'SHA-256 of the file.' }),
-    bookIds: Type.Array(Uuid, { description: 'The first 500 books that the caller may see, oldest first.' }),
-    duplicateCount: Type.Integer({ minimum: 2, description: 'Number of books that the caller may see.' }),
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
-  },
+  { ...group, fileHash: Type.String({ description: 'SHA-256 of the file.' }) },
   { title: 'DuplicateGroup' },
 )
+const SamePagesGroup = Type.Object({ ...group, pagesHash: Type.String() }, { title: 'SamePagesGroup' })
 
 export const duplicateRoutes = [
   endpoint({
     name: 'listDuplicates',
     method: 'GET',
     path: '/api/v1/duplicates',
-    summary: 'List books with identical files as of the last search, largest groups first',
+    summary: 'List books with identical files, and with identical pages, as of the last search, largest groups first',
     tag,
     allow: { who: 'books-read' },
     query: Type.Object({
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: GROUPS_MAX, description: `Number of groups; default ${GROUPS_MAX}.` })),
       offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })),
     }),
-    reply: Type.Object({ duplicates: Type.Array(DuplicateGroup), totalDuplicateBooks: Count, totalGroups: Count }),
+    reply: Type.Object({
+      duplicates: Type.Array(DuplicateGroup),
+      totalDuplicateBooks: Count,
+      totalGroups: Count,
+      samePages: Type.Array(SamePagesGroup),
+      totalSamePages: Count,
+    }),
     run: async (call, { query }) => {
       const window = { offset: query.offset ?? 0, limit: query.limit ?? GROUPS_MAX }
-      const { groups, totalBooks, totalGroups } = await listDuplicates(call.services.database, call.caller, window)
-      return { duplicates: groups, totalDuplicateBooks: totalBooks, totalGroups }
+      const list = async (same: 'content' | 'pages') => await listDuplicates(call.services.database, call.caller, same, window)
+      const [found, pages] = [await list('content'), await list('pages')]
+      return {
+        duplicates: found.groups.map(({ hash, ...more }) => ({ ...more, fileHash: hash })),
+        totalDuplicateBooks: found.totalBooks,
+        totalGroups: found.totalGroups,
+        samePages: pages.groups.map(({ hash, ...more }) => ({ ...more, pagesHash: hash })),
+        totalSamePages: pages.totalGroups,
+      }
     },
   }),
   endpoint({
     name: 'scanDuplicates',
     method: 'POST',
     path: '/api/v1/duplicates/scan',
-    summary: 'Search for books with identical files',
+    summary: 'Search for books with identical files or pages',
     tag,
     allow: { who: 'books-write' },
     status: 202,

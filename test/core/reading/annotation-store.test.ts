@@ -25,8 +25,17 @@ t.test('annotations and readings stay with a book whose file moves', async (t) =
   })
   const paths: Record<string, string> = Object.fromEntries((await database('books').select('id', 'path')).map((row) => [row.id, row.path]))
   const { path: library_path } = await database('libraries').where('id', library_id).first('path')
-  const found = { id: foundId, library_id, library_path, path: paths[foundId] as string, file_name: 'One moved.cbz' }
-  const moved = await database.transaction((trx) => relinkBook(trx, found, { id: bookId, path: paths[bookId] as string }))
+  const found = { id: foundId, library_id, path: paths[foundId] as string, content: null }
+  const book = {
+    id: bookId,
+    libraryId: library_id,
+    libraryPath: library_path,
+    path: paths[bookId] as string,
+    fileHash: 'c0ffee',
+    place: 'gone',
+    isUnread: false,
+  } as const
+  const moved = await database.transaction((trx) => relinkBook(trx, found, book))
   t.ok(moved)
   t.equal((await database('books').where('id', bookId).first('path')).path, paths[foundId])
   t.match(await listAnnotations(database, caller, { bookId, offset: 0, limit: 10 }), { total: 1, items: [{ id, bookFileHash: 'c0ffee' }] })

@@ -5,6 +5,7 @@ import { measureEntry, type Picture } from '../../images/image.ts'
 import { ENTRY_BYTES_MAX } from '../../limits.ts'
 import { type ComicInfo, findComicInfo, NO_COMIC_INFO, readComicInfo, unreadable } from '../../metadata/comic-info.ts'
 import { XML_BYTES_MAX } from '../../metadata/xml.ts'
+import { pagesHashOf } from '../pages-hash.ts'
 import { extractRar, listRar, type RarEntry, type RarListing } from '../rar/rar.ts'
 import { refuseTooLarge, type ZipArchive, type ZipEntry } from '../zip/zip.ts'
 import { makeCover } from './comic-cover.ts'
@@ -36,7 +37,7 @@ export async function analyzeZipComic(
   }
   const read = async (index: number) => archive.read(entries[index]!, ENTRY_BYTES_MAX)
   const { cover, problem } = await makeCover({ pages, first, side: options.coverSide }, problems, read, options.draw)
-  return contents('zip', pages, cover, info, [problems.problem(), problem])
+  return { ...contents('zip', pages, cover, info, [problems.problem(), problem]), ...pagesHashOf(entries) }
 }
 
 /** The pages that ComicInfo.xml leaves, by index, and the place of the cover among them. A file that deletes every page means another one. */
@@ -85,7 +86,7 @@ export async function analyzeRarComic(file: LibraryFile, draw?: DrawPdfPage): Pr
     if (listing.incomplete) throw listing.incomplete
     return zeroPages(source)
   }
-  const found = new PageProblems(entries.map((entry) => entry.name))
+  const watched = new PageProblems(entries.map((entry) => entry.name))
   const all: Page[] = []
   const place = new Map(entries.map((entry, index) => [entry, index]))
   let firstContent: Uint8Array | null = null
@@ -97,18 +98,22 @@ export async function analyzeRarComic(file: LibraryFile, draw?: DrawPdfPage): Pr
       info = problem ? unreadable(entry.name, problem.message) : readComicInfo(entry.name, content)
       return true
     }
-    if (problem) found.add(index, problem)
+    if (problem) watched.add(index, problem)
     else if (index === 0) firstContent = Uint8Array.from(content)
     // Even half an entry may contain the head of a picture.
-    const picture = found.watch(index, () => measureEntry(content.length, (bytes) => content.subarray(0, bytes)) ?? notPicture(entry.name))
+    const picture = watched.watch(
+      index,
+      () => measureEntry(content.length, (bytes) => content.subarray(0, bytes)) ?? notPicture(entry.name),
+    )
     all[index] = pageOf(entry, picture)
     return true
   })
   const { kept, first } = choosePages(info, entries.length)
-  const [pages, problems] = [kept.map((index) => all[index]!), found.ofPages(kept)]
+  const [pages, problems] = [kept.map((index) => all[index]!), watched.ofPages(kept)]
   const read = async (index: number) => (kept[index] === 0 && firstContent ? firstContent : extractOne(file, entries[kept[index]!]!))
   const { cover, problem } = await makeCover({ pages, first }, problems, read, draw)
-  return contents(source, pages, cover, info, [incompleteProblem(listing), problems.problem(), problem])
+  const found = contents(source, pages, cover, info, [incompleteProblem(listing), problems.problem(), problem])
+  return listing.incomplete ? found : { ...found, ...pagesHashOf(kept.map((index) => entries[index]!)) }
 }
 
 /** One whole entry of a RAR. Throws {@link BookProblem} when it cannot be unpacked. */

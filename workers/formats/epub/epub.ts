@@ -4,6 +4,7 @@ import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
 import { measureEntry } from '../../images/image.ts'
 import { ENTRY_BYTES_MAX, NAMES_IN_PROBLEM_MAX, PIXELS_MAX } from '../../limits.ts'
+import { pagesHashOf } from '../pages-hash.ts'
 import type { ZipArchive } from '../zip/zip.ts'
 import { makeEpubCover } from './epub-cover.ts'
 import { findEncryptedPaths } from './epub-encryption.ts'
@@ -66,6 +67,7 @@ async function analyzePackage(
     pageCount: images === null ? book.spine.items.reduce((sum, item) => sum + positionsIn(book, item), 0) : book.spine.items.length,
     pageSource: images === null ? 'none' : 'zip',
     pages,
+    ...pagesHashOf([...book.spine.items, ...(images ?? [])].flatMap(({ entry }) => entry ?? [])),
     embedded: book.embedded,
     cover,
     problems: oneOfEachType(problems.filter((problem) => problem !== null)),

@@ -30,7 +30,7 @@ interface UnrarState {
 
 interface UnrarArchive {
   open(path: string, password: string, listOnly: boolean): { state: UnrarState; flags: number }
-  getFileHeader(): { state: UnrarState; name: string; flags: number; unpSize: number }
+  getFileHeader(): { state: UnrarState; name: string; flags: number; unpSize: number; crc: number }
   readFile(skip: boolean): UnrarState
   delete(): void
 }
@@ -72,7 +72,7 @@ export interface RarReader {
   thrown(): unknown
   /** The missing volume that unrar requested. */
   missingVolume(): string | null
-  next(): { code: number; name: string; flags: number; bytes: number }
+  next(): { code: number; name: string; flags: number; bytes: number; crc32: number }
   skip(): number
   extract(sink: Sink): number
 }
@@ -131,10 +131,11 @@ function readerOf(archive: UnrarArchive, opened: ReturnType<UnrarArchive['open']
     thrown: () => thrown,
     missingVolume: files.missingVolume,
     next() {
-      const header = { code: 0, name: '', flags: 0, bytes: 0 }
+      const header = { code: 0, name: '', flags: 0, bytes: 0, crc32: 0 }
       header.code = guard(() => {
         const found = archive.getFileHeader()
-        if (found.state.errCode === RAR_CODES.success) Object.assign(header, { name: found.name, flags: found.flags, bytes: found.unpSize })
+        if (found.state.errCode === RAR_CODES.success)
+          Object.assign(header, { name: found.name, flags: found.flags, bytes: found.unpSize, crc32: found.crc >>> 0 })
         return found.state.errCode
       })
       return header

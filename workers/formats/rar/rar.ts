@@ -10,6 +10,8 @@ export interface RarEntry {
   index: number
   name: string
   bytes: number
+  /** 0 if it is another checksum. */
+  crc32: number
   encrypted: boolean
 }
 
@@ -62,6 +64,7 @@ export function listRar(file: LibraryFile): Promise<RarListing> {
           index: entries.length,
           name: tidyName(header.name),
           bytes: header.bytes,
+          crc32: header.crc32,
           encrypted: (header.flags & ENTRY_ENCRYPTED) !== 0,
         })
       }

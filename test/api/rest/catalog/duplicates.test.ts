@@ -4,12 +4,15 @@ import { addWalker } from '#test/support/composed-server.ts'
 import { comic } from '#test/support/library-fixture.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
+import { comicOfPages } from '#test/support/paged-comics.ts'
 import { addRunningTask } from '#test/support/task-queues.ts'
 
 interface Duplicates {
   duplicates: { id: string; fileHash: string; bookIds: string[]; duplicateCount: number }[]
   totalGroups: number
   totalDuplicateBooks: number
+  samePages: { id: string; pagesHash: string; bookIds: string[]; duplicateCount: number }[]
+  totalSamePages: number
 }
 
 t.setTimeout(60_000)
@@ -29,7 +32,11 @@ t.test('books that hold the same file', async (t) => {
     t.equal(status, 202)
     return await ended(json.taskId)
   }
-  t.same(await list(), { duplicates: [], totalGroups: 0, totalDuplicateBooks: 0 }, 'nobody has looked yet')
+  t.same(
+    await list(),
+    { duplicates: [], totalGroups: 0, totalDuplicateBooks: 0, samePages: [], totalSamePages: 0 },
+    'nobody has looked yet',
+  )
   t.match(await scan(), { status: 'completed', result: { groups: 2, books: 5 } })
   const books = await server.books()
   const found = await list()
@@ -78,4 +85,32 @@ t.test('books that hold the same file', async (t) => {
     t.match(await list(), { totalGroups: 1, totalDuplicateBooks: 3 })
     t.match(await scan(), { result: { groups: 1, books: 3 } })
   })
+})
+
+t.test('different files with the same pages', async (t) => {
+  const server = await openLibraryServer(t, {
+    'One/1.cbz': comicOfPages('first'),
+    'Two/1.cbz': comicOfPages('first+tag'),
+    'Two/2.cbz': comicOfPages('second'),
+    'Two/3.cbz': comicOfPages('second'),
+  })
+  const { ask, ended, database, services } = server
+  const list = async (token?: string) => (await ask<Duplicates>('GET', 'duplicates', undefined, token)).json
+  t.match(await ended((await ask<{ taskId: string }>('POST', 'duplicates/scan')).json.taskId), {
+    status: 'completed',
+    result: { groups: 1, books: 2, samePages: 1 },
+  })
+  const books = await server.books()
+  const found = await list()
+  t.match(found, { totalGroups: 1, totalSamePages: 1, samePages: [{ duplicateCount: 2 }] }, 'equal files are not listed twice')
+  const [group] = found.samePages
+  t.same(group?.bookIds.toSorted(), ['One/1.cbz', 'Two/1.cbz'].map((path) => books.get(path)?.id).toSorted())
+
+  const [tag] = await database('sharing_tags').insert({ name: 'kept' }, 'id')
+  await database('series_sharing_tags').insert({ series_id: books.get('One/1.cbz')?.series_id, sharing_tag_id: tag.id })
+  const walker = await addWalker({ database, services }, { role: 'maintainer', mode: 'deny', tagId: tag.id })
+  t.match(await list(walker.accessToken), { totalGroups: 1, totalSamePages: 0, samePages: [] })
+  t.equal((await ask('DELETE', `duplicates/${group?.id}`, undefined, walker.accessToken)).status, 404)
+  t.equal((await ask('DELETE', `duplicates/${group?.id}`)).status, 204)
+  t.match(await list(), { totalGroups: 1, totalSamePages: 0 })
 })

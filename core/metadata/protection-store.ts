@@ -1,0 +1,60 @@
+import type { Knex } from 'knex'
+import { applyChange } from '#core/metadata/apply-change.ts'
+import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
+
+/**
+ * Tags and age ratings of persons pass on. Those of files follow from the files; but where a change of the layout divides a series, all parts keep its
+ * rating, also that of some files: it has hidden the others too. A tag that only shows what carries it stays where all that comes together carries it; with a
+ * book whose file was moved (`isMove`), it never passes on.
+ */
+export async function passProtection(
+  trx: Knex.Transaction,
+  moved: readonly { seriesId: string; to: string }[],
+  { isChange, isMove = false }: { isChange: boolean; isMove?: boolean },
+): Promise<void> {
+  const parts = new Map<string, Set<string>>()
+  for (const { seriesId, to } of moved) parts.set(seriesId, (parts.get(seriesId) ?? new Set()).add(to))
+  const pairs = [...parts].flatMap(([from, all]) => [...all].map((to) => ({ from, to, isDivided: isChange && all.size > 1 })))
+  const [from, to] = [pairs.map((pair) => pair.from), pairs.map((pair) => pair.to)]
+  const shown = isChange ? await listShowingTags(trx, { from, to }) : []
+  await trx.raw(
+    `INSERT INTO series_sharing_tags (series_id, sharing_tag_id) SELECT DISTINCT p.target, t.sharing_tag_id
+     FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[])) AS p (source, target) JOIN series_sharing_tags t ON t.series_id = p.source
+     WHERE NOT ? OR t.sharing_tag_id NOT IN (${SHOWING_TAGS})
+     ORDER BY 1, 2 ON CONFLICT DO NOTHING`,
+    [from, to, isMove],
+  )
+  if (shown.length > 0) await trx('series_sharing_tags').whereIn(['series_id', 'sharing_tag_id'], shown).delete()
+  const { rows } = await trx.raw(
+    `SELECT p.target AS id, max(m.age_rating) AS age FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[]), CAST(? AS boolean[])) AS p (source, target, divided)
+     JOIN series_metadata m ON m.series_id = p.source LEFT JOIN series_metadata own ON own.series_id = p.target
+     WHERE CASE WHEN m.sources ->> 'ageRating' IN ('user', 'plugin') THEN m.age_rating > coalesce(own.age_rating, -1)
+       ELSE p.divided AND m.age_rating >= coalesce(own.age_rating, -1) END GROUP BY p.target`,
+    [from, to, pairs.map(({ isDivided }) => isDivided)],
+  )
+  const ages = new Map((rows as { id: string; age: number }[]).map(({ id, age }) => [id, age]))
+  const states = await loadStates(trx, 'series', [...ages.keys()], [])
+  const changes = [...states.values()].map((before) => {
+    const { next } = applyChange('series', before, { values: { ageRating: ages.get(before.id) as number } }, 'user')
+    // An equal value would stay one of the files.
+    return {
+      before,
+      next: { ...next, sources: { ...next.sources, ageRating: 'user' as const }, locks: new Set([...next.locks, 'ageRating']) },
+    }
+  })
+  await storeStates(trx, 'series', changes)
+}
+
+/** SQL that selects the tags which show what carries them to some people and hide it from none. */
+const SHOWING_TAGS = `SELECT sharing_tag_id FROM user_sharing_grants GROUP BY 1 HAVING bool_and(access_mode = 'allow')`
+
+/** Tags that show series to some people and hide them from none, where a series without the tag would come to be shown: by series. */
+async function listShowingTags(trx: Knex, { from, to }: { from: readonly string[]; to: readonly string[] }): Promise<[string, string][]> {
+  const { rows } = await trx.raw(
+    `SELECT DISTINCT p.target, g.tag FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[])) AS p (source, target) CROSS JOIN (
+       ${SHOWING_TAGS}) AS g (tag)
+     WHERE NOT EXISTS (SELECT 1 FROM series_sharing_tags t WHERE t.series_id = p.source AND t.sharing_tag_id = g.tag)`,
+    [[...from], [...to]],
+  )
+  return (rows as { target: string; tag: string }[]).map(({ target, tag }) => [target, tag])
+}

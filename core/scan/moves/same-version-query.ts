@@ -1,0 +1,25 @@
+import type { Knex } from 'knex'
+
+/** Files per new one: a copy that keeps the time has the same, and there are few. */
+const SAME_MAX = 5
+
+/**
+ * Other files with the size and time of these new ones, in series with sharing tags or an age rating of a person: their paths and series, and the series of the
+ * new file.
+ */
+export async function listSameVersions(
+  database: Knex,
+  bookIds: readonly string[],
+): Promise<{ path: string; seriesId: string; to: string }[]> {
+  const { rows } = await database.raw(
+    `SELECT o.path, o.series_id AS "seriesId", mine.series_id AS "to"
+     FROM (SELECT id, series_id, file_size, file_mtime_ns FROM books WHERE id = ANY(CAST(? AS uuid[]))
+       AND (EXISTS (SELECT 1 FROM series_sharing_tags) OR EXISTS (SELECT 1 FROM series_metadata WHERE age_rating IS NOT NULL)) OFFSET 0) AS mine
+     CROSS JOIN LATERAL (SELECT * FROM books b WHERE b.file_size = mine.file_size AND b.file_mtime_ns = mine.file_mtime_ns
+       AND b.series_id <> mine.series_id LIMIT ${SAME_MAX} OFFSET 0) AS o
+     WHERE EXISTS (SELECT 1 FROM series_sharing_tags t WHERE t.series_id = o.series_id)
+       OR EXISTS (SELECT 1 FROM series_metadata m WHERE m.series_id = o.series_id AND m.age_rating IS NOT NULL)`,
+    [[...bookIds]],
+  )
+  return rows
+}

@@ -5,13 +5,13 @@ import type { SeenBook } from '#test/support/torture/server.ts'
 /** What the server does beyond equal content in one library. */
 export const ABILITIES = {
   /** A row follows its content even where its old path has another file: shifts, cycles and swaps; progress beyond the pages of a replaced file is cut. */
-  followsContent: false,
+  followsContent: true,
   /** A missing book is found by its pages in a file with other bytes. */
-  followsPages: false,
+  followsPages: true,
   /** A book that changes its library keeps its row. */
-  crossesLibraries: false,
+  crossesLibraries: true,
   /** A series that gets a book of a series with a sharing tag has the tag too. */
-  passesTags: false,
+  passesTags: true,
 }
 
 interface Matched {
@@ -34,7 +34,9 @@ interface Found {
 export function matchRows(rows: readonly Row[], found: Found): Matched {
   const { followsContent, followsPages } = ABILITIES
   const match = new Matching(rows, found)
-  match.byPath((row, content) => !followsContent || isEqual(row.content, content) || row.version === found.scan.versionOf(row.path))
+  match.byPath(
+    (row, content) => !followsContent || isEqual(row.content, content) || row.version === found.scan.versionOf(row.library, row.path),
+  )
   match.byContent(isEqual)
   if (followsPages) match.byContent(hasSamePages)
   match.byPath(() => true)
@@ -65,6 +67,9 @@ class Matching implements Matched {
   }
 
   #take(row: Row, path: string): void {
+    // A row that leaves its place for its former content leaves the file there to others.
+    const before = this.taken.get(row)
+    if (before !== undefined) this.#left.set(before, this.#found.here.get(before) as Content)
     this.taken.set(row, path)
     this.#left.delete(path)
   }
@@ -75,7 +80,7 @@ class Matching implements Matched {
       if (!this.#left.has(path)) continue
       const files = [...this.#left].filter(([, other]) => isSame(content, other)).map(([one]) => one)
       const rows = this.#rows.filter((row) => isSame(row.content, content) && this.#hasLeft(row, isSame))
-      const perhaps = this.#rows.filter((row) => row.replaced && isSame(row.replaced, content) && !this.taken.has(row))
+      const perhaps = this.#rows.filter((row) => row.replaced && isSame(row.replaced, content) && this.#isAtHome(row))
       const chosen = files.flatMap((file) =>
         [...rows, ...perhaps].filter(({ id }) => id === this.#idAt.get(file)).map((row) => [row, file] as const),
       )
@@ -86,6 +91,10 @@ class Matching implements Matched {
         )
       for (const [row, file] of chosen) this.#take(row, file)
     }
+  }
+
+  #isAtHome(row: Row): boolean {
+    return (this.taken.get(row) ?? row.path) === row.path
   }
 
   /** Whether the content of a row is no longer at its path. */

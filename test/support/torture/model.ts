@@ -33,7 +33,7 @@ export interface ModelScan {
   /** Null while the root is lost. */
   files: ReadonlyMap<string, Content> | null
   look(folder: string): 'gone' | 'empty' | 'filled'
-  versionOf(path: string): string
+  versionOf(library: LibraryName, path: string): string
   /** Whether every file is read. */
   isDeep: boolean
   /** Of a path in any library. */
@@ -70,21 +70,24 @@ export class Model {
     const gone = present.filter((row) => isIn(scan.part, row.path) && (!taken.has(row) || moved.has(row)))
     const recorded = new Set([...before.map(({ path }) => folderOf(path)), ...[...scan.files.keys()].map(folderOf)])
     const losses = outcomesOf({ known: present.filter((row) => row.known !== 'no'), gone, moved, recorded: recorded.size, scan })
+    const left = [...moved].map(({ library, path }) => ({ library, path }))
     this.#take(taken, scan, here)
-    const fresh = [...here.keys()].filter((path) => !this.rows.some((row) => row.path === path && row.library === scan.library))
+    const fresh = [...here.keys()].map((path) => ({ library: scan.library, path })).filter(({ library, path }) => !this.at(library, path))
+    // A file that has taken the place of a book gets a row at once, also where the scan did not look.
+    const others = left.filter(({ library, path }) => !here.has(path) || library !== scan.library)
     const wasMass = status.status === 'failed'
     if (losses.isMass !== 'perhaps' && (losses.isMass === 'yes') !== wasMass)
       differences.push(`scan of ${scan.library} is ${status.status}, but mass loss: ${losses.isMass} (${status.errors.join()})`)
     // Some may be in a library whose scan comes next.
     const isElsewhere = (row: Row) => (seen.get(row.id)?.library ?? row.library) !== row.library
     for (const row of gone) if (!moved.has(row) && !isElsewhere(row)) differences.push(...this.#lose(row, losses.of(row), seen))
-    for (const path of fresh) {
-      const book = [...seen.values()].find((one) => one.library === scan.library && one.filePath === path)
-      if (!book) differences.push(`no book at ${scan.library}/${path}`)
-      else {
-        const file = { content: here.get(path) as Content, version: scan.versionOf(path) }
-        this.rows.push(newRow(book, { ...file, library: scan.library, known: wasKnown ? 'no' : 'perhaps' }))
-      }
+    for (const { library, path } of [...fresh, ...others]) {
+      const content = scan.contentAt(library, path)
+      const book = [...seen.values()].find((one) => one.library === library && one.filePath === path)
+      if (book && content && !this.rows.some(({ id }) => id === book.id)) {
+        const known = wasKnown ? 'no' : 'perhaps'
+        this.rows.push(newRow(book, { library, content, version: scan.versionOf(library, path), known }))
+      } else if (library === scan.library && here.has(path)) differences.push(`no new book at ${library}/${path}`)
     }
     if (!wasMass) for (const row of this.rows) if (row.library === scan.library) row.known = row.known === 'no' ? 'perhaps' : 'yes'
     return differences
@@ -93,7 +96,7 @@ export class Model {
   #take(taken: ReadonlyMap<Row, string>, scan: ModelScan, here: ReadonlyMap<string, Content>): void {
     for (const [row, path] of taken) {
       Object.assign(row, { path, library: scan.library, isMissing: false, isHeld: false })
-      this.analyze(row, { content: here.get(path) as Content, version: scan.versionOf(path), isRead: scan.isDeep })
+      this.analyze(row, { content: here.get(path) as Content, version: scan.versionOf(scan.library, path), isRead: scan.isDeep })
     }
   }
 

@@ -213,6 +213,7 @@ export class Walk {
     const states: SeenScan[] = []
     for (const { library } of scans) states.push(await this.#server.settle(this.#ids[library]))
     const seen = await this.#books()
+    const before = new Map(this.model.rows.map((row) => [row, `${row.library}/${row.path} ${row.version}`]))
     const differences = scans.flatMap(({ library, isLost = false, ...scan }, index) => {
       const status = states[index] as SeenScan
       this.#held[library] = status.withheld?.map(({ folder }) => folder) ?? []
@@ -221,13 +222,15 @@ export class Walk {
         ...scan,
         files: isLost ? null : this.tree.filesOf(library),
         look: (folder: string) => this.tree.look(library, folder),
-        versionOf: (path: string) => this.tree.versionOf(library, path),
+        versionOf: (other: LibraryName, path: string) => this.tree.versionOf(other, path),
         contentAt: (other: LibraryName, path: string) => this.tree.filesOf(other).get(path),
       }
       return this.model.scan(facts, seen, status)
     })
     if (ABILITIES.passesTags) this.#passTags(seen)
-    return [...differences, ...(await this.#compare(seen))]
+    const changed = this.model.rows.filter((row) => before.get(row) !== `${row.library}/${row.path} ${row.version}`)
+    const series = new Set(changed.flatMap(({ id, seriesId }) => [seriesId, seen.get(id)?.seriesId ?? seriesId]))
+    return [...differences, ...(await this.#compare(seen, ABILITIES.passesTags ? series : new Set()))]
   }
 
   /** Every series that receives a book of a denied one is denied. */
@@ -239,7 +242,8 @@ export class Walk {
     }
   }
 
-  async #compare(seen: ReadonlyMap<string, SeenBook>): Promise<string[]> {
+  /** @param mayHide series that may have got a tag with what came to them */
+  async #compare(seen: ReadonlyMap<string, SeenBook>, mayHide: ReadonlySet<string> = new Set()): Promise<string[]> {
     const { rows } = this.model
     const unknown = [...seen.values()].filter(({ id }) => !rows.some((row) => row.id === id))
     const differences = unknown.map((book) => `${book.library}/${book.filePath} is a book that the model does not have`)
@@ -250,6 +254,7 @@ export class Walk {
     }
     const [visible, ratings] = await Promise.all([this.#server.listVisible(), this.#server.listRatings()])
     for (const { id, library, path, isMissing, seriesId } of rows) {
+      if (mayHide.has(seriesId) && !isMissing && !visible.has(id)) this.#denied.add(seriesId)
       const isDenied = this.#denied.has(seriesId)
       if (!isMissing && visible.has(id) === isDenied)
         differences.push(`${library}/${path} is ${isDenied ? 'shown to' : 'hidden from'} the restricted user`)

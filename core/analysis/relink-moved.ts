@@ -1,8 +1,9 @@
 import { readdir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
+import { findBooksToAnalyze } from '#core/analysis/book-store.ts'
 import { type FileVersion, isSameVersion, NO_FILE, readVersion, readVersions } from '#core/analysis/file-version.ts'
 import { deleteLeftSeries, hasPresentBooks, joinSeries, lockSeriesPair } from '#core/analysis/follow-series-store.ts'
-import { type Claimed, type Content, type FoundFile, listMatches, type MatchingBook } from '#core/analysis/moved-book-query.ts'
+import { type Claimed, type Content, type FoundFile, findClaimed, listMatches, type MatchingBook } from '#core/analysis/moved-book-query.ts'
 import { type DisplacedBook, relinkBook, type SeriesIds } from '#core/analysis/relink-store.ts'
 import { recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
@@ -114,9 +115,26 @@ export async function relinkReplaced(
   trx: Knex.Transaction,
   book: { id: string; library_id: string; library_path: string; path: string; file_hash: string | null },
   claimed: Claimed,
+  place: DisplacedBook['place'] = 'taken',
 ): Promise<boolean> {
   const displaced = { id: book.id, libraryId: book.library_id, libraryPath: book.library_path, path: book.path, fileHash: book.file_hash }
-  if (!(await relinkBook(trx, claimed, { ...displaced, place: 'taken', isUnread: true }))) return false
+  if (!(await relinkBook(trx, claimed, { ...displaced, place, isUnread: true }))) return false
   if (claimed.content) await restoreReplaced(trx, claimed.id, claimed.content)
   return true
+}
+
+/**
+ * A row without a file follows its content, if that of another row has it: a new one, which is deleted, or one whose own content was replaced, which does the
+ * same then. Returns the rows whose new files must be read.
+ */
+export async function followContent(trx: Knex.Transaction, bookId: string): Promise<string[]> {
+  const moved: string[] = []
+  for (let id: string | null = bookId; id !== null; ) {
+    const [book] = await findBooksToAnalyze(trx, [id])
+    const claimed = book?.file_hash ? await findClaimed(trx, { ...book, file_hash: book.file_hash }) : null
+    if (!book || !claimed || !(await relinkReplaced(trx, book, claimed, 'gone'))) break
+    moved.push(id)
+    id = claimed.content && claimed.id
+  }
+  return moved
 }

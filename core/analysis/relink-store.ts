@@ -5,6 +5,17 @@ import { announce, bookEvent } from '#core/events/event-store.ts'
 import { passProtection } from '#core/metadata/protection-store.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
 
+/** Any constant of our own. */
+const MOVES_LOCK = 7_205_114
+
+/**
+ * One decision about moved files at a time, until the transaction ends: of two files that exchange their contents, each needs to see what the other one has
+ * become. Also for what changes many books that may be moving: neither then waits for rows of the other.
+ */
+export async function lockMoves(trx: Knex.Transaction): Promise<void> {
+  await trx.raw('SELECT pg_advisory_xact_lock(?)', [MOVES_LOCK])
+}
+
 /** The row at the path of a file. */
 interface RowOfFile {
   id: string

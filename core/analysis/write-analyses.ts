@@ -18,7 +18,8 @@ import {
 } from '#core/analysis/book-store.ts'
 import { isSameVersion, NO_FILE, readVersions } from '#core/analysis/file-version.ts'
 import { type Content, type FoundFile, findClaimed } from '#core/analysis/moved-book-query.ts'
-import { listMoved, relinkMoved, relinkReplaced } from '#core/analysis/relink-moved.ts'
+import { followContent, listMoved, relinkMoved, relinkReplaced } from '#core/analysis/relink-moved.ts'
+import { lockMoves } from '#core/analysis/relink-store.ts'
 import { recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
 import { removeCovers } from '#core/covers/book-cover-files.ts'
 import { listKnownIds } from '#core/database/known-ids-query.ts'
@@ -28,8 +29,6 @@ import { aggregateAfter } from '#core/metadata/aggregate-series.ts'
 
 /** How long a transaction of many books waits for the disks of their files; those that do not answer are written on their own. */
 const DISK_MS = 500
-/** Any constant of our own. */
-const MOVES_LOCK = 7_205_114
 
 interface Dependencies {
   database: Knex
@@ -85,8 +84,7 @@ export async function writeAlone(dependencies: Dependencies, one: AnalysisToWrit
 async function writeInOrder(dependencies: Dependencies, all: readonly AnalysisToWrite[]): Promise<AnalysisEnd[]> {
   const done: Written[] = []
   const ends = await dependencies.database.transaction(async (trx) => {
-    // Of two files that exchange their contents, each needs to see what the other one has become: one decision at a time.
-    if (all.some((one) => changedFile(one).length > 0)) await trx.raw('SELECT pg_advisory_xact_lock(?)', [MOVES_LOCK])
+    if (all.some((one) => changedFile(one).length > 0)) await lockMoves(trx)
     const found: AnalysisEnd[] = []
     for (const one of all) found.push(await writeChanged(dependencies, trx, { one, done }))
     return found
@@ -158,6 +156,7 @@ async function writeMoved(
       if (described) await aggregateAfter(trx, [relinked.leftSeriesId])
       end.due.push(relinked.leftSeriesId)
     }
+    if (file.content !== null && moved.place === 'gone') await followContent(trx, file.id)
     // Else the row of the file has another place now, where the file may be that of a third book.
     return file.content === null && moved.place === 'gone' ? end : { kind: 'moved' }
   }

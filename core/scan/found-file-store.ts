@@ -12,7 +12,8 @@ import { insertBooks, type NewBooks, type SeenFile } from '#core/scan/new-book-s
 
 /** Rows per step through a library; keeps a statement around a megabyte. */
 const PAGE = 2_000
-const FOREIGN_KEY_VIOLATION = '23503'
+/** A series row may vanish between finding and using it, when a renamed folder gets its old row back; moved books lock rows too (see relink-moved.ts). */
+const PASSING = new Set<unknown>(['23503', '40P01'])
 
 /** Options for recording files. */
 interface RecordedScan extends NewBooks {
@@ -134,8 +135,7 @@ export async function recordFiles(database: Knex, scan: RecordedScan, files: See
       await raiseAgeRatings(database, arrived)
       return wanted
     } catch (error) {
-      // A series row may vanish between finding and using it, when a renamed folder gets its old row back (see relink-moved.ts).
-      if ((error as { code?: string }).code !== FOREIGN_KEY_VIOLATION || attempt === 3) throw error
+      if (!PASSING.has((error as { code?: string }).code) || attempt === 3) throw error
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { lockMoves } from '#core/analysis/relink-store.ts'
 import { eachById } from '#core/database/each-by-id.ts'
 import { announceBooks } from '#core/events/event-store.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
@@ -53,6 +54,7 @@ interface LostBook {
 export async function markDeleted(database: Knex, books: readonly LostBook[]): Promise<number> {
   if (books.length === 0) return 0
   return await database.transaction(async (trx) => {
+    await lockMoves(trx)
     const { rows } = await trx.raw(
       `UPDATE books b SET deleted_at = now(), updated_at = now(), missing_since = coalesce(b.missing_since, now()), missing_why = gone.why,
          loss_confirmed = gone.confirmed
@@ -74,18 +76,24 @@ export async function markDeleted(database: Knex, books: readonly LostBook[]): P
 export async function markWithheld(database: Knex, books: readonly PresentBook[]): Promise<void> {
   const fresh = books.filter(({ isWithheld }) => !isWithheld)
   if (fresh.length === 0) return
-  await database.raw(
-    `UPDATE books b SET missing_since = now(), missing_why = 'withheld'
-     FROM unnest(CAST(? AS uuid[]), CAST(? AS text[])) AS gone (id, path) WHERE b.id = gone.id AND b.path = gone.path AND b.deleted_at IS NULL`,
-    [fresh.map(({ id }) => id), fresh.map(({ path }) => path)],
-  )
+  await database.transaction(async (trx) => {
+    await lockMoves(trx)
+    await trx.raw(
+      `UPDATE books b SET missing_since = now(), missing_why = 'withheld'
+       FROM unnest(CAST(? AS uuid[]), CAST(? AS text[])) AS gone (id, path) WHERE b.id = gone.id AND b.path = gone.path AND b.deleted_at IS NULL`,
+      [fresh.map(({ id }) => id), fresh.map(({ path }) => path)],
+    )
+  })
 }
 
 /** The files of books that were withheld are there again. @param books null for all of the library */
 export async function unmarkWithheld(database: Knex, libraryId: string, books: readonly { id: string }[] | null): Promise<void> {
-  const back = database('books').where({ library_id: libraryId, missing_why: 'withheld' })
-  if (books) back.whereRaw('id = ANY(CAST(? AS uuid[]))', [books.map(({ id }) => id)])
-  await back.update({ missing_since: null, missing_why: null })
+  await database.transaction(async (trx) => {
+    await lockMoves(trx)
+    const back = trx('books').where({ library_id: libraryId, missing_why: 'withheld' })
+    if (books) back.whereRaw('id = ANY(CAST(? AS uuid[]))', [books.map(({ id }) => id)])
+    await back.update({ missing_since: null, missing_why: null })
+  })
 }
 
 /** A user has confirmed that the missing books of the library are gone for good. */

@@ -28,6 +28,7 @@ import { arrangeNow, needsArranging, queueArranging } from '#core/scan/layouts/a
 import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
 import { type Marked, markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, describeUnpurged, isMassLoss } from '#core/scan/mass-loss.ts'
+import { followMissing } from '#core/scan/moves/follow-missing.ts'
 import type { SeenFile } from '#core/scan/new-book-store.ts'
 import { assignPositions, listMisplacedSeries } from '#core/scan/position-store.ts'
 import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
@@ -199,6 +200,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     known: knownBooks,
     confirmed: isConfirmed && begun.confirmedFolders === null ? 'all' : new Set(isConfirmed ? begun.confirmedFolders : []),
   })
+  if (marked.missing > 0) marked.missing -= await followMissing(dependencies, { libraryId: library.id, since: begun.startedAt, run })
   await keepDevices(database, state)
   // A folder recorded without its missing books would look complete.
   if (marked.guard) await forgetFolders(database, library.id)

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, renameSync, unlinkSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, renameSync, rmSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { visibleTo } from '#core/account/visibility.ts'
@@ -131,6 +131,33 @@ t.test('a file that moves to another library is read once, and keeps what belong
   t.match(await database('book_metadata').where('book_id', id).first(), { summary: 'Mine', locks: ['summary'] })
   t.match(await database('series').where('id', series_id).first(), { library_id: ids['B'], path: 's', title: 's' })
   t.same(await database('series').orderBy('path').pluck('path'), ['s', 't'], 'nothing is left of it in the other library')
+})
+
+t.test('files that are copied to another library first, and then deleted, are the same books', async (t) => {
+  const libraries = await openLibraries(t)
+  const { database, ids, folder } = libraries
+  for (const [path, content] of Object.entries(SIX)) libraries.put(path, comicOfPages(content))
+  for (const name of 'AB') await scanOne(libraries, ids[name] as string)
+  const before = await booksOf(libraries)
+  cpSync(join(folder, 'A/s'), join(folder, 'B/s'), { recursive: true })
+  await scanOne(libraries, ids['B'] as string)
+  t.not((await booksOf(libraries)).get('B/s/01.cbz')?.id, before.get('A/s/01.cbz')?.id)
+  rmSync(join(folder, 'A/s'), { recursive: true })
+  await database('libraries')
+    .where('id', ids['A'] as string)
+    .update({ devices: null })
+  libraries.put('A/u/1.cbz', comicOfPages('u1'))
+  await scanOne(libraries, ids['A'] as string)
+  const { guard } = await libraries.scans.getStatus(ids['A'] as string)
+  if (guard) {
+    const { taskId } = await libraries.scans.start(ids['A'] as string, 'normal', null, { confirm: true })
+    await until(async () => (await database('tasks').whereIn('status', ['pending', 'processing'])).length === 0)
+    t.ok(taskId)
+  }
+  const after = await booksOf(libraries)
+  for (const name of ['01', '02', '03', '04', '05'])
+    t.match(after.get(`B/s/${name}.cbz`), { id: before.get(`A/s/${name}.cbz`)?.id, state: 'analyzed', deleted_at: null })
+  t.same([...after.keys()].sort(), ['A/t/01.cbz', 'A/u/1.cbz', ...['01', '02', '03', '04', '05'].map((name) => `B/s/${name}.cbz`)])
 })
 
 t.test('missing books of a series stay in their library', async (t) => {

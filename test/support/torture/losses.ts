@@ -11,6 +11,8 @@ interface LossFacts {
   gone: readonly Row[]
   /** Those that it found elsewhere. */
   moved: ReadonlySet<Row>
+  /** Those of them, and others, that may count as lost until all files are analyzed: their bytes have changed, or their library. */
+  likely: ReadonlySet<Row>
   /** At most so many folders are recorded. */
   recorded: number
   scan: ModelScan
@@ -29,11 +31,12 @@ const isMass = (known: number, missing: number): boolean => missing > 0 && (miss
  * Which losses are withheld, by docs/scans.md. What depends on the order in which a scan and the analyses of its files end is `perhaps`: whether a new book is
  * accepted already, and whether a moved one has left its folder before the folder is judged.
  */
-export function outcomesOf({ known, gone, moved, recorded, scan }: LossFacts) {
-  const lost = gone.filter((row) => !moved.has(row))
-  const sure = (rows: readonly Row[]) => rows.filter((row) => row.known === 'yes')
+export function outcomesOf({ known, gone, moved, likely, recorded, scan }: LossFacts) {
+  const lost = gone.filter((row) => !moved.has(row) && !likely.has(row))
+  const perhaps = gone.filter((row) => likely.has(row))
+  const sure = (rows: readonly Row[]) => rows.filter((row) => row.known === 'yes' && !likely.has(row))
   const counted = (rows: readonly Row[]) => rows.filter((row) => row.known !== 'no')
-  const [least, most] = [sure(lost).length, counted(lost).length]
+  const [least, most] = [sure(lost).length, counted([...lost, ...perhaps]).length]
   const totals = [sure(known).length, known.length, sure(known).length + most - least]
   const mass = totals.flatMap((total) => [isMass(total, least), isMass(total, most)])
   const isConfirmed = (folder: string) => scan.confirmed === 'all' || scan.confirmed.has(folder)
@@ -43,7 +46,7 @@ export function outcomesOf({ known, gone, moved, recorded, scan }: LossFacts) {
   for (const row of known) {
     const folder = folders.get(folderOf(row.path)) ?? { known: [], lost: [], left: 0 }
     folder.known.push(row)
-    if (lost.includes(row)) folder.lost.push(row)
+    if (lost.includes(row) || perhaps.includes(row)) folder.lost.push(row)
     else if (!gone.includes(row)) folder.left += 1
     folders.set(folderOf(row.path), folder)
   }
@@ -55,12 +58,16 @@ export function outcomesOf({ known, gone, moved, recorded, scan }: LossFacts) {
   const isHeld = (folder: string): Certainty => {
     const one = folders.get(folder)
     if (isConfirmed(folder) || !one) return 'no'
-    if (one.lost.some((row) => row.isHeld) || isMassive === 'yes') return 'yes'
+    if (one.lost.some((row) => row.isHeld && !likely.has(row)) || isMassive === 'yes') return 'yes'
+    const was = certainty(
+      false,
+      one.lost.some((row) => row.isHeld),
+    )
     const isEmpty = one.left === 0 && scan.look(folder) === 'empty'
     const empty = certainty(isEmpty && sure(one.lost).length >= HELD_MIN, isEmpty && one.known.length >= HELD_MIN)
     const gone = vanished.some(([path]) => path === folder) ? vanish : 'no'
     if (empty === 'yes' || gone === 'yes') return 'yes'
-    return empty === 'perhaps' || gone === 'perhaps' || isMassive === 'perhaps' ? 'perhaps' : 'no'
+    return was === 'perhaps' || empty === 'perhaps' || gone === 'perhaps' || isMassive === 'perhaps' ? 'perhaps' : 'no'
   }
   const isElsewhere = (row: Row) => [...(scan.files ?? [])].some(([, content]) => content.serial === row.content.serial)
   return {

@@ -1,4 +1,4 @@
-import { type Content, isEqual } from '#test/support/torture/content.ts'
+import { type Content, hasSamePages, isEqual } from '#test/support/torture/content.ts'
 import { type Outcome, outcomesOf } from '#test/support/torture/losses.ts'
 import { ABILITIES, matchRows } from '#test/support/torture/match-rows.ts'
 import type { SeenBook, SeenScan } from '#test/support/torture/server.ts'
@@ -67,9 +67,16 @@ export class Model {
     const present = before.filter((row) => !row.isMissing)
     const { taken, differences } = matchRows(this.rows, { scan, here, seen })
     const moved = new Set([...taken].filter(([row, path]) => row.path !== path || row.library !== scan.library).map(([row]) => row))
-    const gone = present.filter((row) => isIn(scan.part, row.path) && (!taken.has(row) || moved.has(row)))
+    // A file that has taken the path of a book hides that it is gone.
+    const gone = present.filter((row) => isIn(scan.part, row.path) && !here.has(row.path))
+    // Some may be in a library whose scan comes next.
+    const isElsewhere = (row: Row) => (seen.get(row.id)?.library ?? row.library) !== row.library
+    const likely = new Set(
+      [...moved].filter((row) => row.library !== scan.library || row.content.serial !== here.get(taken.get(row) as string)?.serial),
+    )
+    for (const row of gone) if (isElsewhere(row)) likely.add(row)
     const recorded = new Set([...before.map(({ path }) => folderOf(path)), ...[...scan.files.keys()].map(folderOf)])
-    const losses = outcomesOf({ known: present.filter((row) => row.known !== 'no'), gone, moved, recorded: recorded.size, scan })
+    const losses = outcomesOf({ known: present.filter((row) => row.known !== 'no'), gone, moved, likely, recorded: recorded.size, scan })
     const left = [...moved].map(({ library, path }) => ({ library, path }))
     this.#take(taken, scan, here)
     const fresh = [...here.keys()].map((path) => ({ library: scan.library, path })).filter(({ library, path }) => !this.at(library, path))
@@ -78,9 +85,10 @@ export class Model {
     const wasMass = status.status === 'failed'
     if (losses.isMass !== 'perhaps' && (losses.isMass === 'yes') !== wasMass)
       differences.push(`scan of ${scan.library} is ${status.status}, but mass loss: ${losses.isMass} (${status.errors.join()})`)
-    // Some may be in a library whose scan comes next.
-    const isElsewhere = (row: Row) => (seen.get(row.id)?.library ?? row.library) !== row.library
-    for (const row of gone) if (!moved.has(row) && !isElsewhere(row)) differences.push(...this.#lose(row, losses.of(row), seen))
+    if (ABILITIES.followsContent) for (const row of before) if (row.isMissing || gone.includes(row)) this.#follow(row, seen)
+    if (ABILITIES.followsContent) for (const row of this.rows) if (!taken.has(row) && !gone.includes(row)) this.#displace(row, scan, seen)
+    for (const row of gone)
+      if (!moved.has(row) && !isElsewhere(row) && !here.has(row.path)) differences.push(...this.#lose(row, losses.of(row), seen))
     for (const { library, path } of [...fresh, ...others]) {
       const content = scan.contentAt(library, path)
       const book = [...seen.values()].find((one) => one.library === library && one.filePath === path)
@@ -108,6 +116,25 @@ export class Model {
     }
     if (ABILITIES.followsContent && !isEqual(content, row.content)) row.replaced = row.content
     Object.assign(row, { content, version, isRotten: false })
+  }
+
+  /** A book without a file may take that of a copy which nobody has read or named; the row of the copy is gone then. */
+  #follow(row: Row, seen: ReadonlyMap<string, SeenBook>): void {
+    const book = seen.get(row.id)
+    const copy = book && !book.deleted ? this.at(book.library, book.filePath) : undefined
+    if (!copy || copy === row || seen.has(copy.id) || copy.progress || copy.title !== null) return
+    if (!isEqual(copy.content, row.content) && !hasSamePages(copy.content, row.content)) return
+    this.rows.splice(this.rows.indexOf(copy), 1)
+    const { library, path, content, version, known } = copy
+    Object.assign(row, { library, path, content, version, known, isMissing: false, isHeld: false })
+  }
+
+  /** A book whose path another one has taken has the former path of that one, and is missing there. */
+  #displace(row: Row, scan: ModelScan, seen: ReadonlyMap<string, SeenBook>): void {
+    const book = seen.get(row.id)
+    if (!book || scan.contentAt(book.library, book.filePath) || (book.library === row.library && book.filePath === row.path)) return
+    const isHeld = book.missing?.why === 'withheld'
+    Object.assign(row, { library: book.library, path: book.filePath, isHeld, isMissing: book.deleted })
   }
 
   #lose(row: Row, outcomes: ReadonlySet<Outcome>, seen: ReadonlyMap<string, SeenBook>): string[] {

@@ -1,0 +1,160 @@
+import { type Content, hasSamePages, isEqual } from '#test/support/torture/content.ts'
+import { type Outcome, outcomesOf } from '#test/support/torture/losses.ts'
+import { ABILITIES, matchRows } from '#test/support/torture/match-rows.ts'
+import type { SeenBook, SeenScan } from '#test/support/torture/server.ts'
+import { folderOf, type LibraryName } from '#test/support/torture/tree.ts'
+
+/** A book that the server knows. */
+export interface Row {
+  id: string
+  library: LibraryName
+  path: string
+  /** At its last analysis. */
+  content: Content
+  /** Size and date then. */
+  version: string
+  /** Its file was found changed without its date. */
+  isRotten: boolean
+  /** The content that its file had before. */
+  replaced: Content | null
+  isMissing: boolean
+  /** A scan has not found it, and did not mark it. */
+  isHeld: boolean
+  /** Whether an accepted scan has found it: only these count as lost. Scans may accept a book one scan later. */
+  known: 'no' | 'perhaps' | 'yes'
+  seriesId: string
+  progress: { currentPage: number; completed: boolean } | null
+  /** Entered by a person. */
+  title: string | null
+}
+
+export interface ModelScan {
+  library: LibraryName
+  /** Null while the root is lost. */
+  files: ReadonlyMap<string, Content> | null
+  look(folder: string): 'gone' | 'empty' | 'filled'
+  versionOf(library: LibraryName, path: string): string
+  /** Whether every file is read. */
+  isDeep: boolean
+  /** Of a path in any library. */
+  contentAt(library: LibraryName, path: string): Content | undefined
+  /** The folder that was scanned; '' for the whole library. */
+  part: string
+  confirmed: 'all' | ReadonlySet<string>
+}
+
+const isIn = (part: string, path: string): boolean => part === '' || path.startsWith(`${part}/`)
+
+/** The books of both libraries as they should be. Where files are equal, which row has which of them is taken from the server. */
+export class Model {
+  readonly rows: Row[] = []
+
+  at(library: LibraryName, path: string): Row | undefined {
+    return this.rows.find((row) => row.library === library && row.path === path)
+  }
+
+  /** Books that lists show. */
+  present(library?: LibraryName): Row[] {
+    return this.rows.filter((row) => !row.isMissing && (library === undefined || row.library === library))
+  }
+
+  /** Brings the model up to date after a scan, and returns what the server made differently. */
+  scan(scan: ModelScan, seen: ReadonlyMap<string, SeenBook>, status: SeenScan): string[] {
+    if (scan.files === null) return status.status === 'failed' ? [] : [`a scan without the root is ${status.status}`]
+    const here = new Map([...scan.files].filter(([path]) => isIn(scan.part, path)))
+    const before = this.rows.filter((row) => row.library === scan.library)
+    const wasKnown = before.some((row) => row.known !== 'no' && !row.isMissing)
+    const present = before.filter((row) => !row.isMissing)
+    const { taken, differences } = matchRows(this.rows, { scan, here, seen })
+    const moved = new Set([...taken].filter(([row, path]) => row.path !== path || row.library !== scan.library).map(([row]) => row))
+    // A file that has taken the path of a book hides that it is gone.
+    const gone = present.filter((row) => isIn(scan.part, row.path) && !here.has(row.path))
+    // Some may be in a library whose scan comes next.
+    const isElsewhere = (row: Row) => (seen.get(row.id)?.library ?? row.library) !== row.library
+    const likely = new Set(
+      [...moved].filter((row) => row.library !== scan.library || row.content.serial !== here.get(taken.get(row) as string)?.serial),
+    )
+    for (const row of gone) if (isElsewhere(row)) likely.add(row)
+    const recorded = new Set([...before.map(({ path }) => folderOf(path)), ...[...scan.files.keys()].map(folderOf)])
+    const losses = outcomesOf({ known: present.filter((row) => row.known !== 'no'), gone, moved, likely, recorded: recorded.size, scan })
+    const left = [...moved].map(({ library, path }) => ({ library, path }))
+    this.#take(taken, scan, here)
+    const fresh = [...here.keys()].map((path) => ({ library: scan.library, path })).filter(({ library, path }) => !this.at(library, path))
+    // A file that has taken the place of a book gets a row at once, also where the scan did not look.
+    const others = left.filter(({ library, path }) => !here.has(path) || library !== scan.library)
+    const wasMass = status.status === 'failed'
+    if (losses.isMass !== 'perhaps' && (losses.isMass === 'yes') !== wasMass)
+      differences.push(`scan of ${scan.library} is ${status.status}, but mass loss: ${losses.isMass} (${status.errors.join()})`)
+    if (ABILITIES.followsContent) for (const row of before) if (row.isMissing || gone.includes(row)) this.#follow(row, seen)
+    if (ABILITIES.followsContent) for (const row of this.rows) if (!taken.has(row) && !gone.includes(row)) this.#displace(row, scan, seen)
+    for (const row of gone)
+      if (!moved.has(row) && !isElsewhere(row) && !here.has(row.path)) differences.push(...this.#lose(row, losses.of(row), seen))
+    for (const { library, path } of [...fresh, ...others]) {
+      const content = scan.contentAt(library, path)
+      const book = [...seen.values()].find((one) => one.library === library && one.filePath === path)
+      if (book && content && !this.rows.some(({ id }) => id === book.id)) {
+        const known = wasKnown ? 'no' : 'perhaps'
+        this.rows.push(newRow(book, { library, content, version: scan.versionOf(library, path), known }))
+      } else if (library === scan.library && here.has(path)) differences.push(`no new book at ${library}/${path}`)
+    }
+    if (!wasMass) for (const row of this.rows) if (row.library === scan.library) row.known = row.known === 'no' ? 'perhaps' : 'yes'
+    return differences
+  }
+
+  #take(taken: ReadonlyMap<Row, string>, scan: ModelScan, here: ReadonlyMap<string, Content>): void {
+    for (const [row, path] of taken) {
+      Object.assign(row, { path, library: scan.library, isMissing: false, isHeld: false })
+      this.analyze(row, { content: here.get(path) as Content, version: scan.versionOf(scan.library, path), isRead: scan.isDeep })
+    }
+  }
+
+  /** What a row says of its file after an analysis. @param file.isRead also if its size and date have not changed */
+  analyze(row: Row, { content, version, isRead }: { content: Content; version: string; isRead: boolean }): void {
+    if (row.version === version) {
+      if (isRead) row.isRotten = !isEqual(content, row.content)
+      return
+    }
+    if (ABILITIES.followsContent && !isEqual(content, row.content)) row.replaced = row.content
+    Object.assign(row, { content, version, isRotten: false })
+  }
+
+  /** A book without a file may take that of a copy which nobody has read or named; the row of the copy is gone then. */
+  #follow(row: Row, seen: ReadonlyMap<string, SeenBook>): void {
+    const book = seen.get(row.id)
+    const copy = book && !book.deleted ? this.at(book.library, book.filePath) : undefined
+    if (!copy || copy === row || seen.has(copy.id) || copy.progress || copy.title !== null) return
+    if (!isEqual(copy.content, row.content) && !hasSamePages(copy.content, row.content)) return
+    this.rows.splice(this.rows.indexOf(copy), 1)
+    const { library, path, content, version, known } = copy
+    Object.assign(row, { library, path, content, version, known, isMissing: false, isHeld: false })
+  }
+
+  /** A book whose path another one has taken has the former path of that one, and is missing there. */
+  #displace(row: Row, scan: ModelScan, seen: ReadonlyMap<string, SeenBook>): void {
+    const book = seen.get(row.id)
+    if (!book || scan.contentAt(book.library, book.filePath) || (book.library === row.library && book.filePath === row.path)) return
+    const isHeld = book.missing?.why === 'withheld'
+    Object.assign(row, { library: book.library, path: book.filePath, isHeld, isMissing: book.deleted })
+  }
+
+  #lose(row: Row, outcomes: ReadonlySet<Outcome>, seen: ReadonlyMap<string, SeenBook>): string[] {
+    const book = seen.get(row.id)
+    const outcome: Outcome = book?.deleted ? 'missing' : book?.missing?.why === 'withheld' ? 'held' : 'listed'
+    row.isMissing = outcome === 'missing'
+    row.isHeld = outcome === 'held'
+    return outcomes.has(outcome) ? [] : [`the lost book ${row.library}/${row.path} is ${outcome} instead of ${[...outcomes].join(' or ')}`]
+  }
+}
+
+const newRow = (book: SeenBook, facts: Pick<Row, 'library' | 'content' | 'version' | 'known'>): Row => ({
+  ...facts,
+  id: book.id,
+  path: book.filePath,
+  seriesId: book.seriesId,
+  isMissing: false,
+  isHeld: false,
+  isRotten: false,
+  replaced: null,
+  progress: null,
+  title: null,
+})

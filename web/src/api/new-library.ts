@@ -21,9 +21,9 @@ export const folderQuery = (path: string) =>
 
 /** What a folder would become as a library. While another strategy is tried, the answer for the one before stands in: it compares them all. @param asked null for none */
 export const previewQuery = (asked: PreviewRequest | null) => {
-  const folder = JSON.stringify([asked?.path, asked?.allowedFormats])
+  const folder = JSON.stringify([asked?.path, asked?.allowedFormats, asked?.excludedPatterns])
   return queryOptions({
-    queryKey: ['filesystem', 'preview', folder, asked?.seriesStrategy],
+    queryKey: ['filesystem', 'preview', folder, asked?.seriesStrategy, asked?.seriesConfig],
     queryFn: ({ signal }) => ask(api.POST('/api/v1/libraries/preview-scan', { body: asked as PreviewRequest, signal })),
     enabled: asked !== null,
     placeholderData: (before, query) => (query?.queryKey[2] === folder ? before : undefined),

@@ -25,8 +25,9 @@ export async function saveSharingTag(tagId: string | null, body: { name: string;
   await refresh(SHOWS_TAGS)
 }
 
-/** Takes a tag from all series and users, and deletes it. */
-export async function removeSharingTag(tagId: string): Promise<void> {
-  await ask<unknown>(api.DELETE('/api/v1/admin/sharing-tags/{tagId}', { params: { path: { tagId } } }))
+/** Takes a tag from all series and users, and deletes it. @param isConfirmed also when somebody sees more series without it */
+export async function removeSharingTag(tagId: string, isConfirmed: boolean): Promise<void> {
+  const query = isConfirmed ? { confirm: true } : {}
+  await ask<unknown>(api.DELETE('/api/v1/admin/sharing-tags/{tagId}', { params: { path: { tagId }, query } }))
   await refresh([...SHOWS_TAGS, 'series', 'series-list'])
 }

@@ -15,6 +15,8 @@ export const sharingTexts = defineTexts({
     other:
       'It is taken from {count} series and from all users. Who saw them only by this tag no longer sees them; who was denied them may see them.',
   },
+  exposes: '{users} would see more series without this tag. Change what they see first, or remove it anyway.',
+  removeAnyway: 'Remove it anyway',
   give: 'Sharing tags',
   giveTitle: { one: 'Sharing tags of {count} series', other: 'Sharing tags of {count} series' },
   giveWords: 'Tags that stay as they are change nothing. They decide who sees the series.',

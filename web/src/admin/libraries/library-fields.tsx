@@ -45,8 +45,8 @@ export function FileFields({ form, onChange }: FieldsProps) {
     onChange({ formats: FORMATS.filter((each) => (each === format ? isOn : formats.includes(each))) })
   return (
     <>
-      <fieldset>
-        <legend className="small strong">{adminTexts.formats()}</legend>
+      <fieldset className="field">
+        <legend className="label">{adminTexts.formats()}</legend>
         <div className={style['formats']}>
           {FORMATS.map((format) => (
             <Check key={format} checked={formats.includes(format)} onChange={({ currentTarget }) => choose(format, currentTarget.checked)}>

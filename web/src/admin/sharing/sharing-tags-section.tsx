@@ -1,10 +1,11 @@
-import { useQuery } from '@tanstack/react-query'
-import { Ellipsis, LibraryBig, Pencil, Plus, Tag, Trash2 } from 'lucide-react'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Ellipsis, Eye, LibraryBig, Pencil, Plus, Tag, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import style from '#admin/admin.module.css'
+import { Problem } from '#api/problem.ts'
 import { removeSharingTag, type SharingTagRecord, sharingTagsQuery } from '#api/sharing-tags.ts'
 import { Dialog } from '#parts/above/dialog.tsx'
-import { say, sayFailure } from '#parts/above/toasts.tsx'
+import { say } from '#parts/above/toasts.tsx'
 import { useMenu } from '#parts/above/use-menu.tsx'
 import { Icon } from '#parts/icon.tsx'
 import { Empty, Failure } from '#parts/states.tsx'
@@ -80,14 +81,39 @@ function TagRow({ tag, onAsk }: { tag: SharingTagRecord; onAsk: (asked: Asked) =
   )
 }
 
+/** Asks again with their names when users would see more without the tag. */
 function RemoveTag({ tag: { id, name, seriesCount }, onClose }: { tag: SharingTagRecord; onClose: () => void }) {
-  const remove = () => {
-    onClose()
-    removeSharingTag(id).then(() => say(adminTexts.removed({ name })), sayFailure)
-  }
+  const [exposed, setExposed] = useState<string | null>(null)
+  const removing = useMutation({
+    mutationFn: () => removeSharingTag(id, exposed !== null),
+    onSuccess: () => {
+      say(adminTexts.removed({ name }))
+      onClose()
+    },
+    onError: (error) => {
+      if (error instanceof Problem && error.status === 409) setExposed(usersOf(error))
+    },
+  })
   return (
-    <Dialog title={adminTexts.removeTitle({ name })} action={adminTexts.remove()} isDangerous onAction={remove} onClose={onClose}>
+    <Dialog
+      title={adminTexts.removeTitle({ name })}
+      action={exposed === null ? adminTexts.remove() : sharingTexts.removeAnyway()}
+      isDangerous
+      isBusy={removing.isPending}
+      onAction={() => removing.mutate()}
+      onClose={onClose}
+    >
       <p>{sharingTexts.removeWords({ count: seriesCount })}</p>
+      {exposed !== null && (
+        <div className="notice warn" role="alert">
+          <Icon of={Eye} />
+          <p>{sharingTexts.exposes({ users: exposed })}</p>
+        </div>
+      )}
+      {removing.error && exposed === null && <Failure error={removing.error} title={adminTexts.remove()} />}
     </Dialog>
   )
 }
+
+const usersOf = ({ details }: Problem): string =>
+  ((details as { users?: { username: string }[] } | null)?.users ?? []).map(({ username }) => username).join(', ')

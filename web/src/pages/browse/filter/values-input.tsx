@@ -84,6 +84,8 @@ function useTyping({ kind, field, libraryId, values, onChange }: ValuesProps) {
     if (value !== '' && !values.includes(value)) onChange([...values, value])
     setTyped('')
     setAt(-1)
+    // It would cover what is below, such as the button that applies everything.
+    setIsOpen(false)
   }
   const leave = () => {
     setIsOpen(false)

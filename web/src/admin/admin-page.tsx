@@ -30,7 +30,7 @@ export default function AdminPage() {
   return (
     <div className={style['page']}>
       <h1 className="page-title">{adminTexts.administration()}</h1>
-      <nav className="tabs" aria-label={adminTexts.administration()}>
+      <nav ref={showCurrent} className="tabs" aria-label={adminTexts.administration()}>
         {sections.map(({ id, text }) => (
           <Link key={id} href={`/admin/${id}`} aria-current={id === section ? 'page' : undefined}>
             {text}
@@ -41,4 +41,10 @@ export default function AdminPage() {
       {shown ? shown.content : <Empty icon={Lock} title={adminTexts.noRight()} words={adminTexts.noRightWords()} />}
     </div>
   )
+}
+
+/** On phones the tabs scroll sideways. */
+function showCurrent(tabs: HTMLElement | null): void {
+  const current = tabs?.querySelector('[aria-current]')
+  if (tabs && current instanceof HTMLElement) tabs.scrollLeft = current.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2
 }

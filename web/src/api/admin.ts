@@ -2,11 +2,10 @@ import { queryOptions } from '@tanstack/react-query'
 import { askAllPages } from '#api/all-pages.ts'
 import { api, ask } from '#api/client.ts'
 import { refresh } from '#api/reading.ts'
-import type { UserRecord } from '#api/records.ts'
+import type { LayoutEdit, LibraryEdit, UserRecord } from '#api/records.ts'
 import type { components } from '#api/schema.d.ts'
 
 type Schemas = components['schemas']
-export type LibraryEdit = Schemas['LibraryEdit']
 export type NewUserRecord = Schemas['NewUser']
 export type UserEdit = Schemas['UserEdit']
 export type AccessRecord = Schemas['Access']
@@ -16,8 +15,6 @@ export async function editLibrary(libraryId: string, edit: LibraryEdit): Promise
   await ask<unknown>(api.PATCH('/api/v1/libraries/{libraryId}', { params: { path: { libraryId } }, body: edit }))
   await refresh(['libraries'])
 }
-
-export type LayoutEdit = Pick<LibraryEdit, 'seriesStrategy' | 'seriesConfig'>
 
 /** What another layout would move. @param edit null for the one that the library has */
 export const layoutChangeQuery = (libraryId: string, edit: LayoutEdit | null) =>

@@ -1,10 +1,9 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api, ask } from '#api/client.ts'
+import type { NewLibrary, PreviewRequest } from '#api/records.ts'
 import type { components } from '#api/schema.d.ts'
 
-export type NewLibrary = components['schemas']['NewLibrary']
 export type LibraryPreview = components['schemas']['PreviewLibraryScanAnswer']
-export type PreviewRequest = components['schemas']['PreviewLibraryScanBody']
 
 /** The folders in which libraries may be (setting filesystem.roots). */
 export const rootFoldersQuery = queryOptions({

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { FolderTree } from 'lucide-react'
-import { type LayoutEdit, layoutChangeQuery } from '#api/admin.ts'
+import { layoutChangeQuery } from '#api/admin.ts'
+import type { LayoutEdit } from '#api/records.ts'
 import { Icon } from '#parts/icon.tsx'
 import { Failure } from '#parts/states.tsx'
 import { adminTexts } from '#texts/admin.ts'

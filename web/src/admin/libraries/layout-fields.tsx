@@ -1,5 +1,4 @@
-import type { LayoutEdit } from '#api/admin.ts'
-import type { LibraryRecord } from '#api/records.ts'
+import type { LayoutEdit, LibraryRecord } from '#api/records.ts'
 import { ChoiceField } from '#parts/controls.tsx'
 import { FoldedSettings } from '#parts/library/settings-fields.tsx'
 import { SERIES_SETTINGS, SERIES_STRATEGIES } from '#parts/library/strategy-settings.ts'

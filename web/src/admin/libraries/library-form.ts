@@ -1,6 +1,4 @@
-import type { LayoutEdit, LibraryEdit } from '#api/admin.ts'
-import type { NewLibrary } from '#api/new-library.ts'
-import type { LibraryRecord } from '#api/records.ts'
+import type { LayoutEdit, LibraryEdit, LibraryRecord, NewLibrary } from '#api/records.ts'
 import {
   BOOK_SETTINGS,
   type BookStrategy,

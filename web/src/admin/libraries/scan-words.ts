@@ -1,5 +1,3 @@
-import type { ScanRecord } from '#api/scans.ts'
-
 /** A folder relative to that of its library; null for the library itself. */
 export function pathWithin(library: string, folder: string): string | null {
   const root = library.endsWith('/') ? library : `${library}/`
@@ -19,6 +17,6 @@ export function confirmationOf(withheld: readonly string[], chosen: ReadonlySet<
 }
 
 /** How long a scan took, in seconds; null while it has not ended. */
-export function scanSeconds({ startedAt, completedAt }: Pick<ScanRecord, 'startedAt' | 'completedAt'>): number | null {
+export function scanSeconds({ startedAt, completedAt }: { startedAt: string; completedAt: string | null }): number | null {
   return completedAt === null ? null : Math.max(0, (Date.parse(completedAt) - Date.parse(startedAt)) / 1_000)
 }

@@ -1,5 +1,5 @@
-import { roomOfRail } from './letter-places.ts'
 import type { BrowseKind } from './browse-address.ts'
+import { roomOfRail } from './letter-places.ts'
 
 /** A date that lists are sorted by. */
 export interface SortDate {

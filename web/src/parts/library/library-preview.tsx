@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { ChevronRight, FileQuestion, FolderSearch, Regex } from 'lucide-react'
-import { type LibraryPreview as Preview, type PreviewRequest, previewQuery } from '#api/new-library.ts'
+import { type LibraryPreview as Preview, previewQuery } from '#api/new-library.ts'
+import type { PreviewRequest } from '#api/records.ts'
 import { Icon } from '#parts/icon.tsx'
 import { Empty, Failure } from '#parts/states.tsx'
 import { layoutTexts } from '#texts/layouts.ts'

@@ -1,4 +1,4 @@
-import type { PreviewRequest } from '#api/new-library.ts'
+import type { PreviewRequest } from '#api/records.ts'
 import { type Config, configOf, isComplete, SERIES_SETTINGS, type SeriesStrategy } from './strategy-settings.ts'
 
 interface Chosen {

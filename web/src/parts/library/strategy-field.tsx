@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Fragment, useId } from 'react'
-import { type LibraryPreview, type PreviewRequest, previewQuery } from '#api/new-library.ts'
+import { type LibraryPreview, previewQuery } from '#api/new-library.ts'
+import type { PreviewRequest } from '#api/records.ts'
 import { layoutTexts } from '#texts/layouts.ts'
 import style from './library.module.css'
 import { FoldedSettings } from './settings-fields.tsx'

@@ -52,7 +52,7 @@ export function AddLibrary({ onClose }: { onClose: () => void }) {
       />
       <LibraryPreview asked={asked} needsPattern={needsPattern} />
       <Disclosure title={adminTexts.moreSettings()}>
-        <NamingFields {...shared} />
+        <NamingFields {...shared} library={null} />
         <FileFields {...shared} />
         <ScanFields {...shared} />
       </Disclosure>

@@ -13,7 +13,7 @@ import { layoutTexts } from '#texts/layouts.ts'
 import { LayoutChange } from './layout-change.tsx'
 import { LayoutFields } from './layout-fields.tsx'
 import { DirectionField, FileFields, NameField, NamingFields, ScanFields } from './library-fields.tsx'
-import { editOf, formOf, type LibraryForm, layoutEditOf, namingEditOf } from './library-form.ts'
+import { editOf, formOf, type LibraryForm, layoutEditOf } from './library-form.ts'
 
 /** What is entered, what it would move, and what saves it. */
 function useLibraryEdit(library: LibraryRecord, onClose: () => void) {
@@ -76,7 +76,6 @@ interface EditFormProps {
 
 /** Name, direction, strategies, formats, exclusions and when to scan. */
 function EditForm({ library, edit: { form, change, asked, saving }, onSave, onClose }: EditFormProps) {
-  const { book, number } = namingEditOf(library, form)
   const shared = { form, onChange: change }
   return (
     <Dialog
@@ -90,7 +89,7 @@ function EditForm({ library, edit: { form, change, asked, saving }, onSave, onCl
       <NameField {...shared} />
       <DirectionField {...shared} />
       <LayoutFields library={library} edit={asked} {...shared} />
-      <NamingFields {...shared} changed={{ book: book !== null, number: number !== null }} />
+      <NamingFields {...shared} library={library} />
       <FileFields {...shared} />
       <ScanFields {...shared} nextScan={timeWords(library.nextScanAt)} />
       {saving.error && <Failure error={saving.error} title={adminTexts.save()} />}

@@ -4,7 +4,7 @@ import { FoldedSettings } from '#parts/library/settings-fields.tsx'
 import { SERIES_SETTINGS, SERIES_STRATEGIES } from '#parts/library/strategy-settings.ts'
 import { layoutTexts } from '#texts/layouts.ts'
 import { LayoutChange } from './layout-change.tsx'
-import type { LibraryForm } from './library-form.ts'
+import { formOf, type LibraryForm } from './library-form.ts'
 
 interface LayoutFieldsProps {
   library: LibraryRecord
@@ -16,6 +16,7 @@ interface LayoutFieldsProps {
 
 /** How books become series; another way, or other settings of it, show what they move. */
 export function LayoutFields({ library, form: { seriesStrategy, seriesConfig }, edit, onChange }: LayoutFieldsProps) {
+  const before = formOf(library)
   return (
     <>
       <ChoiceField
@@ -23,7 +24,7 @@ export function LayoutFields({ library, form: { seriesStrategy, seriesConfig }, 
         value={seriesStrategy}
         options={SERIES_STRATEGIES.map((each) => ({ value: each, text: layoutTexts[each]() }))}
         hint={layoutTexts[`${seriesStrategy}Words`]()}
-        onChange={(next) => onChange({ seriesStrategy: next, seriesConfig: {} })}
+        onChange={(next) => onChange({ seriesStrategy: next, seriesConfig: next === before.seriesStrategy ? before.seriesConfig : {} })}
       />
       <FoldedSettings
         key={seriesStrategy}

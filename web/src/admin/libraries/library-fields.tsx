@@ -5,7 +5,7 @@ import { SettingsFields } from '#parts/library/settings-fields.tsx'
 import { BOOK_SETTINGS, BOOK_STRATEGIES, NUMBER_SETTINGS, NUMBER_STRATEGIES } from '#parts/library/strategy-settings.ts'
 import { adminTexts } from '#texts/admin.ts'
 import { layoutTexts } from '#texts/layouts.ts'
-import { FORMATS, type LibraryForm } from './library-form.ts'
+import { FORMATS, formOf, type LibraryForm, NEW_FORM, namingEditOf } from './library-form.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
 
 const DIRECTIONS: readonly LibraryRecord['defaultReadingDirection'][] = ['ltr', 'rtl', 'ttb', 'webtoon']
@@ -72,18 +72,20 @@ export function FileFields({ form, onChange }: FieldsProps) {
   )
 }
 
-/** Where numbers and titles of books come from. @param changed whether all books of a library get theirs again */
-export function NamingFields({ form, onChange, changed }: FieldsProps & { changed?: { book: boolean; number: boolean } }) {
+/** Where numbers and titles of books come from. @param library as it is stored; null for a new one */
+export function NamingFields({ form, onChange, library }: FieldsProps & { library: LibraryRecord | null }) {
   const { numberStrategy, numberConfig, bookStrategy, bookConfig } = form
-  const hintOf = (words: string, isChanged: boolean | undefined) => (isChanged ? `${words} ${layoutTexts.givenAgain()}` : words)
+  const before = library ? formOf(library) : NEW_FORM
+  const changed = library && namingEditOf(library, form)
+  const hintOf = (words: string, isChanged: boolean) => (isChanged ? `${words} ${layoutTexts.givenAgain()}` : words)
   return (
     <>
       <ChoiceField
         label={layoutTexts.numberStrategy()}
         value={numberStrategy}
         options={NUMBER_STRATEGIES.map((each) => ({ value: each, text: layoutTexts[`${each}_number`]() }))}
-        hint={hintOf(layoutTexts[`${numberStrategy}_numberWords`](), changed?.number)}
-        onChange={(next) => onChange({ numberStrategy: next, numberConfig: {} })}
+        hint={hintOf(layoutTexts[`${numberStrategy}_numberWords`](), Boolean(changed?.number))}
+        onChange={(next) => onChange({ numberStrategy: next, numberConfig: next === before.numberStrategy ? before.numberConfig : {} })}
       />
       <SettingsFields
         settings={NUMBER_SETTINGS[numberStrategy]}
@@ -94,8 +96,8 @@ export function NamingFields({ form, onChange, changed }: FieldsProps & { change
         label={layoutTexts.bookStrategy()}
         value={bookStrategy}
         options={BOOK_STRATEGIES.map((each) => ({ value: each, text: layoutTexts[`${each}_title`]() }))}
-        hint={hintOf(layoutTexts[`${bookStrategy}_titleWords`](), changed?.book)}
-        onChange={(next) => onChange({ bookStrategy: next, bookConfig: {} })}
+        hint={hintOf(layoutTexts[`${bookStrategy}_titleWords`](), Boolean(changed?.book))}
+        onChange={(next) => onChange({ bookStrategy: next, bookConfig: next === before.bookStrategy ? before.bookConfig : {} })}
       />
       <SettingsFields settings={BOOK_SETTINGS[bookStrategy]} config={bookConfig} onChange={(config) => onChange({ bookConfig: config })} />
     </>

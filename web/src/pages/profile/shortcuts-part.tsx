@@ -48,7 +48,10 @@ export function ShortcutsPart() {
   )
 }
 
-const withoutLetters = ({ words, keys }: KeyLine): KeyLine => ({ words, keys: keys.filter((key) => key.length > 1 || ARROWS.includes(key)) })
+const withoutLetters = ({ words, keys }: KeyLine): KeyLine => ({
+  words,
+  keys: keys.filter((key) => key.length > 1 || ARROWS.includes(key)),
+})
 
 function KeyGroup({ title, lines }: { title: string; lines: readonly KeyLine[] }) {
   return (

@@ -195,5 +195,18 @@ t.test('Lists are selected, filtered by any condition, saved as views and pinned
     t.equal(new URL(page.url()).search, '')
   })
 
+  await t.test('The table of a narrow window has room for titles, and marks when series are being selected', async (t) => {
+    await page.setViewportSize({ width: 320, height: 640 })
+    await page.goto(`${url}/series?view=table`)
+    await opened(page)
+    const title = page.getByRole('gridcell').getByRole('link', { name: 'Dune Grass' })
+    t.ok(((await title.boundingBox())?.width ?? 0) > 60, 'the whole title is seen')
+    t.notOk(await mark(page, 'Dune Grass').isVisible())
+    await title.focus()
+    await page.keyboard.press(' ')
+    await bar(page).getByText('1 of 5 selected').waitFor()
+    t.ok(await mark(page, 'Dune Grass').isVisible())
+  })
+
   t.same(complaints, [], 'no script fails, the policy forbids nothing, and no other server is asked')
 })

@@ -28,6 +28,9 @@ const HULK = ['Vol 1/Hulk 001.cbz', 'Vol 1/Hulk 002.cbz', 'Vol 1/Hulk 003.cbz', 
 const THOR = [1, 2, 3, 4, 5].map((number) => `Thor 00${number}.cbz`)
 const DOWNLOADS = ['Batman 001 (2016).cbz', 'Batman 002 (2016).cbz', 'Batman 003 (2016).cbz', 'Saga 001 (2012).cbz', 'Saga 002 (2012).cbz']
 
+/** The publisher and the year stand above the series. */
+const ARCHIVE = ['DC/2016/Batman/Batman 001.cbz', 'DC/2016/Batman/Batman 002.cbz', 'Image/2012/Saga/Saga 001.cbz', 'Image/extras/Poster.cbz']
+
 async function openShelf(t: Test) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'carrel-web-libraries-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -35,6 +38,7 @@ async function openShelf(t: Test) {
   for (const name of HULK) await writeComic(path.join(shelf, 'Hulk', name))
   for (const name of THOR) await writeComic(path.join(shelf, 'Thor', name))
   for (const name of DOWNLOADS) await writeComic(path.join(folder, 'Downloads', name))
+  for (const name of ARCHIVE) await writeComic(path.join(folder, 'Archive', name))
   await writeFile(path.join(folder, 'Downloads', 'notes.txt'), 'of a person')
   const { url, database, services } = await openWebServer(t, { books: folder })
   await services.accounts.initialize(ADA)
@@ -84,6 +88,45 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     t.equal((await database('libraries').where({ name: 'Downloads' }).first()).series_strategy, 'flat')
   })
 
+  await t.test('A pattern for paths, exclusions, formats and a schedule are entered, and the preview follows', async (t) => {
+    await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Add a library' }).click()
+    await page.getByRole('button', { name: folder }).click()
+    await page.getByRole('button', { name: 'Archive', exact: true }).click()
+    const found = page.getByRole('region', { name: 'What this folder becomes' })
+    await page.getByRole('radio', { name: 'What a pattern says' }).check()
+    await found.getByRole('heading', { name: 'Write the pattern' }).waitFor()
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    t.ok(await page.getByRole('dialog').isVisible(), 'nothing is added without the pattern')
+    const pattern = page.getByRole('textbox', { name: 'Pattern', exact: true })
+    await pattern.fill('(?P<series>')
+    await found.getByRole('alert').waitFor()
+    await pattern.fill('(?P<publisher>[^/]+)/[^/]+/(?P<series>[^/]+)/.*')
+    await page.getByRole('textbox', { name: 'Name of the series' }).fill('{publisher}: {series}')
+    await found.getByText('DC: Batman', { exact: true }).waitFor()
+    await page.getByText('Titles, numbers, formats, exclusions, schedule').click()
+    await page.getByRole('textbox', { name: 'Files and folders to leave out' }).fill('extras')
+    await found.getByText('Folders of systems and disks, and what patterns leave out').waitFor()
+    await page.getByRole('checkbox', { name: 'EPUB' }).uncheck()
+    await page.getByLabel('Numbers of books').selectOption({ label: 'Place among the files' })
+    await page.getByRole('spinbutton', { name: 'Number of the first book' }).fill('0')
+    await page.getByLabel('Scan by itself').selectOption({ label: 'Every day at 4:00' })
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByText('Archive is being scanned').waitFor()
+    const added = await database('libraries').where({ name: 'Archive' }).first()
+    t.match(added, {
+      series_strategy: 'custom',
+      series_config: { pattern: /publisher/, seriesNameTemplate: '{publisher}: {series}' },
+      excluded_patterns: 'extras',
+      number_strategy: 'file_order',
+      number_config: { start: 0 },
+      scanning_config: { cronSchedule: '0 4 * * *' },
+    })
+    t.same(added.allowed_formats, ['cbz', 'cbr', 'pdf'])
+    await until(async () => (await database('books').where({ library_id: added.id }).whereNull('analyzed_at')).length === 0)
+    await page.getByRole('listitem').filter({ hasText: 'Archive' }).getByText(/^Next /).waitFor()
+  })
+
   await t.test('Another strategy shows what it moves and asks before it does', async (t) => {
     await menuOf(page, 'Edit')
     await page.getByLabel('A series is').selectOption({ label: 'The folder of a file' })
@@ -103,7 +146,10 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     for (const name of THOR) await rm(path.join(shelf, 'Thor', name))
     await scan()
     await page.goto(`${url}/admin/libraries`)
-    await page.getByText(/^5 books of Shelf are missing from Thor\./).waitFor()
+    await page.getByText(/^5 books of Shelf are missing\. Nothing was removed\./).waitFor()
+    const folders = page.getByRole('list', { name: 'Folders whose books are missing' })
+    await folders.getByRole('checkbox', { name: /^Thor 5 books, it is empty/ }).uncheck()
+    t.ok(await page.getByRole('button', { name: /^They are gone/ }).isDisabled(), 'nothing is confirmed that is not chosen')
     await page.getByRole('link', { name: 'Show the 5 books' }).click()
     await page
       .getByText(/its disk is probably missing/)
@@ -114,7 +160,7 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     await page.getByRole('link', { name: 'Thor 001' }).click()
     await page.getByText('The file of this book was not found.').waitFor()
     await page.goto(`${url}/admin/libraries`)
-    await page.getByRole('button', { name: 'They are gone: remove them' }).click()
+    await page.getByRole('button', { name: 'They are gone: remove 5 books' }).click()
     await until(async () => (await database('books').whereNotNull('deleted_at')).length === THOR.length)
     await menuOf(page, 'Missing books')
     await page
@@ -144,6 +190,35 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     await page.getByRole('button', { name: 'Remove all' }).click()
     await page.getByRole('dialog', { name: 'Remove 1 missing book?' }).getByRole('button', { name: 'Remove', exact: true }).click()
     await page.getByRole('heading', { name: 'No file is missing' }).waitFor()
+  })
+
+  await t.test('A folder of a library is scanned alone, and the report says so and what was left out', async (t) => {
+    await writeComic(path.join(shelf, 'Hulk', 'Vol 3', 'Hulk 006.cbz'))
+    await writeComic(path.join(shelf, 'Loki', 'Loki 001.cbz'))
+    await page.goto(`${url}/admin/libraries`)
+    await menuOf(page, 'Scan a folder of it')
+    const dialog = page.getByRole('dialog', { name: 'Scan a part of Shelf' })
+    await dialog.getByRole('button', { name: 'Hulk', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Scan this folder' }).click()
+    await page.getByText('Hulk is being scanned').waitFor()
+    await until(async () => (await database('books').where({ file_name: 'Hulk 006.cbz' }).whereNotNull('analyzed_at')).length === 1)
+    t.equal((await database('books').where({ file_name: 'Loki 001.cbz' })).length, 0, 'other folders are not looked at')
+    await page.goto(`${url}/admin/libraries`)
+    await menuOf(page, 'What the last scan found')
+    const report = page.getByRole('dialog', { name: 'Last scan of Shelf' })
+    for (const words of ['Completed', 'New and changed files', 'Hulk', 'Left out']) await report.getByText(words, { exact: true }).waitFor()
+    await report.getByRole('button', { name: 'Scan now' }).click()
+    await until(async () => (await database('books').where({ file_name: 'Loki 001.cbz' }).whereNotNull('analyzed_at')).length === 1)
+  })
+
+  await t.test('The page of a series scans its folder', async () => {
+    const { series_id: seriesId } = await database('books').where({ file_name: 'Loki 001.cbz' }).first()
+    await writeComic(path.join(shelf, 'Loki', 'Loki 002.cbz'))
+    await page.goto(`${url}/series/${seriesId}`)
+    await page.getByRole('button', { name: 'More for Loki' }).first().click()
+    await page.getByRole('menuitem', { name: 'Scan its folder' }).click()
+    await page.getByText('The folder of Loki is being scanned').waitFor()
+    await until(async () => (await database('books').where({ file_name: 'Loki 002.cbz' })).length === 1)
   })
 
   await t.test('A verification finds a file whose content has changed, and somebody accepts it', async () => {

@@ -2,11 +2,10 @@ import { queryOptions } from '@tanstack/react-query'
 import { askAllPages } from '#api/all-pages.ts'
 import { api, ask } from '#api/client.ts'
 import { refresh } from '#api/reading.ts'
-import type { LibraryRecord, UserRecord } from '#api/records.ts'
+import type { LayoutEdit, LibraryEdit, UserRecord } from '#api/records.ts'
 import type { components } from '#api/schema.d.ts'
 
 type Schemas = components['schemas']
-export type LibraryEdit = Schemas['LibraryEdit']
 export type NewUserRecord = Schemas['NewUser']
 export type UserEdit = Schemas['UserEdit']
 export type AccessRecord = Schemas['Access']
@@ -17,15 +16,16 @@ export async function editLibrary(libraryId: string, edit: LibraryEdit): Promise
   await refresh(['libraries'])
 }
 
-/** What another strategy for series would move. */
-export const layoutChangeQuery = (libraryId: string, seriesStrategy: LibraryRecord['seriesStrategy']) =>
+/** What another layout would move. @param edit null for the one that the library has */
+export const layoutChangeQuery = (libraryId: string, edit: LayoutEdit | null) =>
   queryOptions({
-    queryKey: ['layout-change', libraryId, seriesStrategy],
+    queryKey: ['layout-change', libraryId, edit],
     queryFn: async ({ signal }) => {
       const params = { path: { libraryId }, query: { dryRun: true } }
-      const { layoutChange } = await ask(api.PATCH('/api/v1/libraries/{libraryId}', { params, body: { seriesStrategy }, signal }))
+      const { layoutChange } = await ask(api.PATCH('/api/v1/libraries/{libraryId}', { params, body: edit as LayoutEdit, signal }))
       return layoutChange as NonNullable<typeof layoutChange>
     },
+    enabled: edit !== null,
     // It looks at every book of the library.
     staleTime: 60_000,
   })
@@ -35,8 +35,15 @@ export async function removeLibrary(libraryId: string): Promise<void> {
   await refresh(['libraries', 'books', 'series-list', 'want-to-read', 'collections', 'read-lists'])
 }
 
-/** @param options confirm: the missing books of these folders are gone for good; `true` for all */
-export async function scanLibrary(libraryId: string, options: { mode?: 'normal' | 'deep'; confirm?: string[] } = {}): Promise<void> {
+interface ScanOptions {
+  mode?: 'normal' | 'deep'
+  /** The missing books of these folders are gone for good; `true` for all. */
+  confirm?: string[]
+  /** Only this folder and what is below it, relative to the library. */
+  path?: string
+}
+
+export async function scanLibrary(libraryId: string, options: ScanOptions = {}): Promise<void> {
   await ask<unknown>(api.POST('/api/v1/libraries/{libraryId}/scan', { params: { path: { libraryId }, query: options } }))
   await refresh(['scans'])
 }
@@ -79,10 +86,3 @@ export async function setAccess(userId: string, access: AccessEdit): Promise<voi
   await ask<unknown>(api.PUT('/api/v1/users/{userId}/access', { params: { path: { userId } }, body: access }))
   await refresh(['access', 'users'])
 }
-
-/** The tags by which series are shared, by name. */
-export const sharingTagsQuery = queryOptions({
-  queryKey: ['sharing-tags'],
-  queryFn: async ({ signal }) =>
-    (await askAllPages((query) => ask(api.GET('/api/v1/admin/sharing-tags', { params: { query }, signal })))).data,
-})

@@ -1,3 +1,4 @@
+import { type NameChange, nameParts, type SharingChange, sharedAfter } from '#api/bulk-changes.ts'
 import { api, ask } from '#api/client.ts'
 import { SHOWS_MISSING } from '#api/missing-books.ts'
 import { refresh, SHOWS_PROGRESS } from '#api/reading.ts'
@@ -105,3 +106,30 @@ export const addToReadList = (to: TargetList): BulkWork => {
     ['read-lists', 'read-list'],
   )
 }
+
+const SHOWS_NAMES = ['books', 'book', 'series-list', 'series', 'filter-values']
+
+/** Needs `books-write`. */
+export const changeBookNames = (change: NameChange): BulkWork =>
+  ofBooks(async (bookIds) => {
+    for (const { of, ...names } of nameParts(change))
+      await ask<unknown>(api.POST(`/api/v1/books/bulk/${of}`, { body: { bookIds, ...names } }))
+  }, SHOWS_NAMES)
+/** Needs `series-write`. */
+export const changeSeriesNames = (change: NameChange): BulkWork =>
+  ofSeries(async (seriesIds) => {
+    for (const { of, ...names } of nameParts(change))
+      await ask<unknown>(api.POST(`/api/v1/series/bulk/${of}`, { body: { seriesIds, ...names } }))
+  }, SHOWS_NAMES)
+
+/** Needs `system-admin`. */
+export const shareManySeries = (change: SharingChange): BulkWork =>
+  ofSeries(
+    async (ids) => {
+      const before = (await ask(api.GET('/api/v1/series/{seriesId}/sharing-tags', seriesPath(ids)))).map(({ id }) => id)
+      const sharingTagIds = sharedAfter(before, change)
+      await ask<unknown>(api.PUT('/api/v1/series/{seriesId}/sharing-tags', { ...seriesPath(ids), body: { sharingTagIds } }))
+    },
+    ['sharing-tags', 'filter-values', 'series', 'series-list'],
+    1,
+  )

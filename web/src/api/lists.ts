@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { api, ask } from '#api/client.ts'
 import { refresh } from '#api/reading.ts'
 import type { BookRecord, CollectionRecord, Listed, ReadListRecord, SeriesRecord } from '#api/records.ts'
+import type { components } from '#api/schema.d.ts'
 
 /** The API's longest page: more lists, or books of a list, than a person arranges by hand. */
 export const LISTS_MAX = 500
@@ -69,4 +70,15 @@ export async function orderCollection(collectionId: string, seriesIds: string[],
   if (!isOrdered) await ask<unknown>(api.PATCH('/api/v1/collections/{collectionId}', { params, body: { ordered: true } }))
   await ask<unknown>(api.PUT('/api/v1/collections/{collectionId}/series', { params, body: { seriesIds } }))
   await refresh(['collection'])
+}
+
+export type ReadListImport = components['schemas']['ReadListImport']
+
+/** Makes a read list from a file in the format CBL; its books are found by series, number and year. Needs `books-write`. */
+export async function importReadList(file: File): Promise<ReadListImport> {
+  const form = new FormData()
+  form.append('file', file)
+  const made = await ask(api.POST('/api/v1/read-lists/import', { body: form as never, bodySerializer: () => form }))
+  await refresh(['read-lists'])
+  return made
 }

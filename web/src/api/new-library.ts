@@ -1,10 +1,9 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api, ask } from '#api/client.ts'
+import type { NewLibrary, PreviewRequest } from '#api/records.ts'
 import type { components } from '#api/schema.d.ts'
 
-export type NewLibrary = components['schemas']['NewLibrary']
 export type LibraryPreview = components['schemas']['PreviewLibraryScanAnswer']
-export type PreviewRequest = components['schemas']['PreviewLibraryScanBody']
 
 /** The folders in which libraries may be (setting filesystem.roots). */
 export const rootFoldersQuery = queryOptions({
@@ -21,9 +20,9 @@ export const folderQuery = (path: string) =>
 
 /** What a folder would become as a library. While another strategy is tried, the answer for the one before stands in: it compares them all. @param asked null for none */
 export const previewQuery = (asked: PreviewRequest | null) => {
-  const folder = JSON.stringify([asked?.path, asked?.allowedFormats])
+  const folder = JSON.stringify([asked?.path, asked?.allowedFormats, asked?.excludedPatterns])
   return queryOptions({
-    queryKey: ['filesystem', 'preview', folder, asked?.seriesStrategy],
+    queryKey: ['filesystem', 'preview', folder, asked?.seriesStrategy, asked?.seriesConfig],
     queryFn: ({ signal }) => ask(api.POST('/api/v1/libraries/preview-scan', { body: asked as PreviewRequest, signal })),
     enabled: asked !== null,
     placeholderData: (before, query) => (query?.queryKey[2] === folder ? before : undefined),

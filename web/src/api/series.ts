@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api, ask } from '#api/client.ts'
+import { refresh } from '#api/reading.ts'
 import { HISTORY_SHOWN_MAX } from '#api/readings.ts'
 import type { BookRecord, CollectionRecord, FullSeriesRecord, Listed, SeriesCondition } from '#api/records.ts'
 
@@ -85,3 +86,9 @@ export const isWantedQuery = (seriesId: string) =>
       return answer.total > 0
     },
   })
+
+/** Looks for new, changed and missing files in the folder of a series. Needs `scans-start`. */
+export async function scanSeries(seriesId: string): Promise<void> {
+  await ask<unknown>(api.POST('/api/v1/series/{seriesId}/scan', { params: { path: { seriesId } } }))
+  await refresh(['scans'])
+}

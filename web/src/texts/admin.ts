@@ -34,6 +34,7 @@ export const adminTexts = defineTexts({
   timeZone: 'Time zone',
   timeZoneHint: 'Such as Europe/Berlin. Left empty, it is that of the server.',
   nextScan: 'Next {when}',
+  moreSettings: 'Titles, numbers, formats, exclusions, schedule',
   series: { one: '{count} series', other: '{count} series' },
   books: { one: '{count} book', other: '{count} books' },
   scanned: 'Scanned {when}',
@@ -56,9 +57,6 @@ export const adminTexts = defineTexts({
   failedScan: 'The last scan failed: {reason}',
   withheld:
     '{missing} of {known} books of {name} are missing from its folder. Nothing was removed. Check that the disk is connected; if the files are really gone, confirm it.',
-  withheldFolders:
-    '{missing} books of {name} are missing from {folders}. Nothing was removed there. Check that the disk is connected; if the files are really gone, confirm it.',
-  confirmLoss: 'They are gone: remove them',
 
   work: 'Running work',
   errors: 'Errors',

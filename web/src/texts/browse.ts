@@ -29,6 +29,10 @@ export const browseTexts = defineTexts({
   format: 'Format',
   search: 'Search',
   noFilter: 'Remove the filter {words}',
+  chooseLibrary: 'Show one library',
+  chooseGenre: 'Show a genre',
+  genreCount: '{name} · {count}',
+  noGenres: 'Nothing in this list has a genre.',
   filterChip: '{name}: {value}',
   clear: 'Clear filters',
 

@@ -16,7 +16,9 @@ export const layoutTexts = defineTexts({
   calibre: 'What Calibre says',
   calibreWords: 'The metadata that Calibre writes names the series. A book without one stands alone.',
   custom: 'What a pattern says',
-  customWords: 'An expression for paths, set with the API or the command line, names the series.',
+  customWords: 'An expression for paths below the library names the series, and more if it says more.',
+  noPattern: 'Write the pattern',
+  noPatternWords: 'What becomes of this folder is shown as soon as there is one.',
   suggested: 'Suggested',
   wouldBe: { one: '{count} series', other: '{count} series' },
   eachSingle: '{count} series, each with one book',
@@ -61,6 +63,6 @@ export const layoutTexts = defineTexts({
   series_name_title: 'Series and number',
   series_name_titleWords: 'Such as “Saga v.01 c.001” or “Saga #5”.',
   custom_title: 'A pattern',
-  custom_titleWords: 'An expression for names of files, set with the API.',
+  custom_titleWords: 'An expression for names of files.',
   givenAgain: 'All books get theirs again, except those that somebody entered or locked.',
 })

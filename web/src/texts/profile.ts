@@ -26,6 +26,9 @@ export const profileTexts = defineTexts({
   dark: 'Dark',
   black: 'Black',
 
+  letterKeys: 'Letters, digits and signs are keys',
+  letterKeysWords: 'Turn it off when you speak to the browser, or press keys by accident. Kept in this browser.',
+
   sessions: 'Sessions',
   sessionsWords: 'Where you are signed in.',
   thisOne: 'This browser',

@@ -182,6 +182,7 @@ export const settingTexts = defineTexts({
 })
 
 export const keyTexts = defineTexts({
+  lettersOff: 'Letters, digits and signs are turned off in your profile.',
   turn: 'Turn',
   go: 'Go',
   look: 'Look',

@@ -4,34 +4,34 @@ import { createLibrary } from '#api/new-library.ts'
 import { refresh } from '#api/reading.ts'
 import { Dialog } from '#parts/above/dialog.tsx'
 import { say } from '#parts/above/toasts.tsx'
-import { ChoiceField, TextField } from '#parts/controls.tsx'
+import { Disclosure } from '#parts/disclosure.tsx'
 import { FolderPicker } from '#parts/library/folder-picker.tsx'
 import { LibraryPreview } from '#parts/library/library-preview.tsx'
-import type { SeriesStrategy } from '#parts/library/strategies.ts'
+import { previewRequestOf } from '#parts/library/preview-request.ts'
 import { StrategyField } from '#parts/library/strategy-field.tsx'
 import { Failure } from '#parts/states.tsx'
+import { useRested } from '#parts/use-rested.ts'
 import { adminTexts } from '#texts/admin.ts'
-
-const DIRECTIONS = ['ltr', 'rtl', 'ttb'] as const
+import { DirectionField, FileFields, NameField, NamingFields, ScanFields } from './library-fields.tsx'
+import { formatsOf, type LibraryForm, NEW_FORM, newLibraryOf } from './library-form.ts'
 
 /** A folder, with what its scan would find; the scan begins at once. */
 export function AddLibrary({ onClose }: { onClose: () => void }) {
   const [folder, setFolder] = useState<string | null>(null)
-  const [name, setName] = useState<string | null>(null)
-  const [strategy, setStrategy] = useState<SeriesStrategy>('auto')
-  const [direction, setDirection] = useState<(typeof DIRECTIONS)[number]>('ltr')
+  const [entered, setEntered] = useState<Partial<LibraryForm>>({})
+  const change = (part: Partial<LibraryForm>) => setEntered((before) => ({ ...before, ...part }))
   // Until something is typed, the library is named after its folder.
-  const shownName = name ?? folder?.split('/').at(-1) ?? ''
-  const asked = folder === null ? null : { path: folder, seriesStrategy: strategy }
+  const form = { ...NEW_FORM, name: folder?.split('/').at(-1) ?? '', ...entered }
+  const { asked, needsPattern } = useRested(previewRequestOf(folder, { ...form, formats: formatsOf(form) }))
   const adding = useMutation({
-    mutationFn: () =>
-      createLibrary({ name: shownName.trim(), path: folder!, seriesStrategy: strategy, defaultReadingDirection: direction }),
+    mutationFn: () => createLibrary(newLibraryOf(form, folder!)),
     onSuccess: () => {
       void refresh(['libraries', 'scans'])
-      say(adminTexts.scanStarted({ name: shownName }))
+      say(adminTexts.scanStarted({ name: form.name }))
       onClose()
     },
   })
+  const shared = { form, onChange: change }
   return (
     <Dialog
       title={adminTexts.addLibrary()}
@@ -42,21 +42,20 @@ export function AddLibrary({ onClose }: { onClose: () => void }) {
       onClose={onClose}
     >
       <FolderPicker value={folder} onChange={setFolder} />
-      <TextField
-        label={adminTexts.name()}
-        value={shownName}
-        required
-        maxLength={200}
-        onChange={({ currentTarget }) => setName(currentTarget.value)}
+      <NameField {...shared} />
+      <DirectionField {...shared} />
+      <StrategyField
+        asked={asked}
+        value={form.seriesStrategy}
+        config={form.seriesConfig}
+        onChange={(seriesStrategy, seriesConfig) => change({ seriesStrategy, seriesConfig })}
       />
-      <ChoiceField
-        label={adminTexts.direction()}
-        value={direction}
-        options={DIRECTIONS.map((value) => ({ value, text: adminTexts[value]() }))}
-        onChange={setDirection}
-      />
-      <StrategyField asked={asked} value={strategy} onChange={setStrategy} />
-      <LibraryPreview asked={asked} />
+      <LibraryPreview asked={asked} needsPattern={needsPattern} />
+      <Disclosure title={adminTexts.moreSettings()}>
+        <NamingFields {...shared} library={null} />
+        <FileFields {...shared} />
+        <ScanFields {...shared} />
+      </Disclosure>
       {adding.error && <Failure error={adding.error} title={adminTexts.add()} />}
     </Dialog>
   )

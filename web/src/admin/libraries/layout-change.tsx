@@ -1,24 +1,24 @@
 import { useQuery } from '@tanstack/react-query'
 import { FolderTree } from 'lucide-react'
 import { layoutChangeQuery } from '#api/admin.ts'
+import type { LayoutEdit } from '#api/records.ts'
 import { Icon } from '#parts/icon.tsx'
-import type { SeriesStrategy } from '#parts/library/strategies.ts'
 import { Failure } from '#parts/states.tsx'
 import { adminTexts } from '#texts/admin.ts'
 import { layoutTexts } from '#texts/layouts.ts'
 
 interface LayoutChangeProps {
   libraryId: string
-  strategy: SeriesStrategy
+  edit: LayoutEdit
   hasExamples?: boolean
 }
 
 /** Series that a look needs, not all of them. */
 const EXAMPLES_MAX = 5
 
-/** What another strategy would move. */
-export function LayoutChange({ libraryId, strategy, hasExamples }: LayoutChangeProps) {
-  const { data, error, refetch } = useQuery(layoutChangeQuery(libraryId, strategy))
+/** What another layout would move. */
+export function LayoutChange({ libraryId, edit, hasExamples }: LayoutChangeProps) {
+  const { data, error, refetch } = useQuery(layoutChangeQuery(libraryId, edit))
   if (error) return <Failure error={error} onRetry={() => void refetch()} />
   const { booksMoved, seriesKept, seriesNew, seriesRemoved, examples } = data ?? {}
   const outcome = [

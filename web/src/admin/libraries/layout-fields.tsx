@@ -1,49 +1,38 @@
-import type { LibraryRecord } from '#api/records.ts'
+import type { LayoutEdit, LibraryRecord } from '#api/records.ts'
 import { ChoiceField } from '#parts/controls.tsx'
-import { SERIES_STRATEGIES, withChosen } from '#parts/library/strategies.ts'
+import { FoldedSettings } from '#parts/library/settings-fields.tsx'
+import { SERIES_SETTINGS, SERIES_STRATEGIES } from '#parts/library/strategy-settings.ts'
 import { layoutTexts } from '#texts/layouts.ts'
 import { LayoutChange } from './layout-change.tsx'
-
-/** How books become series and get titles and numbers. */
-export type Layout = Pick<LibraryRecord, 'seriesStrategy' | 'bookStrategy' | 'numberStrategy'>
-
-const NUMBER_STRATEGIES: readonly Layout['numberStrategy'][] = ['smart', 'metadata', 'filename', 'file_order']
-const BOOK_STRATEGIES: readonly Layout['bookStrategy'][] = ['metadata_first', 'smart', 'filename', 'series_name']
+import { formOf, type LibraryForm } from './library-form.ts'
 
 interface LayoutFieldsProps {
   library: LibraryRecord
-  value: Layout
-  onChange: (value: Layout) => void
+  form: LibraryForm
+  /** The change of the layout that was entered; null while there is none, or something of it is missing. */
+  edit: LayoutEdit | null
+  onChange: (change: Partial<LibraryForm>) => void
 }
 
-/** The strategies of a library; another one for series shows what it moves. */
-export function LayoutFields({ library, value, onChange }: LayoutFieldsProps) {
-  const { seriesStrategy, numberStrategy, bookStrategy } = value
-  const hintOf = (words: string, isChanged: boolean) => (isChanged ? `${words} ${layoutTexts.givenAgain()}` : words)
+/** How books become series; another way, or other settings of it, show what they move. */
+export function LayoutFields({ library, form: { seriesStrategy, seriesConfig }, edit, onChange }: LayoutFieldsProps) {
+  const before = formOf(library)
   return (
     <>
       <ChoiceField
         label={layoutTexts.seriesIs()}
         value={seriesStrategy}
-        options={withChosen(SERIES_STRATEGIES, library.seriesStrategy).map((each) => ({ value: each, text: layoutTexts[each]() }))}
+        options={SERIES_STRATEGIES.map((each) => ({ value: each, text: layoutTexts[each]() }))}
         hint={layoutTexts[`${seriesStrategy}Words`]()}
-        onChange={(next) => onChange({ ...value, seriesStrategy: next })}
+        onChange={(next) => onChange({ seriesStrategy: next, seriesConfig: next === before.seriesStrategy ? before.seriesConfig : {} })}
       />
-      {seriesStrategy !== library.seriesStrategy && <LayoutChange libraryId={library.id} strategy={seriesStrategy} hasExamples />}
-      <ChoiceField
-        label={layoutTexts.numberStrategy()}
-        value={numberStrategy}
-        options={NUMBER_STRATEGIES.map((each) => ({ value: each, text: layoutTexts[`${each}_number`]() }))}
-        hint={hintOf(layoutTexts[`${numberStrategy}_numberWords`](), numberStrategy !== library.numberStrategy)}
-        onChange={(next) => onChange({ ...value, numberStrategy: next })}
+      <FoldedSettings
+        key={seriesStrategy}
+        settings={SERIES_SETTINGS[seriesStrategy]}
+        config={seriesConfig}
+        onChange={(config) => onChange({ seriesConfig: config })}
       />
-      <ChoiceField
-        label={layoutTexts.bookStrategy()}
-        value={bookStrategy}
-        options={withChosen(BOOK_STRATEGIES, library.bookStrategy).map((each) => ({ value: each, text: layoutTexts[`${each}_title`]() }))}
-        hint={hintOf(layoutTexts[`${bookStrategy}_titleWords`](), bookStrategy !== library.bookStrategy)}
-        onChange={(next) => onChange({ ...value, bookStrategy: next })}
-      />
+      {edit && <LayoutChange libraryId={library.id} edit={edit} hasExamples />}
     </>
   )
 }

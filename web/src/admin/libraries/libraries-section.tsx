@@ -1,5 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
-import { Ellipsis, FileQuestion, FolderSearch, Library, Pencil, Plus, ScanSearch, ShieldCheck, Trash2, X } from 'lucide-react'
+import {
+  ClipboardList,
+  Ellipsis,
+  FileQuestion,
+  FolderSearch,
+  FolderTree,
+  Library,
+  Pencil,
+  Plus,
+  ScanSearch,
+  ShieldCheck,
+  Trash2,
+  X,
+} from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import style from '#admin/admin.module.css'
@@ -17,12 +30,16 @@ import { Empty, Failure } from '#parts/states.tsx'
 import { adminTexts } from '#texts/admin.ts'
 import { missingTexts } from '#texts/missing.ts'
 import { partTexts } from '#texts/parts.ts'
+import { scanTexts } from '#texts/scans.ts'
 import { AddLibrary } from './add-library.tsx'
 import { EditLibrary } from './edit-library.tsx'
+import { ScanPart } from './scan-part.tsx'
+import { ScanReport } from './scan-report.tsx'
+import { WithheldLoss } from './withheld-loss.tsx'
 
 const percents = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 0 })
 
-type Asked = { kind: 'add' } | { kind: 'edit' | 'remove'; library: LibraryRecord } | null
+type Asked = { kind: 'add' } | { kind: 'edit' | 'remove' | 'part' | 'report'; library: LibraryRecord } | null
 
 /** All libraries with their counts and state. */
 export function LibrariesSection() {
@@ -46,6 +63,8 @@ export function LibrariesSection() {
       </ul>
       {asked?.kind === 'add' && <AddLibrary onClose={close} />}
       {asked?.kind === 'edit' && <EditLibrary library={asked.library} onClose={close} />}
+      {asked?.kind === 'part' && <ScanPart library={asked.library} onClose={close} />}
+      {asked?.kind === 'report' && <ScanReport library={asked.library} onClose={close} />}
       {asked?.kind === 'remove' && <RemoveLibrary library={asked.library} onClose={close} />}
     </section>
   )
@@ -60,7 +79,11 @@ function LibraryRow({ library, onAsk }: { library: LibraryRecord; onAsk: (asked:
   const { openFrom, onBox, menu } = useMenu(label, () => [
     ...(isRunning
       ? [{ text: adminTexts.cancelScan(), icon: X, run: () => void cancelScan(id).catch(sayFailure) }]
-      : [{ text: adminTexts.scanDeep(), icon: FolderSearch, run: () => scan('deep') }]),
+      : [
+          { text: adminTexts.scanDeep(), icon: FolderSearch, run: () => scan('deep') },
+          { text: scanTexts.partMenu(), icon: FolderTree, run: () => onAsk({ kind: 'part', library }) },
+        ]),
+    { text: scanTexts.report(), icon: ClipboardList, run: () => onAsk({ kind: 'report', library }) },
     { text: adminTexts.open(), icon: Library, href: `/libraries/${id}` },
     {
       text: adminTexts.verify(),
@@ -130,42 +153,6 @@ function ScanState({ library }: { library: LibraryRecord }) {
       {when ? adminTexts.scanned({ when }) : adminTexts.neverScanned()}
       {next && <span>{adminTexts.nextScan({ when: next })}</span>}
     </span>
-  )
-}
-
-/** Folders that the notice names. */
-const NAMED_MAX = 5
-const CONFIRMED_MAX = 50
-
-/** A scan that would remove many books asks first: a disk that is not connected looks like this. */
-function WithheldLoss({ library: { id, name } }: { library: LibraryRecord }) {
-  const scan = useQuery(scanQuery(id)).data
-  const folders = scan?.withheld ?? []
-  if (!scan || isScanning(scan) || (!scan.guard && folders.length === 0)) return null
-  const names = folders.map(({ folder }) => folder)
-  const listed = names.length > NAMED_MAX ? [...names.slice(0, NAMED_MAX), '…'] : names
-  const missing = folders.reduce((sum, { books }) => sum + books, 0)
-  const words = scan.guard
-    ? adminTexts.withheld({ ...scan.guard, name })
-    : adminTexts.withheldFolders({ missing, name, folders: listed.join(', ') })
-  // An address has no room for more names.
-  const confirmed = scan.guard || names.length > CONFIRMED_MAX ? ['true'] : names
-  const confirm = () => void scanLibrary(id, { confirm: confirmed }).then(() => say(adminTexts.scanStarted({ name })), sayFailure)
-  return (
-    <div className="notice warn">
-      <Icon of={FolderSearch} />
-      <p>{words}</p>
-      <div className="line">
-        <button type="button" className="btn" onClick={confirm}>
-          {adminTexts.confirmLoss()}
-        </button>
-        {folders.length > 0 && (
-          <Link className="btn plain" href={`/admin/missing?library=${id}`}>
-            {missingTexts.show({ count: missing })}
-          </Link>
-        )}
-      </div>
-    </div>
   )
 }
 

@@ -1,14 +1,7 @@
 import style from '#admin/admin.module.css'
 import { ChoiceField, TextField } from '#parts/controls.tsx'
 import { adminTexts } from '#texts/admin.ts'
-import { choiceOf, SCHEDULES, type ScheduleChoice } from './schedules.ts'
-
-export interface Schedule {
-  /** Five fields: minute, hour, day, month, weekday; null for none. */
-  cron: string | null
-  /** Of the IANA database, such as Europe/Berlin; null for that of the server. */
-  timeZone: string | null
-}
+import { choiceOf, SCHEDULES, type Schedule, type ScheduleChoice } from './schedules.ts'
 
 const CHOICES: readonly ScheduleChoice[] = ['never', 'hourly', 'daily', 'weekly', 'own']
 
@@ -17,11 +10,13 @@ const OWN_AT_FIRST = '30 4 * * *'
 
 interface ScheduleFieldsProps {
   value: Schedule
+  /** When the stored schedule scans next; null for never. */
+  nextScan: string | null
   onChange: (value: Schedule) => void
 }
 
 /** When a library is scanned by itself. The zone is that of this browser until another one is typed. */
-export function ScheduleFields({ value, onChange }: ScheduleFieldsProps) {
+export function ScheduleFields({ value, nextScan, onChange }: ScheduleFieldsProps) {
   const choice = choiceOf(value.cron)
   const choose = (next: ScheduleChoice) => {
     const timeZone = value.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -34,6 +29,7 @@ export function ScheduleFields({ value, onChange }: ScheduleFieldsProps) {
         label={adminTexts.schedule()}
         value={choice}
         options={CHOICES.map((each) => ({ value: each, text: adminTexts[each]() }))}
+        hint={nextScan && adminTexts.nextScan({ when: nextScan })}
         onChange={choose}
       />
       {choice === 'own' && (

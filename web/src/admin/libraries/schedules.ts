@@ -6,6 +6,13 @@ export const SCHEDULES = {
   weekly: '0 4 * * 0',
 } as const
 
+export interface Schedule {
+  /** Five fields: minute, hour, day, month, weekday; null for none. */
+  cron: string | null
+  /** Of the IANA database, such as Europe/Berlin; null for that of the server. */
+  timeZone: string | null
+}
+
 export type ScheduleChoice = keyof typeof SCHEDULES | 'own'
 
 /** Which choice a stored schedule is. */

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import style from '#admin/admin.module.css'
-import { type AccessRecord, sharingTagsQuery } from '#api/admin.ts'
+import type { AccessRecord } from '#api/admin.ts'
+import { sharingTagsQuery } from '#api/sharing-tags.ts'
 import { Select } from '#parts/controls.tsx'
 import { adminTexts } from '#texts/admin.ts'
 

@@ -11,7 +11,7 @@ export function BottomBar() {
       {BOTTOM_PLACES.map(({ href, icon, text }) => (
         <Link key={href} href={href} aria-current={isAt(path, href) ? 'page' : undefined}>
           <Icon of={icon} />
-          {text()}
+          <span className="clip">{text()}</span>
         </Link>
       ))}
     </nav>

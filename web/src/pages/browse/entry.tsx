@@ -91,8 +91,9 @@ export function ListEntry({ entry, tabIndex, pick }: PickedEntryProps) {
 
 function EntryLink({ entry, tabIndex, className }: EntryProps & { className: string }) {
   return (
-    <span className={className} title={entry.title}>
-      <Link href={entry.href} lang={entry.lang} dir="auto" tabIndex={tabIndex}>
+    // The direction is that of the box, so that a title which is cut loses its end.
+    <span className={className} title={entry.title} dir="auto">
+      <Link href={entry.href} lang={entry.lang} tabIndex={tabIndex}>
         {entry.title}
       </Link>
     </span>

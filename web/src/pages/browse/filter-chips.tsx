@@ -6,6 +6,7 @@ import type { Group } from './filter/draft.ts'
 import { partWords, valueWords } from './filter/filter-words.ts'
 import { useValueNames } from './filter/use-value-names.ts'
 import { withoutPart } from './filter/where.ts'
+import { GenreChip, LibraryChip } from './quick-menus.tsx'
 
 const QUICK: readonly Reading[] = ['all', 'unread', 'in_progress', 'read']
 const FILTERS = ['q', 'genre', 'tag', 'person', 'publisher', 'language', 'format'] as const
@@ -13,6 +14,7 @@ const FILTER_NAMES = { ...browseTexts, q: browseTexts.search }
 
 interface ChipsProps {
   kind: BrowseKind
+  libraryId: string | null
   address: BrowseAddress
   /** The condition of the address, understood. */
   where: Group | null
@@ -20,7 +22,7 @@ interface ChipsProps {
 }
 
 /** Quick filters, and all that hold. */
-export function FilterChips({ kind, address, where, onChange }: ChipsProps) {
+export function FilterChips({ kind, libraryId, address, where, onChange }: ChipsProps) {
   const holding = FILTERS.filter((name) => address[name] !== null)
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend of its own
@@ -30,6 +32,8 @@ export function FilterChips({ kind, address, where, onChange }: ChipsProps) {
           {browseTexts[show]()}
         </button>
       ))}
+      {libraryId === null && <LibraryChip kind={kind} />}
+      {address.genre === null && <GenreChip kind={kind} libraryId={libraryId} onChoose={(genre) => onChange({ genre })} />}
       {holding.map((name) => (
         <HoldingChip
           key={name}

@@ -10,11 +10,18 @@ export interface LetterPlace {
   count: number
 }
 
-/** More letters than this do not fit beside a list: writings with thousands of signs keep the first ones. */
-const LETTERS_MAX = 60
+/** What WCAG 2.5.8 asks of something to press, and what bars and space take of the window, in CSS pixels. */
+const PRESSED_MIN = 24
+const TAKEN = 128
 
-/** @param groups letters with the number of their items, in the order of the list sorted upwards */
-export function placesOfLetters(groups: readonly LetterGroup[], isDescending: boolean): LetterPlace[] {
+/** How many letters or years have room beside a list: at least the first and the last. @param windowHeight in CSS pixels */
+export const roomOfRail = (windowHeight: number): number => Math.max(2, Math.floor((windowHeight - TAKEN) / PRESSED_MIN))
+
+/**
+ * @param groups letters with the number of their items, in the order of the list sorted upwards
+ * @param windowHeight in CSS pixels: letters that have no room are left out evenly; who looks for one begins at the one before
+ */
+export function placesOfLetters(groups: readonly LetterGroup[], isDescending: boolean, windowHeight: number): LetterPlace[] {
   const ordered = isDescending ? groups.toReversed() : groups
   let index = 0
   const places = ordered.map(({ group, count }) => {
@@ -22,5 +29,8 @@ export function placesOfLetters(groups: readonly LetterGroup[], isDescending: bo
     index += count
     return place
   })
-  return places.length > LETTERS_MAX ? places.filter((_, at) => at % Math.ceil(places.length / LETTERS_MAX) === 0) : places
+  const room = roomOfRail(windowHeight)
+  if (places.length <= room) return places
+  const step = (places.length - 1) / (room - 1)
+  return Array.from({ length: room }, (_, at) => places[Math.round(at * step)]!)
 }

@@ -1,4 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
 import { api, ask } from '#api/client.ts'
 import { browseTexts } from '#texts/browse.ts'
 import style from './browse.module.css'
@@ -18,7 +19,7 @@ interface LettersProps {
 /** A rail of letters beside a list sorted by title. */
 export function Letters({ kind, address, libraryId, topIndex, onJump }: LettersProps) {
   const groups = useQuery(lettersQuery(kind, address, libraryId))
-  const places = placesOfLetters(groups.data ?? [], address.sort.endsWith(',desc'))
+  const places = placesOfLetters(groups.data ?? [], address.sort.endsWith(',desc'), useWindowHeight())
   if (places.length < 2) return null
   const current = places.findLast((each) => each.index <= topIndex)
   return (
@@ -36,6 +37,13 @@ export function Letters({ kind, address, libraryId, topIndex, onJump }: LettersP
       ))}
     </nav>
   )
+}
+
+const useWindowHeight = () => useSyncExternalStore(whenResized, () => innerHeight)
+
+function whenResized(action: () => void): () => void {
+  addEventListener('resize', action)
+  return () => removeEventListener('resize', action)
 }
 
 function lettersQuery(kind: BrowseKind, address: BrowseAddress, libraryId: string | null) {

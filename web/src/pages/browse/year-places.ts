@@ -1,4 +1,5 @@
 import type { BrowseKind } from './browse-address.ts'
+import { roomOfRail } from './letter-places.ts'
 
 /** A date that lists are sorted by. */
 export interface SortDate {
@@ -30,14 +31,10 @@ export function beforeYear({ field, isYear, isDescending }: SortDate, year: numb
 
 const dayOf = (year: number): string => `${String(year).padStart(4, '0')}-01-01`
 
-/** The least height of something to press, and what bars and space take of the window, in CSS pixels. */
-const PRESSED_MIN = 24
-const TAKEN = 128
-
 /** Years in the order of a list; of more than fit, every second, third… @param years any order @param windowHeight in CSS pixels */
 export function yearsOfRail(years: readonly number[], isDescending: boolean, windowHeight: number): number[] {
   const known = [...new Set(years)].filter((year) => Number.isInteger(year) && year > 0 && year < 10_000)
   const ordered = known.sort((a, b) => (isDescending ? b - a : a - b))
-  const step = Math.ceil(ordered.length / Math.max(2, Math.floor((windowHeight - TAKEN) / PRESSED_MIN)))
+  const step = Math.ceil(ordered.length / roomOfRail(windowHeight))
   return ordered.filter((_, at) => at % step === 0)
 }

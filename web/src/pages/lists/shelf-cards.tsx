@@ -1,4 +1,5 @@
 import type { LucideIcon } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { CardBones } from '#parts/loading.tsx'
 import { Empty, Failure } from '#parts/states.tsx'
 import { CardContent } from '#parts/works/card.tsx'
@@ -17,6 +18,8 @@ export interface ShelfCard {
 
 interface ShelfCardsProps {
   title: string
+  /** Beside it. */
+  tools?: ReactNode
   cards: readonly ShelfCard[] | undefined
   error: Error | null
   onRetry: () => void
@@ -28,10 +31,13 @@ const COVER_WIDTH = 168
 const BONES = 8
 
 /** All collections, or all read lists. */
-export function ShelfCards({ title, cards, error, onRetry, empty }: ShelfCardsProps) {
+export function ShelfCards({ title, tools, cards, error, onRetry, empty }: ShelfCardsProps) {
   return (
     <div className={style['page']}>
-      <h1 className="page-title">{title}</h1>
+      <header className="head">
+        <h1 className="page-title">{title}</h1>
+        {tools && <div className="end">{tools}</div>}
+      </header>
       {error && <Failure error={error} onRetry={onRetry} />}
       {cards?.length === 0 && <Empty {...empty} />}
       <ul className="grid">

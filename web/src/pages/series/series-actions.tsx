@@ -1,14 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
-import { Download, Ellipsis, Heart, Play } from 'lucide-react'
+import { Download, Ellipsis, FolderSearch, Heart, Play } from 'lucide-react'
 import { Link } from 'wouter'
 import { serverAddress } from '#api/client.ts'
 import type { BookRecord, FullSeriesRecord } from '#api/records.ts'
-import { isWantedQuery, type NextBook, nextBookQuery } from '#api/series.ts'
+import { isWantedQuery, type NextBook, nextBookQuery, scanSeries } from '#api/series.ts'
+import { say, sayFailure } from '#parts/above/toasts.tsx'
 import { useMenu } from '#parts/above/use-menu.tsx'
 import { Icon } from '#parts/icon.tsx'
+import { useMayDo } from '#parts/may-do.ts'
 import { numberWords, partRead } from '#parts/works/words.ts'
 import { seriesEntries, setWanted } from '#parts/works/work-menus.ts'
 import { partTexts } from '#texts/parts.ts'
+import { scanTexts } from '#texts/scans.ts'
 import { workTexts } from '#texts/works.ts'
 
 const percents = new Intl.NumberFormat('en', { style: 'percent' })
@@ -17,10 +20,13 @@ const percents = new Intl.NumberFormat('en', { style: 'percent' })
 export function SeriesActions({ series }: { series: FullSeriesRecord }) {
   const next = useQuery(nextBookQuery(series.id)).data
   const isWanted = useQuery(isWantedQuery(series.id)).data ?? false
+  const mayScan = useMayDo('scans-start')
   const label = partTexts.more({ title: series.title })
+  const scan = () => void scanSeries(series.id).then(() => say(scanTexts.seriesStarted({ title: series.title })), sayFailure)
   const { openFrom, menu } = useMenu(label, () => [
     ...seriesEntries(series, isWanted),
     { text: partTexts.download(), icon: Download, file: serverAddress(`api/v1/series/${series.id}/download`) },
+    ...(mayScan ? [{ text: scanTexts.scanSeries(), icon: FolderSearch, run: scan }] : []),
   ])
   return (
     <>

@@ -7,9 +7,11 @@ import { ChoiceButtons } from '#parts/choice-buttons.tsx'
 import { TextField } from '#parts/controls.tsx'
 import { FolderPicker } from '#parts/library/folder-picker.tsx'
 import { LibraryPreview } from '#parts/library/library-preview.tsx'
-import type { SeriesStrategy } from '#parts/library/strategies.ts'
+import { previewRequestOf } from '#parts/library/preview-request.ts'
 import { StrategyField } from '#parts/library/strategy-field.tsx'
+import { type Config, configOf, SERIES_SETTINGS, type SeriesStrategy } from '#parts/library/strategy-settings.ts'
 import { Failure } from '#parts/states.tsx'
+import { useRested } from '#parts/use-rested.ts'
 import { setupTexts } from '#texts/setup.ts'
 import style from './setup.module.css'
 
@@ -36,7 +38,7 @@ function useNewLibrary() {
   const [name, setName] = useState<string | null>(null)
   const [folder, setFolder] = useState<string | null>(null)
   const [kind, setKind] = useState<Kind>('both')
-  const [strategy, setStrategy] = useState<SeriesStrategy>('auto')
+  const [layout, setLayout] = useState<{ strategy: SeriesStrategy; config: Config }>({ strategy: 'auto', config: {} })
   const [direction, setDirection] = useState<Direction>('ltr')
   // Until something is typed, the library is named after its folder.
   const shownName = name ?? folder?.split('/').at(-1) ?? ''
@@ -47,7 +49,8 @@ function useNewLibrary() {
         name: shownName.trim(),
         path: folder,
         allowedFormats: FORMATS[kind],
-        seriesStrategy: strategy,
+        seriesStrategy: layout.strategy,
+        seriesConfig: configOf(SERIES_SETTINGS[layout.strategy], layout.config),
         defaultReadingDirection: direction,
       })
     },
@@ -56,14 +59,15 @@ function useNewLibrary() {
       navigate(`/setup?library=${id}`)
     },
   })
-  const asked = folder === null ? null : { path: folder, allowedFormats: FORMATS[kind], seriesStrategy: strategy }
-  const fields = { name: shownName, setName, folder, setFolder, kind, setKind, strategy, setStrategy, direction, setDirection }
-  return { ...fields, asked, adding, leave: () => navigate('/') }
+  const { strategy: seriesStrategy, config: seriesConfig } = layout
+  const preview = useRested(previewRequestOf(folder, { formats: FORMATS[kind], excluded: '', seriesStrategy, seriesConfig }))
+  const fields = { name: shownName, setName, folder, setFolder, kind, setKind, layout, setLayout, direction, setDirection }
+  return { ...fields, preview, adding, leave: () => navigate('/') }
 }
 
 export function LibraryStep() {
   const hasLibraries = (useQuery(librariesQuery).data?.length ?? 0) > 0
-  const { name, setName, folder, setFolder, kind, setKind, direction, setDirection, adding, leave, ...layout } = useNewLibrary()
+  const { name, setName, folder, setFolder, kind, setKind, direction, setDirection, adding, leave, ...found } = useNewLibrary()
   const submit = (event: FormEvent) => {
     event.preventDefault()
     adding.mutate()
@@ -84,7 +88,12 @@ export function LibraryStep() {
           required
         />
         <ChoiceButtons label={setupTexts.kind()} options={KINDS} value={kind} onChange={setKind} />
-        <StrategyField asked={layout.asked} value={layout.strategy} onChange={layout.setStrategy} />
+        <StrategyField
+          asked={found.preview.asked}
+          value={found.layout.strategy}
+          config={found.layout.config}
+          onChange={(strategy, config) => found.setLayout({ strategy, config })}
+        />
         <ChoiceButtons
           label={setupTexts.direction()}
           options={DIRECTIONS}
@@ -102,7 +111,7 @@ export function LibraryStep() {
           </button>
         </div>
       </form>
-      <LibraryPreview asked={layout.asked} />
+      <LibraryPreview {...found.preview} />
     </main>
   )
 }

@@ -5,6 +5,7 @@ import { say, sayFailure } from '#parts/above/toasts.tsx'
 import { timeWords } from '#parts/formats.ts'
 import { Icon } from '#parts/icon.tsx'
 import { workTexts } from '#texts/work.ts'
+import { resultWords } from './result-words.ts'
 import style from './work.module.css'
 
 const BADGES: Partial<Record<TaskRecord['status'], string>> = { failed: 'bad', processing: 'info', completed: 'good' }
@@ -21,6 +22,7 @@ export function TaskRow({ task, mayWrite }: { task: TaskRecord; mayWrite: boolea
     isOpen && attempts > 1 && workTexts.tries({ count: attempts, max: maxAttempts }),
     isOpen && progress && workTexts.progress({ current: progress.current, total: progress.total }),
     isOpen && progress?.message,
+    ...resultWords(task),
   ].filter(Boolean)
   return (
     <li className="row">

@@ -8,7 +8,7 @@ const PRESS_MOVES_MAX = 10
 
 interface UsedMenu {
   /** For the button that opens it. */
-  openFrom: (event: MouseEvent<HTMLElement>) => void
+  openFrom: (event: { currentTarget: HTMLElement }) => void
   /** Right click, the menu key and long press, for the box that the menu is about. */
   onBox: {
     onContextMenu: (event: MouseEvent<HTMLElement>) => void

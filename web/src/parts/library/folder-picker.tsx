@@ -11,12 +11,15 @@ interface FolderPickerProps {
   /** Absolute path on the server; null when nothing is chosen. */
   value: string | null
   onChange: (path: string | null) => void
+  /** The folder that is chosen from, instead of those in which libraries may be. It is chosen at first. */
+  within?: string
+  hint?: string
 }
 
 /** A folder of the server, below those in which libraries may be. Opening a folder chooses it. */
-export function FolderPicker({ value, onChange }: FolderPickerProps) {
+export function FolderPicker({ value, onChange, within, hint = setupTexts.folderHint() }: FolderPickerProps) {
   const id = useId()
-  const roots = useQuery(rootFoldersQuery)
+  const roots = useQuery({ ...rootFoldersQuery, enabled: within === undefined })
   const opened = useQuery({ ...folderQuery(value ?? ''), enabled: value !== null, placeholderData: (before) => before })
   const folders = (value === null ? roots.data : opened.data?.entries)?.filter(({ isDirectory }) => isDirectory)
   const error = value === null ? roots.error : opened.error
@@ -26,7 +29,12 @@ export function FolderPicker({ value, onChange }: FolderPickerProps) {
         {setupTexts.folder()}
       </span>
       <div className={style['picker']}>
-        <Crumbs roots={roots.data?.map(({ path }) => path) ?? []} value={value} onChange={onChange} />
+        <Crumbs
+          roots={within === undefined ? (roots.data?.map(({ path }) => path) ?? []) : [within]}
+          isAll={within === undefined}
+          value={value}
+          onChange={onChange}
+        />
         {error && <Failure error={error} onRetry={() => void (value === null ? roots : opened).refetch()} />}
         <ul aria-labelledby={id}>
           {folders?.map(({ name, path, isReadable }) => (
@@ -41,13 +49,13 @@ export function FolderPicker({ value, onChange }: FolderPickerProps) {
           {folders?.length === 0 && <li className={style['none']}>{value === null ? setupTexts.noRoots() : setupTexts.noFolders()}</li>}
         </ul>
       </div>
-      <p className="hint">{setupTexts.folderHint()}</p>
+      <p className="hint">{hint}</p>
     </div>
   )
 }
 
 /** The way from the folder for libraries to the chosen one. */
-function Crumbs({ roots, value, onChange }: FolderPickerProps & { roots: readonly string[] }) {
+function Crumbs({ roots, isAll, value, onChange }: Omit<FolderPickerProps, 'within'> & { roots: readonly string[]; isAll: boolean }) {
   const root = roots
     .filter((path) => value === path || value?.startsWith(path === '/' ? '/' : `${path}/`))
     .sort((a, b) => b.length - a.length)[0]
@@ -56,21 +64,23 @@ function Crumbs({ roots, value, onChange }: FolderPickerProps & { roots: readonl
     root === undefined ? [] : [root, ...below.map((_, index) => [root === '/' ? '' : root, ...below.slice(0, index + 1)].join('/'))]
   return (
     <ol className="crumbs" aria-label={setupTexts.place()} ref={(list) => showEnd(list)}>
-      <li>
-        <button
-          type="button"
-          className="icon-btn"
-          aria-label={setupTexts.allFolders()}
-          title={setupTexts.allFolders()}
-          onClick={() => onChange(null)}
-        >
-          <Icon of={value === null ? FolderOpen : Server} />
-        </button>
-      </li>
+      {isAll && (
+        <li>
+          <button
+            type="button"
+            className="icon-btn"
+            aria-label={setupTexts.allFolders()}
+            title={setupTexts.allFolders()}
+            onClick={() => onChange(null)}
+          >
+            <Icon of={value === null ? FolderOpen : Server} />
+          </button>
+        </li>
+      )}
       {value === null && <li>{setupTexts.foldersHere()}</li>}
       {steps.map((path, index) => (
         <li key={path}>
-          <Icon of={ChevronRight} flips />
+          {(isAll || index > 0) && <Icon of={ChevronRight} flips />}
           {path === value ? (
             <b aria-current="true">{lastPart(path)}</b>
           ) : (

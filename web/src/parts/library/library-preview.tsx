@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { ChevronRight, FileQuestion, FolderSearch } from 'lucide-react'
-import { type LibraryPreview as Preview, type PreviewRequest, previewQuery } from '#api/new-library.ts'
+import { ChevronRight, FileQuestion, FolderSearch, Regex } from 'lucide-react'
+import { type LibraryPreview as Preview, previewQuery } from '#api/new-library.ts'
+import type { PreviewRequest } from '#api/records.ts'
 import { Icon } from '#parts/icon.tsx'
 import { Empty, Failure } from '#parts/states.tsx'
+import { layoutTexts } from '#texts/layouts.ts'
 import { setupTexts } from '#texts/setup.ts'
 import style from './library.module.css'
 
@@ -12,11 +14,11 @@ type FoundSeries = Preview['detectedSeries'][number]
 const SHOWN_MAX = 12
 const numbers = new Intl.NumberFormat('en')
 
-/** What a folder would become as a library: numbers first, then series with their first files, then what is left out. @param asked null without a folder */
-export function LibraryPreview({ asked }: { asked: PreviewRequest | null }) {
+/** What a folder would become as a library: numbers first, then series with their first files, then what is left out. @param asked null without a folder @param needsPattern the strategy cannot work yet */
+export function LibraryPreview({ asked, needsPattern = false }: { asked: PreviewRequest | null; needsPattern?: boolean }) {
   const { data, error, isFetching, isPlaceholderData, refetch } = useQuery(previewQuery(asked))
   // What another strategy makes of the same folder is of no use here.
-  const preview = isPlaceholderData ? undefined : data
+  const preview = isPlaceholderData || needsPattern ? undefined : data
   return (
     <section className={style['preview']} aria-labelledby="preview-title" aria-live="polite" aria-busy={isFetching}>
       <header className="head">
@@ -26,8 +28,9 @@ export function LibraryPreview({ asked }: { asked: PreviewRequest | null }) {
         {preview && <span className="end small quiet">{setupTexts.lookedAt({ count: preview.totalFiles })}</span>}
       </header>
       {asked === null && <Empty icon={FolderSearch} title={setupTexts.noChoice()} words={setupTexts.noChoiceWords()} />}
+      {asked !== null && needsPattern && <Empty icon={Regex} title={layoutTexts.noPattern()} words={layoutTexts.noPatternWords()} />}
       {error && <Failure error={error} onRetry={() => void refetch()} />}
-      {isFetching && !preview && <p className="quiet">{setupTexts.looking()}</p>}
+      {isFetching && !preview && !needsPattern && <p className="quiet">{setupTexts.looking()}</p>}
       {preview?.detectedSeries.length === 0 && (
         <Empty icon={FileQuestion} title={setupTexts.nothingFound()} words={setupTexts.nothingFoundWords()} />
       )}

@@ -1,5 +1,6 @@
 import { X } from 'lucide-react'
 import { Icon } from '#parts/icon.tsx'
+import { hasLetterKeys } from '#parts/shortcuts.ts'
 import { keyTexts, readerTexts } from '#texts/reader.ts'
 import { ReaderDialog } from './reader-dialog.tsx'
 
@@ -22,6 +23,7 @@ interface SheetProps {
 
 /** All keys of a reader. */
 export function KeySheet({ groups, note, onClose }: SheetProps) {
+  const said = hasLetterKeys() ? note : keyTexts.lettersOff()
   return (
     <ReaderDialog title={readerTexts.keys()} className="dialog keysheet" onClose={onClose}>
       <button type="button" className="icon-btn close" aria-label={readerTexts.close()} onClick={onClose}>
@@ -46,7 +48,7 @@ export function KeySheet({ groups, note, onClose }: SheetProps) {
           </section>
         ))}
       </div>
-      {note && <p>{note}</p>}
+      {said && <p>{said}</p>}
     </ReaderDialog>
   )
 }

@@ -73,8 +73,8 @@ export interface PressedKey {
   metaKey: boolean
 }
 
-/** What a key does; null for keys that belong to the browser. Arrows follow the direction of reading, space with shift goes back. */
-export function actionOfKey(pressed: PressedKey, direction: Direction): ReaderAction | null {
+/** What a key does; null for keys that belong to the browser. Arrows follow the direction of reading, space with shift goes back. @param hasLetters whether letters, digits and signs are keys */
+export function actionOfKey(pressed: PressedKey, direction: Direction, hasLetters = true): ReaderAction | null {
   if (pressed.ctrlKey || pressed.altKey || pressed.metaKey) return null
   const { key, shiftKey } = pressed
   if (key === 'ArrowRight') return direction === 'rtl' ? 'previous' : 'next'
@@ -82,6 +82,7 @@ export function actionOfKey(pressed: PressedKey, direction: Direction): ReaderAc
   if (direction === 'ttb' && key === 'ArrowDown') return 'next'
   if (direction === 'ttb' && key === 'ArrowUp') return 'previous'
   if (key === ' ' && shiftKey) return 'previous'
+  if (key.length === 1 && key !== ' ' && !hasLetters) return null
   const name = key.length === 1 ? key.toLowerCase() : key
   return Object.hasOwn(KEYS, name) ? (KEYS[name] ?? null) : null
 }

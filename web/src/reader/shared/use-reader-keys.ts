@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react'
+import { hasLetterKeys } from '#parts/shortcuts.ts'
 import type { Direction } from '../pages/page-rules.ts'
 import { actionOfKey, type PressedKey, type ReaderAction } from './keys.ts'
 
@@ -11,7 +12,7 @@ export function useReaderKeys(direction: Direction, actions: ReaderActions): { h
   const keys = useRef({
     handle(event: KeyboardEvent) {
       if (event.defaultPrevented || isTyping(event)) return
-      const action = actionOfKey(event satisfies PressedKey, latest.current.direction)
+      const action = actionOfKey(event satisfies PressedKey, latest.current.direction, hasLetterKeys())
       const run = action && latest.current.actions[action]
       if (!run) return
       event.preventDefault()

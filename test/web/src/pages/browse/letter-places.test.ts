@@ -9,7 +9,7 @@ const groups = [
 
 t.test('letters lead to the first item of theirs, also in a list that is sorted downwards', (t) => {
   t.strictSame(
-    placesOfLetters(groups, false).map(({ letter, index }) => [letter, index]),
+    placesOfLetters(groups, false, 800).map(({ letter, index }) => [letter, index]),
     [
       ['A', 0],
       ['B', 2],
@@ -17,7 +17,7 @@ t.test('letters lead to the first item of theirs, also in a list that is sorted 
     ],
   )
   t.strictSame(
-    placesOfLetters(groups, true).map(({ letter, index }) => [letter, index]),
+    placesOfLetters(groups, true, 800).map(({ letter, index }) => [letter, index]),
     [
       ['Z', 0],
       ['B', 1],
@@ -27,8 +27,16 @@ t.test('letters lead to the first item of theirs, also in a list that is sorted 
   t.end()
 })
 
-t.test('a writing with thousands of signs does not make a rail of thousands of letters', (t) => {
+t.test('letters that would be too small to hit are left out evenly', (t) => {
   const many = Array.from({ length: 3_000 }, (_, index) => ({ group: String.fromCodePoint(0x4e00 + index), count: 1 }))
-  t.ok(placesOfLetters(many, false).length <= 60)
+  const shown = placesOfLetters(many, false, 800)
+  t.equal(shown.length, 28, '24 pixels for each')
+  t.same([shown[0]?.index, shown.at(-1)?.index], [0, 2_999], 'the first and the last are there')
+  t.equal(new Set(shown).size, 28)
+  t.same(
+    placesOfLetters(groups, false, 100).map(({ letter }) => letter),
+    ['A', 'Z'],
+    'a window without room',
+  )
   t.end()
 })

@@ -19,3 +19,10 @@ t.test('space goes on and with shift back, letters count in both cases, and keys
   t.equal(actionOfKey(key('constructor'), 'ltr'), null)
   t.equal(actionOfKey(key('q'), 'ltr'), null)
 })
+
+t.test('turned off, no letter, digit or sign is a key; arrows, space and Escape still are', async (t) => {
+  for (const name of ['n', 'F', '1', '?', '/', '+', '-']) t.equal(actionOfKey(key(name), 'ltr', false), null, name)
+  t.equal(actionOfKey(key('ArrowRight'), 'ltr', false), 'next')
+  t.equal(actionOfKey(key(' '), 'ltr', false), 'next')
+  t.equal(actionOfKey(key('Escape'), 'ltr', false), 'back')
+})

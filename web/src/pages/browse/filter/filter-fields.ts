@@ -47,11 +47,13 @@ const COVER: FilterField = { family: 'word', words: ['file', 'found', 'custom'] 
 const text = (source: ValueSource): FilterField => ({ family: 'text', source })
 const id = (source: ValueSource): FilterField => ({ family: 'id', source })
 
+/** Names that books and series have. */
+export const TEXT_FIELDS = { genre: text('genre'), tag: text('tag') } as const
+
 /** The fields of both lists, those used most first. */
 const SHARED = {
   readStatus: READING,
-  genre: text('genre'),
-  tag: text('tag'),
+  ...TEXT_FIELDS,
   person: text('person'),
   publisher: text('publisher'),
   language: text('language'),

@@ -1,9 +1,10 @@
 import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query'
-import { filterValuesQuery, sharingTagsQuery } from '#api/filter-values.ts'
+import { filterValuesQuery } from '#api/filter-values.ts'
 import { librariesQuery } from '#api/libraries.ts'
 import { collectionsQuery, readListsQuery } from '#api/lists.ts'
 import { queries } from '#api/queries.ts'
 import { searchQuery } from '#api/search.ts'
+import { sharingTagsQuery } from '#api/sharing-tags.ts'
 import { languageWords } from '#parts/formats.ts'
 import { wordTexts } from '#texts/filter.ts'
 import type { BrowseKind } from '../browse-address.ts'
@@ -54,7 +55,7 @@ async function findSuggestions(kind: BrowseKind, { source }: FilterField, search
     case 'readLists':
       return ofRecords((await queries.ensureQueryData(readListsQuery)).data, search)
     case 'sharingTags':
-      return (await queries.ensureQueryData(sharingTagsQuery)).map((name) => named(name, name)).filter(matching(search))
+      return (await queries.ensureQueryData(sharingTagsQuery)).map(({ name }) => named(name, name)).filter(matching(search))
     case 'series': {
       if (search.trim() === '') return []
       const { series } = await queries.ensureQueryData(searchQuery(search.trim()))

@@ -13,6 +13,7 @@ const VALUE_MAX = 500
 interface ValuesProps {
   kind: BrowseKind
   field: FilterField
+  label?: string
   libraryId: string | null
   values: readonly string[]
   wordsOf: (value: string) => string
@@ -23,7 +24,7 @@ interface ValuesProps {
 
 /** One or more values with suggestions: arrows choose, Enter takes, Backspace takes the last one away. */
 export function ValuesInput(props: ValuesProps) {
-  const { values, wordsOf, onChange, faultId } = props
+  const { values, wordsOf, onChange, faultId, label = filterTexts.value() } = props
   const id = useId()
   const { typed, at, suggestions, isShown, hasList, add, open, type, leave, onKeyDown } = useTyping(props)
   return (
@@ -47,7 +48,7 @@ export function ValuesInput(props: ValuesProps) {
           dir="auto"
           autoComplete="off"
           maxLength={VALUE_MAX}
-          aria-label={filterTexts.value()}
+          aria-label={label}
           {...(faultId ? { 'aria-invalid': true, 'aria-describedby': faultId } : {})}
           {...(hasList && {
             role: 'combobox',
@@ -83,6 +84,8 @@ function useTyping({ kind, field, libraryId, values, onChange }: ValuesProps) {
     if (value !== '' && !values.includes(value)) onChange([...values, value])
     setTyped('')
     setAt(-1)
+    // It would cover what is below, such as the button that applies everything.
+    setIsOpen(false)
   }
   const leave = () => {
     setIsOpen(false)

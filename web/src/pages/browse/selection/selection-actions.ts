@@ -1,21 +1,26 @@
-import { BookCheck, BookX, Heart, ListPlus, type LucideIcon, RefreshCw, Trash2 } from 'lucide-react'
+import { BookCheck, BookX, Heart, ListPlus, type LucideIcon, RefreshCw, Share2, Tags, Trash2 } from 'lucide-react'
 import {
   addToCollection,
   addToReadList,
   analyzeBooks,
   analyzeManySeries,
   type BulkWork,
+  changeBookNames,
+  changeSeriesNames,
   deleteMissing,
   readBooks,
   readManySeries,
+  shareManySeries,
   type TargetList,
   unreadBooks,
   unreadManySeries,
   wantManySeries,
 } from '#api/bulk.ts'
+import type { NameChange, SharingChange } from '#api/bulk-changes.ts'
 import type { Permission } from '#api/records.ts'
 import { partTexts } from '#texts/parts.ts'
 import { selectionTexts } from '#texts/selection.ts'
+import { sharingTexts } from '#texts/sharing.ts'
 
 /** Something that is done at once with everything selected. */
 export interface SelectionAction {
@@ -25,10 +30,20 @@ export interface SelectionAction {
   /** The sentence afterwards. */
   said: (values: { count: number }) => string
   /** What is asked before. */
-  ask?: 'list' | 'confirm'
+  ask?: 'list' | 'names' | 'sharing' | 'confirm'
   isDangerous?: true
-  /** @param to for `ask: 'list'` */
-  work: (to: TargetList | null) => BulkWork
+  work: (given: Given) => BulkWork
+}
+
+/** What was answered before an action. */
+export interface Given {
+  /** For `ask: 'list'`, with its name. */
+  to?: TargetList
+  listName?: string
+  /** For `ask: 'names'`. */
+  names?: NameChange
+  /** For `ask: 'sharing'`. */
+  sharing?: SharingChange
 }
 
 export const BOOK_ACTIONS: readonly SelectionAction[] = [
@@ -40,7 +55,15 @@ export const BOOK_ACTIONS: readonly SelectionAction[] = [
     needs: 'books-write',
     said: partTexts.books,
     ask: 'list',
-    work: (to) => addToReadList(to as TargetList),
+    work: ({ to }) => addToReadList(to as TargetList),
+  },
+  {
+    text: selectionTexts.tags(),
+    icon: Tags,
+    needs: 'books-write',
+    said: selectionTexts.namedBooks,
+    ask: 'names',
+    work: ({ names }) => changeBookNames(names as NameChange),
   },
   { text: partTexts.analyze(), icon: RefreshCw, needs: 'books-write', said: selectionTexts.analyzingBooks, work: () => analyzeBooks },
 ]
@@ -55,7 +78,23 @@ export const SERIES_ACTIONS: readonly SelectionAction[] = [
     needs: 'series-write',
     said: partTexts.series,
     ask: 'list',
-    work: (to) => addToCollection(to as TargetList),
+    work: ({ to }) => addToCollection(to as TargetList),
+  },
+  {
+    text: selectionTexts.tags(),
+    icon: Tags,
+    needs: 'series-write',
+    said: selectionTexts.namedSeries,
+    ask: 'names',
+    work: ({ names }) => changeSeriesNames(names as NameChange),
+  },
+  {
+    text: sharingTexts.give(),
+    icon: Share2,
+    needs: 'system-admin',
+    said: sharingTexts.given,
+    ask: 'sharing',
+    work: ({ sharing }) => shareManySeries(sharing as SharingChange),
   },
   {
     text: partTexts.analyze(),

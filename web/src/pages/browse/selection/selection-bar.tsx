@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Ellipsis, X } from 'lucide-react'
 import { useRef, useState } from 'react'
-import type { TargetList } from '#api/bulk.ts'
 import { meQuery } from '#api/session.ts'
 import { Dialog } from '#parts/above/dialog.tsx'
 import { say, sayFailure } from '#parts/above/toasts.tsx'
@@ -10,7 +9,9 @@ import { Icon } from '#parts/icon.tsx'
 import { selectionTexts } from '#texts/selection.ts'
 import { AddToListDialog } from './add-to-list-dialog.tsx'
 import style from './selection.module.css'
-import { BOOK_ACTIONS, SERIES_ACTIONS, type SelectionAction } from './selection-actions.ts'
+import { BOOK_ACTIONS, type Given, SERIES_ACTIONS, type SelectionAction } from './selection-actions.ts'
+import { SharingDialog } from './sharing-dialog.tsx'
+import { TagsDialog } from './tags-dialog.tsx'
 import type { UsedSelection } from './use-selection.ts'
 
 /** So many actions stand in the bar of a wide window, the others in its menu. */
@@ -61,7 +62,7 @@ export function SelectionBar({ selection, isBooks, onEnd }: BarProps) {
           </button>
         </>
       )}
-      {asked && <Asked action={asked} isBooks={isBooks} onStart={start} onClose={() => setAsked(null)} />}
+      {asked && <Asked action={asked} isBooks={isBooks} count={count} onStart={start} onClose={() => setAsked(null)} />}
     </section>
   )
 }
@@ -69,12 +70,13 @@ export function SelectionBar({ selection, isBooks, onEnd }: BarProps) {
 interface AskedProps {
   action: SelectionAction
   isBooks: boolean
-  onStart: (action: SelectionAction, to?: TargetList, listName?: string) => void
+  count: number
+  onStart: (action: SelectionAction, given?: Given) => void
   onClose: () => void
 }
 
 /** What an action asks before it begins. */
-function Asked({ action, isBooks, onStart, onClose }: AskedProps) {
+function Asked({ action, isBooks, count, onStart, onClose }: AskedProps) {
   if (action.ask === 'list')
     return (
       <AddToListDialog
@@ -82,7 +84,30 @@ function Asked({ action, isBooks, onStart, onClose }: AskedProps) {
         onClose={onClose}
         onAdd={(to, name) => {
           onClose()
-          onStart(action, to, name)
+          onStart(action, { to, listName: name })
+        }}
+      />
+    )
+  if (action.ask === 'sharing')
+    return (
+      <SharingDialog
+        count={count}
+        onClose={onClose}
+        onChange={(sharing) => {
+          onClose()
+          onStart(action, { sharing })
+        }}
+      />
+    )
+  if (action.ask === 'names')
+    return (
+      <TagsDialog
+        isBooks={isBooks}
+        count={count}
+        onClose={onClose}
+        onChange={(names) => {
+          onClose()
+          onStart(action, { names })
         }}
       />
     )
@@ -157,7 +182,7 @@ const runningWords = ({ isReading, done, total }: Running) =>
 function useBulkWork(selection: UsedSelection, onEnd: () => void) {
   const [running, setRunning] = useState<Running | null>(null)
   const abort = useRef<AbortController | null>(null)
-  const start = async (action: SelectionAction, to: TargetList | null = null, listName = '') => {
+  const start = async (action: SelectionAction, given: Given = {}) => {
     abort.current = new AbortController()
     const { signal } = abort.current
     let [done, total] = [0, selection.count]
@@ -170,9 +195,9 @@ function useBulkWork(selection: UsedSelection, onEnd: () => void) {
         done = now
         setRunning({ isReading: false, done, total })
       }
-      await action.work(to)(ids, onDone, signal)
+      await action.work(given)(ids, onDone, signal)
       const said = action.said({ count: total })
-      say(action.ask === 'list' ? selectionTexts.added({ count: said, list: listName }) : said)
+      say(action.ask === 'list' ? selectionTexts.added({ count: said, list: given.listName ?? '' }) : said)
       selection.clear()
       onEnd()
     } catch (error) {

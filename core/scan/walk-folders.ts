@@ -111,7 +111,10 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
       try {
         if (next.real === null) {
           choice.links = options.links ? new LinkFollower(options.root, options.links) : null
-          Object.assign(next, choice.links?.enterPath(folder) ?? { real: join(realpathSync.native(options.root), folder) })
+          const entered = choice.links?.enterPath(folder)
+          for (const followed of entered?.through ?? []) yield { kind: 'followed', ...followed }
+          next.real = entered?.real ?? join(realpathSync.native(options.root), folder)
+          next.link = entered?.through.at(-1)?.path ?? ''
         }
         opened = openFolderSync(next.real as string)
         if (choice.links?.enter(opened.path, next.link) === false) {
@@ -273,9 +276,14 @@ const prefixOf = (folder: string) => (folder === '' ? '' : `${folder}/`)
 
 /** Yields what became of a link; returns whether it is followed. */
 function* take(links: LinkFollower | null, link: FollowedLink): Generator<WalkStep, boolean> {
-  const isFollowed = links?.claim(link) ?? false
-  yield isFollowed ? { kind: 'followed', ...link } : { kind: 'symlink', path: link.path }
-  return isFollowed
+  try {
+    const isFollowed = links?.claim(link) ?? false
+    yield isFollowed ? { kind: 'followed', ...link } : { kind: 'symlink', path: link.path }
+    return isFollowed
+  } catch (error) {
+    yield { kind: 'unreadable', path: link.path, message: reasonOf(error, link.path) }
+    return false
+  }
 }
 
 const factsOf = (folder: string, names: readonly string[], { choice, hasOpf }: { choice: Choice; hasOpf: boolean }): FolderFacts => ({

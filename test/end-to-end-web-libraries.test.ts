@@ -29,7 +29,12 @@ const THOR = [1, 2, 3, 4, 5].map((number) => `Thor 00${number}.cbz`)
 const DOWNLOADS = ['Batman 001 (2016).cbz', 'Batman 002 (2016).cbz', 'Batman 003 (2016).cbz', 'Saga 001 (2012).cbz', 'Saga 002 (2012).cbz']
 
 /** The publisher and the year stand above the series. */
-const ARCHIVE = ['DC/2016/Batman/Batman 001.cbz', 'DC/2016/Batman/Batman 002.cbz', 'Image/2012/Saga/Saga 001.cbz', 'Image/extras/Poster.cbz']
+const ARCHIVE = [
+  'DC/2016/Batman/Batman 001.cbz',
+  'DC/2016/Batman/Batman 002.cbz',
+  'Image/2012/Saga/Saga 001.cbz',
+  'Image/extras/Poster.cbz',
+]
 
 async function openShelf(t: Test) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'carrel-web-libraries-'))
@@ -124,7 +129,11 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     })
     t.same(added.allowed_formats, ['cbz', 'cbr', 'pdf'])
     await until(async () => (await database('books').where({ library_id: added.id }).whereNull('analyzed_at')).length === 0)
-    await page.getByRole('listitem').filter({ hasText: 'Archive' }).getByText(/^Next /).waitFor()
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: 'Archive' })
+      .getByText(/^Next /)
+      .waitFor()
   })
 
   await t.test('Another strategy shows what it moves and asks before it does', async (t) => {

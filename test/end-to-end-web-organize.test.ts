@@ -38,7 +38,10 @@ async function openServer(t: Test) {
   const signIn = async (account: typeof ADA) => {
     const opened = await openPage(browser, url)
     const { username, password } = account
-    await opened.page.request.post(`${url}/api/v1/auth/login`, { data: { username, password, session: 'cookie' }, headers: { origin: url } })
+    await opened.page.request.post(`${url}/api/v1/auth/login`, {
+      data: { username, password, session: 'cookie' },
+      headers: { origin: url },
+    })
     return opened
   }
   return { url, database, libraryId: libraryId as string, signIn, ...(await signIn(ADA)) }

@@ -18,13 +18,6 @@ export interface ScanCounts {
   errors: string[]
 }
 
-/** Files that are parts of other books: other formats, and later volumes of a set; and incomplete ones. */
-export interface LeftOutFiles {
-  count: number
-  /** The first of them. */
-  files: string[]
-}
-
 export interface ScanRow {
   id: string
   library_id: string

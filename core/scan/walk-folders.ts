@@ -111,7 +111,10 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
       try {
         if (next.real === null) {
           choice.links = options.links ? new LinkFollower(options.root, options.links) : null
-          Object.assign(next, choice.links?.enterPath(folder) ?? { real: join(realpathSync.native(options.root), folder) })
+          const entered = choice.links?.enterPath(folder)
+          for (const followed of entered?.through ?? []) yield { kind: 'followed', ...followed }
+          next.real = entered?.real ?? join(realpathSync.native(options.root), folder)
+          next.link = entered?.through.at(-1)?.path ?? ''
         }
         opened = openFolderSync(next.real as string)
         if (choice.links?.enter(opened.path, next.link) === false) {
@@ -177,8 +180,6 @@ interface FolderContents {
   sidecars: string[]
   /** What books that are links lead to, by name. */
   targets: Map<string, string>
-  /** Whether there are later volumes of archives. */
-  volumes: boolean
 }
 
 function* listFolder({ folder, real, link, at, entries }: ListedFolder, choice: Choice): Generator<WalkStep, FolderContents> {
@@ -190,13 +191,6 @@ function* listFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
   const sidecars: string[] = []
   const targets = new Map<string, string>()
   const lossy = new Set<string>()
-  let volumes = false
-  const add = (name: string, { size, mtimeMs }: { size: number; mtimeMs: number }) => {
-    books.names.push(name)
-    books.sizes.push(size)
-    books.mtimesMs.push(mtimeMs)
-    volumes ||= LATER_VOLUME.test(name) && formatOfName(name) === 'cbr'
-  }
   for (const listed of entries) {
     const { name } = listed
     if (of > 1 && folder === start && index !== (listed.isDirectory() ? shareOf(name, of) : 0)) continue
@@ -206,10 +200,9 @@ function* listFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
       continue
     }
     const { target } = entry
-    const incomplete = isIncompleteName(name) && !entry.isDirectory()
-    const reason = choice.explains ? reasonToLeaveOut(prefix, entry, choice) : incomplete ? 'incomplete' : null
+    const reason = reasonOfEntry(prefix, entry, choice)
     if (reason) yield { kind: 'left_out', path: prefix + name, reason }
-    if (incomplete || isHiddenName(name)) continue
+    if (reason === 'incomplete' || isHiddenName(name)) continue
     if (entry.isDirectory()) {
       if (isForeignFolder(name) || isExcluded(prefix, name)) continue
       const path = prefix + name
@@ -237,22 +230,31 @@ function* listFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
         yield { kind: 'symlink', path: prefix + name }
         continue
       }
-      add(name, stat ?? UNSEEN)
+      books.names.push(name)
+      books.sizes.push(stat?.size ?? 0)
+      books.mtimesMs.push(stat?.mtimeMs ?? 0)
     } catch (error) {
       yield { kind: 'unreadable', path: prefix + name, message: reasonOf(error, name) }
     }
   }
-  return { below, books, sidecars, targets, volumes }
+  return { below, books, sidecars, targets }
+}
+
+/** Why an entry is left out, as far as the walk reports it. */
+function reasonOfEntry(prefix: string, entry: WalkedEntry, choice: Choice): LeftOutReason | null {
+  if (choice.explains) return reasonToLeaveOut(prefix, entry, choice)
+  return isIncompleteName(entry.name) && !entry.isDirectory() ? 'incomplete' : null
 }
 
 /** Yields the books of one folder; returns the folders in it. */
 function* walkFolder(listed: ListedFolder, choice: Choice): Generator<WalkStep, FolderBelow[]> {
   const { folder, at, real } = listed
-  const { below, books, sidecars, targets, volumes } = yield* listFolder(listed, choice)
+  const { below, books, sidecars, targets } = yield* listFolder(listed, choice)
   const prefix = prefixOf(folder)
   for (const names of [books.names, below.map((one) => nameOfFolder(one.folder))])
     for (const [one, other] of findAlike(names)) yield { kind: 'alike', paths: [prefix + one, prefix + other] }
   if (books.names.length > 0) {
+    const volumes = books.names.some((name) => LATER_VOLUME.test(name) && formatOfName(name) === 'cbr')
     const whole = volumes ? dropLaterVolumes(books) : books
     const facts = factsOf(folder, whole.names, { choice, hasOpf: sidecars.includes(FOLDER_FILES.opf) })
     const listing = hasOtherFormats(facts, choice) ? dropOtherFormats(whole, choice.formats) : whole
@@ -276,9 +278,14 @@ const prefixOf = (folder: string) => (folder === '' ? '' : `${folder}/`)
 
 /** Yields what became of a link; returns whether it is followed. */
 function* take(links: LinkFollower | null, link: FollowedLink): Generator<WalkStep, boolean> {
-  const isFollowed = links?.claim(link) ?? false
-  yield isFollowed ? { kind: 'followed', ...link } : { kind: 'symlink', path: link.path }
-  return isFollowed
+  try {
+    const isFollowed = links?.claim(link) ?? false
+    yield isFollowed ? { kind: 'followed', ...link } : { kind: 'symlink', path: link.path }
+    return isFollowed
+  } catch (error) {
+    yield { kind: 'unreadable', path: link.path, message: reasonOf(error, link.path) }
+    return false
+  }
 }
 
 const factsOf = (folder: string, names: readonly string[], { choice, hasOpf }: { choice: Choice; hasOpf: boolean }): FolderFacts => ({
@@ -325,8 +332,6 @@ export function compareNames(a: string, b: string): number {
 }
 
 const comparedName = (name: string) => boundMarks(formatOfName(name) === null ? name : stemOf(name))
-
-const UNSEEN = { size: 0, mtimeMs: 0 }
 
 /** Of a walk that looks at no file. */
 function* partsOf({ folder, decide }: WalkedFolder, { names }: Listing): Generator<WalkStep> {

@@ -15,9 +15,6 @@ export interface FollowedLink {
 /** An entry of a folder. Of a link that may be followed it tells what the link leads to, with the path without links. */
 export type WalkedEntry = Pick<Dirent, 'name' | 'isDirectory' | 'isFile' | 'isSymbolicLink'> & { target?: string }
 
-/** Owner of what is found without a link. */
-const NO_LINK = ''
-
 /**
  * Follows links into the link targets of a library. Files and folders are recognized by device and inode: each belongs to the link through which it was
  * found first, in this or an earlier walk, so that circles end, and nothing is found twice or moves from one link to another.
@@ -86,19 +83,21 @@ export class LinkFollower {
   }
 
   /**
-   * Where a walk of a part begins: its path without links, and the last link that leads to it, '' for none.
+   * Where a walk of a part begins: its path without links, and the links that lead to it.
    * @throws OutsideError for a link that is not followed; the system's error for a path that does not exist
    */
-  enterPath(folder: string): { real: string; link: string } {
+  enterPath(folder: string): { real: string; through: FollowedLink[] } {
     const real = realpathSync.native(`${this.#root}/${folder}`)
     const parts = folder.split('/')
-    const paths = parts.map((_, index) => parts.slice(0, index + 1).join('/'))
-    const links = folder === '' ? [] : paths.filter((path) => lstatSync(`${this.#root}/${path}`).isSymbolicLink())
-    for (const path of links) {
-      const target = realpathSync.native(`${this.#root}/${path}`)
-      if (!isInTargets(target, this.#targets) || !this.claim({ path, target })) throw new OutsideError(`"${path}" is not followed.`)
+    const paths = folder === '' ? [] : parts.map((_, index) => parts.slice(0, index + 1).join('/'))
+    const through: FollowedLink[] = []
+    for (const path of paths) {
+      if (!lstatSync(`${this.#root}/${path}`).isSymbolicLink()) continue
+      const link = { path, target: realpathSync.native(`${this.#root}/${path}`) }
+      if (!isInTargets(link.target, this.#targets) || !this.claim(link)) throw new OutsideError(`"${path}" is not followed.`)
+      through.push(link)
     }
-    return { real, link: links.at(-1) ?? NO_LINK }
+    return { real, through }
   }
 
   #own(target: string, link: string): void {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { FollowedLink } from '#core/scan/links/link-follower.ts'
+import { isInPart } from '#core/scan/scan-part.ts'
 import { type WalkStep, walkFolders } from '#core/scan/walk-folders.ts'
 
 /** A library and a disk beside it. */
@@ -27,7 +28,7 @@ function makePlaces(t: Test, files: string[]) {
     /** Walks, and remembers what was followed, as scans do. */
     scan(start = '') {
       const found = walk({ start })
-      const isIn = (path: string) => start === '' || path.startsWith(`${start}/`)
+      const isIn = (path: string) => isInPart(start, path)
       known = [...known.filter(({ path }) => !isIn(path)), ...found.flatMap((step) => (step.kind === 'followed' ? [step] : []))]
       return report(found)
     },

@@ -62,7 +62,8 @@ export class FolderWatch {
   readonly #allowed: ReadonlySet<string> | null
   readonly #quietMs: number
   readonly #waitingMax = readWaitingMax()
-  readonly #watchers = new Map<string, FSWatcher>()
+  /** With the identity of the folder. */
+  readonly #watchers = new Map<string, { watcher: FSWatcher; key: string }>()
   /** Changed paths with the time of their last event; the oldest comes first. */
   readonly #changed = new Map<string, number>()
   /** Folders on drives that report no changes. */
@@ -118,7 +119,7 @@ export class FolderWatch {
   #stop(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    for (const watcher of this.#watchers.values()) watcher.close()
+    for (const { watcher } of this.#watchers.values()) watcher.close()
     this.#watchers.clear()
     this.#changed.clear()
     this.#silent = 0
@@ -186,16 +187,17 @@ export class FolderWatch {
       return false
     }
     if (this.#watchers.size >= FOLDERS_MAX) throw new Unavailable(`It has more than ${FOLDERS_MAX} folders.`)
-    this.#watchers.get(folder)?.close()
+    this.#watchers.get(folder)?.watcher.close()
+    const key = rootKey(lstatSync(path))
     const watcher = watch(path, { encoding: 'utf8' }, (kind, name) => this.#receive(folder, kind, name))
     // The folder is gone: its parent has an event too.
     watcher.on('error', () => this.#forgetTree(folder))
-    this.#watchers.set(folder, watcher)
+    this.#watchers.set(folder, { watcher, key })
     return true
   }
 
   #forgetTree(top: string): void {
-    for (const [folder, watcher] of this.#watchers) {
+    for (const [folder, { watcher }] of this.#watchers) {
       if (!isAtOrBelow(folder, top)) continue
       watcher.close()
       this.#watchers.delete(folder)
@@ -225,7 +227,10 @@ export class FolderWatch {
   /** Whether the event is about a folder. */
   #receiveFolder(above: string, path: string, name: string): boolean {
     const found = lstatSync(this.#pathOf(path), { throwIfNoEntry: false })
-    const wasWatched = this.#watchers.has(path)
+    const before = this.#watchers.get(path)
+    const wasWatched = before !== undefined
+    // Only its rights or times have changed, which Node reports in the same way.
+    if (found?.isDirectory() && before?.key === rootKey(found)) return true
     if (wasWatched) this.#forgetTree(path)
     if (found?.isDirectory()) {
       if (!this.#isEntered(above === '' ? '' : `${above}/`, name)) return true

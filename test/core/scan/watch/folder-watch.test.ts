@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -64,8 +64,10 @@ t.test('only folders with changed books are reported, also those that came later
   t.same(await next(), ['C/deep/deeper'])
   put('empty/1.cbz')
   t.same(await next(), ['empty'], 'a folder that had no books')
+  chmodSync(join(root, 'A'), 0o700)
+  utimesSync(join(root, 'B'), 1_000, 1_000)
   put('top.cbz')
-  t.same(await next(), [''])
+  t.same(await next(), [''], 'rights and times of folders are no changes')
   renameSync(join(root, 'A/new.cbz.part'), join(root, 'A/done.cbz'))
   t.same(await next(), ['A'])
 })

@@ -18,8 +18,8 @@ const DuplicateGroup = Type.Object(
   {
     id: Uuid,
     fileHash: Type.String({ description: 'SHA-256 of the file.' }),
-    bookIds: Type.Array(Uuid, { description: 'The first 500 books that the caller may see, oldest first.' }),
-    duplicateCount: Type.Integer({ minimum: 2, description: 'Number of books that the caller may see.' }),
+    bookIds: Type.Array(Uuid, { description: 'The first 500, oldest first.' }),
+    duplicateCount: Type.Integer({ minimum: 2, description: 'Those that the caller may see.' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -33,7 +33,7 @@ export const duplicateRoutes = [
     name: 'listDuplicates',
     method: 'GET',
     path: '/api/v1/duplicates',
-    summary: 'List books with identical files or pages as of the last search, largest groups first',
+    summary: 'List books with identical files or pages as of the last search',
     tag,
     allow: { who: 'books-read' },
     query: Type.Object({

@@ -14,25 +14,26 @@ const GROUPS_MAX = 1_000
 const Count = Type.Integer({ minimum: 0 })
 const tag = 'duplicates'
 
-const group = {
-  id: Uuid,
-  bookIds: Type.Array(Uuid, { description: 'The first 500 books that the caller may see, oldest first.' }),
-  duplicateCount: Type.Integer({ minimum: 2, description: 'Number of books that the caller may see.' }),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}
 const DuplicateGroup = Type.Object(
-  { ...group, fileHash: Type.String({ description: 'SHA-256 of the file.' }) },
+  {
+    id: Uuid,
+    fileHash: Type.String({ description: 'SHA-256 of the file.' }),
+    bookIds: Type.Array(Uuid, { description: 'The first 500, oldest first.' }),
+    duplicateCount: Type.Integer({ minimum: 2, description: 'Those that the caller may see.' }),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
   { title: 'DuplicateGroup' },
 )
-const SamePagesGroup = Type.Object({ ...group, pagesHash: Type.String() }, { title: 'SamePagesGroup' })
+/** As a group of equal files. */
+const SamePagesGroup = Type.Object({ id: Uuid, pagesHash: Type.String(), bookIds: Type.Array(Uuid), duplicateCount: Count })
 
 export const duplicateRoutes = [
   endpoint({
     name: 'listDuplicates',
     method: 'GET',
     path: '/api/v1/duplicates',
-    summary: 'List books with identical files, and with identical pages, as of the last search, largest groups first',
+    summary: 'List books with identical files or pages as of the last search',
     tag,
     allow: { who: 'books-read' },
     query: Type.Object({
@@ -54,7 +55,7 @@ export const duplicateRoutes = [
         duplicates: found.groups.map(({ hash, ...more }) => ({ ...more, fileHash: hash })),
         totalDuplicateBooks: found.totalBooks,
         totalGroups: found.totalGroups,
-        samePages: pages.groups.map(({ hash, ...more }) => ({ ...more, pagesHash: hash })),
+        samePages: pages.groups.map(({ id, hash, bookIds, duplicateCount }) => ({ id, pagesHash: hash, bookIds, duplicateCount })),
         totalSamePages: pages.totalGroups,
       }
     },

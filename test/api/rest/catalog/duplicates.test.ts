@@ -15,7 +15,7 @@ interface Duplicates {
   totalSamePages: number
 }
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 t.test('books that hold the same file', async (t) => {
   const server = await openLibraryServer(t, {
     'One/1.cbz': comic('same'),

@@ -20,7 +20,7 @@ const seed = Number(process.env['TORTURE_SEED'] ?? testSeed) | 0
 const WALK_STEPS = 100
 /** A start takes as long as dozens of other steps. */
 const KILL_SHARE = 0.03
-const SHORTEN_MS = Number(process.env['SHORT'] ?? 120_000)
+const SHORTEN_MS = 120_000
 
 t.test(`after ${steps} random steps the libraries are as a model says (seed ${seed})`, async (t) => {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'carrel-torture-')))
@@ -29,6 +29,7 @@ t.test(`after ${steps} random steps the libraries are as a model says (seed ${se
     await server.stop()
     await rm(folder, { recursive: true, force: true })
   })
+  t.comment('left out: rights of files and folders, which do not bind root, as whom tests run')
   await server.start()
   await server.prepare()
   let count = 0
@@ -50,7 +51,6 @@ t.test(`after ${steps} random steps the libraries are as a model says (seed ${se
 
   for (let done = 0; done < steps; done += WALK_STEPS) {
     const taken: Step[] = []
-    const begun = Date.now()
     const walk = await open()
     const random = randomOf(seed + done)
     const choice = new StepChoice({ random, tree: walk.tree, model: walk.model, killShare: KILL_SHARE })
@@ -59,7 +59,6 @@ t.test(`after ${steps} random steps the libraries are as a model says (seed ${se
       taken.push(choice.next())
       differences = await differencesOf(walk, taken.at(-1) as Step)
     }
-    console.log(`# ${taken.length} steps ${Date.now() - begun} ms`)
     await walk.close()
     t.same(differences, [], `steps ${done + 1} to ${done + taken.length}`)
     if (differences.length === 0) continue

@@ -21,6 +21,7 @@ const WALK_STEPS = 100
 /** A start takes as long as dozens of other steps. */
 const KILL_SHARE = 0.03
 const SHORTEN_MS = 120_000
+const LAST: Step = { do: 'scan', order: ['A', 'B'], mode: 'normal', part: '', confirm: 'none', stop: null }
 
 t.test(`after ${steps} random steps the libraries are as a model says (seed ${seed})`, async (t) => {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'carrel-torture-')))
@@ -55,8 +56,9 @@ t.test(`after ${steps} random steps the libraries are as a model says (seed ${se
     const random = randomOf(seed + done)
     const choice = new StepChoice({ random, tree: walk.tree, model: walk.model, killShare: KILL_SHARE })
     let differences: string[] = []
-    while (taken.length < Math.min(WALK_STEPS, steps - done) && differences.length === 0) {
-      taken.push(choice.next())
+    const length = Math.min(WALK_STEPS, steps - done)
+    while (taken.length < length && differences.length === 0) {
+      taken.push(taken.length === length - 1 ? LAST : choice.next())
       differences = await differencesOf(walk, taken.at(-1) as Step)
     }
     await walk.close()

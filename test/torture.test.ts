@@ -2,7 +2,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t from 'tap'
-import { sizeOf } from '#test/support/lane-size.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { randomOf } from '#test/support/random-manifests.ts'
 import { testSeed } from '#test/support/timed-property.ts'
 import { TestedServer } from '#test/support/torture/server.ts'
@@ -14,21 +14,23 @@ import { Walk } from '#test/support/torture/walk.ts'
 t.setTimeout(7_200_000)
 
 const asked = Number(process.env['TORTURE_STEPS'] ?? 0)
-const steps = asked || sizeOf('random steps', { main: 200, full: 500 })
+const steps = asked || 500
 const seed = Number(process.env['TORTURE_SEED'] ?? testSeed) | 0
 /** So that a walk that fails is short enough to be repeated many times. */
 const WALK_STEPS = 100
 /** A start takes as long as dozens of other steps. */
 const KILL_SHARE = 0.03
-const SHORTEN_MS = Number(process.env['SHORT'] ?? 120_000)
+const SHORTEN_MS = 120_000
+const LAST: Step = { do: 'scan', order: ['A', 'B'], mode: 'normal', part: '', confirm: 'none', stop: null }
 
-t.test(`after ${steps} random steps the libraries are as a model says (seed ${seed})`, async (t) => {
+t.test(`after ${steps} random steps the libraries are as a model says (seed ${seed})`, asked > 0 ? {} : onlyFull, async (t) => {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'carrel-torture-')))
   const server = new TestedServer(path.join(folder, 'data'))
   t.teardown(async () => {
     await server.stop()
     await rm(folder, { recursive: true, force: true })
   })
+  t.comment('left out: rights of files and folders, which do not bind root, as whom tests run')
   await server.start()
   await server.prepare()
   let count = 0
@@ -50,16 +52,15 @@ t.test(`after ${steps} random steps the libraries are as a model says (seed ${se
 
   for (let done = 0; done < steps; done += WALK_STEPS) {
     const taken: Step[] = []
-    const begun = Date.now()
     const walk = await open()
     const random = randomOf(seed + done)
     const choice = new StepChoice({ random, tree: walk.tree, model: walk.model, killShare: KILL_SHARE })
     let differences: string[] = []
-    while (taken.length < Math.min(WALK_STEPS, steps - done) && differences.length === 0) {
-      taken.push(choice.next())
+    const length = Math.min(WALK_STEPS, steps - done)
+    while (taken.length < length && differences.length === 0) {
+      taken.push(taken.length === length - 1 ? LAST : choice.next())
       differences = await differencesOf(walk, taken.at(-1) as Step)
     }
-    console.log(`# ${taken.length} steps ${Date.now() - begun} ms`)
     await walk.close()
     t.same(differences, [], `steps ${done + 1} to ${done + taken.length}`)
     if (differences.length === 0) continue

@@ -3,7 +3,7 @@ import type { Model } from '#test/support/torture/model.ts'
 import { folderOf, LIBRARIES, type LibraryName, type Tree } from '#test/support/torture/tree.ts'
 
 /** Strategies whose series follow from the path alone, as `placeOf` tells. */
-export const STRATEGIES = ['series_volume', 'auto', 'series_volume_chapter', 'publisher_hierarchy', 'flat', 'custom'] as const
+const STRATEGIES = ['series_volume', 'auto', 'series_volume_chapter', 'publisher_hierarchy', 'flat', 'custom'] as const
 export type Strategy = (typeof STRATEGIES)[number]
 
 interface Place {
@@ -33,7 +33,7 @@ export type Step =
   | { do: 'scan'; order: LibraryName[]; mode: 'normal' | 'deep'; part: string; confirm: 'none' | 'all' | 'some'; stop: Stop | null }
 
 /** Ends a scan in the middle: the server is killed, or the scan is canceled. */
-export interface Stop {
+interface Stop {
   how: 'kill' | 'cancel'
   afterMs: number
 }

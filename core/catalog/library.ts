@@ -38,7 +38,6 @@ export const NUMBER_STRATEGIES = ['file_order', 'metadata', 'filename', 'smart']
 
 /** How changes in the folders of a library are noticed. */
 export const WATCH_MODES = ['auto', 'on', 'poll', 'off'] as const
-type WatchMode = (typeof WATCH_MODES)[number]
 /** Between two scans of a library that is polled. */
 export const POLL_MINUTES = 60
 

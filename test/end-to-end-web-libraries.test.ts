@@ -18,7 +18,9 @@ const WRITTEN_AT = 1_000_000_000
 async function writeComic(file: string, note = 'a'): Promise<void> {
   const data = await makePicture({ width: 300, height: 450 })
   await mkdir(path.dirname(file), { recursive: true })
-  const pages = ['1.jpg', '2.jpg'].map((name) => ({ name, data }))
+  // Books with equal pages are copies of one another, and follow one another.
+  const own = Buffer.concat([data, Buffer.from(file)])
+  const pages = ['1.jpg', '2.jpg'].map((name) => ({ name, data: own }))
   await writeFile(file, buildZip([...pages, { name: 'note.txt', data: Buffer.from(note) }]))
   await utimes(file, WRITTEN_AT, WRITTEN_AT)
 }

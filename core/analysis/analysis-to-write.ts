@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import { clearedBy, uniqueByType } from '#core/analysis/analysis-problems.ts'
-import type { AnalysisEnd, AnalyzedBook, BookToAnalyze, WrittenAnalysis } from '#core/analysis/book-store.ts'
+import type { AnalysisEnd, AnalyzedBook, WrittenAnalysis } from '#core/analysis/book-store.ts'
+import type { BookToAnalyze } from '#core/analysis/book-to-analyze-store.ts'
 import { type FileVersion, isSameVersion } from '#core/analysis/file-version.ts'
 import { hasMetadata, recordEmbedded } from '#core/analysis/record-embedded.ts'
 import { removeCovers, writeCovers } from '#core/covers/book-cover-files.ts'

@@ -10,15 +10,8 @@ import {
   unreadProblem,
   versionRead,
 } from '#core/analysis/analysis-to-write.ts'
-import {
-  type AnalysisEnd,
-  type BookToAnalyze,
-  fileToAnalyze,
-  findBooksToAnalyze,
-  forgetFolder,
-  leaveToScan,
-  recordUnreadable,
-} from '#core/analysis/book-store.ts'
+import { type AnalysisEnd, forgetFolder, leaveToScan, recordUnreadable } from '#core/analysis/book-store.ts'
+import { type BookToAnalyze, fileToAnalyze, findBooksToAnalyze } from '#core/analysis/book-to-analyze-store.ts'
 import { FileReport } from '#core/analysis/file-report.ts'
 import { type FileVersion, isSameVersion, NO_FILE, readVersion } from '#core/analysis/file-version.ts'
 import { FilesInMotion, neverStill } from '#core/analysis/files-in-motion.ts'

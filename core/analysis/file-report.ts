@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { AnalysisEnd, BookToAnalyze } from '#core/analysis/book-store.ts'
+import type { AnalysisEnd } from '#core/analysis/book-store.ts'
+import type { BookToAnalyze } from '#core/analysis/book-to-analyze-store.ts'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import type { FinishedFile } from '#core/events/event.ts'
 

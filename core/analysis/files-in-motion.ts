@@ -1,5 +1,5 @@
 import { lstat } from 'node:fs/promises'
-import type { BookToAnalyze } from '#core/analysis/book-store.ts'
+import type { BookToAnalyze } from '#core/analysis/book-to-analyze-store.ts'
 import { type FileVersion, isSameVersion } from '#core/analysis/file-version.ts'
 import { type Analysis, failedAnalysis } from '#core/fields/analysis.ts'
 import type { TaskAdder, TaskRun } from '#core/tasks/task.ts'

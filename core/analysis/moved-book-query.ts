@@ -95,9 +95,15 @@ export interface Claimed {
   content: BookContent | null
 }
 
+/** Nobody has done anything with the book. */
+const UNTOUCHED = `${['read_progress', 'readings', 'annotations', 'read_list_books', 'covers']
+  .map((table) => `NOT EXISTS (SELECT FROM ${table} x WHERE x.book_id = b.id)`)
+  .join(' AND ')} AND NOT EXISTS (SELECT FROM book_metadata m WHERE m.book_id = b.id
+    AND (m.locks <> '{}' OR EXISTS (SELECT FROM jsonb_each_text(m.sources) s WHERE s.value = 'user')))`
+
 /**
  * The other way: a row with the content that a book had until its file was replaced; null if there is none. It got that content since the book was read
- * last, and nobody has read it: the row is new, or its own content was replaced too.
+ * last, and nobody has done anything with it: the row is new, or its own content was replaced too.
  */
 export async function findClaimed(
   database: Knex,
@@ -112,7 +118,7 @@ export async function findClaimed(
      ) AS c JOIN books b ON b.id = c.id JOIN libraries l ON l.id = b.library_id JOIN books mine ON mine.id = :id
      LEFT JOIN replaced_contents r ON r.book_id = b.id AND r.replaced_at > ${RECENTLY}
      WHERE b.id <> :id AND b.deleted_at IS NULL AND b.state = 'analyzed' AND (r.book_id IS NOT NULL
-       OR (b.created_at > mine.analyzed_at AND b.created_at > ${RECENTLY} AND NOT EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = b.id)))
+       OR (b.created_at > mine.analyzed_at AND b.created_at > ${RECENTLY} AND ${UNTOUCHED}))
      ORDER BY c.by_pages, b.file_name <> :name, ${folderOf('b.path')} <> ${folderOf('CAST(:path AS text)')}, b.path LIMIT 1`,
     { id: book.id, hash: book.file_hash, pages: book.pages_hash, name: book.file_name, path: book.path },
   )

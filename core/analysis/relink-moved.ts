@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
-import { findBooksToAnalyze } from '#core/analysis/book-store.ts'
+import { findBooksToAnalyze } from '#core/analysis/book-to-analyze-store.ts'
 import { type FileVersion, isSameVersion, NO_FILE, readVersion, readVersions } from '#core/analysis/file-version.ts'
 import { deleteLeftSeries, hasPresentBooks, joinSeries, lockSeriesPair } from '#core/analysis/follow-series-store.ts'
 import {

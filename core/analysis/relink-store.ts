@@ -92,7 +92,8 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
   if (!old || !other) return null
   const isDeleted = file.content === null && book.place === 'gone'
   const moved = [{ seriesId: old.series_id, to: other.series_id }]
-  if (!isDeleted) moved.push({ seriesId: other.series_id, to: old.series_id })
+  // A new row brings nothing along from its series.
+  if (file.content !== null) moved.push({ seriesId: other.series_id, to: old.series_id })
   await passProtection(
     trx,
     moved.filter(({ seriesId, to }) => seriesId !== to),

@@ -7,16 +7,8 @@ import {
   isToCompare,
   storeAnalyzed,
 } from '#core/analysis/analysis-to-write.ts'
-import {
-  type AnalysisEnd,
-  fileToAnalyze,
-  findBooksToAnalyze,
-  type LockedBook,
-  lockBooks,
-  lockSeriesOf,
-  type Patience,
-  recordAnalyzed,
-} from '#core/analysis/book-store.ts'
+import { type AnalysisEnd, type LockedBook, lockBooks, lockSeriesOf, type Patience, recordAnalyzed } from '#core/analysis/book-store.ts'
+import { fileToAnalyze, findBooksToAnalyze } from '#core/analysis/book-to-analyze-store.ts'
 import { isSameVersion, NO_FILE, readVersions } from '#core/analysis/file-version.ts'
 import { type BookContent, type FoundFile, findClaimed } from '#core/analysis/moved-book-query.ts'
 import { followContent, listMoved, relinkMoved, relinkReplaced } from '#core/analysis/relink-moved.ts'

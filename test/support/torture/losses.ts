@@ -1,4 +1,4 @@
-import type { ModelScan, Row } from '#test/support/torture/model.ts'
+import type { ModelScan, Row } from '#test/support/torture/row.ts'
 import { folderOf } from '#test/support/torture/tree.ts'
 
 /** What may become of a book that a scan does not find. `listed`: as if it were there, until the next scan. */

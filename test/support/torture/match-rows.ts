@@ -1,5 +1,5 @@
 import { type Content, hasSamePages, isEqual } from '#test/support/torture/content.ts'
-import type { ModelScan, Row } from '#test/support/torture/model.ts'
+import type { ModelScan, Row } from '#test/support/torture/row.ts'
 import type { SeenBook } from '#test/support/torture/server.ts'
 
 /** What the server does beyond equal content in one library. */

@@ -1,47 +1,9 @@
 import { type Content, hasSamePages, isEqual } from '#test/support/torture/content.ts'
 import { type Outcome, outcomesOf } from '#test/support/torture/losses.ts'
 import { ABILITIES, matchRows } from '#test/support/torture/match-rows.ts'
+import type { ModelScan, Row } from '#test/support/torture/row.ts'
 import type { SeenBook, SeenScan } from '#test/support/torture/server.ts'
 import { folderOf, type LibraryName } from '#test/support/torture/tree.ts'
-
-/** A book that the server knows. */
-export interface Row {
-  id: string
-  library: LibraryName
-  path: string
-  /** At its last analysis. */
-  content: Content
-  /** Size and date then. */
-  version: string
-  /** Its file was found changed without its date. */
-  isRotten: boolean
-  /** The content that its file had before. */
-  replaced: Content | null
-  isMissing: boolean
-  /** A scan has not found it, and did not mark it. */
-  isHeld: boolean
-  /** Whether an accepted scan has found it: only these count as lost. Scans may accept a book one scan later. */
-  known: 'no' | 'perhaps' | 'yes'
-  seriesId: string
-  progress: { currentPage: number; completed: boolean } | null
-  /** Entered by a person. */
-  title: string | null
-}
-
-export interface ModelScan {
-  library: LibraryName
-  /** Null while the root is lost. */
-  files: ReadonlyMap<string, Content> | null
-  look(folder: string): 'gone' | 'empty' | 'filled'
-  versionOf(library: LibraryName, path: string): string
-  /** Whether every file is read. */
-  isDeep: boolean
-  /** Of a path in any library. */
-  contentAt(library: LibraryName, path: string): Content | undefined
-  /** The folder that was scanned; '' for the whole library. */
-  part: string
-  confirmed: 'all' | ReadonlySet<string>
-}
 
 const isIn = (part: string, path: string): boolean => part === '' || path.startsWith(`${part}/`)
 

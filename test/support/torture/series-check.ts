@@ -1,4 +1,4 @@
-import type { Row } from '#test/support/torture/model.ts'
+import type { Row } from '#test/support/torture/row.ts'
 import type { SeenBook } from '#test/support/torture/server.ts'
 import type { Strategy } from '#test/support/torture/steps.ts'
 import { folderOf, type LibraryName } from '#test/support/torture/tree.ts'

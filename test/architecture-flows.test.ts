@@ -128,7 +128,7 @@ t.test('a flow that is too long is found', async (t) => {
     )
   }
   t.same(chain(FLOW_FILES_MAX), [])
-  t.same(chain(FLOW_FILES_MAX + 1), ['9 files; the limit is 8'])
+  t.same(chain(FLOW_FILES_MAX + 1), ['10 files; the limit is 9'])
 })
 
 t.test('a link that the code does not have is found', async (t) => {

@@ -19,7 +19,7 @@ const FROM_FILES: Record<string, readonly string[]> = {
 }
 /** Those of these tables that the server counts or computes itself. */
 const COUNTED: Record<string, readonly string[]> = {
-  books: ['cover_width', 'cover_height', 'cover_page', 'position'],
+  books: ['cover_width', 'cover_height', 'cover_page', 'position', 'hashed_size'],
   series_numbers: ['age_rating', 'book_count', 'deleted_count', 'volumes_owned', 'community_rating', 'external_rating'],
 }
 const EXTREMES = [2 ** 63, -(2 ** 63), 1e300, -1e300, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, 2.5e9, 70_000.5, -1.5]

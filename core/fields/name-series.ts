@@ -1,6 +1,7 @@
 import type { NameNumbers } from '#core/fields/name-numbers.ts'
 import { folderWords, wordsBefore } from '#core/fields/name-words.ts'
-import { type PlainName, YEAR_MARK } from '#core/fields/plain-name.ts'
+import { FILE_NAME_LENGTH_MAX, type PlainName, YEAR_MARK } from '#core/fields/plain-name.ts'
+import { normalizeText } from '#core/foundation/text.ts'
 
 const isSpaced = (word: string) => /^[\p{Script=Latin}\p{Script=Cyrillic}]/u.test(word)
 const SPACED = folderWords('side').filter(isSpaced).join('|')
@@ -14,7 +15,7 @@ const SPECIALS = [SPECIAL_NUMBER, new RegExp(`(?<=[^ ] )(?:${SPACED})(?!\\p{L})`
 const MAY_BE_SPECIAL = new RegExp(`${SPACED}|${ATTACHED}|(?:sp|ova|hs) ?\\d`, 'iu')
 
 /** Whether a name may be that of a special: a quick test before it is read. */
-export const mayBeSpecial = (name: string): boolean => MAY_BE_SPECIAL.test(name.normalize('NFC').replace(/[_.]+/g, ' '))
+export const mayBeSpecial = (name: string): boolean => MAY_BE_SPECIAL.test(normalizeText(name, FILE_NAME_LENGTH_MAX).replace(/[_.]+/g, ' '))
 
 /** What may follow the series before its numbers: kinds of books, specials, parts, years. */
 const TAILS = [

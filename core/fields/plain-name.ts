@@ -1,7 +1,7 @@
 import { normalizeText } from '#core/foundation/text.ts'
 
 /** File systems allow 255 bytes. */
-const NAME_LENGTH_MAX = 1_000
+export const FILE_NAME_LENGTH_MAX = 1_000
 /** In place of brackets with a year, and of dates: what stands before it is the name. */
 export const YEAR_MARK = '\u0001'
 
@@ -56,7 +56,7 @@ export function toPlainName(stem: string): PlainName {
 
 /** Plain digits, brackets and single spaces; ranges are their first number, and "(of 6)" is a word. */
 function toPlainText(stem: string): string {
-  const wide = normalizeText(stem, NAME_LENGTH_MAX)
+  const wide = normalizeText(stem, FILE_NAME_LENGTH_MAX)
     .replace(/[\uff01-\uff5e]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0xfee0))
     .replace(/[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u0e50-\u0e59]/g, plainDigit)
     .replace(/[①-⑳]/g, (letter) => String(letter.charCodeAt(0) - 0x245f))

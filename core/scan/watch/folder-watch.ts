@@ -35,6 +35,8 @@ export interface WatchOrder {
   allowedFormats: readonly string[] | null
   /** Also watches drives that do not report every change. */
   isForced: boolean
+  /** Whether scans of the library may follow links. What they lead to is not watched. */
+  hasLinks: boolean
   /** How long a file must be without an event before its folder is scanned. */
   quietMs: number
 }
@@ -214,7 +216,8 @@ export class FolderWatch {
       const path = folder === '' ? name : `${folder}/${name}`
       // Only files and folders that have come or gone have a "rename".
       if (kind === 'rename' && this.#receiveFolder(folder, path, name)) return
-      if (this.#isRead(folder === '' ? '' : `${folder}/`, name)) this.#note(path)
+      const mayBeLink = this.#order.hasLinks && kind === 'rename' && isLinkOrGone(this.#pathOf(path))
+      if (mayBeLink || this.#isRead(folder === '' ? '' : `${folder}/`, name)) this.#note(path)
     }
   }
 
@@ -304,6 +307,9 @@ export class FolderWatch {
     return this.#isRead('', name) ? parentOf(path) : path
   }
 }
+
+/** Of what is gone, nobody can tell whether it was a link. */
+const isLinkOrGone = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? true
 
 const isAtOrBelow = (path: string, folder: string) =>
   folder === '' || path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)

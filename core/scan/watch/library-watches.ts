@@ -68,8 +68,8 @@ class LibraryWatch {
     this.#dependencies = dependencies
     this.#library = library
     this.key = keyOf(library)
-    const { path, excludedPatterns, allowedFormats, isForced } = library
-    const order = { root: path, excludedPatterns, allowedFormats, isForced, quietMs: dependencies.quietMs }
+    const { path, excludedPatterns, allowedFormats, isForced, hasLinks } = library
+    const order = { root: path, excludedPatterns, allowedFormats, isForced, hasLinks, quietMs: dependencies.quietMs }
     this.#isLate = isLate
     this.#record({ folders: null, silent: 0, problem: null })
     this.#host.run(order, { onPart: (report) => this.#receive(report) }).catch((error: unknown) => this.#lose(error))
@@ -163,7 +163,7 @@ class LibraryWatch {
 }
 
 const keyOf = (library: WatchableLibrary) =>
-  JSON.stringify([library.path, library.excludedPatterns, library.allowedFormats, library.isForced])
+  JSON.stringify([library.path, library.excludedPatterns, library.allowedFormats, library.isForced, library.hasLinks])
 
 /** Watches the libraries that want it, each on one node of the cluster, and scans the folders in which something has changed. */
 export class LibraryWatches {

@@ -10,6 +10,8 @@ export interface WatchableLibrary {
   allowedFormats: string[] | null
   /** Also on drives that do not report every change. */
   isForced: boolean
+  /** Scans may follow its links. */
+  hasLinks: boolean
 }
 
 export interface WatchState {
@@ -38,7 +40,7 @@ export async function claimWatches(database: Knex, nodeLock: number): Promise<(W
          WHERE w.node_lock NOT IN (${LIVE_NODES})
        RETURNING library_id, node_lock
      )
-     SELECT l.id, l.name, l.path, l.excluded_patterns AS "excludedPatterns", l.allowed_formats AS "allowedFormats", ${MODE} = 'on' AS "isForced",
+     SELECT l.id, l.name, l.path, l.excluded_patterns AS "excludedPatterns", l.allowed_formats AS "allowedFormats", ${MODE} = 'on' AS "isForced", cardinality(l.link_targets) > 0 AS "hasLinks",
        w.library_id IS NOT NULL AND c.library_id IS NOT NULL AS "isTakenOver"
      FROM libraries l LEFT JOIN library_watches w ON w.library_id = l.id LEFT JOIN claimed c ON c.library_id = l.id
      WHERE ${IS_WANTED} AND coalesce(c.node_lock, w.node_lock) = :nodeLock ORDER BY l.name, l.id`,

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -20,7 +20,7 @@ function openFolder(t: Test, files: readonly string[], order: Partial<WatchOrder
   mkdirSync(root)
   for (const file of files) put(file)
   const reports: WatchReport[] = []
-  const given = { root, excludedPatterns: null, allowedFormats: null, isForced: true, quietMs: 0, ...order }
+  const given = { root, excludedPatterns: null, allowedFormats: null, isForced: true, hasLinks: false, quietMs: 0, ...order }
   const watch = new FolderWatch(given, (report) => reports.push(report))
   t.teardown(() => {
     watch.close()
@@ -70,6 +70,23 @@ t.test('only folders with changed books are reported, also those that came later
   t.same(await next(), [''], 'rights and times of folders are no changes')
   renameSync(join(root, 'A/new.cbz.part'), join(root, 'A/done.cbz'))
   t.same(await next(), ['A'])
+})
+
+t.test('links that come, go or lead elsewhere are reported where scans follow links', async (t) => {
+  for (const hasLinks of [true, false]) {
+    const { folder, root, put, next } = openFolder(t, ['A/1.cbz'], { hasLinks })
+    const expect = async (links: string[], message: string) => {
+      put('A/1.cbz')
+      t.same((await next()).toSorted(), ['A', ...(hasLinks ? links : [])], message)
+    }
+    symlinkSync(folder, join(root, 'link'))
+    await expect(['link'], 'a new one')
+    symlinkSync(root, join(root, 'A-new'))
+    renameSync(join(root, 'A-new'), join(root, 'link'))
+    await expect(['A-new', 'link'], 'another one in its place')
+    rmSync(join(root, 'link'))
+    await expect(['link'], 'one that is gone')
+  }
 })
 
 t.test('a folder that was moved is found at its new place before it is missed at the old one', async (t) => {
@@ -154,7 +171,7 @@ t.test('a system without watches left is told', async (t) => {
   writeFileSync(
     program,
     `import { FolderWatch } from '${source}'
-     const order = { root: ${JSON.stringify(root)}, excludedPatterns: null, allowedFormats: null, isForced: false, quietMs: 0 }
+     const order = { root: ${JSON.stringify(root)}, excludedPatterns: null, allowedFormats: null, isForced: false, hasLinks: false, quietMs: 0 }
      const watch = new FolderWatch(order, (report) => console.log(JSON.stringify(report)))
      watch.close()`,
   )

@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs'
+import { mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Log, silentLog } from '#core/foundation/log.ts'
@@ -48,6 +49,23 @@ t.test('a new book is listed without a scan by a person, by scans of the folders
   await watches.close()
   t.same(await fixture.database('library_watches'), [], 'nothing is watched after the end')
   t.equal((await fixture.scans.getStatus(fixture.libraryId)).watching, false)
+})
+
+t.test('the books behind a link come and go with it', async (t) => {
+  const fixture = await openLibraryFixture(t, { files: ['A/1.cbz', 'Far/1.cbz'] })
+  const target = realpathSync(mkdtempSync(join(tmpdir(), 'carrel-target-')))
+  t.teardown(() => rmSync(target, { recursive: true, force: true }))
+  renameSync(join(fixture.root, 'Far'), join(target, 'Far'))
+  await fixture.database('libraries').update({ link_targets: [target] })
+  await fixture.scan()
+  const watches = openWatches(t, fixture)
+  await watches.refresh()
+  await isWatching(fixture)
+  symlinkSync(join(target, 'Far'), join(fixture.root, 'Link'))
+  await until(async () => (await fixture.books()).get('Link/1.cbz')?.state === 'analyzed')
+  rmSync(join(fixture.root, 'Link'))
+  await until(async () => (await fixture.books()).get('Link/1.cbz')?.deleted_at)
+  t.same(await partsOf(fixture), [null, 'Link', 'Link'])
 })
 
 t.test('a library is watched as its settings say', async (t) => {

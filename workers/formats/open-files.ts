@@ -86,7 +86,7 @@ export class OpenFiles {
     return identity === identityOf(now)
   }
 
-  /** Runs `use` with a descriptor that stays open meanwhile. `fresh` closes the cached descriptor of that file first. */
+  /** Runs `use`, which reads by `askDisk`, with a descriptor that stays open meanwhile. `fresh` closes the cached descriptor of that file first. */
   async withFile<Result>(file: LibraryFile, use: (file: OpenFile) => Promise<Result>, options: { fresh?: boolean } = {}): Promise<Result> {
     let lease = this.#borrow(file)
     try {
@@ -96,7 +96,7 @@ export class OpenFiles {
         lease = this.#borrow(file)
       }
       const { file: opened, identity } = await lease.opened
-      return await askDisk(file.root, () => use({ fd: opened.fd, identity }))
+      return await use({ fd: opened.fd, identity })
     } catch (error) {
       this.#drop(file, lease)
       throw error

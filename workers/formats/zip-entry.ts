@@ -2,6 +2,7 @@ import { pipeline, Readable } from 'node:stream'
 import { crc32, createInflateRaw } from 'node:zlib'
 import { SingleFlight } from '#core/database/single-flight.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { type EntryRequest, GZIP_EXTRA_BYTES, type OpenedEntry, type OpenZipEntry } from '#core/reading/publication.ts'
 import { BookProblem } from '../book-problem.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
@@ -92,7 +93,7 @@ async function readShort(
 ): Promise<{ entry: OpenedEntry; whole: Uint8Array; check: CheckedEntry }> {
   const { name, zip, bytes, asGzip } = request
   const room = asGzip ? { before: GZIP_HEADER.length, after: GZIP_TRAILER_BYTES } : { before: 0, after: 0 }
-  const buffer = await readBytes(file.fd, { offset: zip.offset, bytes: zip.compressedBytes }, room)
+  const buffer = await askDisk(request.root, () => readBytes(file.fd, { offset: zip.offset, bytes: zip.compressedBytes }, room))
   const data = buffer.subarray(room.before, room.before + zip.compressedBytes)
   refuseCutOff(name, data, zip)
   if (asGzip && known) return { entry: wholeEntry(wrapGzip(buffer, request), true), whole: buffer, check: known }
@@ -176,11 +177,11 @@ async function* readPacked(
   for (let at = start; at < end; at += CHUNK_BYTES) {
     const bytes = Math.min(CHUNK_BYTES, end - at)
     yield await files.withFile(request, async (file) => {
-      const chunk = await readBytes(file.fd, { offset: zip.offset + at, bytes })
+      const chunk = await askDisk(request.root, () => readBytes(file.fd, { offset: zip.offset + at, bytes }))
       if (chunk.length < bytes)
         throw new BookProblem('page_extraction', `"${name}" is cut off: the file ends before it does.`, { entry: name })
       // Checked after the read, so the bytes belong to this version. Always checked before the last part, which completes the entry.
-      const isSame = file.identity === identity && (at + bytes < end || (await hasIdentity(file)))
+      const isSame = file.identity === identity && (at + bytes < end || (await askDisk(request.root, () => hasIdentity(file))))
       if (!isSame) throw new BookProblem('page_extraction', `The file of "${name}" changed while Carrel read it.`, { entry: name })
       return chunk
     })

@@ -26,11 +26,15 @@ export async function listSameVersions(
   return rows
 }
 
-/** Books of a library that were marked as missing since then, and whose content or pages a newer book of any library has. */
+/**
+ * Books of a library that were marked as missing since then, and whose content or pages a newer book of any library has. Not those whose own file may be a new
+ * one that is not analyzed yet: it knows whose it is.
+ */
 export async function listCopiedMissing(database: Knex, libraryId: string, since: Date): Promise<string[]> {
   const isCopy = `b.deleted_at IS NULL AND b.state = 'analyzed' AND b.created_at > m.analyzed_at`
   const { rows } = await database.raw(
     `SELECT m.id FROM books m WHERE m.library_id = ? AND m.deleted_at >= ? AND m.file_hash IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM books n WHERE n.file_size = m.file_size AND n.state = 'pending' AND n.file_hash IS NULL AND n.deleted_at IS NULL)
        AND (EXISTS (SELECT 1 FROM books b WHERE b.file_hash = m.file_hash AND ${isCopy})
          OR EXISTS (SELECT 1 FROM books b WHERE b.pages_hash = m.pages_hash AND ${isCopy})) ORDER BY m.path`,
     [libraryId, since],

@@ -1,5 +1,6 @@
 import type { PageImage, ReadZipPage } from '#core/fields/analysis.ts'
 import type { BufferPool } from '#core/foundation/buffer-pool.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { OpenFiles } from '../open-files.ts'
 import { type CheckedEntries, checkKey, inflate, type LocatedEntry, pageProblem, readInto } from '../zip-read.ts'
@@ -16,10 +17,13 @@ export function zipPageReader(files: OpenFiles, checked: CheckedEntries, buffers
     const read = (fresh: boolean) =>
       files.withFile(
         { root, path, linkTargets },
-        (file) => (isLent ? readLent(file, entry, checked, buffers) : readOwn(file, entry, checked)),
-        {
-          fresh,
-        },
+        (file) =>
+          askDisk(
+            root,
+            () => (isLent ? readLent(file, entry, checked, buffers) : readOwn(file, entry, checked)),
+            ({ release }) => release?.(),
+          ),
+        { fresh },
       )
     try {
       // Somebody may have replaced the file under the open descriptor, or remounted its share (ESTALE); reopen it once.

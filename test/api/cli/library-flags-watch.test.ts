@@ -16,7 +16,7 @@ t.test('how a library is watched is said when it is added, or later, and keeps t
     await runInProcess([...words, '--data-dir', path.join(room, 'data')], { env: { DATABASE_URL: url }, cwd: room })
   const config = async () => (await database('libraries').first()).scanning_config
 
-  t.match(await run('library', 'add', 'Books', '--watch', 'pol'), { code: 1, output: /--watch cannot be "pol".*poll/ })
+  t.match(await run('library', 'add', 'Books', '--watch', 'pol'), { code: 1, output: /There is no watch "pol"\. Did you mean poll\?/ })
   t.match(await run('library', 'add', 'Books', '--watch', 'off'), { code: 0 })
   t.same(await config(), { enabled: true, scanMode: 'normal', scanOnStart: true, watch: 'off' })
   const scanning = { enabled: true, scanMode: 'deep', watch: 'poll', pollMinutes: 30 }

@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, mkdirSync, renameSync, rmSync, unlinkSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, renameSync, rmSync, unlinkSync, utimesSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { visibleTo } from '#core/account/visibility.ts'
@@ -12,6 +12,8 @@ import { comicOfPages } from '#test/support/paged-comics.ts'
 import { findPool } from '#test/support/pool.ts'
 
 t.setTimeout(600_000)
+
+const WRITTEN_AT = 1_700_000_000
 
 interface Libraries extends LibraryFixture {
   /** The folder of the two libraries `A` and `B`. */
@@ -28,7 +30,15 @@ async function openLibraries(t: Test, analyze?: Analyze): Promise<Libraries> {
     .database('libraries')
     .where('id', fixture.libraryId)
     .update({ path: join(folder, 'A') })
-  return { ...fixture, folder, ids }
+  // Two files of one size that are written in one tick of the clock of the disk look the same to a scan.
+  let seconds = WRITTEN_AT
+  const put: LibraryFixture['put'] = (path, content) => {
+    const written = fixture.put(path, content)
+    seconds += 1
+    utimesSync(written, seconds, seconds)
+    return written
+  }
+  return { ...fixture, put, folder, ids }
 }
 
 async function scanOne({ scans, database }: Libraries, libraryId: string): Promise<void> {

@@ -60,15 +60,15 @@ async function counting(load: () => Promise<Load>): Promise<ClientLoad> {
   return { ...result, clientCores: ((cpuSeconds('self', { ofEnded: true }) - before) * 1000) / (performance.now() - startedAt) }
 }
 
-async function loadByProcesses(target: Target, { connections, seconds }: LoadOptions): Promise<Load> {
+async function loadByProcesses({ port, paths, headers }: Target, { connections, seconds }: LoadOptions): Promise<Load> {
   const processes = Math.min(PROCESSES_MAX, availableParallelism(), connections)
   const counts = Array.from({ length: processes }, async (_, index) => {
     const child = fork(new URL('load-process.ts', import.meta.url), { serialization: 'advanced' })
     const ended = once(child, 'exit')
     const own = Math.floor(connections / processes) + (index < connections % processes ? 1 : 0)
     // Each begins elsewhere, so that they do not ask for the same at the same time.
-    const at = Math.floor((target.paths.length * index) / processes)
-    child.send({ ...target, paths: [...target.paths.slice(at), ...target.paths.slice(0, at)], connections: own, seconds })
+    const at = Math.floor((paths.length * index) / processes)
+    child.send({ port, headers, paths: [...paths.slice(at), ...paths.slice(0, at)], connections: own, seconds })
     const [counted] = (await once(child, 'message')) as [LoadCounts]
     await ended
     return counted

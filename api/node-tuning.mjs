@@ -16,9 +16,9 @@ export function tunedEnvironment(/** @type {NodeJS.ProcessEnv} */ environment) {
   return {
     // glibc gives every thread its own heap and keeps freed memory in each: some 80 MB more, without benefit.
     MALLOC_ARENA_MAX: '2',
-    // Image work occupies as many threads as there are cores, libraries on disks that hang up to eight (core/foundation/disk-calls.ts), and other files and
+    // Image work occupies as many threads as there are cores, libraries on disks that hang up to twelve (core/foundation/disk-calls.ts), and other files and
     // digests need some more.
-    UV_THREADPOOL_SIZE: String(os.availableParallelism() + 12),
+    UV_THREADPOOL_SIZE: String(os.availableParallelism() + 16),
     ...environment,
   }
 }

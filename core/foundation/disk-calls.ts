@@ -5,11 +5,11 @@ import { type Leave, Semaphore } from '#core/foundation/semaphore.ts'
  * A disk that hangs keeps each call, and its thread, for as long as it likes. Node has a pool of threads for all files, digests and names of hosts (see
  * api/node-tuning.mjs), so only some of them may wait for libraries.
  */
-const AT_ONCE_MAX = 6
-/** Enough for the pages of many people; the disk does not become faster with more. */
-const OF_ONE_MAX = 3
+const AT_ONCE_MAX = 12
+/** With half as many, pages of a fast disk come a sixth slower. */
+const OF_ONE_MAX = 6
 /** Late calls, after which all libraries are refused: more would leave no thread to the rest of the server. */
-const LATE_MAX = 6
+const LATE_MAX = 8
 /** Disks that sleep take up to 15 s to start. */
 const ANSWER_MS = 15_000
 

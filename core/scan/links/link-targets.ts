@@ -33,7 +33,7 @@ export async function checkLinkTargets(
 ): Promise<string[]> {
   const { database, settings } = dependencies
   if (by !== null && !isAdministrator(by))
-    refuse('forbidden', 'Only administrators choose where links may lead: whoever reads the library reads the files there.')
+    refuse('forbidden', 'Only administrators choose where links may lead: everyone who reads the library reads the files there.')
   const root = await realpath(libraryPath)
   const others = (await listLibraryPaths(database)).filter(({ id }) => id !== libraryId?.toLowerCase())
   const seen = new Set((await listLibraryPaths(database, by)).map(({ id }) => id))

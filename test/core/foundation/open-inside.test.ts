@@ -108,7 +108,7 @@ t.test('links into a link target are followed, and no other ones', async (t) => 
   symlinkSync(join(room, 'disk2/book.cbz'), join(target, 'series/out.cbz'))
   for (const name of ['secrets/book.cbz', 'secret.cbz', 'inner.cbz', 'environ.cbz', 'all/out/book.cbz', 'all/series/out.cbz', 'all/series'])
     await t.rejects(read(name), OutsideError, name)
-  t.ok(lstatInsideSync({ path: join(root, 'secret.cbz'), linkTargets: [target] })?.isSymbolicLink(), 'nothing is told about other files')
+  t.ok(lstatInsideSync({ path: join(root, 'secret.cbz'), linkTargets: [target] })?.isSymbolicLink(), 'nothing is said about other files')
   t.equal(lstatInsideSync({ path: join(root, 'nothing.cbz'), linkTargets: [target] }), undefined)
 
   renameSync(target, join(room, 'disk3'))

@@ -69,7 +69,7 @@ t.test('links into the targets of a library are books: read, downloaded, moved a
   const { json: task } = await ask<{ result: object }>('GET', `tasks/${skipped.taskId}`)
   t.match(task.result, { symlinksSkipped: 7, linksSkipped: skipped.linksSkipped?.files })
   const { json: hidden } = await ask<ScanStatus>('GET', `libraries/${libraryId}/scan-status`, undefined, server.maintainer)
-  t.equal(hidden.linksSkipped?.count, 7, 'whoever may change libraries sees them')
+  t.equal(hidden.linksSkipped?.count, 7, 'users who may change libraries see them')
 
   t.match((await setTargets([join(room, 'disk')])).json, { linkTargets: [join(room, 'disk')] })
   await scan()

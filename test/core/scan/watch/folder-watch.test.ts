@@ -164,7 +164,7 @@ t.test('mounts are compared by their places', (t) => {
   t.end()
 })
 
-t.test('a system without watches left is told', async (t) => {
+t.test('a system without watches left is reported', async (t) => {
   const { folder, root } = openFolder(t, ['A/1.cbz', 'B/1.cbz', 'C/1.cbz'])
   const program = join(folder, 'watching.ts')
   const source = new URL('../../../../core/scan/watch/folder-watch.ts', import.meta.url)

@@ -60,13 +60,12 @@ export const komgaDialect: Dialect = {
     return { status, body: { timestamp: secondsOf(new Date()), status, error, message, path, requestId } }
   },
   shapeOf: () => ({ schema: KomgaError }),
-  /** `tag[]=a` is `tag=a`; a flag may be written `True`, and an empty one is absent. */
+  /** `tag[]=a` is `tag=a`; a flag may be written `True`. As in Spring an empty value is absent: clients send those that nobody chose. */
   readQuery(given, flags) {
     const read = new URLSearchParams()
     for (const [spelled, value] of given) {
       const name = spelled.replace(/\[\]$/, '')
-      if (!flags.has(name)) read.append(name, value)
-      else if (value.trim() !== '') read.append(name, String(readFlag(value) ?? value))
+      if (value.trim() !== '') read.append(name, flags.has(name) ? String(readFlag(value) ?? value) : value)
     }
     return read
   },

@@ -69,8 +69,12 @@ const ISSUE_WORD = [
   new RegExp(`第 ?${DIGITS}`, 'du'),
   new RegExp(`${START}(?:sp|ova|hs) ?${DIGITS}${END}`, 'diu'),
 ]
-const OF_HOW_MANY = [new RegExp(`(?<![\\d.])${DIGITS} {1,4}of {1,4}\\d{1,7}(?!\\d)`, 'diu')]
-const PART = [...counters('part'), marker('part')]
+const OF_HOW_MANY = [
+  new RegExp(`(?<![\\d.])(?<!${START}(?:${escaped(wordsBefore('part'))})[.:-]? {0,4}#?)${DIGITS} {1,4}of {1,4}\\d{1,7}(?!\\d)`, 'diu'),
+]
+/** "Part 1 of 3" tells the part, not the place among all books. */
+const PART_OF = `(?:[a-d]? {1,4}of {1,4}\\d{1,7}(?!\\d))?`
+const PART = [...counters('part'), new RegExp(`${marker('part').source}${PART_OF}`, 'diu')]
 const IN_BRACKETS = /^#? {0,4}(\d{1,3}(?:\.\d{1,4})?)(?: of \d{1,7}|[-–~]\d{1,4})?$/diu
 /** The end of "(Mistborn #1)" and "(Mistborn, Book 1)", which name a series and the number in it. */
 const BEHIND_SERIES = new RegExp(`(?<=[\\p{L}\\d!?.]),? (?:#|(?:book|vol|volume|band|tome|no)\\.? ?#?|(?=0\\d))${DIGITS}$`, 'diu')
@@ -192,7 +196,7 @@ function placed(free: string): Found | null {
     part ? [text.slice(0, part.at), text.slice(part.end)] : [text],
   )
   for (const text of texts.map(trimmed)) {
-    const number = bare(text, true) ?? (part ? null : (bare(text, false) ?? (isDated ? bareIn([BEFORE_DATED_TITLE], text, false) : null)))
+    const number = bare(text, true) ?? (part ? null : bare(text, false)) ?? (isDated ? bareIn([BEFORE_DATED_TITLE], text, false) : null)
     if (number !== null) return number
   }
   return part
@@ -208,7 +212,9 @@ function besideVolume(free: string, volume: Found): Found | null {
   const digits = match?.[1] as string
   const rest = match ? trimmed(behind.slice(match[0].length).split(YEAR_MARK, 1)[0] as string).trimStart() : ''
   if (match && !isYear(digits) && (rest === '' || isPadded(digits) || /^[-–—]/.test(rest))) return find([BEHIND_VOLUME], free, volume.end)
-  return null
+  // "Rex 013 The Walk Book 2 (2016)": a story of several issues.
+  const isStory = /^book/i.test(free.slice(volume.at)) && free.includes(YEAR_MARK)
+  return isStory ? bareIn(BEFORE_TITLE, free.slice(0, volume.at), true) : null
 }
 
 const bare = (text: string, padded: boolean) => bareIn(padded ? [...BARE, ...BEFORE_TITLE] : BARE, text, padded)

@@ -38,12 +38,13 @@ export const MARKED_FOLDERS: readonly string[] = [
   'extend',
 ]
 
-/** Without a mark. Names with a leading dot (.Trash-1000, .AppleDouble, .@__thumb, .snapshot, .zfs) are foreign too. */
+/** Without a mark; `trashbox` is of Buffalo. Names with a leading dot (.Trash-1000, .AppleDouble, .@__thumb, .snapshot, .zfs) are foreign too. */
 export const PLAIN_FOLDERS: readonly string[] = [
   'System Volume Information',
   'RECYCLER',
   'RECYCLED',
   'lost+found',
+  'trashbox',
   '__MACOSX',
   'Network Trash Folder',
   'Temporary Items',

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
+import { viewerKey } from '#core/account/visibility.ts'
 import { SingleFlight } from '#core/database/single-flight.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import type { BookRequest, ReadingDependencies } from '#core/reading/manifest.ts'
@@ -47,7 +48,8 @@ export class PositionLists {
   }
 
   #pack(etag: string, request: BookRequest, addresses: PublicationAddresses): Promise<Uint8Array> {
-    return this.#flights.join(etag, request.signal, async (signal) => {
+    // Of one caller: the work has the rights and the connections of whoever began it.
+    return this.#flights.join(`${etag} ${viewerKey(request.caller)}`, request.signal, async (signal) => {
       const { total, locators } = await getPositions(this.#dependencies, { ...request, signal }, addresses)
       const packed = await gzipText(positionListText(total, locators), signal)
       this.#packed.set(etag, packed)

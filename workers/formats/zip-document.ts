@@ -12,6 +12,8 @@ const COMIC_TYPE = /^application\/(zip|x-zip|x-zip-compressed|x-cbz|vnd\.comicbo
 /** Files by which other documents that are ZIPs are recognized, whether they contain pictures or not. */
 const MARKS: [name: RegExp, document: string][] = [
   [/^\[Content_Types\]\.xml$/i, 'a document of an office program'],
+  // OpenDocument, also without its media type.
+  [/^META-INF\/manifest\.xml$/, 'a document of an office program'],
   [/^Index\/Document\.iwa$|^Index\.zip$/, 'a document of an office program'],
   [/\.class$|^AndroidManifest\.xml$/, 'a program'],
 ]

@@ -33,6 +33,23 @@ t.test('flags and statuses of the dialect', async (t) => {
       t.equal((await ask<Listed>('GET', `/komga/api/v1/series?${query}`)).json.totalElements, 3, query)
     t.equal((await ask('GET', `/komga/api/v1/books/${book.id}/pages/0?zero_based=True`)).status, 200)
     t.match((await ask('GET', '/komga/api/v1/books?unpaged=perhaps')).json, { violations: [{ fieldName: 'unpaged' }] })
+    for (const path of [
+      'series',
+      'books',
+      'collections',
+      'readlists',
+      'genres',
+      'tags',
+      'publishers',
+      'authors',
+      'series/alphabetical-groups',
+    ]) {
+      const at = `/komga/api/v1/${path}`
+      const plain = await ask('GET', at)
+      const empty = 'library_id=&collection_id=&series_id=&page=&size=&search=&author=&tag=%20&status=&read_status=&sort='
+      const unchosen = await ask('GET', `${at}?${empty}`)
+      t.same([unchosen.status, unchosen.bytes.toString()], [plain.status, plain.bytes.toString()], path)
+    }
     const signedIn = await ask('GET', '/komga/api/v2/users/me?remember-me=True')
     t.match(signedIn.headers.getSetCookie().join(), /komga-remember-me=/)
     t.equal((await ask('GET', '/api/v1/series?full=True', { headers: server.headers })).status, 400, 'in this API only')

@@ -19,6 +19,7 @@ t.test('folders of systems and NAS devices', async (t) => {
     'GMT+00-2026.11.01-00.00.00',
     'System Volume Information',
     'lost+found',
+    'trashbox',
     '__MACOSX',
     '.@__thumb',
     '.AppleDouble',

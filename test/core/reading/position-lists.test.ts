@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
+import type { Caller } from '#core/account/caller.ts'
 import { PositionLists } from '#core/reading/position-lists.ts'
 import { relativeAddresses } from '#core/reading/web-publication.ts'
 import { buildEpub, textPage } from '#test/support/epub-builder.ts'
@@ -81,5 +82,40 @@ t.test('addresses of another protocol make another list; a failed list is made a
   await t.rejects(list.gzipped(), { message: 'The disk is away.' })
   fails = false
   t.ok((await list.gzipped()).length > 0)
+  await lists.close()
+})
+
+t.test('a list that one user began is not refused to others when that user is deleted', async (t) => {
+  const { server, addFile } = await openReadingServer(t, readingRoutes)
+  const { publications, pageReader, accounts } = server.services
+  const book = await addFile('Short.epub', buildEpub())
+  const leaving = await server.signUp({ username: 'rita' })
+  const [first, second] = (await Promise.all(
+    [leaving.token, server.adminToken].map((token) => accounts.callers.ofToken(token, 'token')),
+  )) as [Caller, Caller]
+  const begun = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  const lists = new PositionLists({
+    pageReader,
+    publications: {
+      getReadable: (asked) => publications.getReadable(asked),
+      get: async (asked) => {
+        begun.resolve()
+        if (asked.caller === first) await gone.promise
+        return await publications.get(asked)
+      },
+    },
+  })
+  const [one, two] = await Promise.all(
+    [first, second].map((caller) => lists.get({ caller, bookId: book.id }, relativeAddresses('manifest'))),
+  )
+  const refused = t.rejects(one!.gzipped(), { code: 'not_found' })
+  await begun.promise
+  const given = two!.gzipped()
+  given.catch(() => {})
+  await accounts.removeUser(leaving.id, null)
+  gone.resolve()
+  await refused
+  t.ok((await given).length > 0)
   await lists.close()
 })

@@ -25,6 +25,7 @@ t.test('documents that are ZIPs but no book are not taken for comics, whatever t
     xlsx: [part('[Content_Types].xml'), part('xl/workbook.xml')],
     odt: [part('mimetype', 'application/vnd.oasis.opendocument.text'), part('content.xml'), pictureIn('Thumbnails/thumbnail.png')],
     ods: [part('mimetype', 'application/vnd.oasis.opendocument.spreadsheet\n'), part('META-INF/manifest.xml')],
+    fodt: [part('content.xml'), part('META-INF/manifest.xml'), pictureIn('Thumbnails/thumbnail.png')],
     pages: [part('Index/Document.iwa'), pictureIn('preview.jpg')],
     jar: [part('META-INF/MANIFEST.MF'), part('a/B.class'), pictureIn('icon.png')],
   }

@@ -140,7 +140,7 @@ const DOCUMENT =
 const PROGRAM = /^(?:microsoft )?(?:word|powerpoint|excel|office word) ?[-–] /i
 /** Names of new documents in programs and their languages. */
 const NEW_DOCUMENT =
-  /^[([]?(?:untitled|unbenannt|sans titre|sin título|senza titolo|naamloos|без имени|無題|未命名|名称未設定|(?:new |untitled )?(?:document|dokument|documento|презентация|документ)|(?:powerpoint[ -])?(?:presentation|präsentation)|présentation powerpoint|slide|no title|unknown|anonymous|unnamed)(?:[ _-]?(?:document|page|presentation))?[ _-]?\d{0,4}[)\]]?$/i
+  /^[([]?(?:untitled|unbenannt|ohne titel|sans titre|sin título|sem título|senza titolo|naamloos|namnlös|uden titel|bez tytułu|без имени|без названия|無題|無標題|无标题|未命名|名称未設定|제목 없음|(?:new |untitled )?(?:document|dokument|documento|презентация|документ|文書|ドキュメント|文档|문서)|(?:powerpoint[ -])?(?:presentation|präsentation)|présentation powerpoint|slide|layout(?= \d)|scan(?=[ _-]?\d{3})|blank page|about:blank|no title|unknown|anonymous|unnamed)(?:[ _-]?(?:document|page|presentation|文档|文書))?[ _-]?\d{0,4}[)\]]?$/i
 
 /** Whether a title is no title: the name of a file or of a new document, which a word processor left. */
 const isLeftByProgram = (title: string): boolean => PROGRAM.test(title) || DOCUMENT.test(title) || NEW_DOCUMENT.test(title)

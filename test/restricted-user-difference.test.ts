@@ -6,7 +6,7 @@ import { VALUE_FIELDS } from '#core/catalog/filter-value-query.ts'
 import { withoutMoment } from '#test/support/answer-text.ts'
 import { addWalker, openComposedServer, type Walker } from '#test/support/composed-server.ts'
 import { textOf } from '#test/support/event-reading.ts'
-import { addJob, addScan, addWorld, type Ids, namesOf, newIds } from '#test/support/hidden-worlds.ts'
+import { addEndedTasks, addJob, addScan, addWorld, type Ids, namesOf, newIds, searchDuplicates } from '#test/support/hidden-worlds.ts'
 import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
 import { sizeOf, someOf } from '#test/support/lane-size.ts'
 import { addLibrary } from '#test/support/library-rows.ts'
@@ -71,6 +71,9 @@ const HIDINGS: readonly Hiding[] = [
 /** Thousands of requests. */
 t.setTimeout(240_000)
 
+/** Before anything of this test. */
+const CHANGED_AFTER = new Date(Date.now() - 60_000).toISOString()
+
 /** Stands in all texts of the hidden series. */
 const SECRET = 'Zyxwvut'
 
@@ -111,6 +114,8 @@ async function walk(t: Test, { walkers: all, age, isElsewhere, every }: Hiding):
   await addJob(database, { ids: open, provider: plugin.key, message: '1 looked at' })
   await addWorld(database, { ids: open, word: 'Open', age: 6, shelves: null, carries: [0], sharingTag: 0, ...shared })
   const scanId = await addScan(database, libraryId)
+  await addEndedTasks(database, libraryId)
+  await searchDuplicates(database)
 
   const asks = new Map([...requests({ open, hidden, pluginId: plugin.id })].map((asked) => [nameOf(asked), asked]))
   const some = (one: number) => [...asks.values()].filter((_, at) => at % one === 0)
@@ -124,10 +129,27 @@ async function walk(t: Test, { walkers: all, age, isElsewhere, every }: Hiding):
   const sharingTag = isElsewhere || age !== 6 ? 0 : 1
   await addWorld(database, { ids: hidden, word: SECRET, age, shelves: open, carries: [0, 1], sharingTag, ...shared })
   if (!isElsewhere) {
-    await database('scans').update({ files_total: 6, books_found: 6, series_found: 2, errors: JSON.stringify([`${SECRET} is bad`]) })
+    const found = { files_total: 6, books_found: 6, series_found: 2, errors: JSON.stringify([`${SECRET} is bad`]), path: SECRET }
+    const noted = JSON.stringify({ count: 1, files: [SECRET] })
+    const withheld = JSON.stringify([{ folder: SECRET, reason: 'empty', books: 5 }])
+    const alike_names = JSON.stringify({ count: 1, pairs: [[SECRET, SECRET.toLowerCase()]] })
+    await database('scans').update({
+      ...found,
+      withheld,
+      left_out: noted,
+      skipped_links: noted,
+      alike_names,
+      guard: { known: 6, missing: 5 },
+    })
+    await database('series').where('id', hidden.seriesId).update({ unrelated: true })
+    await database('books').where('series_id', hidden.seriesId).whereNull('deleted_at').update({ missing_why: 'withheld' })
     await database('tasks').where({ id: scanId }).update({ progress_total: 6, progress_message: SECRET })
     await database('library_jobs').update({ last_run_message: `2 processed, ${SECRET}` })
   }
+  await searchDuplicates(database)
+  await database('tasks')
+    .where('status', 'completed')
+    .update({ result: JSON.stringify({ groups: 2, books: 4, samePages: 2 }) })
   const after = await askAll(t, url, { walkers, asked })
   t.ok([...before.values()].filter((answer) => answer.startsWith('200 ')).length > before.size / 3, 'much was answered')
   const changed = [...before].filter(([asked, answer]) => after.get(asked) !== answer)
@@ -205,6 +227,8 @@ function* requests(things: { open: Ids; hidden: Ids; pluginId: string }): Genera
       if (query.includes('search')) yield more('search=e')
       if (query.includes('pageSize')) yield more('pageSize=1')
       if (query.includes('includeDeleted')) yield more('includeDeleted=true')
+      if (query.includes('deleted')) yield more('deleted=true')
+      if (query.includes('updatedAfter')) yield more(`updatedAfter=${CHANGED_AFTER}`)
       if (query.includes('genres')) yield more('genres=Secret')
       if (query.includes('genres')) yield more('genres=Both&tags=Both')
       // Not only what is of the id that was asked for.

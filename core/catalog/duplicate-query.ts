@@ -40,7 +40,9 @@ export async function listDuplicates(
     .from(groupsSeenBy(database, caller, same).select(database.raw('count(*) AS books')).as('seen'))
     .first(database.raw('count(*)::int AS groups, coalesce(sum(books), 0)::int AS books'))
   const read = groupsSeenBy(database, caller, same)
-    .select('g.id', 'g.file_hash AS hash', 'g.created_at AS createdAt', 'g.updated_at AS updatedAt')
+    .select('g.id', 'g.file_hash AS hash')
+    // Of the books that the caller sees: the stored times of a group tell of the others.
+    .select(database.raw('(array_agg(books.created_at ORDER BY books.created_at))[2] AS "createdAt", max(books.created_at) AS "updatedAt"'))
     .select(
       database.raw(
         'count(*)::int AS "duplicateCount", (array_agg(books.id ORDER BY books.created_at, books.id))[:?] AS "bookIds"',

@@ -95,17 +95,29 @@ function within(database: Knex, column: string, { timeZone, from, to, bookId }: 
   }
 }
 
-/** Deletes readings of the caller that began in these days; positions stay. Returns how many were deleted. @throws invalid_value as above */
+/** Conditions of "the caller may see the book of this reading". */
+const ofVisibleBook = (database: Knex, caller: Caller): Knex.QueryBuilder =>
+  database('books').whereRaw('books.id = r.book_id').modify(visibleTo(caller, 'books.series_id')).select(database.raw('1'))
+
+/**
+ * Deletes readings of the caller that began in these days; positions stay. A user's own history goes as a whole, also that of books that are hidden from
+ * them now; an API key deletes only what it sees. Returns how many of those that the caller could see. @throws invalid_value as above
+ */
 export async function deleteReadings(database: Knex, caller: Caller, filter: ReadingFilter): Promise<number> {
-  return await database('readings AS r')
+  const readings = database('readings AS r')
     .where('r.user_id', caller.userId)
     .modify(within(database, 'r.begun_at', { ...filter, timeZone: zoneOf(filter.timeZone) }))
+  if (caller.narrowedBy !== null) readings.whereExists(ofVisibleBook(database, caller))
+  const deleted = await readings
     .delete()
+    .returning(database.raw('EXISTS (?) AS seen', [ofVisibleBook(database, caller)]))
     .catch(refuseUnknownZone)
+  return deleted.filter(({ seen }: { seen: boolean }) => seen).length
 }
 
-/** Deletes one reading of the caller. @throws not_found */
+/** Deletes one reading of the caller. @throws not_found, also for one of a hidden book */
 export async function deleteReading(database: Knex, caller: Caller, id: string): Promise<void> {
-  const count = await database('readings').where({ id, user_id: caller.userId }).delete()
+  const reading = database('readings AS r').where({ 'r.id': id, 'r.user_id': caller.userId })
+  const count = await reading.whereExists(ofVisibleBook(database, caller)).delete()
   if (count === 0) refuse('not_found', `You have no reading ${id}.`)
 }

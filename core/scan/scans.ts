@@ -118,6 +118,11 @@ export const ScanStatus = Noun('ScanStatus')({
 })
 export type ScanStatus = Static<typeof ScanStatus>
 
+interface ScanOptions {
+  confirm?: boolean | readonly string[] | undefined
+  path?: string | undefined
+}
+
 /**
  * Scans of libraries. Their work is the task `scan_library`, whose id is the scan's.
  * `by` is the caller; null = the server itself. A response to a caller omits what they may not see.
@@ -150,7 +155,7 @@ export class Scans {
     const elsewhere = seesPaths && row.path !== null ? await listWithheldElsewhere(this.#dependencies.database, row) : []
     const withheld = seesPaths ? [...(row.withheld ?? []), ...elsewhere] : []
     const watch = await findWatch(this.#dependencies.database, row.library_id)
-    const notes = [...warningsOf(watch), ...(seesPaths ? describeNotes(row) : [])]
+    const notes = [...(restricted ? [] : warningsOf(watch)), ...(seesPaths ? describeNotes(row) : [])]
     const warnings = [...describeAll(withheld, describeWithheld), ...notes, ...(await this.#warn(row.library_id, seesPaths))]
     return {
       libraryId: row.library_id,
@@ -204,13 +209,29 @@ export class Scans {
    * @param options.confirm the user confirms that the missing books are gone: all of them, or those of some folders that the last scan has withheld.
    *   Valid for this one scan, and only while the folder is the same one as now; automatic scans never confirm
    * @param options.path scans only this folder, or that of this file, relative to the library
-   * @throws not_found; conflict when the library is disabled; scan_running; invalid_value for a folder that was not withheld, or a path that cannot be scanned
+   * @throws not_found; conflict when the library is disabled; scan_running; invalid_value for a folder that was not withheld, or a path that cannot be
+   *   scanned; forbidden when somebody who does not see every series names a folder
    */
   async start(
     libraryId: string,
     mode: ScanMode = 'normal',
     by: Caller | null = null,
-    { confirm = false, path }: { confirm?: boolean | readonly string[] | undefined; path?: string | undefined } = {},
+    options: ScanOptions = {},
+  ): Promise<ScanStatus & { taskId: string }> {
+    // The answer would tell whether something that is hidden from them is there.
+    if ((options.path !== undefined || typeof options.confirm === 'object') && (await this.#isRestricted(by)))
+      refuse(
+        'forbidden',
+        'You do not see every series, so you cannot name folders of a scan: scan the whole library, or a series that you see.',
+      )
+    return await this.#start(libraryId, mode, by, options)
+  }
+
+  async #start(
+    libraryId: string,
+    mode: ScanMode,
+    by: Caller | null,
+    { confirm = false, path }: ScanOptions,
   ): Promise<ScanStatus & { taskId: string }> {
     const library = await getLibraryRow(this.#dependencies.database, by, libraryId)
     if (!library.is_active) refuse('conflict', `The library "${library.name}" is disabled: enable it (isActive) to scan it.`)
@@ -255,7 +276,7 @@ export class Scans {
   async startSeries(seriesId: string, mode: ScanMode = 'normal', by: Caller | null = null): Promise<ScanStatus & { taskId: string }> {
     const series = await findSeriesFolder(this.#dependencies.database, by, seriesId)
     if (!series) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
-    return await this.start(series.libraryId, mode, by, { path: series.folder || '.' })
+    return await this.#start(series.libraryId, mode, by, { path: series.folder || '.' })
   }
 
   /** The latest scan of the library. @throws not_found */
@@ -268,7 +289,9 @@ export class Scans {
     if (row) return await this.#describe(row, by)
     const none = { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, errors: [] }
     const watch = await findWatch(this.#dependencies.database, libraryId)
-    const [startedAt, warnings] = [library.created_at.toISOString(), warningsOf(watch)]
+    // They count folders of any series.
+    const warnings = (await this.#isRestricted(by)) ? [] : warningsOf(watch)
+    const startedAt = library.created_at.toISOString()
     const watched = { watching: watch?.isWatching ?? false, ...(warnings.length > 0 && { warnings }) }
     return { libraryId, taskId: null, status: 'idle', ...none, ...watched, startedAt, completedAt: null }
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
+import { recordDuplicates } from '#core/catalog/duplicate-store.ts'
 import { addBook, addSeries } from '#test/support/library-rows.ts'
 import { addRunningTask } from '#test/support/task-queues.ts'
 
@@ -19,6 +20,7 @@ export interface Ids {
   userId: string
   /** Of what a plugin said of the series. */
   applicationId: string
+  annotationId: string
 }
 
 export const newIds = (known: Partial<Ids>): Ids => ({
@@ -34,6 +36,7 @@ export const newIds = (known: Partial<Ids>): Ids => ({
   genreId: randomUUID(),
   userId: randomUUID(),
   applicationId: randomUUID(),
+  annotationId: randomUUID(),
   ...known,
 })
 
@@ -42,6 +45,10 @@ export async function namesOf(database: Knex, table: string, names: [string, str
   const [first, second] = await database(table).insert(rows, ['id'])
   return [first.id, second.id]
 }
+
+/** Books of all worlds have the same file, and others the same pages. */
+const SAME_FILE = 'd'.repeat(64)
+const SAME_PAGES = 'e'.repeat(64)
 
 /** A series of two books with all that can belong to a series, which stands also on the shelves of another one. */
 export async function addWorld(
@@ -65,9 +72,19 @@ export async function addWorld(
     await addSeries(trx, { id: seriesId, library_id: libraryId, title: `${word} Saga`, title_sort: `${word} Saga` } as never)
     await trx('series_sharing_tags').insert({ series_id: seriesId, sharing_tag_id: world.tagIds[world.sharingTag] })
     const book = { library_id: libraryId, series_id: seriesId, page_count: 9, page_source: 'zip', volume: 1 }
-    await addBook(trx, { ...book, id: bookId, title: `${word} One`, number: 1, cover_hash: 'c0ffee' })
-    const secondId = await addBook(trx, { ...book, title: `${word} Two`, number: 2, state: 'failed' })
-    const goneId = await addBook(trx, { ...book, title: `${word} Gone`, number: 3, deleted_at: new Date() })
+    const added = (day: number) => ({ created_at: new Date(Date.UTC(2026, 0, day)) })
+    await addBook(trx, {
+      ...book,
+      id: bookId,
+      title: `${word} One`,
+      number: 1,
+      cover_hash: 'c0ffee',
+      ...added(1),
+      file_hash: SAME_FILE,
+      pages_hash: SAME_PAGES,
+    })
+    const secondId = await addBook(trx, { ...book, title: `${word} Two`, number: 2, state: 'failed', ...added(2), file_hash: SAME_FILE })
+    const goneId = await addBook(trx, { ...book, title: `${word} Gone`, number: 3, deleted_at: new Date(), missing_why: 'file' })
     await trx('book_metadata').insert({ book_id: bookId, summary: `${word} words`, year: 1999, publisher: word, isbns: '9780306406157' })
     await trx('series_metadata').insert({ series_id: seriesId, summary: `${word} words`, year: 1999, publisher: word, age_rating: age })
     for (const place of carries) {
@@ -105,6 +122,8 @@ export async function addWorld(
       })
       await trx('read_progress').insert({ user_id, book_id: goneId, current_page: 1, percentage: 0.1 })
       await trx('want_to_read').insert({ user_id, series_id: seriesId })
+      const locator = JSON.stringify({ href: 'p', type: 'text/html', title: word })
+      await trx('annotations').insert({ user_id, book_id: bookId, id: ids.annotationId, kind: 'bookmark', locator, note: `${word} note` })
     }
     await trx('collections').insert({ id: ids.collectionId, name: `${word} collection` })
     await trx('read_lists').insert({ id: ids.readListId, name: `${word} list` })
@@ -113,7 +132,17 @@ export async function addWorld(
       await trx('collection_series').insert({ collection_id: collectionId, series_id: seriesId, position: -position })
       await trx('read_list_books').insert({ read_list_id: readListId, book_id: bookId, position: -position })
     }
-    const waitingId = await addBook(trx, { ...book, title: `${word} Four`, number: 4, state: 'pending', page_count: 0 })
+    const waitingId = await addBook(trx, {
+      ...book,
+      title: `${word} Four`,
+      number: 4,
+      state: 'pending',
+      page_count: 0,
+      pages_hash: SAME_PAGES,
+      ...added(4),
+    })
+    for (const user_id of userIds) await trx('read_progress').insert({ user_id, book_id: waitingId, current_page: 1, percentage: 0.1 })
+    await trx('read_progress').where('book_id', waitingId).delete()
     const analysis = { type: 'analyze_book', library_id: libraryId, priority: 800, max_attempts: 4 }
     await trx('tasks').insert({ ...analysis, dedupe_key: waitingId, book_id: waitingId })
     await trx('tasks').insert({
@@ -148,4 +177,24 @@ export async function addScan(database: Knex, libraryId: string): Promise<string
   await database('scans').insert({ ...found, mode: 'deep', status: 'processing', id, library_id: libraryId })
   await addRunningTask(database, { id, type: 'scan_library', library_id: libraryId, progress_current: 1, progress_total: 3 }, 'test')
   return id
+}
+
+/** What the searches for duplicates find now. */
+export async function searchDuplicates(database: Knex): Promise<void> {
+  const piece = (hash: string) => Number.parseInt(hash.slice(0, 2), 16)
+  await recordDuplicates(database, piece(SAME_FILE), 'content')
+  await recordDuplicates(database, piece(SAME_PAGES), 'pages')
+}
+
+/** Ended tasks of a library and of all of them, which say what they have done. */
+export async function addEndedTasks(database: Knex, libraryId: string): Promise<void> {
+  const ended = { status: 'completed', priority: 1, max_attempts: 1, completed_at: new Date() }
+  const found = { result: JSON.stringify({ groups: 1, books: 2, samePages: 1 }) }
+  for (const [type, library_id] of [
+    ['verify_library', libraryId],
+    ['purge_deleted', libraryId],
+    ['arrange_library', libraryId],
+    ['find_duplicates', null],
+  ])
+    await database('tasks').insert({ ...ended, ...found, type, library_id, dedupe_key: randomUUID() })
 }

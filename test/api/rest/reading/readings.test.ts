@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { bookRoutes } from '#api/rest/catalog/books.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { readingHistoryRoutes } from '#api/rest/reading/readings.ts'
+import { setTestRule } from '#test/support/access-rules.ts'
 import { findContract } from '#test/support/contract.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
@@ -130,10 +131,26 @@ t.test('readings belong to their user, who may delete them', async (t) => {
   await shareSeries(database, { seriesId: series_id, caller: { userId }, mode: 'deny' })
   t.equal((await list()).total, 0, 'what is hidden now is not listed')
   t.same((await ask('DELETE', 'user/readings?from=2000-01-01&to=2000-01-02')).json, { count: 0 })
-  t.same((await ask('DELETE', 'user/readings')).json, { count: 1 })
+  const [{ id: hidden }] = await database('readings').select('id')
+  t.equal((await ask('DELETE', `user/readings/${hidden}`)).status, 404, 'nor found')
+  t.same((await ask('DELETE', 'user/readings')).json, { count: 0 }, 'nor counted')
+  t.same(await database('readings'), [], 'but deleted with all that the user has read')
   await ask('PUT', `books/${books[0]}/progress`, { currentPage: 3 })
   await database('users').where('id', userId).delete()
   t.same([await database('readings'), await database('reading_sittings')], [[], []])
+})
+
+t.test('an API key deletes only readings of books that it may see', async (t) => {
+  const { server, ask, books, list, token, database } = await openHistory(t)
+  for (const book of books) await ask('PUT', `books/${book}/progress`, { currentPage: 10 })
+  const caller = await server.accounts.callers.ofToken(token, 'token')
+  if (!caller) throw new Error('Rita is signed in.')
+  const { key, id } = await server.accounts.createApiKey({ name: 'tablet' }, caller)
+  await setTestRule(database, { api_key_id: id }, { libraries: [] })
+  const byKey = (path: string) => server.request('DELETE', `/api/v1/${path}`, { token: key })
+  t.match(await byKey(`user/readings/${(await list()).data[0]?.readingId}`), { status: 404 })
+  t.match(await byKey('user/readings'), { status: 200, json: { count: 0 } })
+  t.equal((await list()).total, 3)
 })
 
 t.test('somebody who marks a book again and again keeps the latest hundred readings', async (t) => {

@@ -5,7 +5,9 @@ import t, { type Test } from 'tap'
 import { type Log, silentLog } from '#core/foundation/log.ts'
 import { LibraryWatches } from '#core/scan/watch/library-watches.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
+import { setTestRule } from '#test/support/access-rules.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
+import { addCaller } from '#test/support/library-rows.ts'
 
 t.setTimeout(240_000)
 
@@ -157,4 +159,12 @@ t.test('why a library is not watched is in the status of its scans', async (t) =
     watching: false,
   })
   t.match(messages, [/"Test" is not watched: The folder of the library does not exist/])
+  const reader = await addCaller(fixture.database)
+  t.match(await fixture.scans.getStatus(fixture.libraryId, reader), { warnings: found?.warnings ?? [] })
+  await setTestRule(fixture.database, { user_id: reader.userId }, { age: { mode: 'up_to', years: 12, unrated: 'hide' } })
+  t.equal(
+    (await fixture.scans.getStatus(fixture.libraryId, reader)).warnings,
+    undefined,
+    'which may be about folders that a user does not see',
+  )
 })

@@ -84,15 +84,16 @@ function verifyLibrary(dependencies: Dependencies): TaskHandler {
     const library = await getLibraryRow(database, null, of.libraryId)
     for (;;) {
       const files = await listFilesToVerify(database, { ...of, limit: FILES_AT_ONCE })
+      if (files.length === 0) return result
       for (const file of files) {
         run.signal.throwIfAborted()
         const began = performance.now()
         await verifyFile(dependencies, run, { library, file, result })
-        await recordCheck(database, file.id)
+        // Its book was deleted, perhaps with the library.
+        if (!(await recordCheck(database, file.id, of.before))) break
         run.progress(result.verified, total, result.rotted > 0 ? `${result.rotted} have changed` : undefined)
         await pause(database, { bytes: file.bytes, tookMs: performance.now() - began, signal: run.signal })
       }
-      if (files.length < FILES_AT_ONCE) return result
     }
   }
 }

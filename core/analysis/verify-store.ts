@@ -25,12 +25,17 @@ export async function countFilesToVerify(database: Knex, of: { libraryId: string
   return rows[0].count
 }
 
-/** Records that a file was compared; nothing when its book was deleted meanwhile. */
-export async function recordCheck(database: Knex, bookId: string): Promise<void> {
-  await database.raw(
-    `INSERT INTO book_checks (book_id) SELECT id FROM books WHERE id = ? ON CONFLICT (book_id) DO UPDATE SET checked_at = now()`,
-    [bookId],
+/**
+ * Records that a file was compared; false when its book was deleted meanwhile.
+ * @param before as of {@link listFilesToVerify}: the clock of the database may be behind, and the file is not to be listed again
+ */
+export async function recordCheck(database: Knex, bookId: string, before: Date): Promise<boolean> {
+  const { rows } = await database.raw(
+    `INSERT INTO book_checks (book_id, checked_at) SELECT id, greatest(now(), CAST(? AS timestamptz)) FROM books WHERE id = ?
+     ON CONFLICT (book_id) DO UPDATE SET checked_at = excluded.checked_at RETURNING book_id`,
+    [before, bookId],
   )
+  return rows.length > 0
 }
 
 /** Of an error `e`, as core/analysis/analysis-to-write.ts describes it. */

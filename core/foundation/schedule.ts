@@ -1,6 +1,6 @@
 import { CronExpressionParser } from 'cron-parser'
 import { AppError, refuse } from '#core/foundation/errors.ts'
-import { isTimezone } from '#core/foundation/time-zone.ts'
+import { instantOf, isTimezone, wallClockOf } from '#core/foundation/time-zone.ts'
 
 /** A schedule as somebody entered it, and how its errors name its two members. */
 interface Schedule {
@@ -25,13 +25,20 @@ export function nextTime({ cron, timezone, paths, minutesApartMin, of }: Schedul
     refuse('invalid_value', `${path.slice(1)}: ${message}`, { details: [{ path, message }] })
   if (!isTimezone(timezone)) wrong(paths.timezone, `"${timezone.slice(0, 60)}" is not a time zone such as Europe/Berlin.`)
   if (cron.trim().split(/\s+/).length !== 5) wrong(paths.cron, 'a schedule has five fields: minute, hour, day, month and weekday.')
+  // The parser would choose another value each time, and come too often.
+  if (/\bH\b/i.test(cron)) wrong(paths.cron, 'it is not a schedule: write a number in place of H.')
   try {
-    const times = CronExpressionParser.parse(cron, { currentDate: after, tz: timezone })
+    // By the clock on the wall, which UTC never changes: with clocks that change by half an hour, the parser finds no time at all.
+    const times = CronExpressionParser.parse(cron, { currentDate: wallClockOf(after, timezone), tz: 'UTC' })
     const { minute, hour } = times.fields
     const isNumber = (value: unknown): value is number => typeof value === 'number'
     if (minutesApart(minute.values.filter(isNumber), hour.values.filter(isNumber)) < minutesApartMin)
       wrong(paths.cron, `${of} may run at most every ${minutesApartMin} minutes.`)
-    return times.next().toDate()
+    for (;;) {
+      const next = instantOf(times.next().toDate(), timezone)
+      // Else it is the second time that the clock shows this.
+      if (next > after) return next
+    }
   } catch (error) {
     if (error instanceof AppError) throw error
     return wrong(paths.cron, `it is not a schedule: ${(error as Error).message}.`)

@@ -1,9 +1,11 @@
 import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { acceptContent, requestVerification } from '#core/analysis/verify-library.ts'
+import { deleteLibraryRows } from '#core/catalog/library-content-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { addCaller } from '#test/support/library-rows.ts'
+import { findPool } from '#test/support/pool.ts'
 
 t.setTimeout(240_000)
 
@@ -25,8 +27,8 @@ async function verify(fixture: LibraryFixture): Promise<unknown> {
   return await until(async () => (await getTask(fixture.database, taskId)).result)
 }
 
-async function openBooks(t: Parameters<typeof openLibraryFixture>[0]) {
-  const fixture = await openLibraryFixture(t, { files: ['a/1.cbz', 'a/2.cbz', 'a/3.cbz'] })
+async function openBooks(t: Parameters<typeof openLibraryFixture>[0], analyze = findPool().analyze) {
+  const fixture = await openLibraryFixture(t, { files: ['a/1.cbz', 'a/2.cbz', 'a/3.cbz'], analyze })
   // Whole seconds: a time that is set again loses its nanoseconds.
   const paths = ['a/1.cbz', 'a/2.cbz', 'a/3.cbz'].map((name) => `${fixture.root}/${name}`)
   for (const path of paths) utimesSync(path, 1_000_000_000, 1_000_000_000)
@@ -71,4 +73,31 @@ t.test('a verification that was stopped continues with the files that it has not
   const [first] = [...(await fixture.books()).values()]
   await fixture.database('book_checks').insert({ book_id: first?.id, checked_at: new Date(Date.now() + 60_000) })
   t.same(await verify(fixture), { verified: 2, rotted: 0, damaged: 0 })
+})
+
+t.test('the verification of a library that is deleted meanwhile reads no further file', async (t) => {
+  let before = async () => {}
+  const { fixture } = await openBooks(t, async (...given) => {
+    await before()
+    return await findPool().analyze(...given)
+  })
+  before = async () => {
+    await deleteLibraryRows(fixture.database, fixture.libraryId)
+  }
+  t.same(await verify(fixture), { verified: 1, rotted: 0, damaged: 0 })
+})
+
+t.test('a verification reads each file once, also if the clock of the database is behind that of the server', async (t) => {
+  const { fixture } = await openBooks(t)
+  const { tasks, libraryId, analyzed } = fixture
+  const since = new Date(Date.now() + 3_600_000).toISOString()
+  for (const key of ['first', 'continued']) {
+    const { taskId } = await tasks.add({ type: 'verify_library', libraryId, dedupeKey: key, params: { since } })
+    const { result } = await until(async () => {
+      const task = await getTask(fixture.database, taskId)
+      return task.status === 'completed' && task
+    })
+    t.match(result, { verified: key === 'first' ? 3 : 0 })
+  }
+  t.equal(analyzed.get('a/1.cbz'), 2, 'by the scan and the verification')
 })

@@ -1,14 +1,17 @@
 import { stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
-import { findReadableBook, libraryFileOf } from '#core/catalog/readable-book-query.ts'
+import { type Caller, isAdministrator } from '#core/account/caller.ts'
+import { findReadableBook, libraryFileOf, type ReadableBook } from '#core/catalog/readable-book-query.ts'
 import { coverPath } from '#core/covers/cover.ts'
 import { MEDIA_TYPE_OF_FORMAT } from '#core/fields/book-format.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { lstatInside } from '#core/foundation/open-inside.ts'
 
-/** The file of a book, to be sent unchanged. @throws not_found also when the file is missing */
+/**
+ * The file of a book, to be sent unchanged.
+ * @throws not_found also when the file is missing; not_analyzed and conflict when its content is unknown, but not for administrators
+ */
 export async function findBookFile(
   database: Knex,
   caller: Caller,
@@ -21,6 +24,7 @@ export async function findBookFile(
   // The hash identifies the content only while the file is the hashed version: clients resume downloads by this tag, and must not
   // combine two versions. A pending book still has the hash of the version before its change.
   const known = book.state !== 'pending' && stats.size === BigInt(book.fileBytes) && String(fileTime(stats)) === book.mtimeNs
+  refuseUnknown(caller, book, known)
   const hashed = known ? book.fileHash : null
   return {
     path: book.path,
@@ -30,6 +34,18 @@ export async function findBookFile(
     mediaType: MEDIA_TYPE_OF_FORMAT[book.format],
     etag: hashed ?? `${stats.size}-${stats.mtimeNs}`,
   }
+}
+
+/**
+ * A file that was not analyzed since it came, or changed, may be that of a book that is hidden from the caller, whose rules follow the content. Administrators
+ * see everything, and look at files that cannot be analyzed.
+ * @param isSame whether the file is the one that was scanned last
+ * @throws not_analyzed, conflict
+ */
+export function refuseUnknown(caller: Caller, { state, fileName }: Pick<ReadableBook, 'state' | 'fileName'>, isSame: boolean): void {
+  if (isAdministrator(caller)) return
+  if (state === 'pending') refuse('not_analyzed', `"${fileName}" waits for its analysis; try again when it is done.`)
+  if (!isSame) refuse('conflict', `The file "${fileName}" has changed since it was analyzed. Scan its library, then download it.`)
 }
 
 /** Null when the error says that there is no file. @throws unavailable when its disk does not answer */

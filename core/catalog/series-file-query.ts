@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
+import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
 import { READING_ORDER } from '#core/fields/reading-order.ts'
 
 /** A file of a series. */
@@ -16,6 +17,7 @@ export interface SeriesFile {
   bytes: number
   /** Nanoseconds since the epoch, decimal. */
   mtimeNs: string
+  state: ReadableBook['state']
 }
 
 /** The files of a series in reading order, without missing ones, at most `limit`; null for a hidden or unknown series. */
@@ -49,5 +51,5 @@ const selectFiles = (database: Knex): Knex.QueryBuilder =>
     .join('libraries', 'libraries.id', 'books.library_id')
     .whereNull('books.deleted_at')
     .select('books.id', 'books.file_name AS fileName', 'books.path', 'libraries.path AS libraryPath', 'books.file_size AS bytes')
-    .select('libraries.link_targets AS linkTargets')
+    .select('libraries.link_targets AS linkTargets', 'books.state')
     .select(database.raw('books.file_mtime_ns::text AS "mtimeNs"'))

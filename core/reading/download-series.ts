@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { nullIfMissing } from '#core/catalog/book-file.ts'
+import { nullIfMissing, refuseUnknown } from '#core/catalog/book-file.ts'
 import { findReadableBook, libraryFileOf } from '#core/catalog/readable-book-query.ts'
 import { listBookFiles, listSeriesFiles, type SeriesFile } from '#core/catalog/series-file-query.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
@@ -62,7 +62,7 @@ export class SeriesDownloads {
 
   /**
    * @throws not_found for a series that is unknown, hidden, or without any file; conflict when a file is missing or has changed since the last
-   *   scan; invalid_value when it is too large; unavailable when too many downloads are running
+   *   scan; not_analyzed when its content is unknown, but not for administrators; invalid_value when it is too large; unavailable when too many downloads are running
    */
   async open(caller: Caller, seriesId: string): Promise<SeriesDownload> {
     return await this.#openFound(caller, async () => {
@@ -87,7 +87,7 @@ export class SeriesDownloads {
       const files: SeriesDownload['files'] = []
       for (let start = 0; start < books.length; start += LOOK_STEP) {
         const some = books.slice(start, start + LOOK_STEP)
-        await checkPresent(some)
+        await checkPresent(caller, some)
         for (const [index, { id, path, libraryPath, linkTargets, bytes, mtimeNs }] of some.entries()) {
           const isAllowed = async () => (await findReadableBook(this.#options.database, caller, id)) !== null
           files.push({ name: names[start + index] as string, path, inside: libraryPath, linkTargets, bytes, mtimeNs, isAllowed })
@@ -107,14 +107,16 @@ export class SeriesDownloads {
   }
 }
 
-/** @throws conflict naming the first file, in reading order, that is missing or has changed since the scan */
-async function checkPresent(books: readonly SeriesFile[]): Promise<void> {
+/** @throws conflict and not_analyzed naming the first file, in reading order, that is missing, has changed since the scan, or may not be sent */
+async function checkPresent(caller: Caller, books: readonly SeriesFile[]): Promise<void> {
   const found = await Promise.all(books.map((book) => lstatInside(libraryFileOf(book)).catch(nullIfMissing)))
-  for (const [index, { fileName, bytes, mtimeNs }] of books.entries()) {
+  for (const [index, book] of books.entries()) {
+    const { fileName, bytes, mtimeNs } = book
     const stats = found[index]
     // Users would believe that an archive without one of the books is the whole series.
     if (!stats?.isFile()) refuse('conflict', `The file "${fileName}" is no longer where it was. Put it back, or scan its library.`)
     if (stats.size !== BigInt(bytes) || String(fileTime(stats)) !== mtimeNs)
       refuse('conflict', `The file "${fileName}" has changed since it was scanned. Scan its library, then download the series.`)
+    refuseUnknown(caller, book, true)
   }
 }

@@ -271,7 +271,10 @@ export class Authenticator {
 }
 
 function noteUse(uses: Register<Date>, id: string): void {
-  if (uses.size < USES_MAX || uses.has(id)) uses.set(id, new Date())
+  const known = uses.get(id)
+  // Setting a key again copies it, with every request.
+  if (known !== undefined) known.setTime(Date.now())
+  else if (uses.size < USES_MAX) uses.set(id, new Date())
 }
 
 /**

@@ -70,7 +70,7 @@ export class BufferPool {
 
   #giveBack(whole: Buffer<ArrayBuffer>): void {
     if (whole.length > this.#limits.bytesMax || this.#idleBytes + whole.length > this.#limits.idleBytesMax) {
-      free(whole)
+      freeMemory(whole)
       return
     }
     const idle = this.#idle.get(whole.length)
@@ -87,13 +87,16 @@ export class BufferPool {
     }
     if (this.#resting) clearInterval(this.#resting)
     this.#resting = null
-    for (const buffers of this.#idle.values()) for (const whole of buffers) free(whole)
+    for (const buffers of this.#idle.values()) for (const whole of buffers) freeMemory(whole)
     this.#idle.clear()
     this.#idleBytes = 0
   }
 }
 
-/** Returns memory to the system now and not at the next collection. Remaining views of it are empty. */
-function free({ buffer }: Buffer<ArrayBuffer>): void {
-  buffer.transfer(0)
+/**
+ * Returns memory to the system now and not at the next collection, which comes late in a thread that has little else to collect. Remaining views of it
+ * are empty. Does nothing to a part of a larger memory.
+ */
+export function freeMemory({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }

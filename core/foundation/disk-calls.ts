@@ -12,11 +12,87 @@ const OF_ONE_MAX = 6
 const LATE_MAX = 8
 /** Disks that sleep take up to 15 s to start. */
 const ANSWER_MS = 15_000
+/** A timer for each call would cost as much as the rest of asking. */
+const LOOK_MS = 1_000
 
-const calls = new Semaphore(AT_ONCE_MAX, OF_ONE_MAX)
-/** How many calls of each library are late, and of all. */
-const late = new Register<number>()
-let lateCalls = 0
+interface Asked {
+  root: string
+  endsAt: number
+  /** Null while it waits for a place. */
+  leave: Leave | null
+  hasTimedOut: boolean
+  reject: (reason: Error) => void
+}
+
+/** The calls that may wait for the disks of libraries. */
+export class DiskCalls {
+  readonly #answerMs
+  readonly #lookMs
+  readonly #places = new Semaphore(AT_ONCE_MAX, OF_ONE_MAX)
+  /** Those that have not timed out, in the order in which they do. */
+  readonly #asked = new Set<Asked>()
+  /** How many calls of each library are late, and of all. */
+  readonly #late = new Register<number>()
+  #lateCalls = 0
+  #looking: NodeJS.Timeout | null = null
+
+  constructor({ answerMs = ANSWER_MS, lookMs = LOOK_MS } = {}) {
+    this.#answerMs = answerMs
+    this.#lookMs = lookMs
+  }
+
+  /** See {@link askDisk}. */
+  ask<T>(root: string, call: () => Promise<T>, discard: (result: T) => unknown = () => {}): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#late.has(root) || this.#lateCalls >= LATE_MAX) throw silenceOf(root)
+      const asked: Asked = { root, endsAt: performance.now() + this.#answerMs, leave: null, hasTimedOut: false, reject }
+      this.#asked.add(asked)
+      this.#looking ??= setInterval(() => this.#look(), this.#lookMs).unref()
+      this.#run(asked, call, discard).then(resolve, reject)
+    })
+  }
+
+  async #run<T>(asked: Asked, call: () => Promise<T>, discard: (result: T) => unknown): Promise<T> {
+    const { root } = asked
+    const leave = this.#places.tryEnter({ key: root }) ?? (await this.#places.enter(undefined, { key: root }))
+    try {
+      // Meanwhile another call may have become late, whose place this one has.
+      if (asked.hasTimedOut || this.#late.has(root)) throw silenceOf(root)
+      asked.leave = leave
+      const result = await call()
+      if (asked.hasTimedOut) discard(result)
+      return result
+    } finally {
+      leave()
+      if (!this.#asked.delete(asked) && asked.leave !== null) this.#count(root, -1)
+    }
+  }
+
+  /** Gives up the calls that have waited too long. */
+  #look(): void {
+    const now = performance.now()
+    for (const asked of this.#asked) {
+      if (asked.endsAt > now) return
+      this.#asked.delete(asked)
+      asked.hasTimedOut = true
+      if (asked.leave !== null) this.#count(asked.root, 1)
+      // No more calls of this library come, so that those of others have the place.
+      asked.leave?.()
+      asked.reject(silenceOf(asked.root))
+    }
+    if (this.#looking) clearInterval(this.#looking)
+    this.#looking = null
+  }
+
+  #count(root: string, change: 1 | -1): void {
+    this.#lateCalls += change
+    const now = (this.#late.get(root) ?? 0) + change
+    if (now > 0) this.#late.set(root, now)
+    else this.#late.delete(root)
+  }
+}
+
+const disks = new DiskCalls()
 
 /**
  * Runs a call that may wait for the disk of a library. While another call of this library is late, it is refused at once.
@@ -24,49 +100,7 @@ let lateCalls = 0
  * @param discard receives the result of a call that was late
  * @throws the error ETIMEDOUT when the disk does not answer; what the call throws
  */
-export async function askDisk<T>(root: string, call: () => Promise<T>, discard: (result: T) => unknown = () => {}): Promise<T> {
-  if (late.get(root) !== undefined || lateCalls >= LATE_MAX) throw silenceOf(root)
-  const tooLong = new AbortController()
-  let leave: Leave | null = null
-  let isLate = false
-  const work = (async () => {
-    leave = await calls.enter(tooLong.signal, { key: root })
-    try {
-      // Meanwhile another call may have become late, whose place this one has.
-      if (late.get(root) !== undefined) throw silenceOf(root)
-      const result = await call()
-      if (isLate) discard(result)
-      return result
-    } finally {
-      leave()
-      if (isLate) count(root, -1)
-    }
-  })()
-  work.catch(() => {})
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      isLate = leave !== null
-      if (isLate) count(root, 1)
-      // No more calls of this library come, so that those of others have the place.
-      leave?.()
-      tooLong.abort(silenceOf(root))
-      reject(silenceOf(root))
-    }, ANSWER_MS)
-  })
-  try {
-    return await Promise.race([work, timeout])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-function count(root: string, change: 1 | -1): void {
-  lateCalls += change
-  const now = (late.get(root) ?? 0) + change
-  if (now > 0) late.set(root, now)
-  else late.delete(root)
-}
+export const askDisk: DiskCalls['ask'] = (root, call, discard) => disks.ask(root, call, discard)
 
 const silenceOf = (root: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`The disk of "${root}" does not answer. Check its cable, or the network drive.`), {

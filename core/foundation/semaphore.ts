@@ -23,7 +23,8 @@ export class Semaphore {
   readonly #total: number
   readonly #perKey: number
   #used = 0
-  readonly #usedOf = new Register<number>()
+  /** Objects, because setting a key again copies it. */
+  readonly #usedOf = new Register<{ weight: number }>()
   readonly #waiting = new Set<Waiting>()
 
   constructor(total: number, perKey = Number.POSITIVE_INFINITY) {
@@ -93,7 +94,7 @@ export class Semaphore {
   }
 
   #fitsKey({ key, weight }: Required<Entry>): boolean {
-    return this.#perKey === Number.POSITIVE_INFINITY || (this.#usedOf.get(key) ?? 0) + weight <= this.#perKey
+    return this.#perKey === Number.POSITIVE_INFINITY || (this.#usedOf.get(key)?.weight ?? 0) + weight <= this.#perKey
   }
 
   #enter({ key, weight }: Required<Entry>): Leave {
@@ -110,9 +111,10 @@ export class Semaphore {
   #use(key: string, weight: number): void {
     this.#used += weight
     if (this.#perKey === Number.POSITIVE_INFINITY) return
-    const used = (this.#usedOf.get(key) ?? 0) + weight
-    if (used === 0) this.#usedOf.delete(key)
-    else this.#usedOf.set(key, used)
+    const used = this.#usedOf.get(key)
+    if (used === undefined) this.#usedOf.set(key, { weight })
+    else if (used.weight + weight === 0) this.#usedOf.delete(key)
+    else used.weight += weight
   }
 
   #admit(): void {

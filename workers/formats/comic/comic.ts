@@ -1,4 +1,5 @@
 import type { Analysis, LibraryFile, Page, Problem } from '#core/fields/analysis.ts'
+import { freeMemory } from '#core/foundation/buffer-pool.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
 import { measureEntry, type Picture } from '../../images/image.ts'
@@ -32,7 +33,7 @@ export async function analyzeZipComic(
   const pages = entries.map((entry, index) => zipPage(archive, entry, index, problems))
   if (options.verifyPages) {
     for (const [index, entry] of entries.entries()) {
-      if (!problems.has(index)) problems.watch(index, () => archive.read(entry, ENTRY_BYTES_MAX))
+      if (!problems.has(index)) problems.watch(index, () => freeMemory(archive.read(entry, ENTRY_BYTES_MAX)))
     }
   }
   const read = async (index: number) => archive.read(entries[index]!, ENTRY_BYTES_MAX)
@@ -64,9 +65,14 @@ function zipComicInfo(archive: ZipArchive): ComicInfo {
 function zipPage(archive: ZipArchive, entry: ZipEntry, index: number, problems: PageProblems): Page {
   const picture = problems.watch(index, () => {
     refuseTooLarge(entry, ENTRY_BYTES_MAX)
-    const found = measureEntry(entry.bytes, (bytes) =>
-      bytes < entry.bytes ? archive.head(entry, bytes) : archive.read(entry, ENTRY_BYTES_MAX),
-    )
+    let whole: Uint8Array | null = null
+    const found = measureEntry(entry.bytes, (bytes) => {
+      if (bytes < entry.bytes) return archive.head(entry, bytes)
+      whole = archive.read(entry, ENTRY_BYTES_MAX)
+      return whole
+    })
+    // A book whose pages have to be read whole would leave all of them behind.
+    if (whole) freeMemory(whole)
     return found ?? notPicture(entry.name)
   })
   const page = pageOf(entry, picture)

@@ -117,6 +117,8 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     await page.getByRole('checkbox', { name: 'EPUB' }).uncheck()
     await page.getByLabel('Numbers of books').selectOption({ label: 'Place among the files' })
     await page.getByRole('spinbutton', { name: 'Number of the first book' }).fill('0')
+    await page.getByLabel('Notice new and changed files').selectOption({ label: 'By regular scans' })
+    await page.getByRole('spinbutton', { name: 'Minutes between two scans' }).fill('15')
     await page.getByLabel('Scan by itself').selectOption({ label: 'Every day at 4:00' })
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByText('Archive is being scanned').waitFor()
@@ -127,7 +129,7 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
       excluded_patterns: 'extras',
       number_strategy: 'file_order',
       number_config: { start: 0 },
-      scanning_config: { cronSchedule: '0 4 * * *' },
+      scanning_config: { cronSchedule: '0 4 * * *', watch: 'poll', pollMinutes: 15 },
     })
     t.same(added.allowed_formats, ['cbz', 'cbr', 'pdf'])
     await until(async () => (await database('books').where({ library_id: added.id }).whereNull('analyzed_at')).length === 0)

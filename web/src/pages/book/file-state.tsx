@@ -22,7 +22,7 @@ export function FileState({ book }: { book: FullBookRecord }) {
   return (
     <>
       <div className={`notice ${state.kind}`}>
-        <Icon of={state.kind === 'bad' ? CircleAlert : Clock} />
+        <Icon of={state.kind === 'bad' || state.reasons ? CircleAlert : Clock} />
         <p>
           <strong>{state.title}.</strong> {state.words && <bdi>{state.words}</bdi>}
         </p>

@@ -81,6 +81,7 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
       .getByText(/told apart by the names of the files/)
       .first()
       .waitFor()
+    await found.getByText('Several series', { exact: true }).first().waitFor()
     await found.getByText('Batman 001 (2016).cbz').waitFor()
     await found.getByText('Number 1', { exact: true }).first().waitFor()
     await found.getByText('notes.txt').waitFor()
@@ -117,6 +118,8 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     await page.getByRole('checkbox', { name: 'EPUB' }).uncheck()
     await page.getByLabel('Numbers of books').selectOption({ label: 'Place among the files' })
     await page.getByRole('spinbutton', { name: 'Number of the first book' }).fill('0')
+    await page.getByLabel('Notice new and changed files').selectOption({ label: 'By regular scans' })
+    await page.getByRole('spinbutton', { name: 'Minutes between two scans' }).fill('15')
     await page.getByLabel('Scan by itself').selectOption({ label: 'Every day at 4:00' })
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByText('Archive is being scanned').waitFor()
@@ -127,7 +130,7 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
       excluded_patterns: 'extras',
       number_strategy: 'file_order',
       number_config: { start: 0 },
-      scanning_config: { cronSchedule: '0 4 * * *' },
+      scanning_config: { cronSchedule: '0 4 * * *', watch: 'poll', pollMinutes: 15 },
     })
     t.same(added.allowed_formats, ['cbz', 'cbr', 'pdf'])
     await until(async () => (await database('books').where({ library_id: added.id }).whereNull('analyzed_at')).length === 0)
@@ -142,6 +145,7 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     await menuOf(page, 'Edit')
     await page.getByLabel('A series is').selectOption({ label: 'The folder of a file' })
     await page.getByText('1 book moves to another series.').waitFor()
+    await page.getByRole('status').getByText('Folder', { exact: true }).first().waitFor()
     await page.getByLabel('Numbers of books').selectOption({ label: 'Place among the files' })
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     const question = page.getByRole('dialog', { name: 'Sort the books of Shelf into series again?' })
@@ -230,6 +234,41 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     await page.getByRole('menuitem', { name: 'Scan its folder' }).click()
     await page.getByText('The folder of Loki is being scanned').waitFor()
     await until(async () => (await database('books').where({ file_name: 'Loki 002.cbz' })).length === 1)
+  })
+
+  await t.test('Tasks that begin and end show at once, and the top bar counts them', async () => {
+    const watching = await page.context().newPage()
+    // Nothing is asked for from time to time: what shows was brought by events.
+    await watching.addInitScript('window.setInterval = () => 0')
+    await watching.goto(`${url}/work`)
+    await watching.getByRole('combobox', { name: 'Show' }).waitFor()
+    await watching.waitForLoadState('load')
+    const waiting = { type: 'renumber_series', status: 'pending', library_id: libraryId }
+    const [{ id }] = await database('tasks').insert(waiting, 'id')
+    await page.goto(`${url}/admin/libraries`)
+    await menuOf(page, 'Verify files')
+    await watching.getByText('Verify the files of a library').waitFor()
+    await watching.getByRole('link', { name: '1 task', exact: true }).waitFor()
+    await database('tasks').where({ id }).delete()
+    await page.goto(`${url}/admin/libraries`)
+    await menuOf(page, 'Verify files')
+    await watching.getByRole('link', { name: '1 task', exact: true }).waitFor({ state: 'detached' })
+    await watching.close()
+  })
+
+  await t.test('A library whose folder cannot be watched says why', async () => {
+    // The lock of a living node: that of this test.
+    await database.transaction(async (trx) => {
+      await trx.raw('SELECT pg_advisory_xact_lock(1)')
+      const problem = 'Its disk has no room for more watches.'
+      await database('library_watches').insert({ library_id: libraryId, node_lock: 1, problem })
+      await page.goto(`${url}/admin/libraries`)
+      await page.getByText(`The library is not watched. ${problem}`).waitFor()
+      await database('library_watches').where({ library_id: libraryId }).update({ problem: null, folders: 3 })
+      await page.reload()
+      await page.getByText('Changes are noticed at once').waitFor()
+    })
+    await database('library_watches').delete()
   })
 
   await t.test('A verification finds a file whose content has changed, and somebody accepts it', async () => {

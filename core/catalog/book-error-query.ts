@@ -22,13 +22,18 @@ interface ErrorRow {
 export async function listBooksWithErrors(
   database: Knex,
   caller: Caller,
-  list: { filter: Omit<BookFilter, 'includeDeleted'> & { errorType?: BookErrorType | undefined }; page: number; pageSize: number },
+  list: {
+    filter: Omit<BookFilter, 'includeDeleted'> & { bookId?: string | undefined; errorType?: BookErrorType | undefined }
+    page: number
+    pageSize: number
+  },
 ): Promise<BooksWithErrors> {
   const { filter, page, pageSize } = list
   const matching = database('book_errors')
     .join('books', 'books.id', 'book_errors.book_id')
     .modify(visibleTo(caller, 'books.series_id'))
     .modify(matches(filter, caller))
+  if (filter.bookId !== undefined) matching.where('books.id', filter.bookId)
   if (filter.errorType !== undefined) matching.where('book_errors.error_type', filter.errorType)
 
   // The last row, without a type, counts the books themselves.

@@ -113,6 +113,7 @@ export const ScanStatus = Noun('ScanStatus')({
   watching: Type.Optional(
     Type.Boolean({ description: 'Whether a server notices changes in the folders of the library, see `scanningConfig.watch`.' }),
   ),
+  watchProblem: Type.Optional(Type.String({ description: 'Why it, or a part of it, is not watched; also in `warnings`.' })),
   startedAt: Timestamp,
   completedAt: Nullable(Timestamp),
 })
@@ -155,7 +156,8 @@ export class Scans {
     const elsewhere = seesPaths && row.path !== null ? await listWithheldElsewhere(this.#dependencies.database, row) : []
     const withheld = seesPaths ? [...(row.withheld ?? []), ...elsewhere] : []
     const watch = await findWatch(this.#dependencies.database, row.library_id)
-    const notes = [...(restricted ? [] : warningsOf(watch)), ...(seesPaths ? describeNotes(row) : [])]
+    const watched = describeWatched(watch, restricted)
+    const notes = [...(watched.watchProblem ? [watched.watchProblem] : []), ...(seesPaths ? describeNotes(row) : [])]
     const warnings = [...describeAll(withheld, describeWithheld), ...notes, ...(await this.#warn(row.library_id, seesPaths))]
     return {
       libraryId: row.library_id,
@@ -174,7 +176,7 @@ export class Scans {
       ...(seesPaths && row.skipped_links !== null && { linksSkipped: row.skipped_links }),
       errors: seesPaths ? row.errors.map((error) => (by === null ? error : visibleMessage(by, error))) : [],
       ...(warnings.length > 0 && { warnings }),
-      watching: watch?.isWatching ?? false,
+      ...watched,
       startedAt: row.started_at.toISOString(),
       completedAt: row.completed_at?.toISOString() ?? null,
     }
@@ -289,11 +291,18 @@ export class Scans {
     if (row) return await this.#describe(row, by)
     const none = { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, errors: [] }
     const watch = await findWatch(this.#dependencies.database, libraryId)
-    // They count folders of any series.
-    const warnings = (await this.#isRestricted(by)) ? [] : warningsOf(watch)
-    const startedAt = library.created_at.toISOString()
-    const watched = { watching: watch?.isWatching ?? false, ...(warnings.length > 0 && { warnings }) }
-    return { libraryId, taskId: null, status: 'idle', ...none, ...watched, startedAt, completedAt: null }
+    const watched = describeWatched(watch, await this.#isRestricted(by))
+    const warnings = watched.watchProblem ? [watched.watchProblem] : []
+    return {
+      libraryId,
+      taskId: null,
+      status: 'idle',
+      ...none,
+      ...watched,
+      ...(warnings.length > 0 && { warnings }),
+      startedAt: library.created_at.toISOString(),
+      completedAt: null,
+    }
   }
 
   /**
@@ -353,7 +362,11 @@ export class Scans {
   }
 }
 
-const warningsOf = (watch: { problem: string | null } | null) => (watch?.problem ? [watch.problem] : [])
+/** @param restricted whether the caller may not see each series: problems count the folders of all */
+const describeWatched = (watch: { isWatching: boolean; problem: string | null } | null, restricted: boolean) => ({
+  watching: watch?.isWatching ?? false,
+  ...(watch?.problem && !restricted && { watchProblem: watch.problem }),
+})
 
 /** What to do about a folder of many unrelated titles. */
 export const describeUnrelatedFolder = (path: string): string =>

@@ -43,6 +43,7 @@ export const analysisRoutes = [
     query: Type.Object({
       libraryId: Type.Optional(Uuid),
       seriesId: Type.Optional(Uuid),
+      bookId: Type.Optional(Uuid),
       errorType: Type.Optional(BookErrorTypeName),
       page: Type.Optional(
         Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'From 0, unlike every other list; 0 unless said.' }),
@@ -53,7 +54,7 @@ export const analysisRoutes = [
     run: async (call, { query }) => {
       const { pageSize } = readPageWindow({ pageSize: query.pageSize })
       const found = await listBooksWithErrors(call.services.database, call.caller, {
-        filter: { libraryId: query.libraryId, seriesId: query.seriesId, errorType: query.errorType },
+        filter: { libraryId: query.libraryId, seriesId: query.seriesId, bookId: query.bookId, errorType: query.errorType },
         page: query.page ?? 0,
         pageSize,
       })

@@ -4,6 +4,7 @@ import type { TemplateServices } from '#api/areas/templates.ts'
 import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf, madeAt } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { SeriesRule } from '#api/rest/catalog/scan-preview.ts'
 import { requestLibraryAnalysis } from '#core/analysis/request-analyses.ts'
 import { CreateLibraryRequest, Library, UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { getLibrary, listLibraries } from '#core/catalog/library-query.ts'
@@ -31,6 +32,7 @@ const EditedLibrary = Noun('EditedLibrary')({
         Type.Object({
           title: Type.String(),
           path: Type.String({ description: 'Below the folder of the library.' }),
+          rule: SeriesRule,
           bookCount: Count,
           from: Type.Array(Type.String(), { description: 'Paths of the series that the books are in now, five at most.' }),
         }),

@@ -15,10 +15,13 @@ const { path, seriesStrategy, seriesConfig, excludedPatterns, allowedFormats, li
 const Count = Type.Integer({ minimum: 0 })
 const Position = Nullable(Type.Number())
 
+/** Which rule made a series of its files. */
+export const SeriesRule = Type.Enum([...RULES], { type: 'string', title: 'SeriesRule' })
+
 const DetectedSeries = Noun('DetectedSeries')({
   name: Type.String(),
   path: Nullable(Type.String({ description: 'Path below the folder.' })),
-  rule: OneOf(RULES),
+  rule: SeriesRule,
   why: Type.String({ description: 'Why these files are a series, in a sentence.' }),
   bookCount: Type.Integer({ minimum: 1 }),
   sampleBooks: Type.Array(Type.String(), { description: 'Names of the first five files.' }),

@@ -46,7 +46,7 @@ const FIRST = '00000000-0000-0000-0000-000000000000'
 interface Arrangement {
   groups: SeriesGroup[]
   /** By the keys of their series. */
-  places: ReadonlyMap<string, SeriesPlace>
+  places: ReadonlyMap<string, SeriesPlace & { rule: Rule }>
   placed: ReadonlyMap<string, { fileName: string } & PlacedBook>
   series: ReadonlyMap<string, { title: string; path: string }>
   decisions: ReadonlyMap<string, FolderDecision>
@@ -62,7 +62,7 @@ export interface LayoutChange {
   seriesNew: number
   seriesRemoved: number
   /** The first of the series afterwards. */
-  examples: { title: string; path: string; bookCount: number; from: string[] }[]
+  examples: { title: string; path: string; rule: Rule; bookCount: number; from: string[] }[]
 }
 
 /** Queues the task that moves the books of a library to their series. */
@@ -170,9 +170,9 @@ const countMoved = (group: SeriesGroup): number =>
 function describeArrangement({ groups, places, series }: Arrangement): LayoutChange {
   const targets = groups.flatMap((group) => [...group.targets])
   const examples = targets.slice(0, EXAMPLES_MAX).map(([key, { books }]) => {
-    const { title, path } = places.get(key) as SeriesPlace
+    const { title, path, rule } = places.get(key) as SeriesPlace & { rule: Rule }
     const from = [...new Set(books.map(({ seriesId }) => series.get(seriesId)?.path ?? ''))].slice(0, 5)
-    return { title, path, bookCount: books.length, from }
+    return { title, path, rule, bookCount: books.length, from }
   })
   return {
     booksMoved: groups.reduce((sum, group) => sum + countMoved(group), 0),
@@ -220,7 +220,7 @@ async function planLibrary(
     decided: isPreview ? new Map() : await listDecisions(database, library.id),
   })
   const series = await listPlacedSeries(database, library.id)
-  const places = new Map<string, SeriesPlace>()
+  const places = new Map<string, SeriesPlace & { rule: Rule }>()
   const placed = new Map<string, { fileName: string } & PlacedBook>()
   const targets: { id: string; seriesId: string; target: string }[] = []
   const names = new Map<string, string>()
@@ -231,7 +231,9 @@ async function planLibrary(
     const isByNames = waitsForMetadata(layout) && (layout.strategy !== 'auto' || !NAMELESS.has(place.rule))
     if (isByNames && isAnalyzed && (isNew ? groupedBy !== (named ?? '') : groupedBy === null)) names.set(id, named ?? '')
     const target = placeKey(place.series)
-    places.set(target, places.get(target) ?? place.series)
+    const rule = places.get(target)?.rule
+    // The special rule says more than that the folder is the series.
+    if (rule === undefined || rule === 'folder') places.set(target, { ...(places.get(target) ?? place.series), rule: place.rule })
     placed.set(id, { fileName, ...placedBook(fileName, place) })
     targets.push({ id, seriesId, target })
   }

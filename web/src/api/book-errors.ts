@@ -7,8 +7,6 @@ export type BookError = components['schemas']['BookError']
 export type ErrorType = components['schemas']['BookErrorType']
 
 const PAGE_SIZE = 20
-/** The longest page of the API. No series has more books with errors of this type, unless its whole disk fails. */
-const OF_SERIES_MAX = 500
 
 /** How many books have errors of each type. @param libraryId null for all libraries */
 export const errorCountsQuery = (libraryId: string | null) =>
@@ -30,12 +28,13 @@ export const errorsQuery = (errorType: ErrorType, libraryId: string | null) =>
     getNextPageParam: ({ page, totalPages }) => (page + 1 < totalPages ? page + 1 : undefined),
   })
 
-/** The books of a series with errors of the type `other`: records of books do not name their errors. */
-export const otherErrorsQuery = (seriesId: string) =>
+/** The errors of a book, oldest first. */
+export const errorsOfBookQuery = (bookId: string) =>
   queryOptions({
-    queryKey: ['books', 'errors', 'of-series', seriesId],
-    queryFn: ({ signal }) =>
-      ask(api.GET('/api/v1/books/errors', { params: { query: { seriesId, errorType: 'other', pageSize: OF_SERIES_MAX } }, signal })),
+    queryKey: ['books', 'errors', 'of-book', bookId],
+    queryFn: ({ signal }) => ask(api.GET('/api/v1/books/errors', { params: { query: { bookId, pageSize: 1 } }, signal })),
+    // Each group has the book with all of its errors.
+    select: ({ groups }): readonly BookError[] => groups[0]?.books[0]?.errors ?? [],
   })
 
 /** Whether the content of the file has changed and its date has not. */

@@ -1,3 +1,4 @@
+import type { Query } from '@tanstack/react-query'
 import { SERVER_PATH } from '#api/client.ts'
 import { queries } from '#api/queries.ts'
 import { meQuery } from '#api/session.ts'
@@ -38,6 +39,8 @@ const CHANGES: Record<string, readonly string[]> = {
   scan_updated: ['scans', 'libraries'],
   scan_withheld: ['scans', 'libraries'],
   scan_files: [],
+  task_updated: ['tasks'],
+  queue_updated: [],
 }
 
 type Listener = (data: Record<string, unknown>) => void
@@ -148,7 +151,15 @@ function refresh(): void {
   refreshing = 0
   const nouns = [...changed]
   changed.clear()
-  void queries.invalidateQueries({ predicate: ({ queryKey }) => nouns.some((noun) => String(queryKey[0]).startsWith(noun)) })
+  void queries.invalidateQueries({
+    predicate: (query) => !isLong(query) && nouns.some((noun) => String(query.queryKey[0]).startsWith(noun)),
+  })
+}
+
+/** Lists of what changes all the time say how many pages are asked for again. */
+function isLong({ meta, state }: Query): boolean {
+  const pages = (state.data as { pages?: unknown[] } | undefined)?.pages ?? []
+  return pages.length > Number(meta?.['pagesMax'] ?? Number.POSITIVE_INFINITY)
 }
 
 function setLost(value: boolean): void {

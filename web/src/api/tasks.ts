@@ -7,15 +7,25 @@ export type TaskRecord = components['schemas']['Task']
 export type TaskStatus = TaskRecord['status']
 
 const PAGE_SIZE = 50
-/** Tasks have no events for pages; a person who watches them looks every few seconds. */
-const POLL_MS = 5_000
+/** Events tell when a task begins, goes on and ends; this is for those that were missed. */
+const POLL_MS = 15_000
 /** Lists that a person made longer than this are asked for again only when something changes here. */
-const POLLED_PAGES_MAX = 2
+const PAGES_MAX = 2
 
 /** How many tasks there are of each status. Needs `tasks-read`. */
 export const taskCountsQuery = queryOptions({
   queryKey: ['tasks', 'counts'],
   queryFn: ({ signal }) => ask(api.GET('/api/v1/tasks/stats', { signal })),
+  refetchInterval: POLL_MS,
+})
+
+/** How many tasks wait or run, by type. Events bring the numbers to who sees everything. Needs `tasks-read`. */
+export const openTasksQuery = queryOptions({
+  queryKey: ['open-tasks'],
+  queryFn: async ({ signal }): Promise<Readonly<Record<string, number>>> => {
+    const { byType } = await ask(api.GET('/api/v1/tasks/stats', { signal }))
+    return Object.fromEntries(Object.entries(byType).map(([type, { pending, processing }]) => [type, pending + processing]))
+  },
   refetchInterval: POLL_MS,
 })
 
@@ -36,7 +46,8 @@ export const tasksQuery = (status: TaskStatus | null) =>
     },
     initialPageParam: 1,
     getNextPageParam: ({ page, totalPages }) => (page < totalPages ? page + 1 : undefined),
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > POLLED_PAGES_MAX ? false : POLL_MS),
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > PAGES_MAX ? false : POLL_MS),
+    meta: { pagesMax: PAGES_MAX },
   })
 
 export async function cancelTask(taskId: string): Promise<void> {

@@ -38,6 +38,7 @@ export const appTexts = defineTexts({
   themeBlack: 'Black theme',
   scanning: 'Scanning {name}',
   scansRunning: { one: '{count} scan', other: '{count} scans' },
+  tasksRunning: { one: '{count} task', other: '{count} tasks' },
   offline: 'No connection to the server. What is on the page can be read; changes are possible when it is back.',
   tryNow: 'Try now',
 

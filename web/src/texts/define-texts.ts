@@ -35,7 +35,18 @@ export function defineTexts<const T extends Record<string, Text>>(texts: T): { r
 
 function write(value: Value | undefined, otherwise: string): string {
   if (value === undefined) return otherwise
-  return typeof value === 'number' ? numbers.format(value) : value
+  return typeof value === 'number' ? numbers.format(value) : isolate(value)
+}
+
+/** Letters that are written from right to left, and the characters that set a direction (Unicode Standard Annex 9). */
+const DIRECTED = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
+/** One that is not closed, or closes what it did not open, would reach beyond the value. */
+const ISOLATES = /[\u2066-\u2069]/g
+
+/** Titles and names in a sentence do not change the order of its other words. What cannot do so, as most names, stays as it is. */
+function isolate(value: string): string {
+  const isSafe = globalThis.document?.documentElement.dir !== 'rtl' && !DIRECTED.test(value)
+  return isSafe ? value : `\u2068${value.replace(ISOLATES, '')}\u2069`
 }
 
 function pseudo(text: string): string {

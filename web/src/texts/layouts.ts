@@ -25,6 +25,20 @@ export const layoutTexts = defineTexts({
   single: { one: '{count} with one book', other: '{count} with one book' },
   mixed: { one: '{count} of unrelated files', other: '{count} of unrelated files' },
 
+  rule_calibre: 'Calibre',
+  rule_oneshots: 'One-shots',
+  rule_part: 'Parts of a series',
+  rule_side: 'Specials',
+  rule_bundle: 'Several series',
+  rule_folder: 'Folder',
+  rule_author: 'Person',
+  rule_root: 'Single file',
+  rule_metadata: 'Metadata',
+  rule_file_name: 'File names',
+  rule_pattern: 'Pattern',
+  rule_levels: 'Below skipped folders',
+  rule_unsorted: 'No rule',
+
   moves: { one: '{count} book moves to another series.', other: '{count} books move to other series.' },
   movesNone: 'No book moves.',
   kept: {

@@ -67,6 +67,7 @@ export const workTexts = defineTexts({
   nextInSeries: 'Next in the series',
   previousInSeries: 'Previous in the series',
   broken: 'This file cannot be read',
+  partlyBroken: 'Something in this file is damaged',
   brokenHint: 'Replace or repair the file; the next scan reads it again.',
   notAnalyzed: 'This book is not analyzed yet',
   notAnalyzedHint: 'Its pages and cover appear once the scan has read its file.',

@@ -184,7 +184,10 @@ t.test('one book, its neighbors, and books with errors', async (t) => {
     { errorType: 'parser', label: 'Parser Error', count: 1, books: [{ book: { id: hidden, analysisError: 'Cut off' } }] },
   ])
   t.equal((await get<BooksWithErrors>(`/api/v1/books/errors?page=1&pageSize=900&seriesId=${secret}&errorType=parser`)).json.pageSize, 500)
-  for (const query of ['page=-1', 'pageSize=0', 'errorType=bad_luck'])
+  const ofBook = async (bookId = '') => (await get<BooksWithErrors>(`/api/v1/books/errors?bookId=${bookId}`)).json
+  t.match(await ofBook(hidden), { totalBooksWithErrors: 1, groups: [{ books: [{ book: { id: hidden } }] }] })
+  t.match(await ofBook(one), { totalBooksWithErrors: 0, groups: [], errorCounts: {} })
+  for (const query of ['page=-1', 'pageSize=0', 'errorType=bad_luck', 'bookId=one'])
     t.equal((await get(`/api/v1/books/errors?${query}`)).status, 400, query)
   for (const path of [
     `books/${NOWHERE}`,
@@ -235,7 +238,8 @@ t.test('who may not see a series finds nothing of it anywhere', async (t) => {
   t.equal((await get<List<Book>>(`/api/v1/books?seriesId=${secret}`)).json.total, 0)
   t.equal((await server.request<List<Book>>('POST', '/api/v1/books/list', { token, body: {} })).json.total, 12)
   for (const path of ['series', `libraries/${library_id}/series`]) t.equal((await get<List<Series>>(`/api/v1/${path}`)).json.total, 1, path)
-  t.match((await get<BooksWithErrors>('/api/v1/books/errors')).json, { errorCounts: {}, groups: [], totalBooksWithErrors: 0 })
+  for (const query of ['', `?bookId=${hidden}`])
+    t.match((await get<BooksWithErrors>(`/api/v1/books/errors${query}`)).json, { errorCounts: {}, groups: [], totalBooksWithErrors: 0 })
   t.equal((await get(`/api/v1/books/${ids[0]}`)).status, 200)
   t.equal((await server.request('GET', '/api/v1/books')).status, 401, 'and nobody sees anything unnamed')
 })

@@ -95,7 +95,7 @@ t.test('another layout moves books, which keep everything', async (t) => {
   await database('series_sharing_tags').insert({ series_id: second.id, sharing_tag_id: tag.id })
   const request = { seriesStrategy: 'series_volume_chapter' as const }
   const shown = await preview(fixture, request)
-  t.match(shown, { booksMoved: 1, seriesKept: 2, seriesNew: 0, seriesRemoved: 1 })
+  t.match(shown, { booksMoved: 1, seriesKept: 2, seriesNew: 0, seriesRemoved: 1, examples: [{ rule: 'part' }] })
   t.same((await fixture.books()).size, before.size)
   t.match(await labels(fixture), { 'Manga/Berserk/Vol 2': 1 }, 'a preview moves nothing')
 

@@ -149,15 +149,12 @@ t.test('why a library is not watched is in the status of its scans', async (t) =
   rmSync(fixture.root, { recursive: true })
   await watches.refresh()
   const found = await until(async () => {
-    const { warnings, watching } = await fixture.scans.getStatus(fixture.libraryId)
-    return warnings && { warnings, watching }
+    const { warnings, watching, watchProblem } = await fixture.scans.getStatus(fixture.libraryId)
+    return warnings && { warnings, watching, watchProblem }
   })
-  t.same(found, {
-    warnings: [
-      'The library is not watched. The folder of the library does not exist. New files there are found by scans and their schedule only.',
-    ],
-    watching: false,
-  })
+  const watchProblem =
+    'The library is not watched. The folder of the library does not exist. New files there are found by scans and their schedule only.'
+  t.same(found, { warnings: [watchProblem], watching: false, watchProblem })
   t.match(messages, [/"Test" is not watched: The folder of the library does not exist/])
   const reader = await addCaller(fixture.database)
   t.match(await fixture.scans.getStatus(fixture.libraryId, reader), { warnings: found?.warnings ?? [] })

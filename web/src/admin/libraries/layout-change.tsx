@@ -38,9 +38,10 @@ export function LayoutChange({ libraryId, edit, hasExamples }: LayoutChangeProps
           </p>
           {hasExamples && <p className="small quiet">{layoutTexts.examples()}</p>}
           {hasExamples &&
-            examples?.slice(0, EXAMPLES_MAX).map(({ title, path, bookCount, from }) => (
+            examples?.slice(0, EXAMPLES_MAX).map(({ title, path, rule, bookCount, from }) => (
               <p key={`${path}\n${title}`} className="small">
-                <bdi className="strong">{title}</bdi>, {adminTexts.books({ count: bookCount })},{' '}
+                <bdi className="strong">{title}</bdi> <span className="badge">{layoutTexts[`rule_${rule}`]()}</span>{' '}
+                {adminTexts.books({ count: bookCount })},{' '}
                 <bdi className="quiet">{layoutTexts.from({ folders: from.map((folder) => folder || layoutTexts.root()).join(', ') })}</bdi>
               </p>
             ))}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import {
   ClipboardList,
   Ellipsis,
+  EyeOff,
   FileQuestion,
   FolderSearch,
   FolderTree,
@@ -122,6 +123,7 @@ function LibraryRow({ library, onAsk }: { library: LibraryRecord; onAsk: (asked:
           </button>
         </span>
       </div>
+      <WatchProblem libraryId={id} />
       <WithheldLoss library={library} />
       {menu}
     </li>
@@ -152,7 +154,20 @@ function ScanState({ library }: { library: LibraryRecord }) {
     <span className={style['state']}>
       {when ? adminTexts.scanned({ when }) : adminTexts.neverScanned()}
       {next && <span>{adminTexts.nextScan({ when: next })}</span>}
+      {scan?.watching && !scan.watchProblem && <span>{adminTexts.watched()}</span>}
     </span>
+  )
+}
+
+/** Why changes of the library, or of a part of it, are not noticed at once. */
+function WatchProblem({ libraryId }: { libraryId: string }) {
+  const problem = useQuery(scanQuery(libraryId)).data?.watchProblem
+  if (!problem) return null
+  return (
+    <div className="notice warn" role="status">
+      <Icon of={EyeOff} />
+      <p dir="auto">{problem}</p>
+    </div>
   )
 }
 

@@ -5,7 +5,7 @@ import { SettingsFields } from '#parts/library/settings-fields.tsx'
 import { BOOK_SETTINGS, BOOK_STRATEGIES, NUMBER_SETTINGS, NUMBER_STRATEGIES } from '#parts/library/strategy-settings.ts'
 import { adminTexts } from '#texts/admin.ts'
 import { layoutTexts } from '#texts/layouts.ts'
-import { FORMATS, formOf, type LibraryForm, NEW_FORM, namingEditOf } from './library-form.ts'
+import { FORMATS, formOf, type LibraryForm, NEW_FORM, namingEditOf, WATCH_MODES } from './library-form.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
 
 const DIRECTIONS: readonly LibraryRecord['defaultReadingDirection'][] = ['ltr', 'rtl', 'ttb', 'webtoon']
@@ -108,10 +108,39 @@ export function NamingFields({ form, onChange, library }: FieldsProps & { librar
 export function ScanFields({ form, onChange, nextScan = null }: FieldsProps & { nextScan?: string | null }) {
   return (
     <>
+      <WatchFields form={form} onChange={onChange} />
       <ScheduleFields value={form.schedule} nextScan={nextScan} onChange={(schedule) => onChange({ schedule })} />
       <Check isSwitch checked={form.isOnStart} onChange={({ currentTarget }) => onChange({ isOnStart: currentTarget.checked })}>
         {adminTexts.onStart()}
       </Check>
     </>
+  )
+}
+
+/** How changes in the folders are noticed between scans. */
+function WatchFields({ form: { watch, pollMinutes }, onChange }: FieldsProps) {
+  return (
+    <div className={style['columns']}>
+      <ChoiceField
+        label={adminTexts.watch()}
+        value={watch}
+        options={WATCH_MODES.map((value) => ({ value, text: adminTexts[`watch_${value}`]() }))}
+        hint={adminTexts[`watch_${watch}Words`]()}
+        onChange={(next) => onChange({ watch: next })}
+      />
+      {watch === 'poll' && (
+        <TextField
+          label={adminTexts.pollMinutes()}
+          type="number"
+          inputMode="numeric"
+          min={5}
+          max={10_080}
+          step={1}
+          required
+          value={Number.isNaN(pollMinutes) ? '' : pollMinutes}
+          onChange={({ currentTarget }) => onChange({ pollMinutes: currentTarget.valueAsNumber })}
+        />
+      )}
+    </div>
   )
 }

@@ -14,6 +14,12 @@ import type { Schedule } from './schedules.ts'
 
 export const FORMATS = ['cbz', 'cbr', 'epub', 'pdf']
 
+/** How changes in the folders of a library are noticed. */
+export const WATCH_MODES = ['auto', 'on', 'poll', 'off'] as const
+export type WatchMode = (typeof WATCH_MODES)[number]
+/** The server's own interval. */
+const POLL_MINUTES = 60
+
 /** What is entered about a library. */
 export interface LibraryForm {
   name: string
@@ -29,6 +35,9 @@ export interface LibraryForm {
   numberConfig: Config
   isOnStart: boolean
   schedule: Schedule
+  watch: WatchMode
+  /** Between two scans of a library that is polled. */
+  pollMinutes: number
 }
 
 /** As the server makes a library without more words. */
@@ -36,6 +45,7 @@ export const NEW_FORM: LibraryForm = {
   ...{ name: '', formats: FORMATS, direction: 'ltr', excluded: '' },
   ...{ seriesStrategy: 'auto', seriesConfig: {}, bookStrategy: 'metadata_first', bookConfig: {} },
   ...{ numberStrategy: 'smart', numberConfig: {}, isOnStart: true, schedule: { cron: null, timeZone: null } },
+  ...{ watch: 'auto', pollMinutes: POLL_MINUTES },
 }
 
 export function formOf(library: LibraryRecord): LibraryForm {
@@ -50,6 +60,8 @@ export function formOf(library: LibraryRecord): LibraryForm {
     numberConfig: (library.numberConfig ?? {}) as Config,
     isOnStart: scanningConfig === null || scanningConfig.scanOnStart === true,
     schedule: { cron: scanningConfig?.cronSchedule ?? null, timeZone: scanningConfig?.cronTimezone ?? null },
+    watch: scanningConfig?.watch ?? 'auto',
+    pollMinutes: scanningConfig?.pollMinutes ?? POLL_MINUTES,
   }
 }
 
@@ -69,6 +81,8 @@ function commonOf(form: LibraryForm, before: LibraryRecord | null) {
       scanOnStart: form.isOnStart,
       cronSchedule: form.schedule.cron,
       cronTimezone: form.schedule.timeZone,
+      watch: form.watch,
+      pollMinutes: form.watch === 'poll' ? form.pollMinutes : null,
     },
   }
 }

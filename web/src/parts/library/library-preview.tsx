@@ -62,7 +62,13 @@ function Found({ preview: { detectedSeries, leftOut, truncated } }: { preview: P
 }
 
 /** Where it is, why it is a series, and what the names of its first files say. */
-function SeriesFound({ series: { name, path, why, bookCount, sampleBooks, books }, isOpen }: { series: FoundSeries; isOpen: boolean }) {
+function SeriesFound({
+  series: { name, path, rule, why, bookCount, sampleBooks, books },
+  isOpen,
+}: {
+  series: FoundSeries
+  isOpen: boolean
+}) {
   return (
     <details open={isOpen}>
       <summary>
@@ -71,7 +77,9 @@ function SeriesFound({ series: { name, path, why, bookCount, sampleBooks, books 
         {path !== null && path !== '' && path !== name && <bdi className={style['path']}>{path}</bdi>}
         <span className="end">{setupTexts.booksIn({ count: bookCount })}</span>
       </summary>
-      <p className={style['why']}>{why}</p>
+      <p className={style['why']}>
+        <span className="badge">{layoutTexts[`rule_${rule}`]()}</span> {why}
+      </p>
       <ul>
         {sampleBooks.map((file, index) => (
           <li key={index} className={style['file']}>

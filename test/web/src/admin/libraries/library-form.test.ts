@@ -27,9 +27,17 @@ t.test('a library that is saved as it is keeps its layout, and what no field sho
     excludedPatterns: '**/extras/**',
     scanningConfig: {
       ...{ enabled: false, scanMode: 'deep', purgeDeletedOnScan: true },
-      ...{ scanOnStart: false, cronSchedule: null, cronTimezone: null },
+      ...{ scanOnStart: false, cronSchedule: null, cronTimezone: null, watch: 'auto', pollMinutes: null },
     },
   })
+})
+
+t.test('an interval is sent only for a library that is polled', async (t) => {
+  const polled = { ...formOf(library), watch: 'poll' as const, pollMinutes: 15 }
+  t.match(editOf(library, polled).scanningConfig, { watch: 'poll', pollMinutes: 15 })
+  t.match(editOf(library, { ...polled, watch: 'off' }).scanningConfig, { watch: 'off', pollMinutes: null })
+  const stored = { ...library, scanningConfig: { enabled: true, scanMode: 'normal', watch: 'poll', pollMinutes: 15 } } as LibraryRecord
+  t.match(formOf(stored), { watch: 'poll', pollMinutes: 15 })
 })
 
 t.test('only what is different is sent, with all settings of the way', async (t) => {

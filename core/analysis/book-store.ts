@@ -116,7 +116,7 @@ export async function recordAnalyzed(database: Knex, books: readonly AnalyzedBoo
            reader_hash = coalesce(g.reader_hash, CASE WHEN b.file_size = g.bytes AND b.file_mtime_ns = g.mtime THEN b.reader_hash END),
            pages_hash = CASE WHEN g.pages_hash IS NULL AND (g.sha256 = b.file_hash OR g.sha256 IS NULL AND b.file_size = g.bytes AND b.file_mtime_ns = g.mtime)
              THEN b.pages_hash ELSE g.pages_hash END,
-           file_size = g.bytes, file_mtime_ns = g.mtime, retry_due = g.retry_due,
+           displaced_from = CASE WHEN g.sha256 IS NULL THEN b.displaced_from END, file_size = g.bytes, file_mtime_ns = g.mtime, retry_due = g.retry_due,
            file_format = coalesce(g.format, b.file_format), page_source = g.page_source, page_count = g.page_count,
            title = CASE WHEN EXISTS (SELECT 1 FROM book_metadata m WHERE m.book_id = b.id) THEN b.title ELSE g.title END,
            ${COVER_COLUMNS.map((column) => `${column} = CASE WHEN g.keep_cover THEN b.${column} ELSE g.${column} END`).join(', ')}, state = g.state, deleted_at = NULL, analyzed_at = now(), updated_at = now()

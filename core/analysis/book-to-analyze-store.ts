@@ -27,6 +27,8 @@ export interface BookToAnalyze {
   number_strategy: string
   layout_values: PlacedValues | null
   side: boolean
+  /** Where its own content was, while it has the path of another file. */
+  displaced_from: string | null
   /** Whether metadata is stored that the analysis must compare with. */
   described: boolean
   /** Whether the extracted cover must not change. */
@@ -36,7 +38,7 @@ export interface BookToAnalyze {
 }
 
 const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_size::text, b.file_mtime_ns::text, b.file_hash, b.pages_hash, b.state,
-  b.retry_due, b.deleted_at IS NOT NULL AS deleted, b.layout_values, b.side`
+  b.retry_due, b.deleted_at IS NOT NULL AS deleted, b.layout_values, b.side, b.displaced_from`
 
 /** Reads books in the order of their ids; undefined for those that do not exist. */
 export async function findBooksToAnalyze(database: Knex, bookIds: readonly string[]): Promise<(BookToAnalyze | undefined)[]> {

@@ -40,7 +40,7 @@ export interface LinkedSeries {
 }
 
 /** What belongs to a file and its path. */
-const OF_FILE = [
+export const OF_FILE = [
   'path',
   'file_name',
   'library_id',
@@ -66,6 +66,7 @@ type LockedRow = Record<(typeof OF_FILE)[number] | (typeof OF_NAME)[number] | (t
   file_hash: string | null
   state: string
   hashed_size: string | null
+  displaced_from: string | null
   isDescribed: boolean
 }
 
@@ -109,11 +110,13 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
       ...pick(other, OF_FILE),
       ...names(old, other),
       ...(book.isUnread && { state: 'pending' }),
+      displaced_from: null,
       deleted_at: null,
       updated_at: trx.fn.now(),
     })
   if (!isDeleted) {
     const { fileHash = null, pagesHash = null } = file.content ?? {}
+    const from = other.displaced_from ?? other.path
     const size = other.state === 'pending' ? other.hashed_size : other.file_size
     await trx('books')
       .where('id', other.id)
@@ -124,6 +127,7 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
         state: 'pending',
         file_hash: fileHash,
         pages_hash: pagesHash,
+        displaced_from: fileHash === null || from === old.path ? null : from,
         hashed_size: fileHash === other.file_hash ? size : null,
         updated_at: trx.fn.now(),
       })

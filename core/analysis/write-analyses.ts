@@ -8,7 +8,8 @@ import {
   storeAnalyzed,
 } from '#core/analysis/analysis-to-write.ts'
 import { type AnalysisEnd, type LockedBook, lockBooks, lockSeriesOf, type Patience, recordAnalyzed } from '#core/analysis/book-store.ts'
-import { fileToAnalyze, findBooksToAnalyze } from '#core/analysis/book-to-analyze-store.ts'
+import { type BookToAnalyze, fileToAnalyze, findBooksToAnalyze } from '#core/analysis/book-to-analyze-store.ts'
+import { loseDisplaced } from '#core/analysis/displaced-store.ts'
 import { isSameVersion, NO_FILE, readVersions } from '#core/analysis/file-version.ts'
 import { type BookContent, type FoundFile, findClaimed } from '#core/analysis/moved-book-query.ts'
 import { followContent, listMoved, relinkMoved, relinkReplaced } from '#core/analysis/relink-moved.ts'
@@ -112,6 +113,10 @@ async function writeChanged(dependencies: Dependencies, trx: Knex.Transaction, {
   if (moved !== null) return moved
   const replaced = file && isReplaced(file) ? file.content : null
   if (replaced && (await moveReplaced(dependencies, trx, { one, done, replaced }))) return { kind: 'moved' }
+  if (replaced && one.book.displaced_from !== null) {
+    const [fresh] = await findBooksToAnalyze(trx, [await loseDisplaced(trx, one.book)])
+    return await writeOne(dependencies, trx, { one: { ...one, book: fresh as BookToAnalyze, bookId: (fresh as BookToAnalyze).id }, done })
+  }
   const end = await writeOne(dependencies, trx, { one, done })
   if (file?.content && end.kind === 'written') {
     await restoreReplaced(trx, one.bookId, { fileHash: file.sha256, pagesHash: file.pagesHash })

@@ -66,3 +66,6 @@ export function folderOf(root: string, path: string): string {
   const slash = relative.lastIndexOf('/')
   return slash === -1 ? '' : relative.slice(0, slash)
 }
+
+/** Ends the path of a missing book whose place another one has: two rows never have one path, and no file of a book ends like that. */
+export const missingSuffix = (bookId: string): string => ` (missing ${bookId})`

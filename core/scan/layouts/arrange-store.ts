@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { missingSuffix } from '#core/catalog/library-folder.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { announceBooks, announceSeries, announceSeriesGone } from '#core/events/event-store.ts'
 import { fieldsOfPlaced, type PlacedBook } from '#core/fields/placed-values.ts'
@@ -52,7 +53,7 @@ export async function listArrangedBooks(
      FROM books b LEFT JOIN book_metadata m ON m.book_id = b.id WHERE b.library_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`,
     [[...library.path].length + 2, library.id, after, limit],
   )
-  return rows
+  return rows.map((row: ArrangedBook) => ({ ...row, path: row.path.replace(missingSuffix(row.id), '') }))
 }
 
 /** The key of each series of a library, and its title. */

@@ -191,6 +191,101 @@ export const MOVE_CASES: MoveCase[] = [
     },
   },
   {
+    title: 'files that took the paths of others, and a new one at the first path',
+    steps: [
+      ['move', 'A/s/02.cbz', 'A/s/03.cbz'],
+      ['move', 'A/s/01.cbz', 'A/s/02.cbz'],
+      ['put', 'A/s/01.cbz', 'new'],
+    ],
+    after: {
+      ...same('A/s/04.cbz', 'A/s/05.cbz', 'A/t/01.cbz'),
+      'A/s/01.cbz': null,
+      'A/s/02.cbz': 'A/s/01.cbz',
+      'A/s/03.cbz': 'A/s/02.cbz',
+    },
+    missing: { 'A/s/03.cbz': 'A/s/03.cbz' },
+  },
+  {
+    title: 'a file that took the path of another one, and a new one with fewer pages at its path',
+    steps: [
+      ['move', 'A/s/01.cbz', 'A/s/02.cbz'],
+      ['put', 'A/s/01.cbz', 'another:1'],
+    ],
+    after: { ...same('A/s/03.cbz', 'A/s/04.cbz', 'A/s/05.cbz', 'A/t/01.cbz'), 'A/s/01.cbz': null, 'A/s/02.cbz': 'A/s/01.cbz' },
+    missing: { 'A/s/02.cbz': 'A/s/02.cbz' },
+  },
+  {
+    title: 'a long row of files, each at the path of the next, the last one in another folder',
+    steps: [
+      ['move', 'A/s/05.cbz', 'A/t/01.cbz'],
+      ['move', 'A/s/04.cbz', 'A/s/05.cbz'],
+      ['move', 'A/s/03.cbz', 'A/s/04.cbz'],
+      ['move', 'A/s/02.cbz', 'A/s/03.cbz'],
+      ['move', 'A/s/01.cbz', 'A/s/02.cbz'],
+      ['put', 'A/s/01.cbz', 'new'],
+    ],
+    after: {
+      'A/s/01.cbz': null,
+      'A/s/02.cbz': 'A/s/01.cbz',
+      'A/s/03.cbz': 'A/s/02.cbz',
+      'A/s/04.cbz': 'A/s/03.cbz',
+      'A/s/05.cbz': 'A/s/04.cbz',
+      'A/t/01.cbz': 'A/s/05.cbz',
+    },
+    missing: { 'A/t/01.cbz': 'A/t/01.cbz' },
+    series: { 'A/s': 'A/s', 'A/t': 'A/t' },
+  },
+  {
+    title: 'files that were tagged and took the paths of others, and a new one',
+    steps: [
+      ['put', 'A/s/03.cbz', TAGGED('two')],
+      ['put', 'A/s/02.cbz', TAGGED('one')],
+      ['put', 'A/s/01.cbz', 'new'],
+    ],
+    after: {
+      ...same('A/s/04.cbz', 'A/s/05.cbz', 'A/t/01.cbz'),
+      'A/s/01.cbz': null,
+      'A/s/02.cbz': 'A/s/01.cbz',
+      'A/s/03.cbz': 'A/s/02.cbz',
+    },
+    missing: { 'A/s/03.cbz': 'A/s/03.cbz' },
+  },
+  {
+    title: 'a file that took a path in another library, and a new one at its path',
+    books: { ...SIX, 'B/s/01.cbz': 'foreign' },
+    steps: [
+      ['move', 'A/s/01.cbz', 'B/s/01.cbz'],
+      ['put', 'A/s/01.cbz', 'new'],
+    ],
+    after: {
+      ...same('A/s/02.cbz', 'A/s/03.cbz', 'A/s/04.cbz', 'A/s/05.cbz', 'A/t/01.cbz'),
+      'A/s/01.cbz': null,
+      'B/s/01.cbz': 'A/s/01.cbz',
+    },
+    missing: { 'B/s/01.cbz': 'B/s/01.cbz' },
+    series: { 'A/s': 'A/s', 'B/s': 'B/s' },
+  },
+  {
+    title: 'files that took the paths of others in two libraries, and a new one',
+    books: { ...SIX, 'B/s/01.cbz': 'foreign', 'B/s/02.cbz': 'more' },
+    steps: [
+      ['move', 'A/s/04.cbz', 'A/s/05.cbz'],
+      ['move', 'B/s/01.cbz', 'A/s/04.cbz'],
+      ['move', 'B/s/02.cbz', 'B/s/01.cbz'],
+      ['move', 'A/s/01.cbz', 'B/s/02.cbz'],
+      ['put', 'A/s/01.cbz', 'new'],
+    ],
+    after: {
+      ...same('A/s/02.cbz', 'A/s/03.cbz', 'A/t/01.cbz'),
+      'A/s/01.cbz': null,
+      'B/s/02.cbz': 'A/s/01.cbz',
+      'B/s/01.cbz': 'B/s/02.cbz',
+      'A/s/04.cbz': 'B/s/01.cbz',
+      'A/s/05.cbz': 'A/s/04.cbz',
+    },
+    missing: { 'A/s/05.cbz': 'A/s/05.cbz' },
+  },
+  {
     title: 'a folder that is split',
     steps: [
       ['move', 'A/s/01.cbz', 'A/u/01.cbz'],

@@ -95,7 +95,10 @@ async function checkCase(t: Test, one: MoveCase, { order, isPadded }: { order: s
     return {
       after: Object.fromEntries(present.map(([path, { id }]) => [path, pathOf.get(id) ?? null])),
       missing: Object.fromEntries(
-        books.filter(([, { deleted_at }]) => deleted_at !== null).map(([path, { id }]) => [path, pathOf.get(id)]),
+        books
+          .filter(([, { deleted_at }]) => deleted_at !== null)
+          // Where another book has the path.
+          .map(([path, { id }]) => [path.replace(` (missing ${id})`, ''), pathOf.get(id)]),
       ),
       series: Object.fromEntries(present.map(([path, { series_id }]) => [folderOf(path), seriesOf.get(series_id) ?? null])),
       pages: Object.fromEntries(present.map(([path, { page }]) => [path, page])),
@@ -173,6 +176,48 @@ t.test('files that are copied to another library first, and then deleted, are th
       deleted_at: null,
     })
   t.same([...after.keys()].sort(), ['A/t/01.cbz', 'A/u/1.cbz', ...['01', '02', '03', '04', '05'].map((name) => `B/s/${name}.cbz`)])
+})
+
+t.test('a book whose path another one has taken comes back with its file', async (t) => {
+  const libraries = await openLibraries(t)
+  const { database, ids, folder } = libraries
+  for (const [path, content] of Object.entries(SIX)) libraries.put(path, comicOfPages(content))
+  const scan = async () => await scanOne(libraries, ids['A'] as string)
+  await scan()
+  const before = await booksOf(libraries)
+  const idOf = (path: string) => before.get(path)?.id as string
+  await database('book_metadata').insert({ book_id: idOf('A/t/01.cbz'), summary: 'Mine', locks: ['summary'], sources: { summary: 'user' } })
+  renameSync(join(folder, 'A/s/01.cbz'), join(folder, 'A/t/01.cbz'))
+  libraries.put('A/s/01.cbz', comicOfPages('new'))
+  await scan()
+  const missing = await database('books').where('id', idOf('A/t/01.cbz')).first()
+  t.equal(missing.path, join(folder, `A/t/01.cbz (missing ${missing.id})`))
+  t.match(missing, { missing_why: 'file', series_id: before.get('A/t/01.cbz')?.series_id, file_name: '01.cbz' })
+  const fresh = await database('books').where('path', join(folder, 'A/s/01.cbz')).first()
+  t.match(fresh, { title: '01', number: 1, page_count: 3, state: 'analyzed', series_id: before.get('A/s/01.cbz')?.series_id })
+  t.same(await database('book_metadata').where('summary', 'Mine').pluck('book_id'), [missing.id], 'its metadata is its own')
+  libraries.put('A/s/07.cbz', comicOfPages('other'))
+  await scan()
+  t.match((await booksOf(libraries)).get('A/s/07.cbz'), { id: missing.id, deleted_at: null, state: 'analyzed' })
+  t.same(await database('books').whereNotNull('displaced_from'), [])
+})
+
+t.test('a file at a path that a missing book has, but never had its content, is a new book', async (t) => {
+  const libraries = await openLibraries(t)
+  const { database, ids, folder } = libraries
+  for (const [path, content] of Object.entries(SIX)) libraries.put(path, comicOfPages(content))
+  const scan = async () => await scanOne(libraries, ids['A'] as string)
+  await scan()
+  const before = await booksOf(libraries)
+  renameSync(join(folder, 'A/s/05.cbz'), join(folder, 'A/s/04.cbz'))
+  await scan()
+  libraries.put('A/s/05.cbz', comicOfPages('new'))
+  await scan()
+  const after = await booksOf(libraries)
+  t.equal(after.get('A/s/04.cbz')?.id, before.get('A/s/05.cbz')?.id)
+  t.notOk([...before.values()].some(({ id }) => id === after.get('A/s/05.cbz')?.id))
+  const missing = await database('books').whereNotNull('deleted_at')
+  t.match(missing, [{ id: before.get('A/s/04.cbz')?.id, file_name: '04.cbz' }])
 })
 
 t.test('missing books of a series stay in their library', async (t) => {

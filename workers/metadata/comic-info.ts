@@ -72,7 +72,7 @@ export function readComicInfo(name: string, bytes: Uint8Array): ComicInfo {
 
 /** The result for an entry that could not be extracted. */
 export function unreadable(name: string, reason: string): ComicInfo {
-  return { ...NO_COMIC_INFO, problem: { type: 'metadata', message: `${name} cannot be read: ${reason}.`, fatal: false } }
+  return { ...NO_COMIC_INFO, problem: { type: 'metadata', message: `${name} cannot be read: ${reason.replace(/\.$/, '')}.`, fatal: false } }
 }
 
 /** The type of a page is a list of words. */

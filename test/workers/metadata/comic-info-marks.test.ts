@@ -7,6 +7,7 @@ import t from 'tap'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { numberedPages } from '#test/support/pictures.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
+import { unreadable } from '#workers/metadata/comic-info.ts'
 
 const child = fileURLToPath(new URL('../../support/analyzing-child.ts', import.meta.url))
 
@@ -31,3 +32,8 @@ t.test(
     }
   },
 )
+
+t.test('a ComicInfo that cannot be read is told in one sentence', async (t) => {
+  for (const reason of ['it is too large', 'it is too large.'])
+    t.equal(unreadable('ComicInfo.xml', reason).problem?.message, 'ComicInfo.xml cannot be read: it is too large.')
+})

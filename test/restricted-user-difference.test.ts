@@ -69,7 +69,7 @@ const HIDINGS: readonly Hiding[] = [
 ]
 
 /** Thousands of requests. */
-t.setTimeout(240_000)
+t.setTimeout(720_000)
 
 /** Before anything of this test. */
 const CHANGED_AFTER = new Date(Date.now() - 60_000).toISOString()

@@ -20,19 +20,28 @@ function joinFields(one: readonly string[] | undefined, other: readonly string[]
   return one && other ? { fields: [...new Set([...one, ...other])] } : {}
 }
 
+/** Who may see a member of either; without members everybody. */
+function joinMembers(one: Announcement | undefined, other: Announcement): Pick<Announcement, 'members'> {
+  if (one === undefined) return {}
+  const [first = [], second = []] = [one.members, other.members]
+  const members = first.length === 0 || second.length === 0 ? [] : [...first, ...second]
+  return { members: [...new Map(members.map((facts) => [JSON.stringify(facts), facts])).values()] }
+}
+
 function mergeSame(all: readonly Announcement[]): Iterable<Announcement> {
   const merged = new Map<string, Announcement>()
   for (const announcement of all) {
     const { event, userId } = announcement
     const key = keyOf(event, userId)
-    const before = merged.get(key)?.event
+    const earlier = merged.get(key)
+    const before = earlier?.event
     const isUpdate = event.type === 'book_updated' || event.type === 'series_updated' || event.type === 'library_updated'
     const { fields: _, ...plain } = event as Of<'book_updated'>
     const joined =
       isUpdate && before ? ({ ...plain, ...joinFields((before as Of<'book_updated'>).fields, event.fields) } as CarrelEvent) : event
     // To the end: the newest event is sent last.
     merged.delete(key)
-    merged.set(key, { ...announcement, event: joined })
+    merged.set(key, { ...announcement, ...joinMembers(earlier, announcement), event: joined })
   }
   return merged.values()
 }

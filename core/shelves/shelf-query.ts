@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import { isRestricted } from '#core/account/user-store.ts'
 import { asUser, visibleTo } from '#core/account/visibility.ts'
 import type { AdjacentBooks, Book } from '#core/catalog/book.ts'
 import { listBooksByIds, pageOfBooks, sortedBooks } from '#core/catalog/book-query.ts'
@@ -49,13 +50,14 @@ export async function listShelves(
     ])
     matching.whereExists(inLibraries.select(database.raw('1')))
   }
-  const [rows, counted] = await Promise.all([
+  const [rows, counted, restricted] = await Promise.all([
     withCounts(database, caller, kind, matching.clone()).orderByRaw('lower(s.name), s.id').offset(list.offset).limit(list.limit) as Promise<
       ShelfRow[]
     >,
     matching.count({ total: '*' }).first(),
+    isRestricted(database, caller),
   ])
-  return { items: rows.map(shelfOf), total: Number(counted?.['total']) }
+  return { items: rows.map((row) => shelfOf(row, restricted)), total: Number(counted?.['total']) }
 }
 
 /** The ids of the members of each shelf that the caller may see, in order; without deleted books. */
@@ -81,7 +83,7 @@ export async function listMemberIds(
 /** Null also for a shelf that contains only members hidden from the caller: its name would reveal them. */
 export async function findShelf(database: Knex, caller: Caller, kind: ShelfKind, id: string): Promise<Shelf | null> {
   const [row] = (await withCounts(database, caller, kind, visibleShelves(database, caller, kind).where('s.id', id))) as ShelfRow[]
-  return row ? shelfOf(row) : null
+  return row ? shelfOf(row, await isRestricted(database, caller)) : null
 }
 
 /** One page of the series of a collection that the caller may see, in its own order unless a sort is given. */
@@ -187,7 +189,8 @@ function coverOfFirst(database: Knex, caller: Caller, kind: ShelfKind): Knex.Que
     .select(database.raw(SHOWN_BOOK_COVER))
 }
 
-const shelfOf = (row: ShelfRow): Shelf => ({
+/** For somebody who may not see every series it is as old as at first: they would learn when hidden members come and go. */
+const shelfOf = (row: ShelfRow, restricted: boolean): Shelf => ({
   id: row.id,
   name: row.name,
   summary: row.summary,
@@ -195,5 +198,5 @@ const shelfOf = (row: ShelfRow): Shelf => ({
   cover: shownCoverOf(row.cover),
   count: Number(row.count),
   createdAt: row.created_at.toISOString(),
-  updatedAt: row.updated_at.toISOString(),
+  updatedAt: (restricted ? row.created_at : row.updated_at).toISOString(),
 })

@@ -56,9 +56,9 @@ export async function editShelf(
       await trx(SHELF_TABLES[kind].shelves)
         .where('id', shelf.id)
         .update({ ...change, updated_at: trx.fn.now() })
-      const earlier = await listMemberFacts(trx, kind, shelf.id)
+      const earlier = await listAllMemberIds(trx, kind, shelf.id)
       if (shelf.memberIds) await changeMembers(trx, caller, kind, { id: shelf.id, how: 'replace', memberIds: shelf.memberIds })
-      await announceShelf(trx, kind, 'updated', { id: shelf.id, before: earlier })
+      await announceShelf(trx, kind, 'updated', { id: shelf.id, before: earlier, isOfMembers: Object.keys(change).length === 0 })
       return await viewOfChanged(trx, caller, kind, before)
     })
     .catch((error) => refuseTaken(kind, error))
@@ -80,10 +80,10 @@ export async function removeShelf(database: Knex, caller: Caller, kind: ShelfKin
 export async function editMembers(database: Knex, caller: Caller, kind: ShelfKind, change: MemberChange): Promise<Shelf> {
   return await database.transaction(async (trx) => {
     const before = await lockShelf(trx, caller, kind, change.id)
-    const earlier = await listMemberFacts(trx, kind, change.id)
+    const earlier = await listAllMemberIds(trx, kind, change.id)
     await changeMembers(trx, caller, kind, change)
     await trx(SHELF_TABLES[kind].shelves).where('id', change.id).update({ updated_at: trx.fn.now() })
-    await announceShelf(trx, kind, 'updated', { id: change.id, before: earlier })
+    await announceShelf(trx, kind, 'updated', { id: change.id, before: earlier, isOfMembers: true })
     return await viewOfChanged(trx, caller, kind, before)
   })
 }
@@ -95,9 +95,9 @@ interface MemberChange {
 }
 
 async function changeMembers(trx: Knex, caller: Caller, kind: ShelfKind, change: MemberChange): Promise<void> {
-  const { members, member, shelf } = SHELF_TABLES[kind]
+  const { members, shelf } = SHELF_TABLES[kind]
   const given = change.memberIds.map((id) => id.toLowerCase())
-  const present: string[] = await trx(members).where(shelf, change.id).orderBy(['position', member]).pluck(member)
+  const present = await listAllMemberIds(trx, kind, change.id)
   const visible = new Set(await visibleIds(trx, caller, kind, present))
   const visiblePresent = present.filter((id) => visible.has(id))
   const absent = given.filter((id) => !visible.has(id))
@@ -119,34 +119,45 @@ async function viewOfChanged(trx: Knex, caller: Caller, kind: ShelfKind, before:
   return (await findShelf(trx, caller, kind, before.id)) ?? { ...before, cover: null, count: 0 }
 }
 
-/** @param of.before of its earlier members: users who could see it then but not now must be notified too */
+/**
+ * @param of.before its earlier members: users who could see it then but not now must be notified too
+ * @param of.isOfMembers nothing but its members has changed: it concerns who sees one that came or went
+ */
 export async function announceShelf(
   trx: Knex.Transaction,
   kind: ShelfKind,
   how: 'created' | 'updated' | 'deleted',
-  of: { id: string; before?: readonly SeriesFacts[] },
+  of: { id: string; before?: readonly string[]; isOfMembers?: boolean },
 ): Promise<void> {
-  const now = await listMemberFacts(trx, kind, of.id)
-  const { before = now } = of
+  const now = await listAllMemberIds(trx, kind, of.id)
+  const { before = now, isOfMembers = false } = of
+  const [had, has] = [new Set(before), new Set(now)]
+  const all = [...new Set([...before, ...now])]
+  const changed = isOfMembers ? all.filter((id) => had.has(id) !== has.has(id)) : []
   // Everybody sees an empty one.
-  const members = now.length === 0 || before.length === 0 ? [] : [...before, ...now]
+  const members = now.length === 0 || before.length === 0 ? [] : await listFacts(trx, kind, changed.length > 0 ? changed : all)
   const event =
     kind === 'collection'
       ? { type: `collection_${how}` as const, collectionId: of.id }
       : { type: `read_list_${how}` as const, readListId: of.id }
-  await announce(trx, [{ event, members: [...new Map(members.map((facts) => [JSON.stringify(facts), facts])).values()] }])
+  await announce(trx, [{ event, members }])
 }
 
-/** What decides who sees the series that have a member on a shelf, each once. Who sees one of an age sees those of lower ages too, so only the lowest is listed. */
-async function listMemberFacts(trx: Knex.Transaction, kind: ShelfKind, id: string): Promise<SeriesFacts[]> {
-  const { members, shelf, member, things, seriesOf } = SHELF_TABLES[kind]
+async function listAllMemberIds(trx: Knex, kind: ShelfKind, id: string): Promise<string[]> {
+  const { members, member, shelf } = SHELF_TABLES[kind]
+  return await trx(members).where(shelf, id).orderBy(['position', member]).pluck(member)
+}
+
+/** What decides who sees the series of these members, each once. Who sees one of an age sees those of lower ages too, so only the lowest is listed. */
+async function listFacts(trx: Knex.Transaction, kind: ShelfKind, ids: readonly string[]): Promise<SeriesFacts[]> {
+  const { things, seriesOf } = SHELF_TABLES[kind]
   const { rows } = await trx.raw(
     `SELECT "libraryId", min(age) AS age, "tagIds" FROM (
        SELECT ${things}.library_id AS "libraryId", a.age_rating AS age,
          ARRAY(SELECT CAST(t.sharing_tag_id AS text) FROM series_sharing_tags t WHERE t.series_id = ${seriesOf} ORDER BY 1) AS "tagIds"
-       FROM ${members} m JOIN ${things} ON ${things}.id = m.${member} LEFT JOIN series_metadata a ON a.series_id = ${seriesOf} WHERE m.${shelf} = ?
+       FROM ${things} LEFT JOIN series_metadata a ON a.series_id = ${seriesOf} WHERE ${things}.id = ANY(CAST(? AS uuid[]))
      ) AS listed GROUP BY "libraryId", age IS NULL, "tagIds"`,
-    [id],
+    [[...ids]],
   )
   return rows as SeriesFacts[]
 }

@@ -33,12 +33,17 @@ function Words(maxLength: number, form: { lines?: boolean } = {}) {
   return Type.String({ pattern, maxLength })
 }
 const Plain = Type.Union([Words(TEXT_LENGTH_MAX, { lines: true }), AnyNumber(), Type.Boolean()])
+/** Stands in a list of choices. */
+const Choice = Type.Union([Words(TEXT_LENGTH_MAX), AnyNumber(), Type.Boolean()])
+/** What people call a secret, in the languages of many plugins. */
+const SECRET_NAMES =
+  /passw|passphrase|passcode|secret|token|credential|api[ _-]?key|kennwort|mot de passe|contrase[nñ]a|senha|парол|密码|密碼|パスワード|비밀번호/i
 
 const member = {
   type: OneOf(['string', 'number', 'integer', 'boolean']),
   title: Type.Optional(Words(100)),
   description: Type.Optional(Words(1_000, { lines: true })),
-  enum: Type.Optional(Type.Array(Plain, { minItems: 1, maxItems: LIST_MAX })),
+  enum: Type.Optional(Type.Array(Choice, { minItems: 1, maxItems: LIST_MAX })),
   minimum: Type.Optional(AnyNumber()),
   maximum: Type.Optional(AnyNumber()),
   minLength: Type.Optional(Type.Integer({ minimum: 0, maximum: TEXT_LENGTH_MAX })),
@@ -119,7 +124,7 @@ function secretProblem(name: string, { type, format, title = '', ...member }: Co
   if (format !== 'password') {
     if (items?.format === 'password') return 'a list cannot be a password; make it one text'
     if (member['x-receives-password'] !== undefined) return 'x-receives-password is only for a text with format password'
-    return isText && /password|secret|token/i.test(`${name} ${title}`)
+    return isText && SECRET_NAMES.test(`${name} ${title}`)
       ? 'its name says that it is a secret; give it format password, then it is stored encrypted and never returned'
       : null
   }

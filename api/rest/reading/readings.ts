@@ -41,7 +41,7 @@ export const readingHistoryRoutes = [
     tag: 'progress',
     allow: { who: 'progress-write' },
     query: Type.Object(filter),
-    reply: Noun('DeletedReadings')({ count: Type.Integer({ minimum: 0, description: 'Number of deleted readings.' }) }),
+    reply: Noun('DeletedReadings')({ count: Type.Integer({ minimum: 0, description: 'Those of books that the caller sees.' }) }),
     run: async (call, { query: { timeZone = 'UTC', ...rest } }) => ({
       count: await deleteReadings(call.services.database, call.caller, { timeZone, ...rest }),
     }),

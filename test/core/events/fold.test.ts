@@ -90,3 +90,15 @@ t.test('what is only for one user is not taken for the same event of another', a
     users,
   )
 })
+
+t.test('who sees a member of one of two folded events receives the one that remains', (t) => {
+  const collectionId = 'collection'
+  const facts = (libraryId: string) => ({ libraryId, age: null, tagIds: [] })
+  const changed = (...members: ReturnType<typeof facts>[]) =>
+    announced({ type: 'collection_updated', collectionId, timestamp }, { members })
+  const membersOf = (...all: Announcement[]) => foldAnnouncements(all, 1).map(({ members }) => members)
+  t.same(membersOf(changed(facts('a')), changed(facts('b')), changed(facts('a'))), [[facts('a'), facts('b')]])
+  t.same(membersOf(changed(), changed(facts('b'))), [[]], 'everybody')
+  t.same(membersOf(changed(facts('a')), changed()), [[]], 'everybody')
+  t.end()
+})

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { listMemberIds } from '#core/shelves/shelf-query.ts'
-import { addShelf, editShelf } from '#core/shelves/shelf-store.ts'
+import { findShelf, listMemberIds, listShelves } from '#core/shelves/shelf-query.ts'
+import { addShelf, editMembers, editShelf } from '#core/shelves/shelf-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { until } from '#test/support/library-fixture.ts'
+import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { receiveEvents } from '#test/support/received-events.ts'
 
 t.test('a shelf and its members change together, or not at all', async (t) => {
   const { database } = await openTestDatabase(t)
@@ -26,4 +28,38 @@ t.test('a shelf and its members change together, or not at all', async (t) => {
   t.same(await now(), ['New name', [two, one]])
   await edit('Third name')
   t.same(await now(), ['Third name', [two, one]])
+})
+
+t.test('who does not see a member learns nothing when it comes and goes', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const [mia, ada] = [await addCaller(database, { role: 'maintainer' }), await addCaller(database)]
+  const library_id = await addLibrary(database)
+  const [one, two] = [await addSeries(database, { library_id, title: 'One' }), await addSeries(database, { library_id, title: 'Two' })]
+  const hidden = await addSeries(database, { library_id, title: 'Hidden' })
+  await shareSeries(database, { seriesId: hidden, caller: ada, mode: 'deny' })
+  const bookIds = new Map<string, string>()
+  for (const series_id of [one, two, hidden]) bookIds.set(series_id, await addBook(database, { library_id, series_id, title: 'Book' }))
+  const [seen, all] = await receiveEvents(t, database, [ada, mia])
+  if (!seen || !all) throw new Error('Two follow.')
+  for (const kind of ['collection', 'read_list'] as const) {
+    const member = (seriesId: string) => (kind === 'collection' ? seriesId : (bookIds.get(seriesId) as string))
+    const { id } = await addShelf(database, mia, kind, { name: 'Shelf', memberIds: [member(one)] })
+    const shown = async () => [await findShelf(database, ada, kind, id), await listShelves(database, ada, kind, { offset: 0, limit: 9 })]
+    const before = await shown()
+    const change = (how: 'append' | 'remove', seriesId: string) =>
+      editMembers(database, mia, kind, { id, how, memberIds: [member(seriesId)] })
+    await change('append', hidden)
+    t.same(await shown(), before, 'also when it was changed')
+    await change('remove', hidden)
+    await editShelf(database, mia, kind, { id, edit: {}, memberIds: [member(one), member(hidden)] })
+    t.same(await shown(), before)
+    await change('append', two)
+    await editShelf(database, mia, kind, { id, edit: { name: 'New name' }, memberIds: [member(one), member(two)] })
+    await until(() => all.length % 6 === 0 && all.length > 0)
+    t.same(
+      seen.splice(0).map(({ type }) => type),
+      [`${kind}_created`, `${kind}_updated`, `${kind}_updated`],
+      'what ada sees has changed twice',
+    )
+  }
 })

@@ -19,6 +19,8 @@ const BUSY = `export default { recommendations: { async refresh(_, ctx) {
 const MANIFEST = {
   capabilities: { recommendations: { methods: ['refresh'] } },
   userConfig: { type: 'object', properties: { who: { type: 'string', default: 'nobody' } } },
+  config: { type: 'object', properties: { pace: { type: 'integer', default: 1 } } },
+  auth: { type: 'apiKey', scope: 'server', bind: { host: 'api.example.org', header: 'X-Key' } },
 }
 /** A running call must have ended by then. */
 const ENDED_MS = 2_000
@@ -33,6 +35,8 @@ const WITHDRAWALS: Record<string, (other: { host: PluginHostServices; database: 
   'the plugin is disabled': ({ host }, { pluginId }) => host.pluginLifecycle.setEnabled(pluginId, false),
   'the plugin is uninstalled': ({ host }, { pluginId }) => host.pluginLifecycle.uninstall(pluginId),
   'the plugin is revoked': ({ database }, { pluginId }) => database('plugins').where({ id: pluginId }).update({ state: 'revoked' }),
+  'its credentials are removed': ({ host }, { pluginId }) => host.plugins.edit(pluginId, { credentials: {} }),
+  'an administrator changes its settings': ({ host }, { pluginId }) => host.plugins.edit(pluginId, { config: { pace: 2 } }),
   'its permissions are taken away': ({ database }, { pluginId }) => database('plugins').where({ id: pluginId }).update({ granted: null }),
   'the user disables it': ({ database }, ann) => updateUserPlugin(database, ann, { enabled: false }),
   'the user deletes its data': ({ database }, ann) => deleteUserPlugin(database, ann),

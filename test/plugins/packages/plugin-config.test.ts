@@ -69,10 +69,19 @@ t.test('a plugin gets a valid configuration or none', async (t) => {
   t.same(await host.pluginLogs.metrics(id).length, 1)
 })
 
+t.test('choices stand in one line each', (t) => {
+  const problemOf = (choice: string) =>
+    configSchemaProblem({ type: 'object', properties: { mode: { type: 'string', enum: ['fast', choice] } } })?.path ?? null
+  for (const end of ['\n', '\r', '\t', '\u2028', '\u0085', '\u001b[2J'])
+    t.equal(problemOf(`slow${end}x`), '/properties/mode/enum/1', JSON.stringify(end))
+  t.equal(problemOf('very slow'), null)
+  t.end()
+})
+
 t.test('a setting that is a secret says so, and is one text without a default', (t) => {
   const problemOf = (member: object, required: string[] = []) =>
     configSchemaProblem({ type: 'object', properties: { one: member }, required })?.message ?? null
-  for (const title of ['Your AniList password', 'API token', 'Client Secret'])
+  for (const title of ['Your AniList password', 'API token', 'Client Secret', 'Dein Passwort', 'API key', 'Mot de passe', 'Пароль'])
     t.match(problemOf({ type: 'string', title }), /give it format password/, title)
   t.match(configSchemaProblem({ type: 'object', properties: { apiToken: { type: 'string' } } })?.message, /give it format password/)
   t.match(problemOf({ type: 'array', title: 'Passwords', items: { type: 'string' } }), /give it format password/)

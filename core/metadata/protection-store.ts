@@ -25,13 +25,7 @@ export async function passProtection(
     [from, to, isMove],
   )
   if (shown.length > 0) await trx('series_sharing_tags').whereIn(['series_id', 'sharing_tag_id'], shown).delete()
-  const { rows } = await trx.raw(
-    `SELECT p.target AS id, max(m.age_rating) AS age FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[]), CAST(? AS boolean[])) AS p (source, target, divided)
-     JOIN series_metadata m ON m.series_id = p.source LEFT JOIN series_metadata own ON own.series_id = p.target
-     WHERE CASE WHEN m.sources ->> 'ageRating' IN ('user', 'plugin') THEN m.age_rating > coalesce(own.age_rating, -1)
-       ELSE p.divided AND m.age_rating >= coalesce(own.age_rating, -1) END GROUP BY p.target`,
-    [from, to, pairs.map(({ isDivided }) => isDivided)],
-  )
+  const { rows } = await trx.raw(AGES, { from, to, divided: pairs.map(({ isDivided }) => isDivided), isChange })
   const ages = new Map((rows as { id: string; age: number }[]).map(({ id, age }) => [id, age]))
   const states = await loadStates(trx, 'series', [...ages.keys()], [])
   const changes = [...states.values()].map((before) => {
@@ -44,6 +38,25 @@ export async function passProtection(
   })
   await storeStates(trx, 'series', changes)
 }
+
+/**
+ * The ages that series must have, by series. Where the layout changes, an age of files passes on too if the files cannot give it to the new series: the file
+ * that describes a series stays behind, and a person or such a file has given the new one a lower age. If one of the series has no age, and rules hide
+ * such series, those rules hide the new one.
+ */
+const AGES = `WITH pairs AS (
+    SELECT p.target, p.divided, m.age_rating AS age, coalesce(own.age_rating, -1) AS own,
+      coalesce(m.sources ->> 'ageRating' IN ('user', 'plugin'), false) OR (:isChange AND s.sidecar #> '{fields,ageRating}' IS NOT NULL) AS passes,
+      own.sources ->> 'ageRating' IN ('user', 'plugin') OR 'ageRating' = ANY(own.locks) OR t.sidecar #> '{fields,ageRating}' IS NOT NULL AS is_fixed
+    FROM unnest(CAST(:from AS uuid[]), CAST(:to AS uuid[]), CAST(:divided AS boolean[])) AS p (source, target, divided)
+      JOIN series s ON s.id = p.source JOIN series t ON t.id = p.target
+      LEFT JOIN series_metadata m ON m.series_id = p.source LEFT JOIN series_metadata own ON own.series_id = p.target
+  ), targets AS (
+    SELECT target, max(age) FILTER (WHERE passes OR :isChange) AS age,
+      bool_or(passes AND age > own) OR (:isChange AND (bool_or(is_fixed AND age > own) OR bool_or(divided AND age >= own))) AS is_raised,
+      CASE WHEN :isChange AND bool_or(age IS NULL) THEN (SELECT max(hidden_from) FROM access_rules WHERE NOT shows_unrated) END AS hidden
+    FROM pairs GROUP BY target)
+  SELECT target AS id, greatest(age, hidden) AS age FROM targets WHERE is_raised OR age < hidden`
 
 /** SQL that selects the tags which show what carries them to some people and hide it from none. */
 const SHOWING_TAGS = `SELECT sharing_tag_id FROM user_sharing_grants GROUP BY 1 HAVING bool_and(access_mode = 'allow')`

@@ -1,0 +1,105 @@
+import t from 'tap'
+import { passProtection } from '#core/metadata/protection-store.ts'
+import { setTestRule } from '#test/support/access-rules.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
+
+t.setTimeout(120_000)
+
+interface Rated {
+  age?: number
+  /** Who gave it; a file that describes the series: `sidecar`. */
+  by?: 'user' | 'embedded' | 'sidecar'
+}
+
+/** Series whose books come together in the first one, and the age that it has then, with its source. */
+const CASES: { title: string; from: Rated[]; isChange?: boolean; hides?: number; to: [number | null, string | null] }[] = [
+  { title: 'the age of a person passes on', from: [{}, { age: 16, by: 'user' }], to: [16, 'user'] },
+  {
+    title: 'a lower one does not',
+    from: [
+      { age: 18, by: 'embedded' },
+      { age: 16, by: 'user' },
+    ],
+    to: [18, 'embedded'],
+  },
+  {
+    title: 'the ages of files follow from the files',
+    from: [
+      { age: 6, by: 'embedded' },
+      { age: 18, by: 'embedded' },
+    ],
+    to: [6, 'embedded'],
+  },
+  {
+    title: 'they cannot where a person has given a lower one',
+    from: [
+      { age: 6, by: 'user' },
+      { age: 18, by: 'embedded' },
+    ],
+    to: [18, 'user'],
+  },
+  {
+    title: 'nor where the age of a person passes on',
+    from: [
+      { age: 6, by: 'embedded' },
+      { age: 10, by: 'user' },
+      { age: 18, by: 'embedded' },
+    ],
+    to: [18, 'user'],
+  },
+  { title: 'the file that describes a series does not move with the books', from: [{}, { age: 18, by: 'sidecar' }], to: [18, 'user'] },
+  {
+    title: 'that of the series wins over files of books',
+    from: [
+      { age: 6, by: 'sidecar' },
+      { age: 18, by: 'embedded' },
+    ],
+    to: [18, 'user'],
+  },
+  { title: 'what has no age is hidden from nobody', from: [{ age: 6, by: 'user' }, {}], to: [6, 'user'] },
+  { title: 'what has no age stays hidden', from: [{ age: 6, by: 'user' }, {}], hides: 13, to: [13, 'user'] },
+  { title: 'what has no age stays hidden beside files with one', from: [{}, { age: 6, by: 'embedded' }], hides: 13, to: [13, 'user'] },
+  { title: 'an age that hides all is enough', from: [{ age: 18, by: 'user' }, {}], hides: 13, to: [18, 'user'] },
+  { title: 'without any age nothing is due', from: [{}, {}], hides: 13, to: [null, null] },
+  {
+    title: 'moved files',
+    from: [
+      { age: 6, by: 'user' },
+      { age: 18, by: 'embedded' },
+    ],
+    isChange: false,
+    hides: 13,
+    to: [6, 'user'],
+  },
+]
+
+t.test('the age of a series to which books come', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const libraryId = await addLibrary(database)
+  const { userId } = await addCaller(database)
+  for (const { title, from, isChange = true, hides, to } of CASES) {
+    await setTestRule(database, { user_id: userId }, hides ? { age: { mode: 'not_from', years: hides, unrated: 'hide' } } : null)
+    const ids: string[] = []
+    for (const { age = null, by } of from) {
+      const id = await addSeries(database, { library_id: libraryId, title })
+      ids.push(id)
+      if (by === 'sidecar')
+        await database('series')
+          .where({ id })
+          .update({ sidecar: JSON.stringify({ fields: { ageRating: age } }) })
+      const sources = JSON.stringify(by ? { ageRating: by === 'sidecar' ? 'embedded' : by } : {})
+      if (by) await database('series_metadata').insert({ series_id: id, age_rating: age, sources })
+    }
+    const [target] = ids as [string]
+    await database.transaction((trx) =>
+      passProtection(
+        trx,
+        ids.map((seriesId) => ({ seriesId, to: target })),
+        { isChange },
+      ),
+    )
+    const row = await database('series_metadata').where('series_id', target).first()
+    t.same([row?.age_rating ?? null, row?.sources.ageRating ?? null], to, title)
+  }
+})

@@ -15,8 +15,18 @@ import {
   type PresentBook,
   unmarkWithheld,
 } from '#core/scan/missing-book-store.ts'
+import { leaveOutWaiting } from '#core/scan/moves/leave-out-waiting.ts'
+import { countWaitingFiles } from '#core/scan/moves/waiting-file-query.ts'
 import { compareNames } from '#core/scan/walk-folders.ts'
-import { decideWithheld, type HeldFolder, shownFolder, WITHHELD_MAX, type WithheldFolder } from '#core/scan/withheld.ts'
+import {
+  type Decision,
+  decideWithheld,
+  type HeldFolder,
+  type Loss,
+  shownFolder,
+  WITHHELD_MAX,
+  type WithheldFolder,
+} from '#core/scan/withheld.ts'
 import type { TaskRun } from '#core/tasks/task.ts'
 
 /** What the walk has found, and the state of the library before. */
@@ -30,6 +40,8 @@ interface Walked {
   seen: ReadonlySet<number>
   /** What could not be read; nothing at or below it counts as missing. */
   unreadable: ReadonlySet<string>
+  /** Of the root, and of folders on another device than the one above. */
+  devices: ReadonlyMap<string, number>
   counts: { filesTotal: number }
   /** Books that were recorded before the scan. */
   known: number
@@ -42,6 +54,8 @@ export interface Marked {
   /** Set if most of the library is missing. */
   guard: Guard | null
   withheld: WithheldFolder[]
+  /** Neither marked nor withheld: as many new files wait for their analysis, and may be those that are gone, under other names and changed. */
+  waiting: number
 }
 
 /**
@@ -53,19 +67,14 @@ export async function markMissing({ database, log }: { database: Knex; log: Log 
   if (confirmed === 'all') await confirmLosses(database, library.id)
   if (part === '' && (await countPresentBooks(database, library.id)) === walked.counts.filesTotal) {
     await unmarkWithheld(database, library.id, null)
-    return { missing: 0, guard: null, withheld: [] }
+    return { missing: 0, guard: null, withheld: [], waiting: 0 }
   }
   const loss = await countLoss(database, walked)
   const isConfirmed = (folder: string) => confirmed === 'all' || confirmed.has(folder)
   const isMass = isMassLoss(loss.guard)
-  const { root, devices } = { root: library.path, devices: (library.devices ?? {}) as Record<string, number> }
-  const decided = await decideWithheld({
-    root,
-    devices,
-    isMass,
-    folders: loss.folders,
-    foldersBefore: await countScannedFolders(database, library.id),
-  })
+  const devices = (library.devices ?? {}) as Record<string, number>
+  const facts = { root: library.path, devices, foldersBefore: await countScannedFolders(database, library.id) }
+  const decided = await decideWithheld({ ...facts, isMass, folders: loss.folders })
   for (const folder of decided.withheld.keys()) if (isConfirmed(folder)) decided.withheld.delete(folder)
   let missing = 0
   let held = 0
@@ -100,12 +109,28 @@ export async function markMissing({ database, log }: { database: Knex; log: Log 
     log.debug({ libraryId: library.id, present, kept: loss.kept, files: walked.counts.filesTotal }, 'Rows and files differ after a scan')
     await forgetFolders(database, library.id)
   }
-  const list = [...decided.withheld].sort(([a], [b]) => compareNames(a, b)).slice(0, WITHHELD_MAX)
+  const told = await decideTold(database, walked, { loss, facts, decided })
+  const list = [...told.withheld].sort(([a], [b]) => compareNames(a, b)).slice(0, WITHHELD_MAX)
   return {
     missing,
-    guard: isMass && held > 0 ? loss.guard : null,
+    guard: told.isMass && held > 0 ? loss.guard : null,
     withheld: list.map(([folder, reason]) => ({ folder: shownFolder(folder), reason, books: loss.folders.get(folder)?.gone ?? 0 })),
+    waiting: [...decided.withheld.keys()].reduce((sum, one) => sum + (told.withheld.has(one) ? 0 : (loss.folders.get(one)?.gone ?? 0)), 0),
   }
+}
+
+/** What the user is told about the losses that are withheld: not those that may be found again by the analysis of new files. */
+async function decideTold(
+  database: Knex,
+  { library, devices }: Walked,
+  { loss, facts, decided }: { loss: CountedLoss; facts: Omit<Loss, 'isMass' | 'folders'>; decided: Decision },
+): Promise<Pick<Decision, 'withheld'> & { isMass: boolean }> {
+  const { guard, folders, moved } = loss
+  const [root, before] = [devices.get(''), facts.devices['']]
+  const isOtherDisk = root !== undefined && before !== undefined && root !== before
+  if (decided.withheld.size === 0 || isOtherDisk) return { withheld: decided.withheld, isMass: isMassLoss(guard) }
+  const newFiles = await countWaitingFiles(database, library)
+  return await leaveOutWaiting({ ...facts, folders, decided, known: guard.known, newFiles, matched: moved.size })
 }
 
 interface CountedLoss {

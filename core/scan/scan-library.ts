@@ -207,8 +207,8 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
   if (marked.missing > 0) marked.missing -= await followMissing(dependencies, { libraryId: library.id, since: begun.startedAt, run })
   await keepDevices(database, state)
   await keepLinks(database, { ...state, followed: state.notes.followed })
-  // A folder recorded without its missing books would look complete.
-  if (marked.guard) await forgetFolders(database, library.id)
+  // A folder recorded without its missing books would look complete. New files that may be them are not known yet: they would make up for them.
+  if (marked.guard || marked.waiting > 0) await forgetFolders(database, library.id)
   else {
     const gone = [...known.keys()].filter(
       (folder) => isInPart(begun.part, folder) && !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)),
@@ -237,11 +237,11 @@ async function queuePending({ database, tasks }: ScanDependencies, state: Scan):
 }
 
 /** Purges if allowed, and reports the result of the scan. @throws FinalFailure when a mass deletion was withheld: a user must check it */
-async function finish(dependencies: ScanDependencies, state: Scan, { missing, guard, withheld }: Marked): Promise<unknown> {
+async function finish(dependencies: ScanDependencies, state: Scan, { missing, guard, withheld, waiting }: Marked): Promise<unknown> {
   const { database } = dependencies
   const { library, run } = state
   // A book that is missing elsewhere may have been moved to an unreadable place.
-  const complete = state.part === '' && withheld.length === 0 && !guard && state.unreadable.size === 0
+  const complete = state.part === '' && withheld.length === 0 && !guard && waiting === 0 && state.unreadable.size === 0
   if (complete) await noteMissed(database, library.id, run.id)
   const { purgeDeletedOnScan } = (library.scanning_config ?? {}) as { purgeDeletedOnScan?: boolean }
   // Before the scan ends, so that no other one adds books in between.

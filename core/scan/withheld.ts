@@ -29,7 +29,7 @@ export interface HeldFolder {
   wasWithheld: boolean
 }
 
-interface Loss {
+export interface Loss {
   /** Absolute. */
   root: string
   /** By path relative to the root. */
@@ -45,7 +45,7 @@ interface Loss {
 type Facts = { device: number; isEmpty: boolean } | 'gone'
 
 /** What was decided about the folders with missing books. */
-interface Decision {
+export interface Decision {
   /** The folders to withhold, with the reason. */
   withheld: Map<string, Reason>
   /** Folders of which nothing is left. */

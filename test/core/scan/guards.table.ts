@@ -5,6 +5,10 @@ export interface GuardCase {
   books: Record<string, number>
   /** Deletes so many files of each folder; `all` removes the folder too. */
   deleted?: Record<string, number | 'all'>
+  /** Changes the size of all books of a folder, but no page, and gives them other names in a folder: that one, or another. */
+  tagged?: Record<string, string>
+  /** Other books, by folder. */
+  added?: Record<string, number>
   /** Renames folders. */
   renamed?: Record<string, string>
   /** Folders that were on another device at the first scan. */
@@ -77,5 +81,38 @@ export const GUARD_CASES: GuardCase[] = [
     deleted: { 'disk/a': 'all', 'disk/b': 'all' },
     otherDevice: ['disk'],
     withheld: { 'disk/a': 'other_device', 'disk/b': 'other_device' },
+  },
+  { title: 'the only book of a library was tagged and renamed', books: { a: 1 }, tagged: { a: 'a' } },
+  { title: 'the only book of a library was tagged and moved', books: { a: 1 }, tagged: { a: 'b' }, deleted: { a: 'all' } },
+  { title: 'most books of a library were tagged and renamed', books: { a: 5, b: 4, c: 2 }, tagged: { a: 'a', b: 'b' } },
+  { title: 'a folder of five books whose books were tagged and moved', books: { ...many(5), big: 5 }, tagged: { big: 'new' } },
+  {
+    title: 'three of eleven folders whose books were tagged and moved into one',
+    books: many(11),
+    tagged: first(3, 'new'),
+    deleted: first(3, 'all'),
+  },
+  {
+    title: 'new files beside tagged ones do not speak for another folder',
+    books: { ...many(5), big: 5, other: 5 },
+    tagged: { big: 'big' },
+    deleted: { other: 5 },
+    withheld: { other: 'empty' },
+  },
+  {
+    title: 'fewer new files than lost ones',
+    books: { ...many(5), big: 5 },
+    deleted: { big: 5 },
+    added: { s0: 4 },
+    withheld: { big: 'empty' },
+  },
+  {
+    title: 'a library on another device, with as many other books',
+    books: { a: 5, b: 4 },
+    deleted: { a: 'all', b: 'all' },
+    added: { c: 9 },
+    otherDevice: [''],
+    withheld: { a: 'other_device', b: 'other_device' },
+    isMass: true,
   },
 ]

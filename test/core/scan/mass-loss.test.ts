@@ -172,6 +172,7 @@ t.test('books in a folder that may not be read are not missing', async (t) => {
     part: '',
     unchangedFolders: new Set<string>(),
     seen: new Set<number>(),
+    devices: new Map<string, number>(),
     counts: { filesTotal: 0 },
     known: 30,
     confirmed: new Set<string>(),
@@ -181,7 +182,7 @@ t.test('books in a folder that may not be read are not missing', async (t) => {
     ...nothing,
     unreadable: new Set(['0', '1', '2', '3', '4/4.cbz', '4/9.cbz', '4/14.cbz', '4/19.cbz', '4/24.cbz', '4/29.cbz']),
   }
-  t.same(await markMissing(parts, everywhere), { missing: 0, guard: null, withheld: [] })
+  t.same(await markMissing(parts, everywhere), { missing: 0, guard: null, withheld: [], waiting: 0 })
   t.equal(await present(fixture), 30)
   const half = { ...nothing, unreadable: new Set(['0', '1', '2']) }
   t.match(await markMissing(parts, half), { missing: 0, guard: { known: 12, missing: 12 } }, 'all books in readable folders are missing')

@@ -1,18 +1,48 @@
-import { readdirSync, renameSync, rmSync, statSync, unlinkSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { folderOfShown } from '#core/scan/withheld.ts'
 import { GUARD_CASES, type GuardCase } from '#test/core/scan/guards.table.ts'
 import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
-import { type LibraryFixture, openLibraryFixture } from '#test/support/library-fixture.ts'
+import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 
 t.setTimeout(240_000)
 
-const open = (t: Test, books: GuardCase['books']): Promise<LibraryFixture> =>
-  openLibraryFixture(t, {
+async function open(t: Test, books: GuardCase['books']) {
+  let held: Promise<void> | undefined
+  const fixture = await openLibraryFixture(t, {
     files: Object.entries(books).flatMap(([folder, count]) => Array.from({ length: count }, (_, index) => `${folder}/${index}.cbz`)),
-    analyze: async ({ path }) => fakeAnalysis({ file: factsOfFile(path) }),
+    analyze: async ({ path }) => {
+      await held
+      return fakeAnalysis({ file: factsOfFile(path), pagesHash: pagesOf(path) })
+    },
   })
+  const { database } = fixture
+  return {
+    ...fixture,
+    /** Scans; the new files wait for their analysis until the scan has ended, and are analyzed then. */
+    async scanFirst() {
+      const scans = database('scans').whereNotNull('completed_at').count({ count: '*' }).first()
+      const before = (await scans.clone())?.count
+      held = until(async () => (await scans.clone())?.count !== before).then(() => {})
+      return await fixture.scan()
+    },
+  }
+}
+
+const TAG = 'a tag'
+
+const pagesOf = (path: string): string => createHash('sha256').update(readFileSync(path, 'latin1').replace(TAG, '')).digest('hex')
+
+/** Tags all books of a folder, and moves them to names of their own. */
+function tag({ root, put }: LibraryFixture, from: string, to: string): void {
+  for (const name of readdirSync(join(root, from))) {
+    const path = join(root, from, name)
+    put(`${to}/tagged ${from} ${name}`, Buffer.concat([readFileSync(path), Buffer.from(TAG)]))
+    unlinkSync(path)
+  }
+}
 
 function remove({ root }: LibraryFixture, folder: string, count: number | 'all'): void {
   const path = join(root, folder)
@@ -47,23 +77,30 @@ for (const one of GUARD_CASES)
   t.test(`missing: ${one.title}`, async (t) => {
     const fixture = await open(t, one.books)
     await fixture.scan()
+    const before = await idsOf(fixture)
     await pretendDevices(fixture, one.otherDevice ?? [])
+    for (const [from, to] of Object.entries(one.tagged ?? {})) tag(fixture, from, to)
+    for (const [folder, count] of Object.entries(one.added ?? {}))
+      for (let index = 0; index < count; index++) fixture.put(`${folder}/added ${index}.cbz`)
     for (const [folder, count] of Object.entries(one.deleted ?? {})) remove(fixture, folder, count)
     for (const [from, to] of Object.entries(one.renamed ?? {})) renameSync(join(fixture.root, from), join(fixture.root, to))
     const look = async () => {
-      const { status, withheld = [], guard } = await fixture.scan()
+      const { status, withheld = [], guard } = await fixture.scanFirst()
       return [status, Object.fromEntries(withheld.map(({ folder, reason }) => [folder, reason])), guard !== null, await marked(fixture)]
     }
     const expected = [one.isMass ? 'failed' : 'completed', one.withheld ?? {}, one.isMass ?? false, one.marked ?? {}]
     t.same(await look(), expected)
     const [, again] = (await look()) as [string, object]
     t.same(Object.keys(again), Object.keys(one.withheld ?? {}), 'until somebody confirms it')
+    if (one.tagged && !one.withheld) t.same(await idsOf(fixture), before, 'each book is the one it was')
     if (!one.withheld) return
     await fixture.scan('normal', { confirm: Object.keys(one.withheld) })
     t.same((await fixture.scan()).withheld, undefined, 'what is confirmed is no longer withheld')
     const total = Object.values(await marked(fixture)).reduce((sum, count) => sum + count, 0)
     t.equal(total, missingOf(one), 'all of them are marked then')
   })
+
+const idsOf = async ({ database }: LibraryFixture): Promise<string[]> => await database('books').orderBy('id').pluck('id')
 
 const missingOf = ({ books, deleted = {} }: GuardCase) =>
   Object.entries(deleted).reduce((sum, [folder, count]) => sum + (count === 'all' ? (books[folder] as number) : count), 0)
@@ -121,6 +158,24 @@ t.test('a folder of missing books that is gone or empty is not purged automatica
   t.same(await marked(fixture), {})
   t.equal((await fixture.books()).size, 11)
 })
+
+t.test(
+  'a library that was exchanged for another one on the same disk loses nothing, and says so when the other books are known',
+  async (t) => {
+    const fixture = await open(t, { a: 5, b: 4 })
+    await fixture.scan()
+    renameSync(fixture.root, `${fixture.root}-away`)
+    for (let index = 0; index < 12; index++) fixture.put(`c/other ${index}.cbz`)
+    t.match(await fixture.scanFirst(), { status: 'completed', guard: null, withheld: undefined }, 'each may be one of those that are gone')
+    t.same(await marked(fixture), {})
+    t.match(await fixture.scan(), { status: 'failed', guard: { known: 9, missing: 9 } }, 'none of them is')
+    t.same(await marked(fixture), {})
+    rmSync(fixture.root, { recursive: true })
+    renameSync(`${fixture.root}-away`, fixture.root)
+    t.match(await fixture.scan(), { status: 'completed', guard: null })
+    t.same(await marked(fixture), { c: 12 })
+  },
+)
 
 t.test('names of folders in a confirmation', async (t) => {
   for (const [given, folder] of [

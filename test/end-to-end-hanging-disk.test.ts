@@ -51,8 +51,13 @@ t.test('while a disk hangs in every system call, everything else answers within 
   const { data: books } = await server.get<{ data: { id: string; filePath: string }[] }>('/api/v1/books?pageSize=500')
   const idsBelow = (root: string) => books.flatMap(({ id, filePath }) => (filePath.startsWith(`${root}/`) ? [id] : []))
 
-  const ask = async (path: string, { method = 'GET', ms = QUICK_MS } = {}) => {
-    const response = await fetch(`${server.url}/api/v1${path}`, { method, headers: server.headers, signal: AbortSignal.timeout(ms) })
+  const ask = async (path: string, { method = 'GET', ms = QUICK_MS, body }: { method?: string; ms?: number; body?: object } = {}) => {
+    const response = await fetch(`${server.url}/api/v1${path}`, {
+      method,
+      headers: { ...server.headers, ...(body && { 'Content-Type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(ms),
+    })
     return { path, status: response.status, text: await response.text() }
   }
   const statusesOf = async (answers: Promise<{ status: number }>[]) => (await Promise.all(answers)).map(({ status }) => status)
@@ -78,6 +83,25 @@ t.test('while a disk hangs in every system call, everything else answers within 
   t.match(refused[0]?.text, /ETIMEDOUT|cannot be read/)
   for (const id of onDisk) t.match(await ask(`/books/${id}/pages/20`), { status: 503 }, 'then at once')
   for (const path of quick) t.match(await ask(path), { status: 200 }, 'and everything else answers')
+
+  const saga = join(mounted, 'Saga')
+  const silent = { status: 503, text: /does not answer/ }
+  t.match(await ask('/libraries', { method: 'POST', body: { name: 'New', path: saga } }), silent, 'a library on this disk')
+  t.match(await ask('/libraries/preview-scan', { method: 'POST', body: { path: saga } }), silent)
+  const otherId = libraries.find(({ path }) => path === other)?.id
+  t.match(await ask(`/libraries/${otherId}`, { method: 'PATCH', body: { path: saga } }), silent, 'a library that moves there')
+  t.match(await ask(`/libraries/${otherId}`, { method: 'PATCH', body: { linkTargets: [saga] } }), silent, 'links that lead there')
+  t.match(await ask(`/filesystem/browse?path=${encodeURIComponent(saga)}`), silent)
+  for (const path of [other, join(other, 'Saga')])
+    t.match(await ask(`/filesystem/browse?path=${encodeURIComponent(path)}`), { status: 200 }, 'other folders')
+  t.match(await ask('/filesystem/drives'), { status: 200, text: /mounted/ })
+  const elsewhereFolder = join(room, 'elsewhere')
+  mkdirSync(elsewhereFolder)
+  t.match(
+    await ask('/libraries', { method: 'POST', body: { name: 'Elsewhere', path: elsewhereFolder, scanImmediately: false } }),
+    { status: 201 },
+    'a library on another disk, while the disk of one hangs',
+  )
 
   t.match(await ask(`/libraries/${hanging}/scan`, { method: 'POST' }), { status: 202 })
   t.match(await ask(`/libraries/${hanging}/scan-status`), { status: 200 })

@@ -1,5 +1,6 @@
 import { realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 
 /** System folders: their files are not books, and reading some of them reveals secrets or has side effects. */
 const SYSTEM_FOLDERS = ['/proc', '/sys', '/dev']
@@ -59,6 +60,9 @@ function isSameSystem(folder: Folders, system: Folders): boolean {
 }
 
 const isAtOrBelow = (path: string, folder: string) => path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
+
+/** The path of a library without links; as it is given while its disk is missing or does not answer. */
+export const realLibraryPath = (path: string): Promise<string> => askDisk(path, () => realpath(path)).catch(() => path)
 
 /** Folder of a file relative to the library's root, '' for the root itself. */
 export function folderOf(root: string, path: string): string {

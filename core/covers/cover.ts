@@ -4,8 +4,6 @@ import Type from 'typebox'
 import type { DescribedCover, Cover as Picture } from '#core/fields/analysis.ts'
 import { Noun, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
-/** Maximum size of an uploaded cover: only an uncompressed scan of a page is larger. */
-export const COVER_BYTES_MAX = 20 * 1_048_576
 /** Each is two files on the disk, and a user chooses among them by eye. */
 export const COVERS_PER_OWNER_MAX = 50
 

@@ -13,6 +13,9 @@ export const ALTERNATE_TITLES_MAX = 50
 /** JSON text of `customMetadata`: about a page of text, not a file. */
 export const CUSTOM_BYTES_MAX = 64 * 1024
 
+/** Maximum size of an uploaded cover: only an uncompressed scan of a page is larger. */
+export const COVER_BYTES_MAX = 20 * 1_048_576
+
 /** Full records that are read and sent at once: each may have a quarter of a megabyte, and ten of those take tens of milliseconds. */
 export const FULL_AT_ONCE = 10
 

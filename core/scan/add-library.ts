@@ -1,7 +1,7 @@
-import { realpath } from 'node:fs/promises'
 import path from 'node:path'
 import type { Knex } from 'knex'
 import type { UpdateLibraryRequest } from '#core/catalog/library.ts'
+import { realLibraryPath } from '#core/catalog/library-folder.ts'
 import { listLibraryPaths } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import type { FolderSettings } from '#core/scan/browse-folders.ts'
@@ -22,9 +22,9 @@ export async function addLibrary(
   wanted: { folder: string; name?: string; layout?: UpdateLibraryRequest },
 ): Promise<{ library: { id: string; name: string; path: string }; created: boolean }> {
   const folder = path.resolve(wanted.folder)
-  const real = await realpath(folder).catch(() => folder)
+  const real = await realLibraryPath(folder)
   for (const library of await listLibraryPaths(dependencies.database)) {
-    const there = library.path === folder ? real : await realpath(library.path).catch(() => library.path)
+    const there = library.path === folder ? real : await realLibraryPath(library.path)
     if (there === real) return { library, created: false }
   }
   const name = wanted.name ?? path.basename(folder).slice(0, NAME_LENGTH_MAX)

@@ -9,6 +9,7 @@ import type { Viewer } from '#core/account/visibility.ts'
 import { listLibraryPaths } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { isHiddenName } from '#core/foundation/foreign-folder.ts'
+import { askDiskOf, isSilence } from '#core/foundation/mounts.ts'
 import { OutsideError, openFolderInside } from '#core/foundation/open-inside.ts'
 import { Nullable } from '#core/foundation/schema.ts'
 import { compareNames } from '#core/scan/walk-folders.ts'
@@ -72,10 +73,10 @@ async function readAllowedFolders({ database, settings }: Dependencies, caller: 
   }
 }
 
-/** Null when it is not a folder. */
+/** Null when it is not a folder. One whose disk does not answer may be browsed as well: then the answer says so. */
 async function realRoot(root: string): Promise<string | null> {
-  const facts = await stat(root).catch(() => null)
-  return facts?.isDirectory() ? await realpath(root).catch(() => null) : null
+  const looking = askDiskOf(root, async () => ((await stat(root)).isDirectory() ? await realpath(root) : null))
+  return await looking.catch((error) => (isSilence(error) ? root : null))
 }
 
 /** Whether a path without links may be browsed. @param caller null for the operator at the command line */
@@ -87,7 +88,12 @@ export async function mayBrowse(dependencies: Dependencies, caller: Viewer | nul
 export async function listRootFolders(dependencies: Dependencies, caller: Viewer): Promise<FileSystemEntry[]> {
   const { roots } = await readAllowedFolders(dependencies, caller)
   const entries = await Promise.all(
-    roots.map(async (path) => ({ name: path, path, isDirectory: true, isReadable: await isReadable(path, true) })),
+    roots.map(async (path) => ({
+      name: path,
+      path,
+      isDirectory: true,
+      isReadable: await askDiskOf(path, () => isReadable(path, true)).catch(() => false),
+    })),
   )
   return entries.sort((a, b) => compareNames(a.path, b.path))
 }
@@ -109,7 +115,12 @@ export async function browseFolder(dependencies: Dependencies, caller: Viewer, w
   // Before any access to the disk: a caller must not learn whether other paths exist.
   if (!isNamed(path))
     refuse('forbidden', `"${path}" is outside of the folders that may be browsed: ${allowed.roots.join(', ') || 'there are none'}.`)
-  const folder = await openFolderInside(path, allowed.allows).catch((error: unknown) => refuseFolder(path, error))
+  const opening = askDiskOf(
+    path,
+    () => openFolderInside(path, allowed.allows),
+    (opened) => opened.close(),
+  )
+  const folder = await opening.catch((error: unknown) => refuseFolder(path, error))
   try {
     const entries = await readEntries(folder.path, path, allowed)
     const parent = dirname(path)
@@ -134,11 +145,24 @@ function refuseFolder(path: string, error: unknown): never {
     refuse('not_found', `There is no folder "${path}" that may be browsed.`, { cause: error })
   if (code === 'EACCES' || code === 'EPERM')
     refuse('forbidden', `The server may not read "${path}": check its permissions.`, { cause: error })
-  refuse('unavailable', `The server cannot read "${path}" at the moment.`, { cause: error })
+  refuse('unavailable', isSilence(error) ? error.message : `The server cannot read "${path}" at the moment.`, { cause: error })
 }
 
 /** @param openPath the path of the open folder @param path its path for messages */
 async function readEntries(openPath: string, path: string, allowed: AllowedFolders): Promise<FileSystemEntry[]> {
+  const listed = await askDiskOf(path, () => listEntries(openPath))
+  const entries: FileSystemEntry[] = []
+  for (let start = 0; start < listed.length; start += AT_ONCE) {
+    const next = listed.slice(start, start + AT_ONCE)
+    const some = await askDiskOf(path, () =>
+      Promise.all(next.map((entry) => describeEntry(join(openPath, entry.name), join(path, entry.name), entry, allowed))),
+    )
+    entries.push(...some.filter((entry) => entry !== null))
+  }
+  return entries.sort((a, b) => Number(b.isDirectory) - Number(a.isDirectory) || compareNames(a.name, b.name))
+}
+
+async function listEntries(openPath: string): Promise<Dirent[]> {
   const folders: Dirent[] = []
   const others: Dirent[] = []
   let read = 0
@@ -148,17 +172,7 @@ async function readEntries(openPath: string, path: string, allowed: AllowedFolde
     const list = entry.isDirectory() ? folders : entry.isFile() || entry.isSymbolicLink() ? others : null
     if (list !== null && list.length < ENTRIES_MAX) list.push(entry)
   }
-  const listed = [...folders, ...others].slice(0, ENTRIES_MAX)
-  const entries: FileSystemEntry[] = []
-  for (let start = 0; start < listed.length; start += AT_ONCE) {
-    const some = await Promise.all(
-      listed
-        .slice(start, start + AT_ONCE)
-        .map((entry) => describeEntry(join(openPath, entry.name), join(path, entry.name), entry, allowed)),
-    )
-    entries.push(...some.filter((entry) => entry !== null))
-  }
-  return entries.sort((a, b) => Number(b.isDirectory) - Number(a.isDirectory) || compareNames(a.name, b.name))
+  return [...folders, ...others].slice(0, ENTRIES_MAX)
 }
 
 /** Null for entries that are not listed: a link to elsewhere or to nothing, and the data folder. */

@@ -1,4 +1,4 @@
-import { access, constants, realpath, stat } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
@@ -13,7 +13,7 @@ import {
   type UpdateLibraryRequest,
 } from '#core/catalog/library.ts'
 import { deleteLibraryRows, moveBookPaths } from '#core/catalog/library-content-store.ts'
-import { findFolderProblem } from '#core/catalog/library-folder.ts'
+import { findFolderProblem, realLibraryPath } from '#core/catalog/library-folder.ts'
 import { listVisibleLibraryIds } from '#core/catalog/library-name-query.ts'
 import {
   insertLibrary,
@@ -29,6 +29,7 @@ import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
 import { runForSeveral } from '#core/database/statement-scope.ts'
 import { BOOK_FORMATS } from '#core/fields/book-format.ts'
 import { AppError, refuse, refuseValue } from '#core/foundation/errors.ts'
+import { askDiskOf, isSilence } from '#core/foundation/mounts.ts'
 import { isInTargets } from '#core/foundation/open-inside.ts'
 import type { FolderSettings } from '#core/scan/browse-folders.ts'
 import { compileExcludes } from '#core/scan/glob.ts'
@@ -65,6 +66,8 @@ export async function createLibrary(
   if (request.linkTargets?.length)
     change.link_targets = await checkLinkTargets(dependencies, { given: request.linkTargets, libraryPath: path, libraryId: null, by })
   await checkNaming(dependencies.rules, namingOf(NEW_NAMING, change))
+  // Before the lock as well: nobody waits behind it for a disk that does not answer, which is refused at once the second time.
+  await refuseOverlap(database, path, { by })
   const libraryId = await withLibraryLock(database, async (trx) => {
     await refuseOverlap(trx, path, { by })
     const id = await insertLibrary(trx, {
@@ -100,6 +103,8 @@ export async function editLibrary(
   const path = request.path ? await checkFolder(request.path, settings) : null
   const layout = await layoutChangeOf({ database, rules }, libraryId, request, by)
   const targets = await linkTargetsOf({ database, settings }, { libraryId, path, request, by })
+  // Before the lock as well, as in createLibrary.
+  if (path !== null) await refuseOverlap(database, path, { by, except: libraryId })
   if (targets) change.link_targets = targets
   let isRenamed = false
   const edit = async (trx: Knex.Transaction) => {
@@ -282,30 +287,40 @@ function formatsOf(given: readonly string[]): string[] {
   return [...new Set(formats)]
 }
 
-/** Returns the path as it is stored. @throws invalid_value with what is wrong with it */
+/** Returns the path as it is stored. @throws invalid_value with what is wrong with it; unavailable when its disk does not answer */
 export async function checkFolder(given: string, { dataFolder }: Pick<Settings, 'dataFolder'>): Promise<string> {
   const fail = (message: string): never => refuseValue('/path', message)
   if (given.includes('\0')) fail('A path cannot contain a NUL character.')
   if (!isAbsolute(given)) fail(`"${given}" is not an absolute path: it must begin with "/".`)
   const path = resolve(given)
   if (path === '/') fail('The whole file system cannot be a library: choose a folder.')
+  const problem = await askDiskOf(path, () => findProblem(path, dataFolder)).catch((cause) => {
+    throw isSilence(cause) ? new AppError('unavailable', cause.message, { cause }) : cause
+  })
+  if (problem) fail(problem)
+  return path
+}
+
+/** Why this path cannot be a library, by what is on the disk; null when it can. */
+async function findProblem(path: string, dataFolder: string): Promise<string | null> {
   const facts = await stat(path).catch((error: NodeJS.ErrnoException) => error)
   if (facts instanceof Error) {
     const reason =
       facts.code === 'EACCES' ? 'cannot be accessed by the server: check the permissions of its parent folders' : 'does not exist'
-    return fail(`"${path}" ${reason}.`)
+    return `"${path}" ${reason}.`
   }
-  if (!facts.isDirectory()) fail(`"${path}" is not a folder.`)
-  await access(path, constants.R_OK | constants.X_OK).catch(() => fail(`The server may not read "${path}": check its permissions.`))
-  const problem = await findFolderProblem(path, dataFolder)
-  if (problem) fail(problem)
-  return path
+  if (!facts.isDirectory()) return `"${path}" is not a folder.`
+  const isReadable = await access(path, constants.R_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  return isReadable ? await findFolderProblem(path, dataFolder) : `The server may not read "${path}": check its permissions.`
 }
 
 /** Two libraries must not share files. @param for.except the library itself @throws conflict, which names the other library only to those who see it */
 export async function refuseOverlap(trx: Knex, path: string, { by, except }: { by: Viewer | null; except?: string }): Promise<void> {
   // Compares real paths: a link into a library is inside it.
-  const real = await realpath(path)
+  const real = await realLibraryPath(path)
   const seen = new Set((await listLibraryPaths(trx, by)).map(({ id }) => id))
   for (const other of await listLibraryPaths(trx)) {
     if (other.id === except?.toLowerCase()) continue
@@ -313,7 +328,7 @@ export async function refuseOverlap(trx: Knex, path: string, { by, except }: { b
       refuse('conflict', `"${path}" cannot be a library, because links of another library lead there. Choose another folder.`)
     for (const [one, two] of [
       [path, other.path],
-      [real, await realpath(other.path).catch(() => other.path)],
+      [real, await realLibraryPath(other.path)],
     ] as [string, string][]) {
       const isShared = `${one}/`.startsWith(`${two}/`) || `${two}/`.startsWith(`${one}/`)
       if (isShared && !seen.has(other.id))

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute } from 'node:path'
 import type { Knex } from 'knex'
-import { folderOf } from '#core/catalog/library-folder.ts'
+import { folderOf, realLibraryPath } from '#core/catalog/library-folder.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
 import { askDisk } from '#core/foundation/disk-calls.ts'
 import { refuseValue } from '#core/foundation/errors.ts'
@@ -27,7 +27,7 @@ export async function checkScanPath(database: Knex, library: LibraryRow, given: 
   if (parts.some((part) => part === '' || part === '.' || part === '..')) fail('The path may not contain empty parts, "." or "..".')
   const path = parts.join('/')
   const place = `${library.path}/${path}`
-  const root = await askDisk(library.path, () => realpath(library.path)).catch(() => library.path)
+  const root = await realLibraryPath(library.path)
   const real = await askDisk(library.path, () => realpath(place)).catch((error: NodeJS.ErrnoException) => error)
   if (real instanceof Error) {
     // Of what the server may not read, the scan says so.

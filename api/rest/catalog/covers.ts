@@ -13,7 +13,8 @@ import {
   seriesCoverOf,
   uploadCover,
 } from '#core/catalog/edit-covers.ts'
-import { BookCover, COVER_BYTES_MAX, type RecordOwner, SeriesCover } from '#core/covers/cover.ts'
+import { BookCover, type RecordOwner, SeriesCover } from '#core/covers/cover.ts'
+import { COVER_BYTES_MAX } from '#core/fields/limits.ts'
 import { Noun, Uuid } from '#core/foundation/schema.ts'
 
 type Services = Pick<ContentServices, 'drawCover'> & Pick<DataServices, 'database' | 'settings'>

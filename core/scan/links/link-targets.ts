@@ -1,11 +1,12 @@
 import { realpath, stat } from 'node:fs/promises'
-import { isAbsolute } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import type { Knex } from 'knex'
 import { isAdministrator } from '#core/account/caller.ts'
 import type { Viewer } from '#core/account/visibility.ts'
-import { findFolderProblem } from '#core/catalog/library-folder.ts'
+import { findFolderProblem, realLibraryPath } from '#core/catalog/library-folder.ts'
 import { type LibraryRow, listLibraryPaths } from '#core/catalog/library-store.ts'
 import { refuse, refuseValue } from '#core/foundation/errors.ts'
+import { askDiskOf, isSilence } from '#core/foundation/mounts.ts'
 import { isInTargets } from '#core/foundation/open-inside.ts'
 import { type FolderSettings, mayBrowse } from '#core/scan/browse-folders.ts'
 import type { FollowedLink } from '#core/scan/links/link-follower.ts'
@@ -34,7 +35,7 @@ export async function checkLinkTargets(
   const { database, settings } = dependencies
   if (by !== null && !isAdministrator(by))
     refuse('forbidden', 'Only administrators choose where links may lead: everyone who reads the library reads the files there.')
-  const root = await realpath(libraryPath)
+  const root = await realLibraryPath(libraryPath)
   const others = (await listLibraryPaths(database)).filter(({ id }) => id !== libraryId?.toLowerCase())
   const seen = new Set((await listLibraryPaths(database, by)).map(({ id }) => id))
   const targets: string[] = []
@@ -44,10 +45,10 @@ export async function checkLinkTargets(
     if (!(await mayBrowse(dependencies, by, target)))
       refuseValue(place, `"${folder}" is outside of the folders that may be browsed (the setting filesystem.roots).`)
     if (overlap(target, root)) refuseValue(place, `"${folder}" is, contains or is inside the folder of the library itself.`)
-    const problem = await findFolderProblem(target, settings.dataFolder)
+    const problem = await askDiskOf(target, () => findFolderProblem(target, settings.dataFolder))
     if (problem) refuseValue(place, problem)
     for (const other of others) {
-      if (!overlap(target, await realpath(other.path).catch(() => other.path))) continue
+      if (!overlap(target, await realLibraryPath(other.path))) continue
       const name = seen.has(other.id) ? `the library "${other.name}"` : 'another library'
       refuse('conflict', `Links cannot lead to "${folder}", because it shares files with ${name}.`)
     }
@@ -60,8 +61,16 @@ const overlap = (one: string, other: string) => isInTargets(one, [other]) || isI
 
 async function readTarget(folder: string, place: string): Promise<string> {
   if (!isAbsolute(folder)) refuseValue(place, `"${folder}" is not an absolute path: it must begin with "/".`)
-  const target = await realpath(folder).catch(() => refuseValue(place, `"${folder}" does not exist, or the server may not enter it.`))
-  return (await stat(target)).isDirectory() ? target : refuseValue(place, `"${folder}" is not a folder.`)
+  const looking = askDiskOf(resolve(folder), async () => {
+    const target = await realpath(folder)
+    return { target, isFolder: (await stat(target)).isDirectory() }
+  })
+  const { target, isFolder } = await looking.catch((cause) =>
+    isSilence(cause)
+      ? refuse('unavailable', cause.message, { cause })
+      : refuseValue(place, `"${folder}" does not exist, or the server may not enter it.`),
+  )
+  return isFolder ? target : refuseValue(place, `"${folder}" is not a folder.`)
 }
 
 /**
@@ -74,7 +83,7 @@ export async function linksOf(
 ): Promise<{ targets: string[]; known: FollowedLink[] } | undefined> {
   if (targets.length === 0) return undefined
   for (const target of targets) {
-    const problem = await findFolderProblem(target, dataFolder).catch(() => null)
+    const problem = await askDiskOf(target, () => findFolderProblem(target, dataFolder)).catch(() => null)
     if (problem) throw new FinalFailure(`Links of the library may lead to "${target}". ${problem} Nothing was changed.`)
   }
   return { targets, known: await listFollowedLinks(database, id) }

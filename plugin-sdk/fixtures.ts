@@ -91,7 +91,7 @@ function problemOf(exchange: unknown): string | null {
     if (unknown !== undefined) return `has the unknown member "${unknown}"${place}; known are ${known.join(', ')}`
   }
   if (!isRecord(request) || typeof request['url'] !== 'string' || addressOf(request['url']) === null)
-    return `needs a "request" with an absolute "url"; it is ${shortened(request)}`
+    return `needs a request with an absolute "url"; it is ${shortened(request)}`
   if (request['method'] !== undefined && typeof request['method'] !== 'string') return 'has a method that is not a string'
   if ((response === undefined) === (failure === undefined)) return 'needs either a "response" or a "failure"'
   if (times !== undefined && !(Number.isInteger(times) && (times as number) > 0)) return 'has "times" that is not a whole number above 0'

@@ -97,7 +97,7 @@ const MISTAKES: [name: string, change: Change, typed: string, message: string][]
     'a request without a host',
     exchange({ request: { url: '/titles' }, response: {} }),
     REPLAY,
-    'fixtures/echo.json: exchange 0 needs a "request" with an absolute "url"; it is {"url":"/titles"}.',
+    'fixtures/echo.json: exchange 0 needs a request with an absolute "url"; it is {"url":"/titles"}.',
   ],
   [
     'a body that is an object',

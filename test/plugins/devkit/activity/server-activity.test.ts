@@ -48,8 +48,8 @@ async function openDevServer(t: Test) {
       token: server.adminToken,
       body: { action: { metadata: { action: 'search', contentType: 'series', params: { query, limit: 5 } } } },
     })
-  const dev = (folder: string, given: string[] = []) =>
-    runDev(t, folder, ['--server', server.url, '--token', made.json.key, '--no-types', ...given])
+  const dev = (folder: string, given: string[] = [], url = server.url) =>
+    runDev(t, folder, ['--server', url, '--token', made.json.key, '--no-types', ...given])
   return { server, search, dev, origin: new URL(server.url).origin }
 }
 
@@ -157,8 +157,7 @@ t.test('a build is installed although the server ends in the middle of its uploa
   await new Promise<void>((resolve) => way.listen(0, '127.0.0.1', resolve))
   const { port } = way.address() as AddressInfo
   t.teardown(() => way.close())
-  const place = `http://127.0.0.1:${port}`
-  const { says, said } = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }), ['--server', place])
+  const { says, said } = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }), [], `http://127.0.0.1:${port}`)
   await says(/^! \S+ could not be reached \(\w+\)\. The build is\s+installed when it answers again\./gm)
   await says(/✔ \S+ runs 1\.0\.1-dev\.\d+/g)
   t.equal(uploads, 2)

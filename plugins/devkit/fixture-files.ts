@@ -20,7 +20,7 @@ const KEPT_HEADERS = new Set(['content-type', 'link', 'retry-after', 'etag', 'la
 const fileOf = (folder: string, name: string): string => {
   if (!NAME.test(name))
     throw new ToolProblem(
-      `"${escapedLines(name)}" is not a valid name for a file in ${FIXTURES_FOLDER}/. Use letters, digits, dots and hyphens, without a folder.`,
+      `"${escapedLines(name)}" is not a valid name for a file of fixtures. Use letters, digits, dots and hyphens, without a folder.`,
     )
   return path.join(folder, FIXTURES_FOLDER, `${name}.json`)
 }
@@ -56,11 +56,13 @@ export class Recorder {
   readonly #others: Exchange[]
   readonly #keepsOthers: boolean
   readonly #recorded = new Map<string, Exchange>()
+  readonly #isNew: boolean
 
   /** @param keepsOthers whether fixtures of requests that are not made this time stay */
   constructor(outside: Egress, before: Fixtures | null, keepsOthers = false) {
     this.#others = (before?.exchanges ?? []).filter(({ failure }) => failure === undefined)
     this.#keepsOthers = keepsOthers
+    this.#isNew = before === null
     this.#kept = (before?.exchanges ?? []).filter(({ failure }) => failure !== undefined)
     const replay = openReplay({ formatVersion: 1, exchanges: this.#kept })
     this.egress = {
@@ -75,6 +77,11 @@ export class Recorder {
         return answer
       },
     }
+  }
+
+  /** Whether there is anything to write: a file that nothing was recorded for stays as it is. */
+  get hasRecorded(): boolean {
+    return this.#isNew || this.#recorded.size > 0
   }
 
   get exchanges(): Exchange[] {

@@ -149,17 +149,17 @@ export async function callOf(value: unknown, { folder, name, wrong, isRecording 
   if (typeof method !== 'string' || !ALL_METHODS.includes(method)) return wrong(problemOfMethod(method))
   const wrongInput = problemOfInput(method, input)
   if (wrongInput !== null) return wrong(wrongInput)
-  for (const [name, given] of Object.entries({ config, userConfig }))
-    if (!isObject<Json>(given)) return wrong(`"${name}" must be an object; it is ${briefText(JSON.stringify(given))}.`)
+  const settingsIn = (name: string, given: Json): Record<string, Json> =>
+    isObject<Json>(given) ? given : wrong(`"${name}" must be an object; it is ${briefText(JSON.stringify(given))}.`)
   const wrongLibrary = problemOfLibrary(library)
   if (wrongLibrary !== null) return wrong(wrongLibrary)
   return {
     name,
     method,
     input,
+    config: settingsIn('config', config),
+    userConfig: settingsIn('userConfig', userConfig),
     // Checked above.
-    config: config as Record<string, Json>,
-    userConfig: userConfig as Record<string, Json>,
     library: library as unknown as LibraryEntry[],
     fixtures: await fixturesOf(fixtures, { folder, wrong, isRecording }),
     fixturesName: typeof fixtures === 'string' ? fixtures : null,

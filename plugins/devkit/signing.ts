@@ -75,7 +75,7 @@ export function signPackage(file: string, bytes: Buffer, keys: readonly KeyObjec
 }
 
 /** A package, whose problems begin with its file. @throws ToolProblem */
-export function readNamed(file: string, bytes: Buffer): PluginPackage {
+function readNamed(file: string, bytes: Buffer): PluginPackage {
   try {
     return readPackage(bytes)
   } catch (error) {

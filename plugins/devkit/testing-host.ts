@@ -125,7 +125,8 @@ export class TestingTools {
 
   /** Writes the recorded fixtures; returns the files. */
   saveRecorded(): Promise<string[]> {
-    return Promise.all([...this.#recorders].map(([name, { exchanges }]) => writeFixtures(this.#options.folder, name, exchanges)))
+    const recorded = [...this.#recorders].filter(([, { hasRecorded }]) => hasRecorded)
+    return Promise.all(recorded.map(([name, { exchanges }]) => writeFixtures(this.#options.folder, name, exchanges)))
   }
 
   async #open(options: OpenOptions): Promise<TestedPlugin> {

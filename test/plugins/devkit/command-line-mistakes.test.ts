@@ -46,7 +46,7 @@ const MISTAKES: [name: string, change: Change, typed: string, message: string][]
     'fixtures of another folder',
     call({ ...SEARCH, fixtures: '../secret' }),
     REPLAY,
-    '"../secret" is not a valid name for a file in fixtures/. Use letters, digits, dots and hyphens, without a folder.',
+    '"../secret" is not a valid name for a file of fixtures. Use letters, digits, dots and hyphens, without a folder.',
   ],
   ['a folder as call', {}, 'replay calls', 'calls: it cannot be read (EISDIR: it is a folder).'],
   [
@@ -145,7 +145,7 @@ const MISTAKES: [name: string, change: Change, typed: string, message: string][]
     'an assertion that does not exist',
     file('test/main.test.ts', "import { equal, test } from '@carrel/plugin-sdk/testing'\ntest('one', () => equal(1, 2))"),
     TEST,
-    'test/main.test.ts:1:9: @carrel/plugin-sdk/testing has no export "equal". docs/plugin-api.md lists all.',
+    'test/main.test.ts:1:10: @carrel/plugin-sdk/testing has no export "equal". docs/plugin-api.md lists all.',
   ],
   [
     'a misspelled option',

@@ -146,7 +146,7 @@ t.test('a build is installed although the server ends in the middle of its uploa
     upstream.on('error', end).on('close', end).pipe(client)
     client.on('data', (bytes: Buffer) => {
       // The head of the upload has arrived, and some of its body.
-      if (bytes.includes('POST /api/v1/admin/plugins') && ++uploads === 1) {
+      if (bytes.includes('POST /api/v1/admin/plugins HTTP') && ++uploads === 1) {
         upstream.write(bytes.subarray(0, bytes.length / 2))
         end()
         way.close()

@@ -8,10 +8,10 @@ import { silentLog } from '#core/foundation/log.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { fillPlugins } from '#test/support/plugin-rows.ts'
 
 const ROUNDS = 30
+const SECRETS = ['a-key-of-the-bench-that-is-at-least-thirty-two-bytes']
 export const INSTALLED = { plugins: 100, versions: 10 }
 
 /** Milliseconds of a list of many plugins with their older versions: of an answer of the API as JSON, and of `plugin list`. */

@@ -47,8 +47,17 @@ export interface FixtureResponse {
 
 /** A larger file does not fit one test, and takes longer to search than the request would. */
 const EXCHANGES_MAX = 1_000
+/** Of a wrong value in a message: a line of a terminal. */
+const SHOWN_LENGTH_MAX = 60
 /** The limit of a server. */
 const BODY_LENGTH_MAX = 5 * 1024 * 1024
+/** Of an exchange and its parts: a misspelled member would be ignored, and the test would pass for another reason. */
+const MEMBERS = {
+  exchange: ['request', 'response', 'failure', 'times', 'required'],
+  request: ['method', 'url', 'headers', 'body', 'json'],
+  response: ['status', 'url', 'headers', 'body', 'json'],
+  failure: ['code', 'message'],
+} as const
 const FAILURES = ['timeout', 'upstream', 'rate_limited', 'too_large', 'permission']
 
 /**
@@ -60,7 +69,8 @@ export function readFixtures(value: unknown, name = 'fixtures'): Fixtures {
   const wrong = (place: string, message: string): never => {
     throw new Error(`${name}: ${place}${message}.`)
   }
-  if (!isRecord(value) || value['formatVersion'] !== 1) return wrong('', 'must be an object with "formatVersion": 1 and "exchanges"')
+  if (!isRecord(value) || value['formatVersion'] !== 1)
+    return wrong('', `must be an object with "formatVersion": 1 and "exchanges"; it is ${shortened(value)}`)
   const { exchanges } = value
   if (!Array.isArray(exchanges)) return wrong('', '"exchanges" must be an array')
   if (exchanges.length > EXCHANGES_MAX) wrong('', `has ${exchanges.length} exchanges; the limit is ${EXCHANGES_MAX}`)
@@ -74,8 +84,14 @@ export function readFixtures(value: unknown, name = 'fixtures'): Fixtures {
 function problemOf(exchange: unknown): string | null {
   if (!isRecord(exchange)) return 'must be an object'
   const { request, response, failure, times, required } = exchange
+  for (const [part, given] of Object.entries({ exchange, request, response, failure })) {
+    const known: readonly string[] = MEMBERS[part as keyof typeof MEMBERS]
+    const unknown = isRecord(given) ? Object.keys(given).find((name) => !known.includes(name)) : undefined
+    const place = part === 'exchange' ? '' : ` in its ${part}`
+    if (unknown !== undefined) return `has the unknown member "${unknown}"${place}; known are ${known.join(', ')}`
+  }
   if (!isRecord(request) || typeof request['url'] !== 'string' || addressOf(request['url']) === null)
-    return 'needs a request with an absolute "url"'
+    return `needs a request with an absolute "url"; it is ${shortened(request)}`
   if (request['method'] !== undefined && typeof request['method'] !== 'string') return 'has a method that is not a string'
   if ((response === undefined) === (failure === undefined)) return 'needs either a "response" or a "failure"'
   if (times !== undefined && !(Number.isInteger(times) && (times as number) > 0)) return 'has "times" that is not a whole number above 0'
@@ -90,10 +106,17 @@ function problemOf(exchange: unknown): string | null {
       return `has a body of ${body.length} characters; the limit is ${BODY_LENGTH_MAX}`
   }
   const status = isRecord(response) ? (response['status'] ?? 200) : 200
-  if (!(Number.isInteger(status) && (status as number) >= 200 && (status as number) <= 599)) return 'has a status that is not 200 to 599'
+  if (!(Number.isInteger(status) && (status as number) >= 200 && (status as number) <= 599))
+    return `has a status that is not a number from 200 to 599; it is ${shortened(status)}`
   if (failure !== undefined && !(isRecord(failure) && FAILURES.includes(String(failure['code'])) && typeof failure['message'] === 'string'))
     return `has a failure without a "message" or whose "code" is not ${FAILURES.join(', ')}`
   return null
+}
+
+/** A wrong value as JSON, for a message. */
+function shortened(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'missing'
+  return text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX)}…`
 }
 
 export interface ReplayRequest {

@@ -100,6 +100,22 @@ export function printMessage(out: Out, [style, sign]: readonly [Style, string], 
   for (const line of [`${out.paint(style, sign)}${first.slice(sign.length)}`, ...rest]) out.line(line)
 }
 
+/** What codes of the system mean where the code alone does not say it. */
+const REASONS: Readonly<Record<string, string>> = {
+  EISDIR: 'it is a folder',
+  EACCES: 'your user may not',
+  EPERM: 'your user may not',
+  EROFS: 'the disk is read-only',
+  ENOSPC: 'the disk is full',
+}
+
+/** Why a file cannot be read or written, for parentheses. @param error of the file system @param ofNone for a file that does not exist */
+export function fileReason(error: unknown, ofNone = 'ENOENT'): string {
+  const { code = 'unknown' } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return ofNone
+  return Object.hasOwn(REASONS, code) ? `${code}: ${REASONS[code]}` : code
+}
+
 /** `1 error`, `2 errors`. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 

@@ -22,11 +22,31 @@ export const FOLDER: DescribedFlag = {
   about: 'The folder of the plugin; by default the current folder.',
 }
 
+/** What other tools call them. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  build: 'pack',
+  bundle: 'pack',
+  package: 'pack',
+  publish: 'release',
+  version: 'release',
+  deploy: 'release',
+  start: 'dev',
+  serve: 'dev',
+  watch: 'dev',
+  lint: 'validate',
+  check: 'validate',
+  call: 'replay',
+  run: 'replay',
+  record: 'test',
+}
+
 /** @throws ToolProblem */
 export function getCommand(name: string): ToolCommand {
   const found = toolCommands.find((command) => command.name === name)
   if (found) return found
-  if (name === 'create') throw new ToolProblem(`A plugin is not created by this tool. Create one: ${typedCreate()}`)
+  if (['create', 'init', 'new'].includes(name)) throw new ToolProblem(`A plugin is not created by this tool. Create one: ${typedCreate()}`)
+  const own = Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined
+  if (own !== undefined) throw new ToolProblem(`There is no command "${name}". That is ${own} here: ${typedTool(`${own} --help`)}`)
   const names = toolCommands.map((command) => command.name)
   throw new ToolProblem(`There is no command "${name}".${didYouMean(name, names)} All commands: ${typedTool('--help')}`)
 }

@@ -5,7 +5,7 @@ import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
 import { CREDENTIAL_FIELDS, checkFields } from '#plugins/credentials/plugin-auth.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { type ToolInput, ToolProblem } from './command.ts'
+import { fileReason, type ToolInput, ToolProblem } from './command.ts'
 
 /** The credentials that an administrator or a user would enter. */
 export type GivenCredentials = Readonly<Record<string, string>>
@@ -37,7 +37,9 @@ export async function readCredentials(
   }
   const fields = CREDENTIAL_FIELDS[auth?.type ?? 'none']
   if (fields.length === 0) return wrong('is not needed: the manifest requires no credentials.')
-  const bytes = await readFile(path.resolve(cwd, given)).catch((error: NodeJS.ErrnoException) => wrong(`cannot be read (${error.code}).`))
+  const bytes = await readFile(path.resolve(cwd, given)).catch((error: NodeJS.ErrnoException) =>
+    wrong(`cannot be read (${fileReason(error)}).`),
+  )
   if (bytes.length > FILE_BYTES_MAX) return wrong(`has ${bytes.length} bytes; the limit is ${FILE_BYTES_MAX}.`)
   const read = readTexts(bytes.toString('utf8'))
   if (read === null) return wrong(`must be an object of texts as JSON, with ${fields.join(', ')}.`)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { unwatchFile, watchFile } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import * as esbuild from 'esbuild'
 import { AppError } from '#core/foundation/errors.ts'
 import { escapedLines, messageLines } from '#core/foundation/stranger-text.ts'
@@ -20,12 +21,14 @@ import { type DevTarget, readTarget, TARGET_FLAGS } from './dev-target.ts'
 import { INSPECT_PORT, openInspectorServer } from './inspector.ts'
 import { packProject } from './pack.ts'
 import { type Project, readValidProject } from './project.ts'
-import { checkAdministrator, setUp, sideLoad, tryVersion, type Waiting } from './side-load.ts'
+import { checkAdministrator, ServerAway, setUp, sideLoad, tryVersion, type Waiting } from './side-load.ts'
 import { checkTypesUnless, printTypes, TYPES } from './type-check.ts'
 import { typedTool } from './typed.ts'
 
 /** Keeps a debugged sandbox alive over any break of its author. */
 const DEBUG_IDLE_MS = 24 * 60 * 60_000
+/** While the server on which a build should run does not answer. */
+const AGAIN_MS = 1_000
 /** Interval for checking files that the bundler does not watch. */
 const LOOK_EVERY_MS = 500
 
@@ -134,6 +137,8 @@ class Builds {
   /** Ends the check of the build before. */
   #checking = new AbortController()
   #leftOut: string | null = null
+  /** The number of builds that wait for their turn. */
+  #waiting = 0
 
   constructor(input: ToolInput, page: DevServer, to: Destination, use: (project: Project, bundle: Bundle) => void) {
     this.#input = input
@@ -144,7 +149,11 @@ class Builds {
 
   /** Takes the output of the bundler, with the present manifest. */
   take(bundle: () => Promise<Bundle>): Promise<void> {
-    this.#last = this.#last.then(() => this.#build(bundle))
+    this.#waiting += 1
+    this.#last = this.#last.then(() => {
+      this.#waiting -= 1
+      return this.#build(bundle)
+    })
     return this.#last
   }
 
@@ -161,7 +170,7 @@ class Builds {
       this.#page.send('built', { message: `${message}.` })
       void this.#checkTypes(project)
       const { server, activity } = this.#to
-      if (server !== null && activity !== null) await this.#load(project, bundle, server, activity)
+      if (server !== null && activity !== null) await this.#untilAnswered(server, () => this.#load(project, bundle, server, activity))
     } catch (error) {
       if (!(error instanceof ToolProblem || error instanceof AppError)) throw error
       printMessage(out, ['red', '✖'], error.message)
@@ -181,6 +190,33 @@ class Builds {
     this.#leftOut = types.leftOut
     const message = types.errors.join('\n')
     if (message !== '') this.#page.send('failed', { message })
+  }
+
+  /** Again when a server answers that did not, such as one that restarts during an upload; not when there is another build by then. */
+  async #untilAnswered(server: DevTarget, load: () => Promise<void>): Promise<void> {
+    const { out } = this.#input
+    for (;;)
+      try {
+        return await load()
+      } catch (error) {
+        if (!(error instanceof ServerAway)) throw error
+        printMessage(out, ['yellow', '!'], `${error.message} The build is installed when it answers again.`)
+        if (!(await this.#answers(server))) return
+      }
+  }
+
+  /** Waits until the server answers. @returns false when another build or the end of the command came first. @throws ToolProblem */
+  async #answers(server: DevTarget): Promise<boolean> {
+    const { stop } = this.#input
+    for (;;)
+      try {
+        await sleep(AGAIN_MS, undefined, { signal: stop }).catch(() => {})
+        if (this.#waiting > 0 || stop.aborted) return false
+        await checkAdministrator(server, stop)
+        return true
+      } catch (error) {
+        if (!(error instanceof ServerAway)) throw error
+      }
   }
 
   async #load(project: Project, bundle: Bundle, to: DevTarget, activity: ServerActivity): Promise<void> {

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { isObject } from '#core/foundation/plain-object.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
-import { type ToolInput, ToolProblem } from './command.ts'
+import { fileReason, type ToolInput, ToolProblem } from './command.ts'
 import { readOptional } from './project.ts'
 import type { SideLoad } from './side-load.ts'
 import { readKey } from './signing.ts'
@@ -121,7 +121,7 @@ async function readFileOf(folder: string): Promise<Partial<Record<(typeof NAMES)
 
 async function readConfigFile(file: string): Promise<Record<string, unknown>> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-    throw new ToolProblem(`--config: ${file} cannot be read (${error.code}).`, { cause: error })
+    throw new ToolProblem(`--config: ${file} cannot be read (${fileReason(error)}).`, { cause: error })
   })
   const value = readObject(bytes)
   if (value === null) throw new ToolProblem(`--config: ${file} must be an object as JSON, such as { "site": "https://api.example.org" }.`)

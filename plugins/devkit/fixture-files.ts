@@ -1,11 +1,13 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { readRequest } from '#plugins/network/request.ts'
 import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 import { type Exchange, type Fixtures, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'
-import { ToolProblem } from './command.ts'
+import { fileReason, ToolProblem } from './command.ts'
+import { writePackage } from './pack.ts'
 
 /** Beside the manifest; `dune` in a test is `fixtures/dune.json`. */
 export const FIXTURES_FOLDER = 'fixtures'
@@ -17,7 +19,9 @@ const KEPT_HEADERS = new Set(['content-type', 'link', 'retry-after', 'etag', 'la
 
 const fileOf = (folder: string, name: string): string => {
   if (!NAME.test(name))
-    throw new ToolProblem(`"${name}" is not a valid name for a file of fixtures. Use letters, digits, dots and hyphens.`)
+    throw new ToolProblem(
+      `"${escapedLines(name)}" is not a valid name for a file of fixtures. Use letters, digits, dots and hyphens, without a folder.`,
+    )
   return path.join(folder, FIXTURES_FOLDER, `${name}.json`)
 }
 
@@ -31,13 +35,14 @@ export async function findFixtures(folder: string, name: string): Promise<Fixtur
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return null
-    throw new ToolProblem(`${shown} cannot be read (${code}).`, { cause: error })
+    throw new ToolProblem(`${shown} cannot be read (${fileReason(error)}).`, { cause: error })
   }
   if (bytes.length > FILE_BYTES_MAX) throw new ToolProblem(`${shown} has ${bytes.length} bytes; the limit is ${FILE_BYTES_MAX}.`)
   try {
     return readFixtures(JSON.parse(bytes.toString('utf8')), shown)
   } catch (error) {
-    throw new ToolProblem((error as Error).message, { cause: error })
+    const { message } = error as Error
+    throw new ToolProblem(error instanceof SyntaxError ? `${shown}: it is not valid JSON (${message}).` : message, { cause: error })
   }
 }
 
@@ -51,11 +56,13 @@ export class Recorder {
   readonly #others: Exchange[]
   readonly #keepsOthers: boolean
   readonly #recorded = new Map<string, Exchange>()
+  readonly #isNew: boolean
 
   /** @param keepsOthers whether fixtures of requests that are not made this time stay */
   constructor(outside: Egress, before: Fixtures | null, keepsOthers = false) {
     this.#others = (before?.exchanges ?? []).filter(({ failure }) => failure === undefined)
     this.#keepsOthers = keepsOthers
+    this.#isNew = before === null
     this.#kept = (before?.exchanges ?? []).filter(({ failure }) => failure !== undefined)
     const replay = openReplay({ formatVersion: 1, exchanges: this.#kept })
     this.egress = {
@@ -70,6 +77,11 @@ export class Recorder {
         return answer
       },
     }
+  }
+
+  /** Whether there is anything to write: a file that nothing was recorded for stays as it is. */
+  get hasRecorded(): boolean {
+    return this.#isNew || this.#recorded.size > 0
   }
 
   get exchanges(): Exchange[] {
@@ -111,11 +123,8 @@ function readJson(text: string): unknown {
 /** @throws ToolProblem when the file cannot be written */
 export async function writeFixtures(folder: string, name: string, exchanges: readonly Exchange[]): Promise<string> {
   const file = fileOf(folder, name)
-  try {
-    await mkdir(path.dirname(file), { recursive: true })
-    await writeFile(file, `${JSON.stringify({ formatVersion: 1, exchanges }, null, 2)}\n`)
-  } catch (error) {
-    throw new ToolProblem(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`, { cause: error })
-  }
+  // If it cannot be made, neither can the file, which says so.
+  await mkdir(path.dirname(file), { recursive: true }).catch(() => {})
+  await writePackage(file, `${JSON.stringify({ formatVersion: 1, exchanges }, null, 2)}\n`)
   return path.relative(folder, file)
 }

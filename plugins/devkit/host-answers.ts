@@ -61,7 +61,7 @@ export function hostAnswers(
 
 function pageOf(library: readonly GivenEntry[], cursor: unknown, { granted }: HostCaller) {
   if (granted.library.length === 0)
-    refuseGuest('permission', 'This plugin has no permission to read the library: its manifest does not request it.')
+    refuseGuest('permission', 'This plugin has no permission to read the library: its manifest has no permissions.library.')
   const after = cursor === null || cursor === undefined ? -1 : library.findIndex(({ seriesId }) => seriesId === cursor)
   if (after === -1 && cursor !== null && cursor !== undefined) refuseGuest('invalid_argument', 'This server did not issue the cursor.')
   const entries = library.slice(after + 1, after + 1 + ENTRIES_PAGE)

@@ -3,7 +3,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Compile } from 'typebox/compile'
 import { AppError } from '#core/foundation/errors.ts'
-import { escapedLines } from '#core/foundation/stranger-text.ts'
+import { briefText, escapedLines } from '#core/foundation/stranger-text.ts'
+import { isLocalHost } from '#core/settings/local-hosts.ts'
 import { consentRecordOf } from '#plugins/consent/record.ts'
 import { describeRecord } from '#plugins/consent/record-lines.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
@@ -13,7 +14,7 @@ import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/in
 import { EXPIRES_DAYS_MAX, INDEX_NAME, RepositoryIndex, SIGNATURE_NAME, signIndex } from '#plugins/repositories/index-file.ts'
 import { renderIndexPage, type ShownPlugin } from '#plugins/repositories/index-page.ts'
 import { indexedEntry } from './changelog.ts'
-import { counted, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
+import { counted, fileReason, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { writePackage } from './pack.ts'
 import { readOptional } from './project.ts'
 import { readKey, unpack } from './signing.ts'
@@ -65,8 +66,25 @@ export const index: ToolCommand = {
   },
 }
 
+const isIndexUrl = (url: string): boolean =>
+  Compile(RepositoryIndex.properties.url).Check(url) &&
+  URL.canParse(url) &&
+  (url.startsWith('https:') || isLocalHost(new URL(url).hostname))
+
+/** Checks the flags of an index before anything else is done. @throws ToolProblem */
+export function checkIndexFlags({ flag }: Pick<ToolInput, 'flag'>): void {
+  readCount(flag('days'), { flag: 'days', unless: EXPIRES_DAYS_MAX, max: EXPIRES_DAYS_MAX })
+  const url = flag('url')
+  if (url === undefined || isIndexUrl(url)) return
+  const slashed = `${url}/`
+  throw new ToolProblem(
+    `--url must be the address of the folder, with https and a slash at its end, such as https://example.org/plugins/; it is "${briefText(url)}".${isIndexUrl(slashed) ? ` Write ${slashed}` : ''}`,
+  )
+}
+
 /** Lists the packages of a folder in a signed index, with a page for people. @throws ToolProblem */
 export async function makeIndex({ flag, out }: Pick<ToolInput, 'flag' | 'out'>, folder: string, key: KeyObject): Promise<void> {
+  checkIndexFlags({ flag })
   const days = readCount(flag('days'), { flag: 'days', unless: EXPIRES_DAYS_MAX, max: EXPIRES_DAYS_MAX })
   const before = await findIndex(folder)
   const name = flag('name') ?? before?.name
@@ -141,7 +159,7 @@ async function listPlugins(
   { before, now, url }: { before: RepositoryIndex | null; now: Date; url: string },
 ): Promise<{ plugins: RepositoryIndex['plugins']; shown: Map<string, ShownPlugin>; unnamed: string[] }> {
   const entries = await readdir(folder, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
-    throw new ToolProblem(`${folder} cannot be read (${error.code}).`, { cause: error })
+    throw new ToolProblem(`${folder} cannot be read (${fileReason(error)}).`, { cause: error })
   })
   const files = entries.filter((name) => name.endsWith('.plugin')).sort()
   if (files.length === 0) throw new ToolProblem(`There is no .plugin file in ${folder}.`)
@@ -211,7 +229,7 @@ async function open(folder: string, file: string): Promise<{ bytes: Buffer; read
     const bytes = await readFile(path.join(folder, file))
     return { bytes, read: readPackage(bytes) }
   } catch (error) {
-    const reason = error instanceof AppError ? error.message : `It cannot be read (${(error as NodeJS.ErrnoException).code}).`
+    const reason = error instanceof AppError ? error.message : `It cannot be read (${fileReason(error)}).`
     throw new ToolProblem(`${file}: ${reason}`, { cause: error })
   }
 }

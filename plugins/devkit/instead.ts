@@ -17,6 +17,9 @@ export const INSTEAD: Readonly<Record<string, string>> = {
 
 /** The message of an error of a call; of a global that only Node and browsers have, with what plugins use. */
 export function withInstead(message: string): string {
+  // Of V8, for a dynamic import.
+  if (message === 'Not supported')
+    return 'import() is not available: a plugin is a single file. Import the module at the beginning of the file.'
   const [, name = ''] = /\b([A-Za-z_$]{1,100}) is not defined\b/.exec(message) ?? []
   const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined
   return instead === undefined ? message : `${message.replace(/\.$/, '')}. The sandbox does not have ${name}. Use ${instead}.`

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
 import type { Bundle } from './bundling/bundle.ts'
-import { ToolProblem } from './command.ts'
+import { fileReason, ToolProblem } from './command.ts'
 import type { Project } from './project.ts'
 
 /**
@@ -37,6 +37,6 @@ export async function writePackage(file: string, bytes: string | Uint8Array): Pr
     await rename(part, target)
   } catch (error) {
     await rm(part, { force: true }).catch(() => {})
-    throw new ToolProblem(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`, { cause: error })
+    throw new ToolProblem(`${file} cannot be written (${fileReason(error, 'ENOENT: its folder does not exist')}).`, { cause: error })
   }
 }

@@ -5,7 +5,7 @@ import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { listSizes } from './bundling/bundle-sizes.ts'
-import { kilobytes, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
+import { fileReason, kilobytes, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { packProject, writePackage } from './pack.ts'
 import { createKey, readKey, signPackage } from './signing.ts'
 import { checkTypesUnless, printTypes, TYPES } from './type-check.ts'
@@ -160,10 +160,10 @@ export const sign: ToolCommand = {
       )
     const file = path.resolve(cwd, given)
     const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-      throw new ToolProblem(`${file} cannot be read (${error.code}).`, { cause: error })
+      throw new ToolProblem(`${file} cannot be read (${fileReason(error)}).`, { cause: error })
     })
     const keys = await Promise.all(keyFiles.map((name) => readKey(path.resolve(cwd, name))))
-    const signed = signPackage(bytes, keys, readNext(all, keys))
+    const signed = signPackage(file, bytes, keys, readNext(all, keys))
     await writePackage(file, signed)
     printPackage(input, file, signed)
     return 0

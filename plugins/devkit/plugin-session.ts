@@ -89,6 +89,8 @@ export class PluginSession {
   readonly #options: SessionOptions
   readonly #granted: ReturnType<typeof requestedPermissions>
   readonly #storage: MemoryStorage
+  /** Paths of the functions that the code has. */
+  #defined: readonly string[] = []
   #guest: Guest | null = null
   #ready: Promise<void> | null = null
   /** The first uncaught rejection of each call. */
@@ -155,6 +157,7 @@ export class PluginSession {
 
   async #start(opened: Guest, trace: CallTrace): Promise<void> {
     const defined = await opened.load()
+    this.#defined = defined
     if (defined.includes('setup')) await this.#run(opened, 'setup', null, trace, SETUP)
   }
 
@@ -199,10 +202,17 @@ export class PluginSession {
   #problemOf(error: GuestError, trace: CallTrace): CallProblem {
     const rejection = error.places.length === 0 ? this.#uncaught[0] : undefined
     const { source, lines } = sourceIn(this.#built, rejection ?? error)
-    const message = rejection ? `${error.message} Before that: ${uncaughtMessage(rejection.message)}` : withLines(error, lines)
+    const own = error.code === 'not_implemented' ? `${error.message} ${describeDefined(this.#defined)}` : withLines(error, lines)
+    const message = rejection ? `${error.message} Before that: ${uncaughtMessage(rejection.message)}` : own
     return new CallProblem(codeOf(error), withInstead(message), trace, source)
   }
 }
+
+/** The functions of a plugin, for a call of one that it does not have. */
+const describeDefined = (defined: readonly string[]): string =>
+  defined.length === 0
+    ? 'Its default export has none of the functions of plugins, which are members such as { metadata: { series: { search, get } } }.'
+    : `It has ${defined.join(', ')}.`
 
 /** The caller of host functions: a user, so that there is a library. */
 function callerOf(given: {

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
-import { ToolProblem } from './command.ts'
+import { fileReason, ToolProblem } from './command.ts'
 import { describeManifestRefusal } from './source-lines.ts'
 import { typedCreate } from './typed.ts'
 
@@ -46,6 +46,8 @@ export class ManifestRefused extends ToolProblem {
 /** @throws ToolProblem; ManifestRefused for a manifest that a server would refuse */
 export async function readValidProject(folder: string): Promise<Project> {
   const manifestBytes = await readOptional(folder, 'manifest.json')
+  if (manifestBytes === null && (await stat(folder).catch(() => null))?.isDirectory() !== true)
+    throw new ToolProblem(`${folder} is not a folder. --folder names the folder of a plugin.`)
   if (manifestBytes === null)
     throw new ToolProblem(
       `There is no manifest.json in ${folder}. Run this in the folder of a plugin, use --folder, or create a plugin: ${typedCreate()}`,
@@ -92,6 +94,6 @@ export async function readOptional(folder: string, name: string): Promise<Buffer
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    throw new ToolProblem(`${path.join(folder, name)} cannot be read (${code}).`, { cause: error })
+    throw new ToolProblem(`${path.join(folder, name)} cannot be read (${fileReason(error)}).`, { cause: error })
   }
 }

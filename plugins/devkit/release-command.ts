@@ -12,8 +12,8 @@ import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { type PluginPackage, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
 import { INDEX_NAME } from '#plugins/repositories/index-file.ts'
 import { checkNews, newsOf, withEntry } from './changelog.ts'
-import { printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
-import { INDEX_FLAGS, makeIndex } from './index-command.ts'
+import { fileReason, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
+import { checkIndexFlags, INDEX_FLAGS, makeIndex } from './index-command.ts'
 import { packProject, writePackage } from './pack.ts'
 import { hasErrors, NEXT_FLAG, printFindings, printPackage, readNext } from './package-commands.ts'
 import { type Project, readOptional, readValidProject } from './project.ts'
@@ -70,6 +70,7 @@ export async function runRelease(input: ToolInput, reached: (step: Step) => void
   const level = readLevel(input.words[0])
   if (all('key').length === 0)
     throw new ToolProblem(`A release is signed: add --key FILE. If you have no key, make one first: ${typedTool('sign --new-key key.pem')}`)
+  checkIndexFlags(input)
   const keys = await Promise.all(all('key').map((file) => readKey(path.resolve(cwd, file))))
   const place = path.resolve(flag('out') === undefined ? folder : cwd, flag('out') ?? FOLDER)
   const project = await readValidProject(folder)
@@ -114,7 +115,10 @@ export async function runRelease(input: ToolInput, reached: (step: Step) => void
 function readLevel(word: string | undefined): Level | null {
   if (word === undefined) return null
   const level = LEVELS.find((one) => one === word)
-  if (level === undefined) throw new ToolProblem(`"${escapedLines(word)}" is not a kind of release: ${LEVELS.join(', ')}.`)
+  if (level === undefined)
+    throw new ToolProblem(
+      `"${escapedLines(word)}" is not a kind of release: ${LEVELS.join(', ')}. For a version of your choice, write it into manifest.json, and leave the word out.`,
+    )
   return level
 }
 
@@ -151,7 +155,7 @@ async function readReleased(file: string): Promise<PluginPackage> {
   try {
     return readPackage(await readFile(file))
   } catch (error) {
-    const reason = error instanceof AppError ? error.message : `It cannot be read (${(error as NodeJS.ErrnoException).code}).`
+    const reason = error instanceof AppError ? error.message : `It cannot be read (${fileReason(error)}).`
     throw new ToolProblem(`${file}: ${reason}`, { cause: error })
   }
 }
@@ -223,7 +227,7 @@ async function readGiven(file: string): Promise<string> {
     return await readFile(file, 'utf8')
   } catch (error) {
     if (error instanceof ToolProblem) throw error
-    throw new ToolProblem(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`, { cause: error })
+    throw new ToolProblem(`${file} cannot be read (${fileReason(error)}).`, { cause: error })
   }
 }
 

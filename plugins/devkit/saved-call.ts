@@ -5,7 +5,7 @@ import { isObject } from '#core/foundation/plain-object.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
 import { type Fixtures, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Json, LibraryEntry } from '../../plugin-sdk/index.ts'
-import { ToolProblem } from './command.ts'
+import { fileReason, ToolProblem } from './command.ts'
 import { findFixtures } from './fixture-files.ts'
 import { ALL_METHODS } from './plugin-session.ts'
 import { typedTool } from './typed.ts'
@@ -88,7 +88,8 @@ const NEEDED: Readonly<Record<string, Readonly<Record<string, 'string' | 'number
   match: { title: 'string' },
 }
 
-function problemOfInput(method: string, input: Json): string | null {
+/** @returns what is wrong; null when nothing is */
+export function problemOfInput(method: string, input: Json): string | null {
   const needed = method.startsWith('metadata.') ? (NEEDED[method.split('.').at(-1) as string] ?? {}) : {}
   const [first] = Object.entries(needed)
   if (first === undefined) return null
@@ -113,7 +114,9 @@ export async function readCall(folder: string, file: string, isRecording = false
     const saved = `${CALLS_FOLDER}/${path.basename(shown, '.json')}.json`
     const isThere = error.code === 'ENOENT' && saved !== shown && (await stat(path.join(folder, saved)).catch(() => null)) !== null
     return wrong(
-      error.code !== 'ENOENT' ? `it cannot be read (${error.code}).` : `there is no such file.${isThere ? ` Did you mean ${saved}?` : ''}`,
+      error.code !== 'ENOENT'
+        ? `it cannot be read (${fileReason(error)}).`
+        : `there is no such file.${isThere ? ` Did you mean ${saved}?` : ''}`,
     )
   })
   if (bytes.length > FILE_BYTES_MAX) wrong(`it has ${bytes.length} bytes; the limit is ${FILE_BYTES_MAX}.`)
@@ -138,21 +141,24 @@ interface CallOptions {
 export async function callOf(value: unknown, { folder, name, wrong, isRecording = false }: CallOptions): Promise<SavedCall> {
   if (!isObject<Json>(value))
     return wrong('a call must be an object: { "method", "input", "config", "userConfig", "library", "fixtures" }.')
+  if (Array.isArray(value['exchanges']))
+    return wrong(`it is a file of fixtures. Give a call that names it, in ${CALLS_FOLDER}/: { "method", "input", "fixtures": "${name}" }.`)
   const problem = problemOfMembers(value, [...MEMBERS, ...IGNORED.filter((one) => Object.hasOwn(value, one))])
   if (problem !== null) return wrong(problem)
   const { method, input = null, config = {}, userConfig = {}, library = [], fixtures = null } = value
   if (typeof method !== 'string' || !ALL_METHODS.includes(method)) return wrong(problemOfMethod(method))
   const wrongInput = problemOfInput(method, input)
   if (wrongInput !== null) return wrong(wrongInput)
-  if (!isObject<Json>(config) || !isObject<Json>(userConfig)) return wrong('"config" and "userConfig" must be objects.')
+  const settingsIn = (name: string, given: Json): Record<string, Json> =>
+    isObject<Json>(given) ? given : wrong(`"${name}" must be an object; it is ${briefText(JSON.stringify(given))}.`)
   const wrongLibrary = problemOfLibrary(library)
   if (wrongLibrary !== null) return wrong(wrongLibrary)
   return {
     name,
     method,
     input,
-    config,
-    userConfig,
+    config: settingsIn('config', config),
+    userConfig: settingsIn('userConfig', userConfig),
     // Checked above.
     library: library as unknown as LibraryEntry[],
     fixtures: await fixturesOf(fixtures, { folder, wrong, isRecording }),

@@ -23,6 +23,11 @@ export class ServerRefusal extends ToolProblem {
   }
 }
 
+/** The server did not answer, or is starting or ending. */
+export class ServerAway extends ToolProblem {}
+
+/** Answers of a server that ends, and of a proxy before it. */
+const AWAY = [502, 503, 504]
 /** The server checks the package and starts it once; on a busy machine that takes a while. */
 const DEADLINE_MS = 60_000
 const KEY_NEEDED = 'Give --token the API key of an administrator: only administrators install plugins.'
@@ -102,7 +107,7 @@ export async function setUp(
   await askServer(server, `/api/v1/admin/plugins/${encodeURIComponent(id)}`, { method: 'PATCH', body, headers }, stop)
 }
 
-/** Sends a request to the API of a server. @throws ToolProblem with the server's error, as {@link ServerRefusal}, or when it cannot be reached */
+/** Sends a request to the API of a server. @throws ToolProblem with the server's error, as {@link ServerRefusal}, or as {@link ServerAway} when it cannot be reached */
 export async function askServer<Answer>(
   { url, token }: SideLoad,
   path: string,
@@ -121,9 +126,12 @@ export async function askServer<Answer>(
     })
   } catch (error) {
     const { cause } = error as { cause?: { code?: string } }
-    throw new ToolProblem(`${address.origin} could not be reached${cause?.code === undefined ? '' : ` (${cause.code})`}.`, { cause: error })
+    throw new ServerAway(`${address.origin} could not be reached${cause?.code === undefined ? '' : ` (${cause.code})`}.`, { cause: error })
   }
-  const text = await response.text()
+  const text = await response.text().catch((error: unknown) => {
+    throw new ServerAway(`${address.origin} ended in the middle of an answer.`, { cause: error })
+  })
+  if (AWAY.includes(response.status)) throw new ServerAway(`${address.origin} answered ${response.status}: ${messageIn(text)}`)
   if (response.ok) return JSON.parse(text) as Answer
   const next = response.status === 401 || response.status === 403 ? ` ${KEY_NEEDED}` : ''
   throw new ServerRefusal(`${address.origin} answered ${response.status}: ${withFlags(messageIn(text))}${next}`, response.status)

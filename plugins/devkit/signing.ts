@@ -1,8 +1,9 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { open, writeFile } from 'node:fs/promises'
-import { packPlugin, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
+import { AppError } from '#core/foundation/errors.ts'
+import { type PluginPackage, packPlugin, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
 import { readZip } from '#plugins/packages/zip.ts'
-import { ToolProblem } from './command.ts'
+import { fileReason, ToolProblem } from './command.ts'
 import { quotedWord, typedTool } from './typed.ts'
 
 /** A PEM file of an Ed25519 key has 119. */
@@ -23,9 +24,14 @@ export async function createKey(file: string): Promise<string> {
     await writeFile(file, privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600, flag: 'wx' })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new ToolProblem(code === 'EEXIST' ? `${file} already exists. Choose another name.` : `${file} cannot be written (${code}).`, {
-      cause: error,
-    })
+    throw new ToolProblem(
+      code === 'EEXIST'
+        ? `${file} already exists. Choose another name.`
+        : `${file} cannot be written (${fileReason(error, 'ENOENT: its folder does not exist')}).`,
+      {
+        cause: error,
+      },
+    )
   }
   return publicKeyText(privateKey)
 }
@@ -33,7 +39,7 @@ export async function createKey(file: string): Promise<string> {
 /** @throws ToolProblem when the file contains no Ed25519 key, or when others can read it */
 export async function readKey(file: string): Promise<KeyObject> {
   const { bytes, mode } = await readPrivate(file).catch((error: NodeJS.ErrnoException) => {
-    throw new ToolProblem(`${file} cannot be read (${error.code}). Make a key with: ${typedTool(`sign --new-key ${file}`)}`, {
+    throw new ToolProblem(`${file} cannot be read (${fileReason(error)}). Make a key with: ${typedTool(`sign --new-key ${file}`)}`, {
       cause: error,
     })
   })
@@ -56,16 +62,25 @@ export async function readKey(file: string): Promise<KeyObject> {
 /**
  * Signs a package that is not signed yet. The signed list names all signers, so they sign together.
  * @param nextSigners public keys that may sign the next version; by default those that sign this one
- * @throws AppError for an invalid package, ToolProblem when it is signed
+ * @throws ToolProblem for an invalid package, and when it is signed
  */
-export function signPackage(bytes: Buffer, keys: readonly KeyObject[], nextSigners?: readonly string[]): Buffer {
-  const { signedBy } = readPackage(bytes)
+export function signPackage(file: string, bytes: Buffer, keys: readonly KeyObject[], nextSigners?: readonly string[]): Buffer {
+  const { signedBy } = readNamed(file, bytes)
   if (signedBy.length > 0)
     throw new ToolProblem(
       `The package is signed already, and a signature that is added to it would be refused. Pack it again with all keys: ${typedTool('pack --key KEY.pem --key OTHER.pem')}`,
     )
   const files = [...unpack(bytes)].filter(([name]) => !name.startsWith('META/'))
   return packPlugin(new Map(files), keys, nextSigners)
+}
+
+/** A package, whose problems begin with its file. @throws ToolProblem */
+function readNamed(file: string, bytes: Buffer): PluginPackage {
+  try {
+    return readPackage(bytes)
+  } catch (error) {
+    throw error instanceof AppError ? new ToolProblem(`${file}: ${error.message}`, { cause: error }) : error
+  }
 }
 
 /** The files of a package that has been read before, by their names. */

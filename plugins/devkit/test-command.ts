@@ -106,7 +106,10 @@ async function chooseFiles(folder: string, words: readonly string[]): Promise<st
   const files = await listTestFiles(folder)
   if (words.length === 0) return files
   const chosen = files.filter((file) => words.some((word) => file.includes(word)))
-  if (chosen.length === 0) throw new ToolProblem(`No test file matches ${words.join(', ')}. Test files: ${files.join(', ') || 'none'}`)
+  if (chosen.length === 0)
+    throw new ToolProblem(
+      `No test file matches ${words.join(', ')}. Test files: ${files.join(', ') || 'none; they are in test/, and their names end with .test.ts'}`,
+    )
   return chosen
 }
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import * as esbuild from 'esbuild'
 import { TESTING_HOST } from '../../plugin-sdk/testing.ts'
 import { asProblem, otherPackages, sdkPlugin } from './bundling/bundle.ts'
-import { ToolProblem } from './command.ts'
+import { fileReason, ToolProblem } from './command.ts'
 import { describeProblem } from './plugin-session.ts'
 import type { TestingTools } from './testing-host.ts'
 
@@ -47,7 +47,7 @@ export async function runTestFiles(
   const globals = globalThis as { [TESTING_HOST]?: TestingTools['host'] }
   // Beside the sources, so that packages that tests import are found.
   const built = await mkdtemp(path.join(folder, '.carrel-plugin-')).catch((cause: NodeJS.ErrnoException) => {
-    const message = `${folder} cannot be written (${cause.code}); tests are compiled into a folder of their own there, beside the packages that they import. Allow your user to write to it.`
+    const message = `${folder} cannot be written (${fileReason(cause)}); tests are compiled into a folder of their own there, beside the packages that they import. Allow your user to write to it.`
     throw new ToolProblem(message, { cause })
   })
   process.setSourceMapsEnabled(true)

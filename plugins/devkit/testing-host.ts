@@ -1,3 +1,4 @@
+import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
@@ -10,8 +11,18 @@ import type { GivenCredentials } from './credentials-file.ts'
 import { FIXTURES_FOLDER, findFixtures, Recorder, writeFixtures } from './fixture-files.ts'
 import { replayEgress } from './host-answers.ts'
 import { ALL_METHODS, type Built, CallProblem, PluginSession } from './plugin-session.ts'
-import { problemOfMethod, type SavedCall } from './saved-call.ts'
+import { problemOfInput, problemOfMethod, type SavedCall } from './saved-call.ts'
 import { typedTool } from './typed.ts'
+
+/** A misspelled one would be ignored. */
+const OPTIONS = Object.keys({
+  config: true,
+  userConfig: true,
+  fixtures: true,
+  storage: true,
+  library: true,
+  auth: true,
+} satisfies Record<keyof OpenOptions, true>)
 
 /** A test that an author has registered. */
 interface NamedTest {
@@ -65,7 +76,11 @@ export class TestingTools {
     this.#outside = options.isRecording ? new HttpsEgress(undefined, options.local) : null
     this.host = {
       version: 1,
-      test: (name, run) => void this.#tests.push({ name, run }),
+      test: (name, run) => {
+        // Code without types can leave it out, and would pass.
+        if (typeof run !== 'function') throw new TypeError(`The test "${name}" has no function: test("${name}", async () => { … })`)
+        this.#tests.push({ name, run })
+      },
       open: (given) => this.#open(given),
     }
   }
@@ -110,11 +125,15 @@ export class TestingTools {
 
   /** Writes the recorded fixtures; returns the files. */
   saveRecorded(): Promise<string[]> {
-    return Promise.all([...this.#recorders].map(([name, { exchanges }]) => writeFixtures(this.#options.folder, name, exchanges)))
+    const recorded = [...this.#recorders].filter(([, { hasRecorded }]) => hasRecorded)
+    return Promise.all(recorded.map(([name, { exchanges }]) => writeFixtures(this.#options.folder, name, exchanges)))
   }
 
   async #open(options: OpenOptions): Promise<TestedPlugin> {
     const { built, supervisor, credentials } = this.#options
+    const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
+    if (unknown !== undefined)
+      throw new ToolProblem(`openPlugin has no option "${unknown}".${didYouMean(unknown, OPTIONS)} It has: ${OPTIONS.join(', ')}.`)
     const { fixtures, config = {}, userConfig = {}, storage = {}, library = [], auth = 'none' } = options
     const unmatched: string[] = []
     const isRecorded = this.#outside !== null && typeof fixtures === 'string'
@@ -165,6 +184,7 @@ export class TestingTools {
     const { cpuMsMax } = this.#options
     unmatched.length = 0
     if (!ALL_METHODS.includes(method) && !LIFECYCLE.includes(method)) throw new ToolProblem(problemOfMethod(method))
+    if (input === undefined && !LIFECYCLE.includes(method)) throw new ToolProblem(problemOfInput(method, null) ?? `${method} has no input.`)
     const outcome = await session.call(method, input).catch((error: unknown) => error)
     const trace = outcome instanceof CallProblem ? outcome.trace : (outcome as { trace?: CallProblem['trace'] }).trace
     if (unmatched.length > 0 && trace)

@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { Static } from 'typebox'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import type { ConfigSchema } from '#plugins/packages/plugin-config.ts'
-import { type ToolCommand, ToolProblem } from './command.ts'
+import { fileReason, type ToolCommand, ToolProblem } from './command.ts'
 import { type Project, readOptional, readValidProject } from './project.ts'
 import { typedTool } from './typed.ts'
 
@@ -93,7 +93,7 @@ export const types: ToolCommand = {
     const file = path.join(folder, TYPES_FILE)
     if (!isCurrent) {
       await writeFile(file, typesOf(project.manifest)).catch((cause: NodeJS.ErrnoException) => {
-        throw new ToolProblem(`${file} cannot be written (${cause.code}).`, { cause })
+        throw new ToolProblem(`${file} cannot be written (${fileReason(cause)}).`, { cause })
       })
     }
     out.line(`${out.paint('green', '✔')} ${TYPES_FILE} ${isCurrent ? 'is already up to date' : 'was written'}.`)

@@ -157,7 +157,7 @@ async function fetchFor(
 
 async function listEntries(database: Knex, { cursor }: Payload, { granted, pluginId, userId }: HostCaller): Promise<unknown> {
   if (granted.library.length === 0)
-    refuseGuest('permission', 'This plugin has no permission to read the library: its manifest does not request it.')
+    refuseGuest('permission', 'This plugin has no permission to read the library: its manifest has no permissions.library.')
   if (userId === null) return refuseGuest('permission', 'This call is not for a user, so there is no library to read.')
   if (cursor !== null && cursor !== undefined && !(typeof cursor === 'string' && UUID.test(cursor)))
     refuseGuest('invalid_argument', 'This server did not issue the cursor.')

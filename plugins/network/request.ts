@@ -65,7 +65,7 @@ export function readRequest(given: unknown): { hop: Hop; timeoutMs: number | und
   if (typeof method !== 'string' || !METHODS.has(method.toUpperCase()))
     return wrong(`The method must be one of ${[...METHODS].join(', ')}.`)
   if (body !== undefined && body !== null) {
-    if (typeof body !== 'string') return wrong('A body must be a text.')
+    if (typeof body !== 'string') return wrong('A body must be a text; for JSON: JSON.stringify(value).')
     if (Buffer.byteLength(body) > BODY_BYTES_MAX) return wrong(`A body may have at most ${BODY_BYTES_MAX} bytes.`)
     if (/^(get|head)$/i.test(method)) return wrong(`${method.toUpperCase()} cannot have a body.`)
   }
@@ -99,12 +99,15 @@ function readHeaders(given: unknown): Record<string, string> {
   return checked
 }
 
+const allowed = (given: readonly EgressRule[]): string => [...new Set(given.flatMap(({ methods }) => methods))].join(', ')
+
 /** Checks every hop, also after redirects. @throws GuestError permission */
 export function checkAddress({ url, method, strayed }: Hop, rules: EgressRules): Destination {
   const { hostname, protocol } = url
   const no = (why: string) => refuseGuest('permission', `${protocol}//${url.host} `.slice(0, NAME_LENGTH_MAX) + `${why}.`)
   const checkMethod = (given: readonly EgressRule[]) => {
-    if (!given.some(({ methods }) => methods.includes(method))) no(`may not be requested with ${method}`)
+    if (!given.some(({ methods }) => methods.includes(method)))
+      no(`may not be requested with ${method}: permissions.network in the manifest of this plugin allows ${allowed(given)}`)
   }
   if (url.username !== '' || url.password !== '') no('contains credentials in its URL')
   const host = hostname.replace(/^\[|\]$/g, '')

@@ -75,6 +75,7 @@ t.test('an invalid file is refused with place and reason', async (t) => {
     [[exchange({ failure: { code: 'timeout', message: '' } })], /either/],
     [[{ request: { url: 'https://x.example.org' }, failure: { code: 'odd', message: 'x' } }], /timeout, upstream/],
     [[exchange({ times: 0 })], /"times"/],
+    [[exchange({ time: 1 } as never)], /exchange 0 has the unknown member "time"; known are request, response, failure, times, required/],
     [[exchange({ required: 'yes' as never })], /"required"/],
     [[exchange({ response: { status: 99 } })], /200 to 599/],
     [[exchange({ response: { body: 'x', json: 1 } })], /both/],

@@ -208,7 +208,7 @@ function troubleOf(state: State | null, version: string | null): string | null {
   if (['quarantined', 'revoked', 'disabled'].includes(state.state))
     return `runs no build: ${runningVersion ?? 'the plugin'} is ${state.state}.${why}`
   if (version !== null && runningVersion !== null && runningVersion !== version)
-    return `runs ${runningVersion} instead of ${version}.${why}`
+    return `runs ${runningVersion} instead of ${version}.${why || ' Somebody else has installed or chosen it.'}`
   if (state.healthStatus === 'degraded') return `lets calls of ${runningVersion} pause, because they failed too often.${why}`
   return disabledReason === null ? null : `says: ${disabledReason}`
 }

@@ -75,7 +75,7 @@ function describeOwn(folder: string, { text, location }: Message): string {
 }
 
 /** Of a name that a module does not export; the bundler knows the SDK by another name. */
-function describeExport(text: string): string {
+export function describeExport(text: string): string {
   const [, module, name] = /^No matching export in "plugin-sdk:([\w-]+)" for import "(.+)"$/.exec(text) ?? []
   if (module === undefined) return text
   return `@carrel/plugin-sdk${module === 'index' ? '' : `/${module}`} has no export "${name}". docs/plugin-api.md lists all.`

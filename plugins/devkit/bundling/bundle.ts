@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import * as esbuild from 'esbuild'
 import { ToolProblem } from '#plugins/devkit/command.ts'
 import { type Project, readOptional } from '#plugins/devkit/project.ts'
-import { describeErrors, outsidePackage } from './bundle-problems.ts'
+import { describeErrors, describeExport, outsidePackage } from './bundle-problems.ts'
 import { checkBundle, type Module, modulesOf } from './bundle-sizes.ts'
 
 /** The single file that runs as the plugin. */
@@ -146,7 +146,9 @@ export function asProblem(error: unknown): unknown {
   return Array.isArray(errors) ? new ToolProblem(describeFailure(errors.map(describe)), { cause: error }) : error
 }
 
-const describeFailure = (lines: readonly string[]): string => ['The bundler reports errors:', ...lines.map((one) => `  ${one}`)].join('\n')
+/** Each line once: an error in tsconfig.json concerns every file. */
+const describeFailure = (lines: readonly string[]): string =>
+  ['The bundler reports errors:', ...[...new Set(lines)].map((one) => `  ${one}`)].join('\n')
 
 /** The errors of a build, with the lines of the author that lead to packages. */
 export async function bundleProblem(project: Pick<Project, 'folder' | 'entry'>, errors: readonly esbuild.Message[]): Promise<ToolProblem> {
@@ -188,4 +190,4 @@ const withinPackages: esbuild.Plugin = {
 }
 
 const describe = ({ location, text }: esbuild.Message): string =>
-  location === null ? text : `${location.file}:${location.line}:${location.column + 1}: ${text}`
+  location === null ? describeExport(text) : `${location.file}:${location.line}:${location.column + 1}: ${describeExport(text)}`

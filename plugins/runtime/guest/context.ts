@@ -1,13 +1,11 @@
 import {
   create,
   defineProperty,
-  deleteProperty,
   freeze,
   GuestPromise,
   isArray,
   iterator,
   ownKeys,
-  setPrototypeOf,
   settle,
   slice,
   stringify,
@@ -34,143 +32,45 @@ interface ContextData {
 type Answer = Response & { retryAfterSeconds: number | null }
 
 /** What a plugin gets beside its input. */
-export const makeContext = (call: Call, given: ContextData): object => new Context(call, given)
-
-class Storage {
-  readonly #call: Call
-  readonly get = (key: unknown) => ask(this.#call, 'storage.get', { key })
-  readonly set = async (key: unknown, value: unknown, options?: { ttlSeconds?: unknown } | null) =>
-    void (await ask(this.#call, 'storage.set', { key, value, ttlSeconds: options?.ttlSeconds }))
-  readonly delete = async (key: unknown) => void (await ask(this.#call, 'storage.delete', { key }))
-  readonly list = (prefix: unknown) => ask(this.#call, 'storage.list', { prefix })
-
-  constructor(call: Call) {
-    this.#call = call
-    freeze(this)
-  }
-}
-
-class Log {
-  readonly #call: Call
-  readonly debug = (message: unknown, data?: unknown) => sendLine(this.#call, 'debug', message, data)
-  readonly info = (message: unknown, data?: unknown) => sendLine(this.#call, 'info', message, data)
-  readonly warn = (message: unknown, data?: unknown) => sendLine(this.#call, 'warn', message, data)
-  readonly error = (message: unknown, data?: unknown) => sendLine(this.#call, 'error', message, data)
-
-  constructor(call: Call) {
-    this.#call = call
-    freeze(this)
-  }
-}
-
-class Crypto {
-  readonly #call: Call
-  readonly digest = (algorithm: unknown, text: unknown) => ask(this.#call, 'crypto.digest', { algorithm, text })
-  readonly hmac = (algorithm: unknown, key: unknown, text: unknown) => ask(this.#call, 'crypto.hmac', { algorithm, key, text })
-  readonly randomUUID = () => ask(this.#call, 'crypto.randomUUID', {})
-
-  constructor(call: Call) {
-    this.#call = call
-    freeze(this)
-  }
-}
-
-class Auth {
-  readonly #call: Call
-  readonly status = () => ask(this.#call, 'auth.status', {})
-
-  constructor(call: Call) {
-    this.#call = call
-    freeze(this)
-  }
-}
-
-class Library {
-  readonly #call: Call
-  readonly entries = (options?: { cursor?: unknown } | null) => ask(this.#call, 'library.entries', { cursor: options?.cursor ?? null })
-
-  constructor(call: Call) {
-    this.#call = call
-    freeze(this)
-  }
-}
-
-class Http {
-  readonly #fetch: Context['fetch']
-  readonly json = async (url: unknown, init?: unknown) => await readJson(await this.#fetch(url, init))
-
-  constructor(fetch: Context['fetch']) {
-    this.#fetch = fetch
-    freeze(this)
-  }
-}
-
-class Context {
-  readonly #call: Call
-  readonly callId: string
-  readonly plugin: object
-  readonly config: unknown
-  readonly userConfig: unknown
-  readonly fetch = async (input: unknown, init?: unknown) => {
-    const globals = web as WebGlobals
+export function makeContext(call: Call, given: ContextData): object {
+  const globals = web as WebGlobals
+  const fetch = async (input: unknown, init?: unknown) => {
     const { signal, ...request } = globals.readArguments(input, init)
     request.headers = plainHeaders(request.headers)
-    return globals.makeResponse(await unlessGivenUp(signal, () => ask(this.#call, 'fetch', request))) as Answer
+    return globals.makeResponse(await unlessGivenUp(signal, () => ask(call, 'fetch', request))) as Answer
   }
-  readonly http = new Http(this.fetch)
-  readonly storage: Storage
-  readonly log: Log
-  readonly progress = (fraction: unknown, text: unknown) => {
-    const call = this.#call
-    call.lines += 1
-    if (call.lines > limits.logLines || typeof fraction !== 'number') return
-    tell(call, 'progress', { fraction, text: typeof text === 'string' ? slice(text, 0, PROGRESS_LENGTH_MAX) : null })
+  const context = {
+    callId: given.callId,
+    plugin: table({ ...given.plugin }),
+    config: deepFreeze(given.config),
+    userConfig: deepFreeze(given.userConfig),
+    fetch,
+    http: table({ json: async (url: unknown, init?: unknown) => await readJson(await fetch(url, init)) }),
+    storage: makeStorage(call),
+    log: makeLog(call),
+    progress: (fraction: unknown, text: unknown) => {
+      call.lines += 1
+      if (call.lines > limits.logLines || typeof fraction !== 'number') return
+      tell(call, 'progress', { fraction, text: typeof text === 'string' ? slice(text, 0, PROGRESS_LENGTH_MAX) : null })
+    },
+    auth: table({ status: () => ask(call, 'auth.status', {}) }),
+    library: table({
+      entries: (options?: { cursor?: unknown } | null) => ask(call, 'library.entries', { cursor: options?.cursor ?? null }),
+    }),
+    sleep: async (ms: unknown) => void (await ask(call, 'sleep', { ms })),
+    crypto: table({
+      digest: (algorithm: unknown, text: unknown) => ask(call, 'crypto.digest', { algorithm, text }),
+      hmac: (algorithm: unknown, key: unknown, text: unknown) => ask(call, 'crypto.hmac', { algorithm, key, text }),
+      randomUUID: () => ask(call, 'crypto.randomUUID', {}),
+    }),
   }
-  readonly auth: Auth
-  readonly library: Library
-  readonly sleep = async (ms: unknown) => void (await ask(this.#call, 'sleep', { ms }))
-  readonly crypto: Crypto
-
-  constructor(call: Call, { callId, plugin, config, userConfig }: ContextData) {
-    this.#call = call
-    this.callId = callId
-    this.plugin = table({ ...plugin })
-    this.config = deepFreeze(config)
-    this.userConfig = deepFreeze(userConfig)
-    this.storage = new Storage(call)
-    this.log = new Log(call)
-    this.auth = new Auth(call)
-    this.library = new Library(call)
-    this.crypto = new Crypto(call)
-    defineProperty(this, 'signal', {
-      // Property descriptors would inherit from their prototypes.
-      __proto__: null,
-      enumerable: true,
-      get: () => signalOf(call, web as WebGlobals),
-    } as PropertyDescriptor)
-    freeze(this)
-  }
-}
-
-// Their objects inherit nothing: code of guests can change the usual prototypes. Objects that lose their prototype one by one are slow, and there
-// are seven in every call.
-for (const { prototype } of [Storage, Log, Crypto, Auth, Library, Http, Context]) {
-  deleteProperty(prototype, 'constructor')
-  freeze(setPrototypeOf(prototype, null))
-}
-
-function sendLine(call: Call, level: string, message: unknown, data: unknown): void {
-  let more: string | undefined
-  try {
-    more = data === undefined ? undefined : stringify(data)
-  } catch {
-    more = undefined
-  }
-  const line = slice(typeof message === 'string' ? message : toText(message), 0, LINE_LENGTH_MAX)
-  call.lines += 1
-  call.letters += line.length
-  if (call.lines > limits.logLines || call.letters > limits.logLength) return
-  tell(call, 'log', { level, message: line, data: more === undefined ? null : slice(more, 0, LINE_LENGTH_MAX) })
+  defineProperty(context, 'signal', {
+    // Property descriptors would inherit from their prototypes.
+    __proto__: null,
+    enumerable: true,
+    get: () => signalOf(call, globals),
+  } as PropertyDescriptor)
+  return table(context)
 }
 
 function signalOf(call: Call, { makeSignal }: WebGlobals): AbortSignal {
@@ -179,6 +79,33 @@ function signalOf(call: Call, { makeSignal }: WebGlobals): AbortSignal {
     if (call.ended) call.signal.giveUp(closedProblem())
   }
   return call.signal.signal
+}
+
+function makeStorage(call: Call): object {
+  return table({
+    get: (key: unknown) => ask(call, 'storage.get', { key }),
+    set: async (key: unknown, value: unknown, options?: { ttlSeconds?: unknown } | null) =>
+      void (await ask(call, 'storage.set', { key, value, ttlSeconds: options?.ttlSeconds })),
+    delete: async (key: unknown) => void (await ask(call, 'storage.delete', { key })),
+    list: (prefix: unknown) => ask(call, 'storage.list', { prefix }),
+  })
+}
+
+function makeLog(call: Call): object {
+  const log = (level: string) => (message: unknown, data?: unknown) => {
+    let more: string | undefined
+    try {
+      more = data === undefined ? undefined : stringify(data)
+    } catch {
+      more = undefined
+    }
+    const line = slice(typeof message === 'string' ? message : toText(message), 0, LINE_LENGTH_MAX)
+    call.lines += 1
+    call.letters += line.length
+    if (call.lines > limits.logLines || call.letters > limits.logLength) return
+    tell(call, 'log', { level, message: line, data: more === undefined ? null : slice(more, 0, LINE_LENGTH_MAX) })
+  }
+  return table({ debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') })
 }
 
 /** Headers as an object, from an object, pairs or a map; the server validates the content. */

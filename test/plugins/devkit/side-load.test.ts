@@ -71,6 +71,9 @@ t.test('development builds and releases replace each other, and configuration an
   const [, fingerprint] = /confirm the key: --trust-key (SHA256:\S+?)\.$/.exec(String(refusal)) ?? []
   t.ok(fingerprint, String(refusal))
   t.match(await loaded(of(dev('1.0.0', 4), [other]), { trustKey: fingerprint }), [/sign/], 'another key is confirmed as the message says')
+  const dayBefore = dev('1.0.0', -24 * 60 * 60_000)
+  t.same(await loaded(of(dayBefore, [other])), [], 'a build of a machine whose clock is a day behind')
+  t.match(await state(), { runningVersion: dayBefore })
   t.match(await loaded(of('1.0.0', [author]), {}).catch((error: Error) => error.message), /1\.0\.0/)
 
   t.match(await loaded(of('0.9.0', [other])), [], 'a release over a development build, whose number is higher')

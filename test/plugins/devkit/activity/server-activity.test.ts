@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -15,6 +16,9 @@ import { openLoopback } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 t.setTimeout(120_000)
+
+/** Longer than the interval at which the tool asks whether the server answers again, which is then refused once. */
+const RESTART_MS = 1_500
 
 const MAIN = `export default {
   metadata: {
@@ -44,8 +48,8 @@ async function openDevServer(t: Test) {
       token: server.adminToken,
       body: { action: { metadata: { action: 'search', contentType: 'series', params: { query, limit: 5 } } } },
     })
-  const dev = (folder: string, given: string[] = []) =>
-    runDev(t, folder, ['--server', server.url, '--token', made.json.key, '--no-types', ...given])
+  const dev = (folder: string, given: string[] = [], url = server.url) =>
+    runDev(t, folder, ['--server', url, '--token', made.json.key, '--no-types', ...given])
   return { server, search, dev, origin: new URL(server.url).origin }
 }
 
@@ -116,6 +120,48 @@ t.test('calls on another node of the same server are shown with its address', as
   t.throws(() => readNodes({ all: () => ['localhost'] }), {
     message: '--node must be a URL such as http://127.0.0.1:8081, not "localhost".',
   })
+})
+
+t.test('two authors of one plugin read whose build runs', async (t) => {
+  const { dev, origin } = await openDevServer(t)
+  const ada = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }))
+  const [, ofAda = ''] = await ada.says(/✔ \S+ runs (1\.0\.1-dev\.\d+)/g)
+  const ben = dev(await openPluginFolder(t, { files: { 'src/main.ts': `${MAIN}// Of Ben` } }))
+  const [, ofBen = ''] = await ben.says(/✔ \S+ runs (1\.0\.1-dev\.\d+)/g)
+  const [said] = await ada.says(/^✖ [^✔✖]*chosen\s+it\./gm)
+  t.equal(said.replace(/\s+/g, ' '), `✖ ${origin} runs ${ofBen} instead of ${ofAda}. Somebody else has installed or chosen it.`)
+})
+
+t.test('a build is installed although the server ends in the middle of its upload', async (t) => {
+  const { server, dev } = await openDevServer(t)
+  const real = Number(new URL(server.url).port)
+  let uploads = 0
+  const way = createServer((client) => {
+    const upstream = connect(real, '127.0.0.1')
+    const end = () => {
+      client.destroy()
+      upstream.destroy()
+    }
+    client.on('error', end).on('close', end)
+    upstream.on('error', end).on('close', end).pipe(client)
+    client.on('data', (bytes: Buffer) => {
+      // The head of the upload has arrived, and some of its body.
+      if (bytes.includes('POST /api/v1/admin/plugins HTTP') && ++uploads === 1) {
+        upstream.write(bytes.subarray(0, bytes.length / 2))
+        end()
+        way.close()
+        setTimeout(() => way.listen(port, '127.0.0.1'), RESTART_MS)
+      } else upstream.write(bytes)
+    })
+  })
+  await new Promise<void>((resolve) => way.listen(0, '127.0.0.1', resolve))
+  const { port } = way.address() as AddressInfo
+  t.teardown(() => way.close())
+  const { says, said } = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }), [], `http://127.0.0.1:${port}`)
+  await says(/^! \S+ could not be reached \(\w+\)\. The build is\s+installed when it answers again\./gm)
+  await says(/✔ \S+ runs 1\.0\.1-dev\.\d+/g)
+  t.equal(uploads, 2)
+  t.notMatch(said(), /^✖/m)
 })
 
 t.test('the level leaves out what is below it', async (t) => {

@@ -216,124 +216,45 @@ function useWeb(installed) {
 // context.ts
 var LINE_LENGTH_MAX = 2048;
 var PROGRESS_LENGTH_MAX = 200;
-var makeContext = (call, given) => new Context(call, given);
-var Storage = class {
-  #call;
-  get = (key) => ask(this.#call, "storage.get", { key });
-  set = async (key, value, options) => void await ask(this.#call, "storage.set", { key, value, ttlSeconds: options?.ttlSeconds });
-  delete = async (key) => void await ask(this.#call, "storage.delete", { key });
-  list = (prefix) => ask(this.#call, "storage.list", { prefix });
-  constructor(call) {
-    this.#call = call;
-    freeze(this);
-  }
-};
-var Log = class {
-  #call;
-  debug = (message, data) => sendLine(this.#call, "debug", message, data);
-  info = (message, data) => sendLine(this.#call, "info", message, data);
-  warn = (message, data) => sendLine(this.#call, "warn", message, data);
-  error = (message, data) => sendLine(this.#call, "error", message, data);
-  constructor(call) {
-    this.#call = call;
-    freeze(this);
-  }
-};
-var Crypto = class {
-  #call;
-  digest = (algorithm, text) => ask(this.#call, "crypto.digest", { algorithm, text });
-  hmac = (algorithm, key, text) => ask(this.#call, "crypto.hmac", { algorithm, key, text });
-  randomUUID = () => ask(this.#call, "crypto.randomUUID", {});
-  constructor(call) {
-    this.#call = call;
-    freeze(this);
-  }
-};
-var Auth = class {
-  #call;
-  status = () => ask(this.#call, "auth.status", {});
-  constructor(call) {
-    this.#call = call;
-    freeze(this);
-  }
-};
-var Library = class {
-  #call;
-  entries = (options) => ask(this.#call, "library.entries", { cursor: options?.cursor ?? null });
-  constructor(call) {
-    this.#call = call;
-    freeze(this);
-  }
-};
-var Http = class {
-  #fetch;
-  json = async (url, init) => await readJson(await this.#fetch(url, init));
-  constructor(fetch) {
-    this.#fetch = fetch;
-    freeze(this);
-  }
-};
-var Context = class {
-  #call;
-  callId;
-  plugin;
-  config;
-  userConfig;
-  fetch = async (input, init) => {
-    const globals = web;
+function makeContext(call, given) {
+  const globals = web;
+  const fetch = async (input, init) => {
     const { signal, ...request } = globals.readArguments(input, init);
     request.headers = plainHeaders(request.headers);
-    return globals.makeResponse(await unlessGivenUp(signal, () => ask(this.#call, "fetch", request)));
+    return globals.makeResponse(await unlessGivenUp(signal, () => ask(call, "fetch", request)));
   };
-  http = new Http(this.fetch);
-  storage;
-  log;
-  progress = (fraction, text) => {
-    const call = this.#call;
-    call.lines += 1;
-    if (call.lines > limits.logLines || typeof fraction !== "number") return;
-    tell(call, "progress", { fraction, text: typeof text === "string" ? slice(text, 0, PROGRESS_LENGTH_MAX) : null });
+  const context = {
+    callId: given.callId,
+    plugin: table({ ...given.plugin }),
+    config: deepFreeze(given.config),
+    userConfig: deepFreeze(given.userConfig),
+    fetch,
+    http: table({ json: async (url, init) => await readJson(await fetch(url, init)) }),
+    storage: makeStorage(call),
+    log: makeLog(call),
+    progress: (fraction, text) => {
+      call.lines += 1;
+      if (call.lines > limits.logLines || typeof fraction !== "number") return;
+      tell(call, "progress", { fraction, text: typeof text === "string" ? slice(text, 0, PROGRESS_LENGTH_MAX) : null });
+    },
+    auth: table({ status: () => ask(call, "auth.status", {}) }),
+    library: table({
+      entries: (options) => ask(call, "library.entries", { cursor: options?.cursor ?? null })
+    }),
+    sleep: async (ms) => void await ask(call, "sleep", { ms }),
+    crypto: table({
+      digest: (algorithm, text) => ask(call, "crypto.digest", { algorithm, text }),
+      hmac: (algorithm, key, text) => ask(call, "crypto.hmac", { algorithm, key, text }),
+      randomUUID: () => ask(call, "crypto.randomUUID", {})
+    })
   };
-  auth;
-  library;
-  sleep = async (ms) => void await ask(this.#call, "sleep", { ms });
-  crypto;
-  constructor(call, { callId, plugin, config, userConfig }) {
-    this.#call = call;
-    this.callId = callId;
-    this.plugin = table({ ...plugin });
-    this.config = deepFreeze(config);
-    this.userConfig = deepFreeze(userConfig);
-    this.storage = new Storage(call);
-    this.log = new Log(call);
-    this.auth = new Auth(call);
-    this.library = new Library(call);
-    this.crypto = new Crypto(call);
-    defineProperty(this, "signal", {
-      // Property descriptors would inherit from their prototypes.
-      __proto__: null,
-      enumerable: true,
-      get: () => signalOf(call, web)
-    });
-    freeze(this);
-  }
-};
-for (const { prototype } of [Storage, Log, Crypto, Auth, Library, Http, Context]) {
-  deleteProperty(prototype, "constructor");
-  freeze(setPrototypeOf(prototype, null));
-}
-function sendLine(call, level, message, data) {
-  let more;
-  try {
-    more = data === void 0 ? void 0 : stringify(data);
-  } catch {
-    more = void 0;
-  }
-  const line = slice(typeof message === "string" ? message : toText(message), 0, LINE_LENGTH_MAX);
-  call.lines += 1;
-  call.letters += line.length;
-  if (call.lines > limits.logLines || call.letters > limits.logLength) return;
-  tell(call, "log", { level, message: line, data: more === void 0 ? null : slice(more, 0, LINE_LENGTH_MAX) });
+  defineProperty(context, "signal", {
+    // Property descriptors would inherit from their prototypes.
+    __proto__: null,
+    enumerable: true,
+    get: () => signalOf(call, globals)
+  });
+  return table(context);
 }
 function signalOf(call, { makeSignal }) {
   if (call.signal === null) {
@@ -341,6 +262,30 @@ function signalOf(call, { makeSignal }) {
     if (call.ended) call.signal.giveUp(closedProblem());
   }
   return call.signal.signal;
+}
+function makeStorage(call) {
+  return table({
+    get: (key) => ask(call, "storage.get", { key }),
+    set: async (key, value, options) => void await ask(call, "storage.set", { key, value, ttlSeconds: options?.ttlSeconds }),
+    delete: async (key) => void await ask(call, "storage.delete", { key }),
+    list: (prefix) => ask(call, "storage.list", { prefix })
+  });
+}
+function makeLog(call) {
+  const log = (level) => (message, data) => {
+    let more;
+    try {
+      more = data === void 0 ? void 0 : stringify(data);
+    } catch {
+      more = void 0;
+    }
+    const line = slice(typeof message === "string" ? message : toText(message), 0, LINE_LENGTH_MAX);
+    call.lines += 1;
+    call.letters += line.length;
+    if (call.lines > limits.logLines || call.letters > limits.logLength) return;
+    tell(call, "log", { level, message: line, data: more === void 0 ? null : slice(more, 0, LINE_LENGTH_MAX) });
+  };
+  return table({ debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") });
 }
 function plainHeaders(given) {
   if (given === null || typeof given !== "object") return given;

@@ -60,11 +60,11 @@ export function hostileBook(stranger: string): Uint8Array {
 }
 
 const CONTENTS = 10_000
-/** Two elements each; the server reads XML of 100 levels. */
-const DEPTH = 45
+/** Two elements each; the server reads XML of 256 levels. */
+const DEPTH = 100
 const CHAPTER_LETTERS = 5_000_000
 
-/** A book with 10,000 entries of contents, 45 deep, and a chapter of 5 MB. */
+/** A book with 10,000 entries of contents, 100 deep, and a chapter of 5 MB. */
 export function hugeBook(): Uint8Array {
   const entries = (from: number): string =>
     Array.from({ length: Math.floor(CONTENTS / DEPTH) }, (_, at) => `<li><a href="c.xhtml">Entry ${from + at}</a></li>`).join('')

@@ -11,6 +11,8 @@ export const adminTexts = defineTexts({
   editLibrary: 'Edit {name}',
   noLibraries: 'No libraries yet',
   noLibrariesWords: 'A library is a folder with comics, PDFs or EPUBs. Add one to begin.',
+  findLibrary: 'Find a library',
+  someLibraries: 'The first {shown} of {count} are shown. Type a part of the name.',
   add: 'Add',
   save: 'Save',
   name: 'Name',

@@ -16,6 +16,7 @@ export const appTexts = defineTexts({
   home: 'Home',
   libraries: 'Libraries',
   library: 'Library',
+  allLibraries: 'All libraries',
   allSeries: 'All series',
   search: 'Search',
   lists: 'Lists',

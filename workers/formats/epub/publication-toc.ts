@@ -110,13 +110,22 @@ function entriesOfList(list: XmlElement, limits: EntryLimits, depth: number): To
     const label = line.children.filter(isElement).find(({ name }) => /^(a|span)$/i.test(name))
     const below = childrenNamed(line, 'ol')[0]
     limits.entriesLeft--
-    entries.push({
-      title: limits.title(label),
-      href: limits.link(label?.attributes.get('href')),
-      children: below && depth < CONTENTS_DEPTH_MAX ? entriesOfList(below, limits, depth + 1) : [],
-    })
+    const [title, href] = [limits.title(label), limits.link(label?.attributes.get('href'))]
+    addEntry(entries, { title, href, depth }, (next) => (below ? entriesOfList(below, limits, next) : []))
   }
   return entries
+}
+
+/** Entries below the deepest level follow those of that level: none is lost. */
+function addEntry(
+  entries: TocEntry[],
+  { title, href, depth }: { title: string; href: string; depth: number },
+  below: (depth: number) => TocEntry[],
+): void {
+  const isDeepest = depth >= CONTENTS_DEPTH_MAX
+  const children = below(isDeepest ? depth : depth + 1)
+  entries.push({ title, href, children: isDeepest ? [] : children })
+  if (isDeepest) for (const child of children) entries.push(child)
 }
 
 function readNcx(archive: ZipArchive, book: EpubPackage, item: ManifestItem): Partial<Contents> {
@@ -136,11 +145,9 @@ function entriesOfPoints(parent: XmlElement, name: 'navPoint' | 'pageTarget', li
   for (const point of childrenNamed(parent, name)) {
     if (limits.entriesLeft <= 0) break
     limits.entriesLeft--
-    entries.push({
-      title: limits.title(childrenNamed(point, 'navLabel')[0]),
-      href: limits.link(childrenNamed(point, 'content')[0]?.attributes.get('src')),
-      children: depth < CONTENTS_DEPTH_MAX ? entriesOfPoints(point, name, limits, depth + 1) : [],
-    })
+    const title = limits.title(childrenNamed(point, 'navLabel')[0])
+    const href = limits.link(childrenNamed(point, 'content')[0]?.attributes.get('src'))
+    addEntry(entries, { title, href, depth }, (next) => entriesOfPoints(point, name, limits, next))
   }
   return entries
 }

@@ -24,6 +24,7 @@ import { cancelScan, isScanning, scanQuery, scanShare } from '#api/scans.ts'
 import { Dialog } from '#parts/above/dialog.tsx'
 import { say, sayFailure } from '#parts/above/toasts.tsx'
 import { useMenu } from '#parts/above/use-menu.tsx'
+import { TextField } from '#parts/controls.tsx'
 import { timeWords } from '#parts/formats.ts'
 import { Icon } from '#parts/icon.tsx'
 import { useMayDo } from '#parts/may-do.ts'
@@ -42,11 +43,17 @@ const percents = new Intl.NumberFormat('en', { style: 'percent', maximumFraction
 
 type Asked = { kind: 'add' } | { kind: 'edit' | 'remove' | 'part' | 'report'; library: LibraryRecord } | null
 
+/** Rows: each asks for the state of its library, and the server answers fifty requests a second. */
+const SHOWN_MAX = 40
+
 /** All libraries with their counts and state. */
 export function LibrariesSection() {
   const { data, error, refetch } = useQuery(librariesQuery)
   const [asked, setAsked] = useState<Asked>(null)
+  const [sought, setSought] = useState('')
   const close = () => setAsked(null)
+  const all = data ?? []
+  const found = all.filter(({ name }) => name.toLowerCase().includes(sought.trim().toLowerCase()))
   return (
     <section className="stack" aria-label={adminTexts.libraries()}>
       <div className="line">
@@ -57,8 +64,17 @@ export function LibrariesSection() {
       </div>
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {data?.length === 0 && <Empty icon={Library} title={adminTexts.noLibraries()} words={adminTexts.noLibrariesWords()} />}
+      {all.length > SHOWN_MAX && (
+        <TextField
+          type="search"
+          label={adminTexts.findLibrary()}
+          hint={found.length > SHOWN_MAX && adminTexts.someLibraries({ shown: SHOWN_MAX, count: found.length })}
+          value={sought}
+          onChange={({ currentTarget }) => setSought(currentTarget.value)}
+        />
+      )}
       <ul className="rows">
-        {data?.map((library) => (
+        {found.slice(0, SHOWN_MAX).map((library) => (
           <LibraryRow key={library.id} library={library} onAsk={setAsked} />
         ))}
       </ul>

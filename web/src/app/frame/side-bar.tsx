@@ -8,6 +8,8 @@ import { Icon } from '#parts/icon.tsx'
 import { useMayDo } from '#parts/may-do.ts'
 import { appTexts } from '#texts/app.ts'
 
+/** More would push everything below them out of the window. */
+const LIBRARIES_MAX = 30
 const counts = new Intl.NumberFormat('en')
 
 /** A rail of icons below 1024 px; phones have the bottom bar. */
@@ -30,9 +32,12 @@ export function SideBar() {
         <div>
           <h2 className="group-title">{appTexts.libraries()}</h2>
           <ul>
-            {libraries.map(({ id, name, bookCount }) => (
+            {libraries.slice(0, LIBRARIES_MAX).map(({ id, name, bookCount }) => (
               <SideLink key={id} href={`/libraries/${id}`} icon={Library} text={name} count={bookCount} isOfPerson />
             ))}
+            {libraries.length > LIBRARIES_MAX && (
+              <SideLink href="/libraries" icon={Library} text={appTexts.allLibraries()} count={libraries.length} isExact />
+            )}
             {libraries.length > 1 && <SideLink href="/series" icon={Library} text={appTexts.allSeries()} isExact />}
           </ul>
         </div>

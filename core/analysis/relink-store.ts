@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { loseBook, OF_FILE } from '#core/analysis/displaced-store.ts'
 import type { BookContent, MatchingBook } from '#core/analysis/moved-book-query.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
-import { announce, bookEvent } from '#core/events/event-store.ts'
+import { announce, announceBooks, bookEvent } from '#core/events/event-store.ts'
 import { passProtection } from '#core/metadata/protection-store.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
 
@@ -60,7 +60,8 @@ const pick = <Name extends string>(row: Readonly<Record<Name, unknown>>, names: 
 
 /**
  * Gives the path of a file to the row of a displaced book. The row that was there is deleted if it is new and there is no other place for it; otherwise it
- * takes the place of the displaced book, and waits for its analysis there; if no file is there, it is missing where its content was. Returns the series of both, or null when one of the rows has changed in the meantime.
+ * takes the place of the displaced book, and waits for its analysis there; if no file is there, it is missing where its content was. Returns the series of both,
+ * or null when one of the rows has changed in the meantime.
  */
 export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: DisplacedBook): Promise<LinkedSeries | null> {
   // One move at a time in a library: several moves of books from one renamed folder would deadlock.
@@ -122,16 +123,9 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
   await trx('scanned_folders')
     .where({ library_id: old.library_id, path: folderOf(book.libraryPath, old.path) })
     .delete()
-  await announceRelinked(trx, { old, other, isDeleted })
+  if (isDeleted) await announce(trx, [{ event: bookEvent('book_deleted', other) }])
+  const fields = ['filePath', 'seriesId', 'deleted', ...(old.library_id === other.library_id ? [] : ['libraryId'])]
+  await announceBooks(trx, isDeleted ? [old.id] : [other.id, old.id], fields)
   await markBooksChanged(trx, isDeleted ? [old.id] : [old.id, other.id])
   return { oldId: old.series_id, newId: other.series_id }
-}
-
-async function announceRelinked(
-  trx: Knex.Transaction,
-  { old, other, isDeleted }: { old: LockedRow; other: LockedRow; isDeleted: boolean },
-): Promise<void> {
-  const fields = ['filePath', 'seriesId', 'deleted', ...(old.library_id === other.library_id ? [] : ['libraryId'])]
-  const at = (id: string, { series_id, library_id }: LockedRow) => ({ ...bookEvent('book_updated', { id, series_id, library_id }), fields })
-  await announce(trx, [{ event: isDeleted ? bookEvent('book_deleted', other) : at(other.id, old) }, { event: at(old.id, other) }])
 }

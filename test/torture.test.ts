@@ -2,7 +2,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t from 'tap'
-import { onlyFull } from '#test/support/lane-size.ts'
+import { sizeOf } from '#test/support/lane-size.ts'
 import { randomOf } from '#test/support/random-manifests.ts'
 import { testSeed } from '#test/support/timed-property.ts'
 import { TestedServer } from '#test/support/torture/server.ts'
@@ -14,7 +14,7 @@ import { Walk } from '#test/support/torture/walk.ts'
 t.setTimeout(7_200_000)
 
 const asked = Number(process.env['TORTURE_STEPS'] ?? 0)
-const steps = asked || 500
+const steps = asked || sizeOf('steps', { main: 60, full: 500 })
 const seed = Number(process.env['TORTURE_SEED'] ?? testSeed) | 0
 /** So that a walk that fails is short enough to be repeated many times. */
 const WALK_STEPS = 100
@@ -23,7 +23,7 @@ const KILL_SHARE = 0.03
 const SHORTEN_MS = 120_000
 const LAST: Step = { do: 'scan', order: ['A', 'B'], mode: 'normal', part: '', confirm: 'none', stop: null }
 
-t.test(`after ${steps} random steps the libraries are as a model says (seed ${seed})`, asked > 0 ? {} : onlyFull, async (t) => {
+t.test(`after ${steps} random steps the libraries are as a model says (seed ${seed})`, async (t) => {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'carrel-torture-')))
   const server = new TestedServer(path.join(folder, 'data'))
   t.teardown(async () => {

@@ -95,8 +95,8 @@ export interface Claimed {
   content: BookContent | null
 }
 
-/** Nobody has done anything with the book. */
-const UNTOUCHED = `${['read_progress', 'readings', 'annotations', 'read_list_books', 'covers']
+/** Nobody has done anything with the book. Over `b`. */
+export const UNTOUCHED_BOOK = `${['read_progress', 'readings', 'annotations', 'read_list_books', 'covers']
   .map((table) => `NOT EXISTS (SELECT FROM ${table} x WHERE x.book_id = b.id)`)
   .join(' AND ')} AND NOT EXISTS (SELECT FROM book_metadata m WHERE m.book_id = b.id
     AND (m.locks <> '{}' OR EXISTS (SELECT FROM jsonb_each_text(m.sources) s WHERE s.value = 'user')))`
@@ -118,7 +118,7 @@ export async function findClaimed(
      ) AS c JOIN books b ON b.id = c.id JOIN libraries l ON l.id = b.library_id JOIN books mine ON mine.id = :id
      LEFT JOIN replaced_contents r ON r.book_id = b.id AND r.replaced_at > ${RECENTLY}
      WHERE b.id <> :id AND b.deleted_at IS NULL AND b.state = 'analyzed' AND (r.book_id IS NOT NULL
-       OR (b.created_at > mine.analyzed_at AND b.created_at > ${RECENTLY} AND ${UNTOUCHED}))
+       OR (b.created_at > mine.analyzed_at AND b.created_at > ${RECENTLY} AND ${UNTOUCHED_BOOK}))
      ORDER BY c.by_pages, b.file_name <> :name, ${folderOf('b.path')} <> ${folderOf('CAST(:path AS text)')}, b.path LIMIT 1`,
     { id: book.id, hash: book.file_hash, pages: book.pages_hash, name: book.file_name, path: book.path },
   )

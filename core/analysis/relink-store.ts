@@ -1,7 +1,8 @@
 import type { Knex } from 'knex'
+import { loseBook, OF_FILE } from '#core/analysis/displaced-store.ts'
 import type { BookContent, MatchingBook } from '#core/analysis/moved-book-query.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
-import { announce, bookEvent } from '#core/events/event-store.ts'
+import { announce, announceBooks, bookEvent } from '#core/events/event-store.ts'
 import { passProtection } from '#core/metadata/protection-store.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
 
@@ -39,26 +40,9 @@ export interface LinkedSeries {
   newId: string
 }
 
-/** What belongs to a file and its path. */
-export const OF_FILE = [
-  'path',
-  'file_name',
-  'library_id',
-  'series_id',
-  'file_size',
-  'file_mtime_ns',
-  'file_format',
-  'retry_due',
-  'sidecars',
-  'layout_values',
-  'side',
-] as const
 /** What the name of a file gives to a book without metadata; otherwise the analysis compares the new name with the source of each value. */
 const OF_NAME = ['title', 'number', 'position', 'volume', 'chapter'] as const
-/** Since when and why a file is missing. */
-const OF_LOSS = ['deleted_at', 'missing_since', 'missing_why', 'missed_by', 'loss_confirmed'] as const
-
-type LockedRow = Record<(typeof OF_FILE)[number] | (typeof OF_NAME)[number] | (typeof OF_LOSS)[number], unknown> & {
+type LockedRow = Record<(typeof OF_FILE)[number] | (typeof OF_NAME)[number], unknown> & {
   id: string
   path: string
   library_id: string
@@ -67,7 +51,8 @@ type LockedRow = Record<(typeof OF_FILE)[number] | (typeof OF_NAME)[number] | (t
   state: string
   hashed_size: string | null
   displaced_from: string | null
-  isDescribed: boolean
+  described: boolean
+  number_strategy: string
 }
 
 const pick = <Name extends string>(row: Readonly<Record<Name, unknown>>, names: readonly Name[]) =>
@@ -75,7 +60,8 @@ const pick = <Name extends string>(row: Readonly<Record<Name, unknown>>, names: 
 
 /**
  * Gives the path of a file to the row of a displaced book. The row that was there is deleted if it is new and there is no other place for it; otherwise it
- * takes the place of the displaced book, and waits for its analysis there. Returns the series of both, or null when one of the rows has changed in the meantime.
+ * takes the place of the displaced book, and waits for its analysis there; if no file is there, it is missing where its content was. Returns the series of both,
+ * or null when one of the rows has changed in the meantime.
  */
 export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: DisplacedBook): Promise<LinkedSeries | null> {
   // One move at a time in a library: several moves of books from one renamed folder would deadlock.
@@ -83,8 +69,8 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
     [file.library_id, book.libraryId],
   ])
   const { rows } = await trx.raw(
-    `SELECT b.*, EXISTS (SELECT 1 FROM book_metadata m WHERE m.book_id = b.id) AS "isDescribed"
-     FROM books b WHERE b.id = ANY(CAST(? AS uuid[])) ORDER BY b.id FOR UPDATE`,
+    `SELECT b.*, l.number_strategy, EXISTS (SELECT 1 FROM book_metadata m WHERE m.book_id = b.id) AS described
+     FROM books b JOIN libraries l ON l.id = b.library_id WHERE b.id = ANY(CAST(? AS uuid[])) ORDER BY b.id FOR UPDATE OF b`,
     [[file.id, book.id]],
   )
   const locked = rows as LockedRow[]
@@ -103,7 +89,7 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
   // Two rows never have one path.
   const rest = trx('books').where('id', other.id)
   await (isDeleted ? rest.delete() : rest.update({ path: trx.raw('chr(1) || id') }))
-  const names = (of: LockedRow, from: LockedRow) => (of.isDescribed ? {} : pick(from, OF_NAME))
+  const names = (of: LockedRow, from: LockedRow) => (of.described ? {} : pick(from, OF_NAME))
   await trx('books')
     .where('id', old.id)
     .update({
@@ -117,35 +103,29 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
   if (!isDeleted) {
     const { fileHash = null, pagesHash = null } = file.content ?? {}
     const from = other.displaced_from ?? other.path
+    const displaced_from = fileHash === null || from === old.path ? null : from
     const size = other.state === 'pending' ? other.hashed_size : other.file_size
     await trx('books')
       .where('id', other.id)
       .update({
         ...pick(old, OF_FILE),
         ...names(other, old),
-        ...(book.place === 'gone' && pick(old, OF_LOSS)),
         state: 'pending',
         file_hash: fileHash,
         pages_hash: pagesHash,
-        displaced_from: fileHash === null || from === old.path ? null : from,
+        displaced_from,
         hashed_size: fileHash === other.file_hash ? size : null,
         updated_at: trx.fn.now(),
       })
+    if (book.place === 'gone') await loseBook(trx, { ...other, displaced_from })
   }
   // If the file returns to its old path, the next scan must compare it there.
   await trx('scanned_folders')
     .where({ library_id: old.library_id, path: folderOf(book.libraryPath, old.path) })
     .delete()
-  await announceRelinked(trx, { old, other, isDeleted })
+  if (isDeleted) await announce(trx, [{ event: bookEvent('book_deleted', other) }])
+  const fields = ['filePath', 'seriesId', 'deleted', ...(old.library_id === other.library_id ? [] : ['libraryId'])]
+  await announceBooks(trx, isDeleted ? [old.id] : [other.id, old.id], fields)
   await markBooksChanged(trx, isDeleted ? [old.id] : [old.id, other.id])
   return { oldId: old.series_id, newId: other.series_id }
-}
-
-async function announceRelinked(
-  trx: Knex.Transaction,
-  { old, other, isDeleted }: { old: LockedRow; other: LockedRow; isDeleted: boolean },
-): Promise<void> {
-  const fields = ['filePath', 'seriesId', 'deleted', ...(old.library_id === other.library_id ? [] : ['libraryId'])]
-  const at = (id: string, { series_id, library_id }: LockedRow) => ({ ...bookEvent('book_updated', { id, series_id, library_id }), fields })
-  await announce(trx, [{ event: isDeleted ? bookEvent('book_deleted', other) : at(other.id, old) }, { event: at(old.id, other) }])
 }

@@ -1,8 +1,10 @@
 import type { Knex } from 'knex'
 import { lockMoves } from '#core/analysis/relink-store.ts'
+import { deleteSeriesWhenEmpty } from '#core/catalog/library-content-store.ts'
 import { eachById } from '#core/database/each-by-id.ts'
 import { announceBooks } from '#core/events/event-store.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
+import { deleteUnread } from '#core/scan/moves/unread-store.ts'
 
 /** Rows per step through a library; keeps a statement around a megabyte. */
 const PAGE = 2_000
@@ -48,12 +50,12 @@ interface LostBook {
 }
 
 /**
- * Marks books whose files are missing; returns how many. Skips a book that has another path by now: an analysis has found its file
+ * Marks books whose files are missing; returns how many. Those that were never read are deleted instead. Skips a book that has another path by now: an analysis has found its file
  * elsewhere while the scan was looking.
  */
 export async function markDeleted(database: Knex, books: readonly LostBook[]): Promise<number> {
   if (books.length === 0) return 0
-  return await database.transaction(async (trx) => {
+  const { marked, seriesIds } = await database.transaction(async (trx) => {
     await lockMoves(trx)
     const { rows } = await trx.raw(
       `UPDATE books b SET deleted_at = now(), updated_at = now(), missing_since = coalesce(b.missing_since, now()), missing_why = gone.why,
@@ -63,13 +65,17 @@ export async function markDeleted(database: Knex, books: readonly LostBook[]): P
       [books.map(({ id }) => id), books.map(({ path }) => path), books.map(({ why }) => why), books.map(({ isConfirmed }) => isConfirmed)],
     )
     const ids = rows.map(({ id }: { id: string }) => id)
-    await announceBooks(trx, ids, ['deleted'])
     await markBooksChanged(
       trx,
       books.map(({ id }) => id),
     )
-    return ids.length
+    const unread = await deleteUnread(trx, ids)
+    await announceBooks(trx, ids, ['deleted'])
+    return { marked: ids.length - unread.length, seriesIds: new Set(unread) }
   })
+  // After the transaction: its order of locks is series first.
+  for (const id of seriesIds) await deleteSeriesWhenEmpty(database, id)
+  return marked
 }
 
 /** Records that these books are missing, without marking them as deleted. */

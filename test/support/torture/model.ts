@@ -36,12 +36,14 @@ export class Model {
     const likely = new Set(
       [...moved].filter((row) => row.library !== scan.library || row.content.serial !== here.get(taken.get(row) as string)?.serial),
     )
-    for (const row of gone) if (isElsewhere(row)) likely.add(row)
+    // A new file of its size may be it, until it is analyzed.
+    const fresh = [...scan.files].filter(([path]) => !before.some((row) => row.path === path)).map(([, { serial }]) => serial)
+    for (const row of gone) if (isElsewhere(row) || fresh.includes(row.content.serial)) likely.add(row)
     const recorded = new Set([...before.map(({ path }) => folderOf(path)), ...[...scan.files.keys()].map(folderOf)])
     const losses = outcomesOf({ known: present.filter((row) => row.known !== 'no'), gone, moved, likely, recorded: recorded.size, scan })
     const left = [...moved].map(({ library, path }) => ({ library, path }))
     this.#take(taken, scan, here)
-    const fresh = [...here.keys()].map((path) => ({ library: scan.library, path })).filter(({ library, path }) => !this.at(library, path))
+    const added = [...here.keys()].map((path) => ({ library: scan.library, path })).filter(({ library, path }) => !this.at(library, path))
     // A file that has taken the place of a book gets a row at once, also where the scan did not look.
     const others = left.filter(({ library, path }) => !here.has(path) || library !== scan.library)
     const wasMass = status.status === 'failed'
@@ -51,7 +53,7 @@ export class Model {
     if (ABILITIES.followsContent) for (const row of this.rows) if (!taken.has(row) && !gone.includes(row)) this.#displace(row, scan, seen)
     for (const row of gone)
       if (!moved.has(row) && !isElsewhere(row) && !here.has(row.path)) differences.push(...this.#lose(row, losses.of(row), seen))
-    for (const { library, path } of [...fresh, ...others]) {
+    for (const { library, path } of [...added, ...others]) {
       const content = scan.contentAt(library, path)
       const book = [...seen.values()].find((one) => one.library === library && one.filePath === path)
       if (book && content && !this.rows.some(({ id }) => id === book.id)) {

@@ -52,6 +52,9 @@ const CLOCKS = [0, 1_000, 946_684_800, 4_102_444_800]
 /** Within the time of a scan of some dozen files. */
 const STOP_MS_MAX = 150
 
+/** Where the file of a missing book was: another one has its path by now. */
+const withoutMissing = (path: string): string => path.replace(/ \(missing [^()]*\)$/, '')
+
 type Weighted = readonly [number, () => Step | null]
 
 /** Chooses steps that fit what is there. */
@@ -165,7 +168,7 @@ export class StepChoice {
   #restore(): Step | null {
     const content = this.#pick(this.#deleted)
     const row = this.#pick(this.#model.rows.filter(({ isMissing }) => isMissing))
-    if (row && this.#chance(0.5)) return { do: 'write', library: row.library, path: row.path, content: row.content }
+    if (row && this.#chance(0.5)) return { do: 'write', library: row.library, path: withoutMissing(row.path), content: row.content }
     return content ? { do: 'write', library: this.#library(), path: this.#path(), content } : null
   }
 

@@ -228,10 +228,12 @@ export class Walk {
       }
       return this.model.scan(facts, seen, status)
     })
-    if (ABILITIES.passesTags) this.#passTags(seen)
     const changed = this.model.rows.filter((row) => before.get(row) !== `${row.library}/${row.path} ${row.version}`)
-    const series = new Set(changed.flatMap(({ id, seriesId }) => [seriesId, seen.get(id)?.seriesId ?? seriesId]))
-    return [...differences, ...(await this.#compare(seen, ABILITIES.passesTags ? series : new Set()))]
+    // A new file brings no tag along.
+    const isPassing = ABILITIES.passesTags && changed.some((row) => before.has(row) && this.#denied.has(row.seriesId))
+    if (ABILITIES.passesTags) this.#passTags(seen)
+    const series = changed.flatMap(({ id, seriesId }) => [seriesId, seen.get(id)?.seriesId ?? seriesId])
+    return [...differences, ...(await this.#compare(seen, new Set(isPassing ? series : [])))]
   }
 
   /** Every series that receives a book of a denied one is denied. */

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import { countRows } from '#core/database/select.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { normalizeText } from '#core/foundation/text.ts'
 import type { OrderTerm, Terms } from '#core/paging/list-order.ts'
 
 /** Longer than any title with its author; every word costs an index look-up. */
@@ -76,6 +77,18 @@ export function readTitlePattern(of: TitlePattern['of'], pattern: string): Title
       `The regular expression must have at most ${PATTERN_LENGTH_MAX} characters, and only classes, groups, alternatives, anchors and the repetitions * + ?.`,
     )
   return { of, pattern }
+}
+
+/** One letter of an expression as folded texts have it: it may become several, or a sign. */
+const FOLDED_LETTER = `coalesce(nullif(regexp_replace(carrel_fold(letter), '([][(){}.*+\\?^$|\\\\-])', '\\\\\\1', 'g'), ''), letter)`
+
+/** SQL of an expression for folded texts, with its bindings. Ends of ranges and escaped signs stay as they are. */
+export function foldedPattern({ pattern }: TitlePattern): { sql: string; bindings: (string[] | boolean[])[] } {
+  const letters = [...normalizeText(pattern, PATTERN_LENGTH_MAX)]
+  const isFolded = letters.map((letter, at) => letter > '\x7f' && !/[-\\]/.test(letters[at - 1] ?? '') && letters[at + 1] !== '-')
+  const sql = `(SELECT string_agg(CASE WHEN is_folded THEN ${FOLDED_LETTER} ELSE letter END, '' ORDER BY at)
+    FROM unnest(CAST(? AS text[]), CAST(? AS boolean[])) WITH ORDINALITY AS of_pattern(letter, is_folded, at))`
+  return { sql, bindings: [letters, isFolded] }
 }
 
 function isPattern(text: string): boolean {

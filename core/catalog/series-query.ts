@@ -6,7 +6,7 @@ import type { CompiledCondition } from '#core/catalog/filter-query.ts'
 import { keptSeries } from '#core/catalog/kept-total-query.ts'
 import { orderKey, readListState } from '#core/catalog/list-state-query.ts'
 import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
-import { countFew, found, rankedOrder, type TitlePattern } from '#core/catalog/search-query.ts'
+import { countFew, foldedPattern, found, rankedOrder, type TitlePattern } from '#core/catalog/search-query.ts'
 import { type Series, seriesFolder } from '#core/catalog/series.ts'
 import { numbersOf, readingOf } from '#core/catalog/series-numbers-query.ts'
 import { computeSeriesNumbers, computeSoon } from '#core/catalog/series-numbers-store.ts'
@@ -64,7 +64,7 @@ const PRESENT_BOOKS = 'FROM books WHERE books.series_id = series.id AND books.de
 /** A series without existing books would be an empty shelf; lists omit it. */
 export const HAS_BOOKS = `EXISTS (SELECT 1 ${PRESENT_BOOKS})`
 
-const PATTERN_TEXTS = { title: 'series.title', titleSort: 'series.sort_key COLLATE "default"' } as const
+const PATTERN_TEXTS = { title: 'series.title_fold', titleSort: 'series.sort_key COLLATE "default"' } as const
 
 /** Clients see whole seconds. */
 const CHANGED = `date_trunc('second', series.updated_at) > date_trunc('second', series.created_at)`
@@ -96,7 +96,10 @@ function matchesSeries(filter: SeriesFilter, caller: Caller): (query: Knex.Query
     if (filter.condition) query.whereRaw(filter.condition.sql, filter.condition.bindings as Knex.RawBinding[])
     if (filter.search) query.modify(found('series', filter.search))
     if (filter.changed) query.whereRaw(CHANGED)
-    if (filter.pattern) query.whereRaw(`${PATTERN_TEXTS[filter.pattern.of]} ~* ?`, [filter.pattern.pattern])
+    if (filter.pattern) {
+      const { sql, bindings } = foldedPattern(filter.pattern)
+      query.whereRaw(`${PATTERN_TEXTS[filter.pattern.of]} ~* ${sql}`, bindings)
+    }
     for (const kind of ['genre', 'tag'] as const) {
       const lists = filter[`${kind}s`] ?? []
       if (lists.length === 0) continue

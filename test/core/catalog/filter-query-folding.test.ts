@@ -1,6 +1,7 @@
 import t from 'tap'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { listSeriesWords } from '#core/catalog/filter-value-query.ts'
+import { readTitlePattern } from '#core/catalog/search-query.ts'
 import { listAlphabeticalGroups, listSeries } from '#core/catalog/series-query.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
@@ -62,6 +63,30 @@ t.test('groups, conditions, searches and orders fold texts in the same way', asy
   }
   t.same(await having('title', 'contains', '％'), ['100% pure'], 'a letter that becomes a sign of patterns')
   t.same(await having('title', 'contains', '_'), ['a_b'])
+})
+
+t.test('regular expressions for titles fold their letters as well', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const caller = await addCaller(database, { role: 'admin' })
+  const library_id = await addLibrary(database)
+  for (const title of TITLES) {
+    const series_id = await addSeries(database, { library_id, title })
+    await addBook(database, { library_id, series_id, title })
+  }
+  const matching = async (of: 'title' | 'titleSort', pattern: string) => {
+    const filter = { pattern: readTitlePattern(of, pattern) }
+    return (await listSeries(database, caller, { filter, sort: null, offset: 0, limit: 100 })).items.map(({ title }) => title)
+  }
+  for (const title of TITLES) t.ok((await matching('title', `^${title}$`)).includes(title), title)
+  for (const of of ['title', 'titleSort'] as const) {
+    const byE = await matching(of, '^e')
+    t.ok(byE.includes('Émile') && byE.includes('Emil') && byE.includes('Ｅdge'), `${byE}`)
+    for (const pattern of ['^E', '^É', '^é', '^E\u0301', '^Ｅ', '^[É]', '^[Ëё]', '^(è|ê)'])
+      t.same(await matching(of, pattern), byE, pattern)
+    t.same(await matching(of, '^[^a-zé가-힣か-ん]'), await matching(of, '^[^a-z가-힣か-ん]'))
+  }
+  for (const odd of ['[\u0308]', '\u0308', '[à-ÿ]', '[ÿ-Ā]', '…', '｛2,300｝', '＊＊', '［', 'a(？=b)', '½', '[－a]', '＼d'])
+    await t.resolves(matching('title', odd), odd)
 })
 
 t.test('names of genres, tags, people and publishers too', async (t) => {

@@ -13,6 +13,9 @@ import { findBelow } from '#core/scan/missing-book-query.ts'
 /** As long as the paths of books, see core/scan/scan-library.ts. */
 export const SCAN_PATH_LENGTH_MAX = 2_500
 
+/** Errors of a path at which no file is, or can be. */
+const GONE = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'])
+
 /**
  * The folder of a scan of a part, relative to the library; '' for all of it. A path of a file is its folder; one that does not exist any more is allowed
  * if books are recorded there.
@@ -30,15 +33,21 @@ export async function checkScanPath(database: Knex, library: LibraryRow, given: 
   const root = await realLibraryPath(library.path)
   const real = await askDisk(library.path, () => realpath(place)).catch((error: NodeJS.ErrnoException) => error)
   if (real instanceof Error) {
+    if (real.code === 'ELOOP') return fail(`"${path}" is a link, or leads through one, that leads back to itself.`)
     // Of what the server may not read, the scan says so.
-    if (real.code !== 'ENOENT' && real.code !== 'ENOTDIR') return path
+    if (!GONE.has(String(real.code))) return path
     const found = await findBelow(database, library.id, place)
     if (found === null) return fail(`There is no "${path}" in the library, and no book is recorded there.`)
     return found === place ? folderOf(library.path, place) : path
   }
   if (real !== `${root}/${path}` && !isInTargets(real, library.link_targets))
     fail(`"${path}" is a link, or leads through one; it does not lead to a link target of the library.`)
-  const folder = (await stat(place)).isDirectory() ? path : dirname(path).replace(/^\.$/, '')
+  const isFolder = await askDisk(library.path, () => stat(place)).then(
+    (facts) => facts.isDirectory(),
+    // It is gone again: what was a file is in its folder, which the scan looks at.
+    () => false,
+  )
+  const folder = isFolder ? path : dirname(path).replace(/^\.$/, '')
   const isExcluded = compileExcludes(library.excluded_patterns)
   const folders = folder === '' ? [] : folder.split('/')
   folders.forEach((name, index) => {

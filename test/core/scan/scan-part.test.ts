@@ -71,6 +71,7 @@ t.test('a path that leads out of the library, through a link or to nothing is re
   const { database, root, libraryId } = fixture
   await database('libraries').update({ excluded_patterns: 'skip' })
   symlinkSync(join(root, 'a'), join(root, 'link'))
+  symlinkSync('loop', join(root, 'loop'))
   mkdirSync(join(root, '.hidden'))
   const library = (await findLibraryRow(database, libraryId)) as LibraryRow
   for (const path of [
@@ -83,8 +84,15 @@ t.test('a path that leads out of the library, through a link or to nothing is re
     './a',
     'link',
     'link/1.cbz',
+    'loop',
+    'loop/1.cbz',
     'nowhere',
     'a/nowhere',
+    `a/${'x'.repeat(300)}`,
+    'x/'.repeat(1_250),
+    '...',
+    'a\n',
+    'a/1.cbz/2.cbz',
     'a\0',
     'skip',
     '.hidden',

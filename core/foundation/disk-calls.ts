@@ -68,7 +68,8 @@ function count(root: string, change: 1 | -1): void {
   else late.delete(root)
 }
 
-const silenceOf = (root: string): NodeJS.ErrnoException =>
+/** The error of a library whose disk does not answer. */
+export const silenceOf = (root: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`The disk of "${root}" does not answer. Check its cable, or the network drive.`), {
     code: 'ETIMEDOUT',
     syscall: 'read',

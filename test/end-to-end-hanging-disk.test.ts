@@ -126,3 +126,47 @@ t.test('while a disk hangs in every system call, everything else answers within 
   t.match(await ask(`/libraries/${hanging}/scan/cancel`, { method: 'POST' }), { status: 204 })
   disk.kill('SIGCONT')
 })
+
+t.test('a scan fails when a disk stops answering in its middle, and nothing is missing', async (t) => {
+  const room = mkdtempSync(join(tmpdir(), 'carrel-hanging-'))
+  const [mirrored, library, other] = ['mirrored', 'library', 'other'].map((name) => join(room, name)) as [string, string, string]
+  const mounted = join(library, 'disk')
+  for (const folder of [mirrored, mounted, other]) mkdirSync(folder, { recursive: true })
+  for (const folder of [mirrored, join(library, 'here'), other])
+    for (let index = 0; index < 3; index++) {
+      mkdirSync(join(folder, 'Saga'), { recursive: true })
+      writeFileSync(join(folder, `Saga/${index}.cbz`), comic(`${folder}${index}`))
+    }
+  const disk = await mountDisk(t, mirrored, mounted)
+  if (disk === null) return void t.pass('this process may not mount: the test needs the rights of root and /dev/fuse')
+  const server = await startServer({ dataFolder: join(room, 'data'), args: ['--library', library, '--library', other] })
+  t.teardown(async () => {
+    disk.kill('SIGKILL')
+    spawnSync('umount', ['-l', mounted])
+    await server.stop()
+    rmSync(room, { recursive: true, force: true })
+  })
+  const { data: libraries } = await server.get<{ data: { id: string; path: string }[] }>('/api/v1/libraries')
+  for (const { id } of libraries) await awaitScan(server, id, { analyzed: true, timeoutMs: 60_000 })
+  const idOf = (root: string) => libraries.find(({ path }) => path === root)?.id as string
+  const scan = async (root: string) => {
+    const options = { method: 'POST', headers: server.headers, signal: AbortSignal.timeout(QUICK_MS) }
+    t.equal((await fetch(`${server.url}/api/v1/libraries/${idOf(root)}/scan`, options)).status, 202)
+    return await awaitScan(server, idOf(root), { analyzed: false, timeoutMs: 90_000 })
+  }
+  const countPresent = async () => (await server.get<{ data: object[] }>('/api/v1/books?pageSize=500')).data.length
+
+  disk.kill('SIGSTOP')
+  rmSync(join(library, 'here/Saga/0.cbz'))
+  const failing = scan(library)
+  t.match(await scan(other), { status: 'completed' }, 'scans of other libraries go on')
+  const silence = [/^The disk of .* does not answer\. .*No book was marked as deleted\.$/]
+  t.match(await failing, { status: 'failed', errors: silence })
+  t.equal(await countPresent(), 9)
+  t.match(await scan(library), { status: 'failed', errors: silence }, 'the next scans fail at once')
+  t.match(await scan(other), { status: 'completed' })
+
+  disk.kill('SIGCONT')
+  await until(async () => (await scan(library)).status === 'completed')
+  t.equal(await countPresent(), 8, 'the disk is back, and one file is gone')
+})

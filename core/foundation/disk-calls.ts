@@ -102,7 +102,8 @@ const disks = new DiskCalls()
  */
 export const askDisk: DiskCalls['ask'] = (root, call, discard) => disks.ask(root, call, discard)
 
-const silenceOf = (root: string): NodeJS.ErrnoException =>
+/** The error of a library whose disk does not answer. */
+export const silenceOf = (root: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`The disk of "${root}" does not answer. Check its cable, or the network drive.`), {
     code: 'ETIMEDOUT',
     syscall: 'read',

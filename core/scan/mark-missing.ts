@@ -19,12 +19,12 @@ import { leaveOutWaiting } from '#core/scan/moves/leave-out-waiting.ts'
 import { countWaitingFiles } from '#core/scan/moves/waiting-file-query.ts'
 import { compareNames } from '#core/scan/walk-folders.ts'
 import {
-  type Decision,
   decideWithheld,
   type HeldFolder,
   type Loss,
   shownFolder,
   WITHHELD_MAX,
+  type WithheldDecision,
   type WithheldFolder,
 } from '#core/scan/withheld.ts'
 import type { TaskRun } from '#core/tasks/task.ts'
@@ -123,8 +123,8 @@ export async function markMissing({ database, log }: { database: Knex; log: Log 
 async function decideTold(
   database: Knex,
   { library, devices }: Walked,
-  { loss, facts, decided }: { loss: CountedLoss; facts: Omit<Loss, 'isMass' | 'folders'>; decided: Decision },
-): Promise<Pick<Decision, 'withheld'> & { isMass: boolean }> {
+  { loss, facts, decided }: { loss: CountedLoss; facts: Omit<Loss, 'isMass' | 'folders'>; decided: WithheldDecision },
+): Promise<Pick<WithheldDecision, 'withheld'> & { isMass: boolean }> {
   const { guard, folders, moved } = loss
   const [root, before] = [devices.get(''), facts.devices['']]
   const isOtherDisk = root !== undefined && before !== undefined && root !== before

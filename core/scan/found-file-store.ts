@@ -69,12 +69,16 @@ export async function countSeries(database: Knex, libraryId: string): Promise<nu
   return rows[0].count
 }
 
-/** Existing books that the strategy of their library found no series for. */
-export async function countUnsorted(database: Knex, libraryId: string): Promise<number> {
+/** Who has more of them needs another strategy, not their number. Each request for the status counts them, because layouts change between scans too. */
+export const UNSORTED_COUNTED_MAX = 1_000
+
+/** Existing books that the strategy of their library found no series for; one more than the maximum if there are more. */
+export async function countUnsorted(database: Knex, libraryId: string, countedMax = UNSORTED_COUNTED_MAX): Promise<number> {
   const { rows } = await database.raw(
-    `SELECT count(*)::int AS count FROM series s JOIN books b ON b.series_id = s.id
-     WHERE s.library_id = ? AND s.path = '' AND s.name_key = 'unsorted' AND b.deleted_at IS NULL`,
-    [libraryId],
+    `SELECT count(*)::int AS count FROM (
+       SELECT 1 FROM series s JOIN books b ON b.series_id = s.id
+       WHERE s.library_id = ? AND s.path = '' AND s.name_key = 'unsorted' AND b.deleted_at IS NULL LIMIT ?) AS some`,
+    [libraryId, countedMax + 1],
   )
   return rows[0].count
 }

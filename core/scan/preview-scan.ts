@@ -96,14 +96,14 @@ async function previewFolder(dependencies: PreviewDependencies, request: Preview
   await checkLayout(rules, strategy, request.seriesConfig)
   const allowedFormats = filterOf(request)
   const root = await checkFolder(request.folder, settings)
-  if (database) await refuseOverlap(database, root, { by: caller })
   const given = request.linkTargets ?? []
-  if (given.length > 0 && !database)
+  let targets: string[] = []
+  if (database) {
+    await refuseOverlap(database, root, { by: caller })
+    if (given.length > 0)
+      targets = await checkLinkTargets({ database, settings }, { given, libraryPath: root, libraryId: null, by: caller })
+  } else if (given.length > 0)
     refuseValue('/linkTargets', 'Where links may lead is known after the first start of the server; preview without it.')
-  const targets =
-    given.length > 0 && database
-      ? await checkLinkTargets({ database, settings }, { given, libraryPath: root, libraryId: null, by: caller })
-      : []
   const links = targets.length > 0 ? { targets, known: [] } : undefined
   const layout = layoutOf(strategy, request.seriesConfig)
   // A pattern that nobody has written cannot be tried.

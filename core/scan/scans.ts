@@ -14,7 +14,7 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
-import { countUnsorted } from '#core/scan/found-file-store.ts'
+import { countUnsorted, UNSORTED_COUNTED_MAX } from '#core/scan/found-file-store.ts'
 import { listWithheldFolders } from '#core/scan/missing-book-query.ts'
 import { type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
 import { describeNotes } from '#core/scan/scan-notes.ts'
@@ -189,9 +189,10 @@ export class Scans {
     const warnings = schedule === null ? [] : [schedule]
     if (!seesPaths) return warnings
     const unsorted = await countUnsorted(database, libraryId)
-    const books = unsorted === 1 ? '1 book is' : `${unsorted} books are`
     if (unsorted > 0)
-      warnings.push(`${books} in the series "Unsorted", because the strategy of the library finds no series for their paths.`)
+      warnings.push(
+        `${describeUnsorted(unsorted)} in the series "Unsorted", because the strategy of the library finds no series for their paths.`,
+      )
     return [...warnings, ...describeAll(await listUnrelatedFolders(database, libraryId, WARNINGS_MAX + 1), describeUnrelatedFolder)]
   }
 
@@ -375,4 +376,10 @@ export const describeUnrelatedFolder = (path: string): string =>
 function describeAll<T>(items: readonly T[], describe: (item: T) => string): string[] {
   const listed = items.slice(0, WARNINGS_MAX).map(describe)
   return items.length > WARNINGS_MAX ? [...listed, '… and more'] : listed
+}
+
+/** @param count as {@link countUnsorted} returns it */
+function describeUnsorted(count: number): string {
+  if (count > UNSORTED_COUNTED_MAX) return `More than ${UNSORTED_COUNTED_MAX.toLocaleString('en-US')} books are`
+  return count === 1 ? '1 book is' : `${count} books are`
 }

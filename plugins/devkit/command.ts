@@ -103,8 +103,8 @@ export function printMessage(out: Out, [style, sign]: readonly [Style, string], 
 /** What codes of the system mean where the code alone does not say it. */
 const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
-  EACCES: 'your user may not',
-  EPERM: 'your user may not',
+  EACCES: 'your user has no permission',
+  EPERM: 'your user has no permission',
   EROFS: 'the disk is read-only',
   ENOSPC: 'the disk is full',
 }

@@ -117,6 +117,12 @@ const MISTAKES: [name: string, change: Change, typed: string, message: string][]
     'thrown: import() is not available: a plugin is a single file. Import the module at the beginning of the file. at src/main.ts:7:9',
   ],
   [
+    'a host that is not granted',
+    search("await ctx.http.json('https://other.example.net/x'); return { results: [] }"),
+    REPLAY,
+    'permission: https://other.example.net is not a host that this plugin may contact: permissions.network in its manifest.json does not name it. at src/main.ts:7:24',
+  ],
+  [
     'a method that is not granted',
     search("await ctx.fetch('https://api.example.org/titles', { method: 'POST' }); return { results: [] }"),
     REPLAY,

@@ -243,7 +243,14 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     await watching.goto(`${url}/work`)
     await watching.getByRole('combobox', { name: 'Show' }).waitFor()
     await watching.waitForLoadState('load')
-    const waiting = { type: 'renumber_series', status: 'pending', dedupe_key: 'waiting', library_id: libraryId }
+    const waiting = {
+      type: 'renumber_series',
+      status: 'pending',
+      dedupe_key: 'waiting',
+      priority: 0,
+      max_attempts: 1,
+      library_id: libraryId,
+    }
     const [{ id }] = await database('tasks').insert(waiting, 'id')
     await page.goto(`${url}/admin/libraries`)
     await menuOf(page, 'Verify files')

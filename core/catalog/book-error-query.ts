@@ -13,6 +13,8 @@ interface ErrorRow {
   occurred_at: Date
 }
 
+type ErrorFilter = Omit<BookFilter, 'includeDeleted'> & { bookId?: string | undefined; errorType?: BookErrorType | undefined }
+
 /**
  * Books with errors, grouped by error type; a book with two types is in both groups. Every number in the result, including the
  * counts, refers to the books that match the filter.
@@ -22,19 +24,10 @@ interface ErrorRow {
 export async function listBooksWithErrors(
   database: Knex,
   caller: Caller,
-  list: {
-    filter: Omit<BookFilter, 'includeDeleted'> & { bookId?: string | undefined; errorType?: BookErrorType | undefined }
-    page: number
-    pageSize: number
-  },
+  list: { filter: ErrorFilter; page: number; pageSize: number },
 ): Promise<BooksWithErrors> {
   const { filter, page, pageSize } = list
-  const matching = database('book_errors')
-    .join('books', 'books.id', 'book_errors.book_id')
-    .modify(visibleTo(caller, 'books.series_id'))
-    .modify(matches(filter, caller))
-  if (filter.bookId !== undefined) matching.where('books.id', filter.bookId)
-  if (filter.errorType !== undefined) matching.where('book_errors.error_type', filter.errorType)
+  const matching = selectErrors(database, caller, filter)
 
   // The last row, without a type, counts the books themselves.
   const counting = matching
@@ -82,6 +75,16 @@ export async function listBooksWithErrors(
     .sort((a, b) => (a.label < b.label ? -1 : 1))
   const largest = Math.max(0, ...groups.map((group) => group.count))
   return { errorCounts, groups, page, pageSize, totalBooksWithErrors, totalPages: Math.ceil(largest / pageSize) }
+}
+
+function selectErrors(database: Knex, caller: Caller, filter: ErrorFilter): Knex.QueryBuilder {
+  const matching = database('book_errors')
+    .join('books', 'books.id', 'book_errors.book_id')
+    .modify(visibleTo(caller, 'books.series_id'))
+    .modify(matches(filter, caller))
+  if (filter.bookId !== undefined) matching.where('books.id', filter.bookId)
+  if (filter.errorType !== undefined) matching.where('book_errors.error_type', filter.errorType)
+  return matching
 }
 
 /** All errors of the given books, oldest first. */

@@ -1,3 +1,5 @@
+import { isolate } from '#texts/isolate.ts'
+
 type Names<T extends string> = T extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
 type Value = string | number
 /** Forms by the number `count`, as Intl.PluralRules names them. */
@@ -16,7 +18,9 @@ const plurals = new Intl.PluralRules(LANGUAGE)
 const numbers = new Intl.NumberFormat(LANGUAGE)
 
 /** A pseudo language: texts that stay in plain English are not in the catalogue, and texts grow by a third, as in German. For tests. */
-const isPseudo = new URLSearchParams(location.search).has('pseudo')
+const saidPseudo = new URLSearchParams(location.search).get('pseudo')
+const isPseudo = saidPseudo !== null
+const isRightToLeft = saidPseudo === 'rtl'
 
 /**
  * Texts of an area as functions: `defineTexts({ pages: { one: '{count} page', other: '{count} pages' }, by: 'by {name}' })` gives
@@ -35,18 +39,7 @@ export function defineTexts<const T extends Record<string, Text>>(texts: T): { r
 
 function write(value: Value | undefined, otherwise: string): string {
   if (value === undefined) return otherwise
-  return typeof value === 'number' ? numbers.format(value) : isolate(value)
-}
-
-/** Letters that are written from right to left, and the characters that set a direction (Unicode Standard Annex 9). */
-const DIRECTED = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
-/** One that is not closed, or closes what it did not open, would reach beyond the value. */
-const ISOLATES = /[\u2066-\u2069]/g
-
-/** Titles and names in a sentence do not change the order of its other words. What cannot do so, as most names, stays as it is. */
-function isolate(value: string): string {
-  const isSafe = globalThis.document?.documentElement.dir !== 'rtl' && !DIRECTED.test(value)
-  return isSafe ? value : `\u2068${value.replace(ISOLATES, '')}\u2069`
+  return typeof value === 'number' ? numbers.format(value) : isolate(value, { isRightToLeft })
 }
 
 function pseudo(text: string): string {

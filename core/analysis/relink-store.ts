@@ -55,6 +55,8 @@ type LockedRow = Record<(typeof OF_FILE)[number] | (typeof OF_NAME)[number], unk
   number_strategy: string
 }
 
+const names = (of: LockedRow, from: LockedRow) => (of.described ? {} : pick(from, OF_NAME))
+
 const pick = <Name extends string>(row: Readonly<Record<Name, unknown>>, names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, row[name]]))
 
@@ -89,7 +91,6 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
   // Two rows never have one path.
   const rest = trx('books').where('id', other.id)
   await (isDeleted ? rest.delete() : rest.update({ path: trx.raw('chr(1) || id') }))
-  const names = (of: LockedRow, from: LockedRow) => (of.described ? {} : pick(from, OF_NAME))
   await trx('books')
     .where('id', old.id)
     .update({
@@ -100,25 +101,7 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
       deleted_at: null,
       updated_at: trx.fn.now(),
     })
-  if (!isDeleted) {
-    const { fileHash = null, pagesHash = null } = file.content ?? {}
-    const from = other.displaced_from ?? other.path
-    const displaced_from = fileHash === null || from === old.path ? null : from
-    const size = other.state === 'pending' ? other.hashed_size : other.file_size
-    await trx('books')
-      .where('id', other.id)
-      .update({
-        ...pick(old, OF_FILE),
-        ...names(other, old),
-        state: 'pending',
-        file_hash: fileHash,
-        pages_hash: pagesHash,
-        displaced_from,
-        hashed_size: fileHash === other.file_hash ? size : null,
-        updated_at: trx.fn.now(),
-      })
-    if (book.place === 'gone') await loseBook(trx, { ...other, displaced_from })
-  }
+  if (!isDeleted) await displace(trx, { other, old, content: file.content, place: book.place })
   // If the file returns to its old path, the next scan must compare it there.
   await trx('scanned_folders')
     .where({ library_id: old.library_id, path: folderOf(book.libraryPath, old.path) })
@@ -128,4 +111,28 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
   await announceBooks(trx, isDeleted ? [old.id] : [other.id, old.id], fields)
   await markBooksChanged(trx, isDeleted ? [old.id] : [old.id, other.id])
   return { oldId: old.series_id, newId: other.series_id }
+}
+
+/** Gives the row whose file another one has taken the place of that one; if no file is there, the row is missing. */
+async function displace(
+  trx: Knex.Transaction,
+  { other, old, content, place }: { other: LockedRow; old: LockedRow; content: BookContent | null; place: DisplacedBook['place'] },
+): Promise<void> {
+  const { fileHash = null, pagesHash = null } = content ?? {}
+  const from = other.displaced_from ?? other.path
+  const displaced_from = fileHash === null || from === old.path ? null : from
+  const size = other.state === 'pending' ? other.hashed_size : other.file_size
+  await trx('books')
+    .where('id', other.id)
+    .update({
+      ...pick(old, OF_FILE),
+      ...names(other, old),
+      state: 'pending',
+      file_hash: fileHash,
+      pages_hash: pagesHash,
+      displaced_from,
+      hashed_size: fileHash === other.file_hash ? size : null,
+      updated_at: trx.fn.now(),
+    })
+  if (place === 'gone') await loseBook(trx, { ...other, displaced_from })
 }

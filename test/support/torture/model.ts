@@ -100,9 +100,13 @@ export class Model {
   /** A book whose path another one has taken has the former path of that one, and is missing there. */
   #displace(row: Row, scan: ModelScan, seen: ReadonlyMap<string, SeenBook>): void {
     const book = seen.get(row.id)
-    if (!book || scan.contentAt(book.library, book.filePath) || (book.library === row.library && book.filePath === row.path)) return
+    if (!book || (book.library === row.library && book.filePath === row.path)) return
+    const content = scan.contentAt(book.library, book.filePath)
+    // Its content may be there too, where the scan did not look: the path of a book that was found elsewhere is read at once.
+    if (content && !isEqual(content, row.content) && !hasSamePages(content, row.content)) return
     const isHeld = book.missing?.why === 'withheld'
     Object.assign(row, { library: book.library, path: book.filePath, isHeld, isMissing: book.deleted })
+    if (content) this.analyze(row, { content, version: scan.versionOf(book.library, book.filePath), isRead: false })
   }
 
   #lose(row: Row, outcomes: ReadonlySet<Outcome>, seen: ReadonlyMap<string, SeenBook>): string[] {

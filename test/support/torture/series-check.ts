@@ -53,7 +53,8 @@ export class SeriesCheck {
     const differences: string[] = []
     const before = this.#known[library]
     const mine = rows.filter((row) => row.library === library)
-    const present = mine.filter(({ isMissing }) => !isMissing)
+    // A series may have gone elsewhere without the books that are missing, also those that are withheld.
+    const present = mine.filter(({ isMissing, isHeld }) => !isMissing && !isHeld)
     const idAt = new Map<string, string>()
     for (const row of present) {
       const [place, id] = [placeOf(row.path, strategy), seen.get(row.id)?.seriesId as string]
@@ -71,7 +72,7 @@ export class SeriesCheck {
     }
     for (const row of mine) row.seriesId = seen.get(row.id)?.seriesId ?? row.seriesId
     // Places of missing books count too: a series waits for its folder there.
-    for (const row of mine.filter(({ isMissing }) => isMissing)) {
+    for (const row of mine.filter((one) => !present.includes(one))) {
       const place = placeOf(row.path, strategy)
       if (!idAt.has(place) && !present.some(({ seriesId }) => seriesId === row.seriesId)) idAt.set(place, row.seriesId)
     }

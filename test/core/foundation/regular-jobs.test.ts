@@ -206,6 +206,7 @@ const OTHER_TIMERS = [
     'core/embedded/data-folder-watch.ts',
     'core/embedded/data-folder.ts',
     'core/foundation/buffer-pool.ts',
+    'core/foundation/disk-calls.ts',
     'core/foundation/loop-watch.ts',
     'core/scan/watch/folder-watch.ts',
   ],

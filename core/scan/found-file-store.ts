@@ -77,7 +77,7 @@ export async function countUnsorted(database: Knex, libraryId: string, countedMa
   const { rows } = await database.raw(
     `SELECT count(*)::int AS count FROM (
        SELECT 1 FROM series s JOIN books b ON b.series_id = s.id
-       WHERE s.library_id = ? AND s.path = '' AND s.name_key = 'unsorted' AND b.deleted_at IS NULL LIMIT ?) AS some`,
+       WHERE s.library_id = ? AND s.path = '' AND s.name_key = 'unsorted' AND b.deleted_at IS NULL LIMIT ?) AS counted`,
     [libraryId, countedMax + 1],
   )
   return rows[0].count

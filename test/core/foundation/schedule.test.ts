@@ -40,7 +40,7 @@ t.test('the times of a schedule rise, and keep their distance, whatever the zone
   // Before the changes of both halves of the earth.
   const starts = fc.constantFrom('2026-03-07T22:00Z', '2026-03-28T22:00Z', '2026-04-04T12:00Z', '2026-10-03T12:00Z', '2026-10-24T22:00Z')
   const property = fc.property(crons, zones, starts, (cron, zone, start) => {
-    let at = start
+    let at: string = start
     for (let step = 0; step < 40; step++) {
       const time = next(cron, zone, at) as string
       if (Date.parse(time) - Date.parse(at) < 300_000 || !time.endsWith(':00.000Z')) return false

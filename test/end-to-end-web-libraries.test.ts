@@ -254,7 +254,7 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     const [{ id }] = await database('tasks').insert(waiting, 'id')
     await page.goto(`${url}/admin/libraries`)
     await menuOf(page, 'Verify files')
-    await watching.getByText('Verify the files of a library').waitFor()
+    await watching.getByText('Verify the files of a library').first().waitFor()
     await watching.getByRole('link', { name: '1 task', exact: true }).waitFor()
     await database('tasks').where({ id }).delete()
     await page.goto(`${url}/admin/libraries`)
@@ -288,7 +288,7 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
       async () => (await database('book_errors').join('books', 'books.id', 'book_id').where({ path: file }).pluck('book_id'))[0],
     )
     await page.goto(`${url}/work`)
-    await page.getByText('Verify the files of a library').waitFor()
+    await page.getByText('Verify the files of a library').first().waitFor()
     await page.goto(`${url}/admin/errors`)
     await page.getByRole('button', { name: 'Accept new content' }).waitFor()
     await page.goto(`${url}/books/${id}`)

@@ -208,6 +208,7 @@ const OTHER_TIMERS = [
     'core/foundation/buffer-pool.ts',
     'core/foundation/disk-calls.ts',
     'core/foundation/loop-watch.ts',
+    'core/scan/walk.ts',
     'core/scan/watch/folder-watch.ts',
   ],
   ...['api/cli/watchdog.ts', 'plugins/devkit/main.ts', 'plugins/host/live-isolates.ts', 'plugins/host/withdrawal-store.ts'],

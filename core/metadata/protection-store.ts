@@ -4,8 +4,8 @@ import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 
 /**
  * Tags and age ratings of persons pass on. Those of files follow from the files; but where a change of the layout divides a series, all parts keep its
- * rating, also that of some files: it has hidden the others too. A tag that only shows what carries it stays where all that comes together carries it; with a
- * book whose file was moved (`isMove`), it never passes on.
+ * rating, also that of some files: it has hidden the others too. A tag that only shows what carries it passes on where all that comes together carries it, and
+ * after a change of the layout it stays only there; with a book whose file was moved (`isMove`), it never passes on.
  */
 export async function passProtection(
   trx: Knex.Transaction,
@@ -18,9 +18,12 @@ export async function passProtection(
   const [from, to] = [pairs.map((pair) => pair.from), pairs.map((pair) => pair.to)]
   const shown = isChange ? await listShowingTags(trx, { from, to }) : []
   await trx.raw(
-    `INSERT INTO series_sharing_tags (series_id, sharing_tag_id) SELECT DISTINCT p.target, t.sharing_tag_id
-     FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[])) AS p (source, target) JOIN series_sharing_tags t ON t.series_id = p.source
-     WHERE NOT ? OR t.sharing_tag_id NOT IN (${SHOWING_TAGS})
+    `WITH pairs AS (SELECT * FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[])) AS p (source, target))
+     INSERT INTO series_sharing_tags (series_id, sharing_tag_id) SELECT DISTINCT p.target, t.sharing_tag_id
+     FROM pairs p JOIN series_sharing_tags t ON t.series_id = p.source
+     WHERE t.sharing_tag_id NOT IN (${SHOWING_TAGS}) OR (NOT ? AND NOT EXISTS (
+       SELECT 1 FROM pairs o WHERE o.target = p.target
+         AND NOT EXISTS (SELECT 1 FROM series_sharing_tags s WHERE s.series_id = o.source AND s.sharing_tag_id = t.sharing_tag_id)))
      ORDER BY 1, 2 ON CONFLICT DO NOTHING`,
     [from, to, isMove],
   )

@@ -103,3 +103,27 @@ t.test('the age of a series to which books come', async (t) => {
     t.same([row?.age_rating ?? null, row?.sources.ageRating ?? null], to, title)
   }
 })
+
+t.test('a tag that only shows what carries it passes on where all that comes together carries it', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const libraryId = await addLibrary(database)
+  const { userId } = await addCaller(database)
+  const [tag] = await database('sharing_tags').insert({ name: 'Saga' }, 'id')
+  await database('user_sharing_grants').insert({ user_id: userId, sharing_tag_id: tag.id, access_mode: 'allow' })
+  const passes = async (carrying: readonly boolean[], isFresh: boolean) => {
+    const ids: string[] = []
+    for (const carries of carrying) {
+      const id = await addSeries(database, { library_id: libraryId, title: 'Saga' })
+      ids.push(id)
+      if (carries) await database('series_sharing_tags').insert({ series_id: id, sharing_tag_id: tag.id })
+    }
+    const to = isFresh ? await addSeries(database, { library_id: libraryId, title: 'Saga' }) : (ids[0] as string)
+    const moved = ids.map((seriesId) => ({ seriesId, to }))
+    await database.transaction((trx) => passProtection(trx, moved, { isChange: false }))
+    return (await database('series_sharing_tags').where('series_id', to)).length === 1
+  }
+  t.equal(await passes([true, true], true), true, 'to a new series of books that all carry it')
+  t.equal(await passes([true, false], true), false, 'not to what others come to as well')
+  t.equal(await passes([false, true], false), false, 'not to a series that stays hidden from them')
+  t.equal(await passes([true, false], false), true, 'and what has it keeps it, as with any new file')
+})

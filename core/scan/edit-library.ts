@@ -41,7 +41,7 @@ import { layoutOf } from '#core/scan/layouts/series-config.ts'
 import { checkLinkTargets } from '#core/scan/links/link-targets.ts'
 import { checkNaming, NEW_NAMING, namingOf } from '#core/scan/naming-config.ts'
 import { renameLibrary } from '#core/scan/renumber.ts'
-import { nextScan } from '#core/scan/scan-schedule.ts'
+import { describeScheduleProblem, nextScan } from '#core/scan/scan-schedule.ts'
 import { findActiveScan } from '#core/scan/scan-store.ts'
 import type { Scans } from '#core/scan/scans.ts'
 import type { Settings } from '#core/settings/settings.ts'
@@ -113,9 +113,10 @@ export async function editLibrary(
   const edit = async (trx: Knex.Transaction) => {
     const library = await getLibraryRow(trx, by, libraryId)
     if (layout) await lockLibrary(trx, library.id)
-    // What was missed while the library was disabled is not made up for.
+    // What was missed while the library was disabled is not made up for. A stored schedule that was valid once and is no more is ignored, as elsewhere.
     if (change.is_active && !library.is_active && request.scanningConfig === undefined)
-      change.next_scan_at = nextScan(library.scanning_config as ScanningConfig | null)
+      change.next_scan_at =
+        describeScheduleProblem(library.scanning_config) === null ? nextScan(library.scanning_config as ScanningConfig | null) : null
     const naming = namingOf(library, change)
     await checkNaming(rules, naming)
     Object.assign(change, naming)

@@ -52,6 +52,12 @@ t.test('a library keeps its next scan while its schedule changes', async (t) => 
   t.ok(((await due()) as Date) > new Date(), 'what it missed meanwhile is not made up for')
   await editLibrary(parts, libraryId, { scanningConfig: { ...nightly, enabled: false } })
   t.equal(await due(), null)
+  const stored = (cronSchedule: string) => JSON.stringify({ ...nightly, cronSchedule })
+  await database('libraries')
+    .where('id', libraryId)
+    .update({ is_active: false, scanning_config: stored('H 3 * * *') })
+  await editLibrary(parts, libraryId, { isActive: true })
+  t.equal(await due(), null, 'an invalid schedule of an earlier version is ignored')
   await t.rejects(createLibrary(parts, { name: 'x', path: `${root}/..`, scanningConfig: { ...nightly, cronTimezone: 'Mars/Base' } }))
 })
 

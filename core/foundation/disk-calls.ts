@@ -44,7 +44,7 @@ export class DiskCalls {
   /** See {@link askDisk}. */
   ask<T>(root: string, call: () => Promise<T>, discard: (result: T) => unknown = () => {}): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#late.has(root) || this.#lateCalls >= LATE_MAX) throw silenceOf(root)
+      if (this.#isRefused(root)) throw silenceOf(root)
       const asked: Asked = { root, endsAt: performance.now() + this.#answerMs, leave: null, hasTimedOut: false, reject }
       this.#asked.add(asked)
       this.#looking ??= setInterval(() => this.#look(), this.#lookMs).unref()
@@ -52,12 +52,16 @@ export class DiskCalls {
     })
   }
 
+  #isRefused(root: string): boolean {
+    return this.#late.has(root) || this.#lateCalls >= LATE_MAX
+  }
+
   async #run<T>(asked: Asked, call: () => Promise<T>, discard: (result: T) => unknown): Promise<T> {
     const { root } = asked
     const leave = this.#places.tryEnter({ key: root }) ?? (await this.#places.enter(undefined, { key: root }))
     try {
-      // Meanwhile another call may have become late, whose place this one has.
-      if (asked.hasTimedOut || this.#late.has(root)) throw silenceOf(root)
+      // Meanwhile others may have become late, one of whose places this one has.
+      if (asked.hasTimedOut || this.#isRefused(root)) throw silenceOf(root)
       asked.leave = leave
       const result = await call()
       if (asked.hasTimedOut) discard(result)

@@ -421,6 +421,7 @@
   var NAME_LENGTH_MAX = 500;
   var LIST_LENGTH_MAX = 32 * 1024;
   var CUSTOM_BYTES_MAX = 64 * 1024;
+  var COVER_BYTES_MAX = 20 * 1048576;
 
   // ../../../../core/conditions/title-rewriting.ts
   var STEPS_MAX2 = 3e3;

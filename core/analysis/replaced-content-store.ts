@@ -34,12 +34,16 @@ export async function recordReplaced(trx: Knex.Transaction, bookId: string, was:
        SET file_hash = excluded.file_hash, pages_hash = excluded.pages_hash, progress = excluded.progress, replaced_at = excluded.replaced_at`,
     { bookId, fileHash: was.fileHash, pagesHash: was.pagesHash, ids },
   )
-  if (ids.length === 0) return
+  if (ids.length > 0) await cutPositions(trx, bookId, pageCount)
+}
+
+/** Cuts progress beyond the last page to that. @param pageCount of the content that the book has now, above 0 */
+export async function cutPositions(trx: Knex.Transaction, bookId: string, pageCount: number): Promise<void> {
   await changePositions(trx, bookId, async () => {
     const cut = await trx.raw(
       `UPDATE read_progress SET current_page = :pageCount, percentage = 1, locator = NULL, sync_place = NULL,
-         updated_at = updated_at + interval '1 millisecond' WHERE id = ANY(CAST(:ids AS uuid[])) RETURNING user_id`,
-      { pageCount, ids },
+         updated_at = updated_at + interval '1 millisecond' WHERE book_id = :bookId AND current_page > :pageCount RETURNING user_id`,
+      { pageCount, bookId },
     )
     return cut.rows
   })

@@ -14,7 +14,7 @@ import { isSameVersion, NO_FILE, readVersions } from '#core/analysis/file-versio
 import { type BookContent, type FoundFile, findClaimed } from '#core/analysis/moved-book-query.ts'
 import { followContent, listMoved, relinkMoved, relinkReplaced } from '#core/analysis/relink-moved.ts'
 import { lockMoves } from '#core/analysis/relink-store.ts'
-import { recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
+import { cutPositions, recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
 import { removeCovers } from '#core/covers/book-cover-files.ts'
 import { listKnownIds } from '#core/database/known-ids-query.ts'
 import type { Announcer } from '#core/events/announcer.ts'
@@ -149,6 +149,8 @@ async function writeMoved(
     const book = { ...one.book, described, cover_locked }
     const end = await writeOne(dependencies, trx, { one: { ...one, book, bookId: moved.id, retryDue: false }, done })
     if (end.kind === 'changed') throw new FileChanged()
+    // People may have read on in the content that it had meanwhile.
+    if (moved.isReplaced && one.analysis.pageCount > 0) await cutPositions(trx, moved.id, one.analysis.pageCount)
     if (end.kind === 'written' && relinked.leftSeriesId !== null) {
       // It no longer contributes to the series that it left.
       if (described) await aggregateAfter(trx, [relinked.leftSeriesId])

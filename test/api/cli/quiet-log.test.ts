@@ -95,7 +95,7 @@ t.test('a database that goes away', onlyFull, async (t) => {
 t.test('a database that a newer Carrel has written', async (t) => {
   const { database, url } = await openTestDatabase(t)
   await database('knex_migrations').insert({ name: '9999_later.ts', batch: 99, migration_time: new Date() })
-  const { code, output } = await runCommand(['--data-dir', path.join(await makeRoom(t), 'data')], { env: { DATABASE_URL: url } })
+  const { code, output } = await runCommand(['--data-dir', path.join(await makeRoom(t), 'data'), '--port', '0'], { env: { DATABASE_URL: url } })
   t.equal(code, 1)
   t.match(output, /newer version of Carrel migrated this database \(to 9999_later\.ts\)\. Start that version/)
   isQuiet(t, output, 2)
@@ -133,7 +133,7 @@ t.test('a database that a Carrel before the first release has written', onlyFull
   await database('knex_migrations').insert(UNRELEASED.map((name) => ({ name: `${name}.ts`, batch: 1, migration_time: new Date() })))
   const before = await readAll(database)
   const data = path.join(await makeRoom(t), 'data')
-  for (const words of [[], ['library', 'list'], ['doctor']]) {
+  for (const words of [['--port', '0'], ['library', 'list'], ['doctor']]) {
     const { code, output } = await runCommand([...words, '--data-dir', data], { env: { DATABASE_URL: url } })
     t.equal(code, 1, words.join(' '))
     t.match(

@@ -6,6 +6,7 @@ import { browseTexts } from '#texts/browse.ts'
 import { tableTexts } from '#texts/table.ts'
 import type { BrowseKind } from '../browse-address.ts'
 import { State } from './state.tsx'
+import style from './table.module.css'
 
 /** A column that a person can choose for the table. */
 export interface Column<Work> {
@@ -23,7 +24,7 @@ export interface Column<Work> {
 
 const text = (value: string | null) => <bdi className="quiet">{value}</bdi>
 const count = (value: number | null) => value?.toLocaleString('en')
-const day = (value: string | null) => <span className="quiet">{value === null ? '' : dayWords(value)}</span>
+const day = (value: string | null) => <span className={`quiet ${style['day']}`}>{value === null ? '' : dayWords(value)}</span>
 
 const BOOK_COLUMNS: readonly Column<BookRecord>[] = [
   {

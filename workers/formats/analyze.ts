@@ -106,7 +106,7 @@ async function analyzeContents(
       case 'pdf':
         return await as('pdf', (await import('./pdf/pdf-analysis.ts')).analyzePdf(request, open.draw))
       default:
-        return failedAnalysis(unknownFormat(container.instead), file)
+        return failedAnalysis({ ...unknownFormat(container.instead), isOther: !container.mayContinue }, file)
     }
   } catch (error) {
     if (error instanceof BookProblem) return failedAnalysis(error.problem, file, format)

@@ -168,3 +168,26 @@ t.test('a file that changes while it is read waits', async (t) => {
   t.equal(fixture.analyzed.get('grows.cbz'), 2)
   t.same(await errorsOf(fixture), [])
 })
+
+t.test('a document that is no book is reported at once, and one that may be the beginning of a book waits', async (t) => {
+  const fixture = await openLibraryFixture(t, { quietMs: 1_000 })
+  const page = '<!DOCTYPE html><html><title>404</title></html>'
+  fixture.put('new.epub', Buffer.from(page))
+  const old = fixture.put('old.epub', Buffer.from(page))
+  const year = Date.now() / 1000 - 366 * 86_400
+  utimesSync(old, year, year)
+  fixture.put('text.cbz', Buffer.from('x'.repeat(1_024)))
+  fixture.put('begins.pdf', Buffer.from('%PD'))
+  fixture.put('preallocated.cbz', Buffer.alloc(4_096))
+  await scanned(fixture)
+  const statesOf = async () => Object.fromEntries([...(await fixture.books())].map(([path, { state }]) => [path, state]))
+  await until(async () => (await fixture.scans.getStatus(fixture.libraryId)).incomplete === 2)
+  await until(async () => (await errorsOf(fixture)).length === 3)
+  t.same(await statesOf(), {
+    ...{ 'new.epub': 'failed', 'old.epub': 'failed', 'text.cbz': 'failed' },
+    ...{ 'begins.pdf': 'pending', 'preallocated.cbz': 'pending' },
+  })
+  for (const { message } of await errorsOf(fixture))
+    t.match(message, /^This file is (a web page|plain text); Carrel reads CBZ, CBR, EPUB, PDF\.$/)
+  t.equal((await fixture.scans.getStatus(fixture.libraryId)).pendingAnalysis, 2)
+})

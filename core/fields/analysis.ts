@@ -28,8 +28,8 @@ export interface Problem {
   details?: Record<string, unknown>
   /** True if the problem makes the book unreadable. */
   fatal: boolean
-  /** True if the file is something else, and not the beginning of a book whose copy may continue. Not stored. */
-  isOther?: boolean
+  /** True if the file is no part of a book whose copy may continue: the rest would not change the problem. Not stored. */
+  isFinal?: boolean
 }
 
 /**

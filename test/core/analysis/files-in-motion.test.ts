@@ -192,7 +192,7 @@ t.test('a document that is no book is reported at once, and one that may be the 
   for (const { message } of await errorsOf(fixture))
     t.match(
       message,
-      /^This file (file is (a web page|plain text); Carrel reads CBZ, CBR, EPUB, PDF|archive contains no pictures, so it has no pages)\.$/,
+      /^This (file is (a web page|plain text); Carrel reads CBZ, CBR, EPUB, PDF|archive contains no pictures, so it has no pages)\.$/,
     )
   t.equal((await fixture.scans.getStatus(fixture.libraryId)).pendingAnalysis, 2)
 })

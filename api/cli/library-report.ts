@@ -59,6 +59,10 @@ export function printSummary(out: Terminal, summary: LibrarySummary): void {
   }
   const waiting = summary.pending > 0 ? `, ${number.format(summary.pending)} ${summary.pending === 1 ? 'waits' : 'wait'} for analysis` : ''
   out.line(`  Books        ${number.format(summary.books)} found, ${failed === 0 ? 'none' : number.format(failed)} failed${waiting}`)
+  if (summary.pending > 0)
+    out.line(
+      '    A file that looks incomplete, as if it was still being copied, is read again within 10 minutes: nothing else has to be done.',
+    )
   for (const { errorType, count: books, examples } of summary.failures) {
     out.line(`    ${BOOK_ERROR_LABELS[errorType as BookErrorType] ?? errorType}: ${count(books, 'book')}`)
     for (const example of examples) out.line(`      ${escapedText(example.path)}\n        ${briefText(example.message, TEXT_LENGTH_MAX)}`)

@@ -94,7 +94,7 @@ function sinceOf(look: Look | null, version: FileVersion, now: number): number |
 
 /** Whether the file looks like a part of one. A disk that cannot be read says nothing about its files. */
 const isIncomplete = ({ file, problems }: Analysis): boolean =>
-  file !== null && problems.some(({ type, fatal }) => fatal || (type !== 'metadata' && type !== 'thumbnail'))
+  file !== null && problems.some(({ type, fatal, isFinal }) => !isFinal && (fatal || (type !== 'metadata' && type !== 'thumbnail')))
 
 /** What is wrong with a file that changes all the time, without a quiet time. */
 export const neverStill = (): Analysis =>

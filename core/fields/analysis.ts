@@ -28,6 +28,8 @@ export interface Problem {
   details?: Record<string, unknown>
   /** True if the problem makes the book unreadable. */
   fatal: boolean
+  /** True if the file is no part of a book whose copy may continue: the rest would not change the problem. Not stored. */
+  isFinal?: boolean
 }
 
 /**

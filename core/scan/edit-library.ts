@@ -336,7 +336,8 @@ export async function refuseOverlap(trx: Knex, path: string, { by, except }: { b
       const isShared = `${one}/`.startsWith(`${two}/`) || `${two}/`.startsWith(`${one}/`)
       if (isShared && !seen.has(other.id))
         refuse('conflict', `"${path}" cannot be a library, because another library uses it. Choose another folder.`)
-      if (one === two) refuse('conflict', `The library "${other.name}" has this folder already.`)
+      if (one === two)
+        refuse('conflict', `The library "${other.name}" has this folder already. Edit that library, or choose another folder.`)
       if (`${one}/`.startsWith(`${two}/`)) refuse('conflict', `"${path}" is inside the library "${other.name}" (${other.path}).`)
       if (`${two}/`.startsWith(`${one}/`)) refuse('conflict', `"${path}" contains the library "${other.name}" (${other.path}).`)
     }

@@ -260,6 +260,22 @@ async function countPendingBooks(database: Knex, libraryId: string, by: Viewer |
   return Number((await pending.count({ count: '*' }).first())?.count)
 }
 
+/** Of the pending books of the library, those whose files were read, and look like parts of files. @param by as in `countPendingBooks` */
+export async function countIncomplete(database: Knex, libraryId: string, by: Viewer | null): Promise<number> {
+  const looks = database('tasks AS t')
+    .join('books', 'books.id', 't.book_id')
+    .where({
+      't.type': 'analyze_book',
+      't.library_id': libraryId,
+      't.status': 'pending',
+      'books.state': 'pending',
+      'books.deleted_at': null,
+    })
+    .whereRaw(`t.params -> 'look' ->> 'isIncomplete' = 'true'`)
+  if (by) looks.modify(visibleTo(by, 'books.series_id'))
+  return Number((await looks.countDistinct({ count: 'books.id' }).first())?.['count'])
+}
+
 /** Analyses of the library that wait or run, including books that were analyzed before. @param by as in `countPendingBooks` */
 async function countQueuedAnalyses(database: Knex, libraryId: string, by: Viewer | null = null): Promise<number> {
   const queued = database('tasks AS t')

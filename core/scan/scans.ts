@@ -23,6 +23,7 @@ import { rootKey } from '#core/scan/scan-root.ts'
 import { describeScheduleProblem, startDueScans, startScansOnStart } from '#core/scan/scan-schedule.ts'
 import {
   countAwaited,
+  countIncomplete,
   endLostScans,
   endScan,
   findActiveScan,
@@ -82,6 +83,9 @@ export const ScanStatus = Noun('ScanStatus')({
     description:
       'Books of the library without an analysis, whether or not a task for them is queued, also those whose files are still being written; during a deep scan the queued analyses. Only those that the caller may see.',
   }),
+  incomplete: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Of these, books whose files look incomplete; they are read again within 10 minutes.' }),
+  ),
   guard: Type.Optional(
     Nullable(
       Type.Object(
@@ -153,6 +157,7 @@ export class Scans {
     const seesPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
     // First: analyses write the folders, so when none is pending, what is read next is what they wrote.
     const pendingAnalysis = await countAwaited(this.#dependencies.database, row.library_id, row.mode, restricted ? by : null)
+    const incomplete = pendingAnalysis > 0 ? await countIncomplete(this.#dependencies.database, row.library_id, restricted ? by : null) : 0
     const elsewhere = seesPaths && row.path !== null ? await listWithheldElsewhere(this.#dependencies.database, row) : []
     const withheld = seesPaths ? [...(row.withheld ?? []), ...elsewhere] : []
     const watch = await findWatch(this.#dependencies.database, row.library_id)
@@ -169,6 +174,7 @@ export class Scans {
         ? { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0 }
         : { filesTotal: row.files_total, filesProcessed: row.files_processed, booksFound: row.books_found, seriesFound: row.series_found }),
       pendingAnalysis,
+      ...(incomplete > 0 && { incomplete }),
       // They name paths of any series, without their ids: a caller who might not see one of them gets none.
       guard: restricted ? null : row.guard,
       ...(withheld.length > 0 && { withheld }),

@@ -98,7 +98,7 @@ async function analyzeContents(
         if (isEpub(archive)) return await as('epub', (await import('./epub/epub.ts')).analyzeEpub(archive, { ...request, draw: open.draw }))
         if (archive.entries.some((entry) => /(^|\/)license\.lcpl$/.test(entry.name))) return failedAnalysis(locked(), file)
         const instead = documentInstead(archive)
-        if (instead !== null) return failedAnalysis(unknownFormat(instead), file)
+        if (instead !== null) return failedAnalysis(unknownFormat(instead, true), file)
         return await as('cbz', analyzeZipComic(archive, { ...request, draw: open.draw }))
       }
       case 'rar':
@@ -106,7 +106,7 @@ async function analyzeContents(
       case 'pdf':
         return await as('pdf', (await import('./pdf/pdf-analysis.ts')).analyzePdf(request, open.draw))
       default:
-        return failedAnalysis(unknownFormat(container.instead), file)
+        return failedAnalysis(unknownFormat(container.instead, !container.mayContinue), file)
     }
   } catch (error) {
     if (error instanceof BookProblem) return failedAnalysis(error.problem, file, format)
@@ -115,15 +115,16 @@ async function analyzeContents(
 }
 
 /** @param instead what the file is, as part of a sentence */
-const unknownFormat = (instead: string): Problem => ({
+const unknownFormat = (instead: string, isFinal: boolean): Problem => ({
   type: 'format_detection',
   message: `This file is ${instead}; Carrel reads ${BOOK_FORMATS.join(', ').toUpperCase()}.`,
   fatal: true,
+  isFinal,
 })
 
 /** Readium LCP packs audio books and PDFs in zips of its own. */
 function locked(): Problem {
-  return { type: 'format_detection', message: 'This book is locked by Readium LCP. Carrel cannot open it.', fatal: true }
+  return { type: 'format_detection', message: 'This book is locked by Readium LCP. Carrel cannot open it.', fatal: true, isFinal: true }
 }
 
 function changed(): Problem {

@@ -23,9 +23,17 @@ const OTHER_FORMATS: [name: string, at: number, signature: string][] = [
   ['a web page', 0, '<html'],
 ]
 
-/** The container, or a phrase that says what the file is instead. */
-export function detectContainer(fd: number, fileBytes: number): Container | { instead: string } {
-  if (fileBytes === 0) return { instead: 'empty (0 bytes)' }
+/** What a file is that is no container. */
+interface Instead {
+  /** Part of a sentence. */
+  instead: string
+  /** Whether a copy of a book that continues may look like this: short, or with zeros where the rest will be. */
+  mayContinue: boolean
+}
+
+/** The container, or what the file is instead. */
+export function detectContainer(fd: number, fileBytes: number): Container | Instead {
+  if (fileBytes === 0) return { instead: 'empty (0 bytes)', mayContinue: true }
   const head = readAt(fd, 0, HEAD_BYTES).toString('latin1')
   if (/^PK(\x03\x04|\x05\x06|\x07\x08)/.test(head)) return 'zip'
   if (head.startsWith('Rar!\x1a\x07')) return 'rar'
@@ -33,6 +41,8 @@ export function detectContainer(fd: number, fileBytes: number): Container | { in
   // The directory of a zip is at its end: the file may have a prefix, or its beginning may be lost.
   if (hasZipDirectory(fd, fileBytes)) return 'zip'
   const other = OTHER_FORMATS.find(([, at, signature]) => head.toLowerCase().startsWith(signature.toLowerCase(), at))
-  if (other) return { instead: other[0] }
-  return { instead: /^[\t\n\r\x20-\x7e]*$/.test(head) ? 'plain text' : 'in an unknown format' }
+  if (other) return { instead: other[0], mayContinue: false }
+  // The first bytes of every format are text, and so may be what comes before the header of a PDF.
+  if (/^[\t\n\r\x20-\x7e]*$/.test(head)) return { instead: 'plain text', mayContinue: fileBytes < HEAD_BYTES }
+  return { instead: 'in an unknown format', mayContinue: true }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { findMotion, findMotionAfter, nextLook } from '#core/analysis/files-in-motion.ts'
 import { comic, type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
+import { buildZip } from '#test/support/zip-builder.ts'
 
 t.setTimeout(240_000)
 
@@ -167,4 +168,31 @@ t.test('a file that changes while it is read waits', async (t) => {
   await until(async () => (await stateOf(fixture, 'grows.cbz')) === 'analyzed')
   t.equal(fixture.analyzed.get('grows.cbz'), 2)
   t.same(await errorsOf(fixture), [])
+})
+
+t.test('a document that is no book is reported at once, and one that may be the beginning of a book waits', async (t) => {
+  const fixture = await openLibraryFixture(t, { quietMs: 1_000 })
+  const page = '<!DOCTYPE html><html><title>404</title></html>'
+  fixture.put('new.epub', Buffer.from(page))
+  const old = fixture.put('old.epub', Buffer.from(page))
+  const year = Date.now() / 1000 - 366 * 86_400
+  utimesSync(old, year, year)
+  fixture.put('text.cbz', Buffer.from('x'.repeat(1_024)))
+  fixture.put('texts.cbz', buildZip([{ name: 'a.txt', data: Buffer.from('text') }]))
+  fixture.put('begins.pdf', Buffer.from('%PD'))
+  fixture.put('preallocated.cbz', Buffer.alloc(4_096))
+  await scanned(fixture)
+  const statesOf = async () => Object.fromEntries([...(await fixture.books())].map(([path, { state }]) => [path, state]))
+  await until(async () => (await fixture.scans.getStatus(fixture.libraryId)).incomplete === 2)
+  await until(async () => (await errorsOf(fixture)).length === 4)
+  t.same(await statesOf(), {
+    ...{ 'new.epub': 'failed', 'old.epub': 'failed', 'text.cbz': 'failed', 'texts.cbz': 'failed' },
+    ...{ 'begins.pdf': 'pending', 'preallocated.cbz': 'pending' },
+  })
+  for (const { message } of await errorsOf(fixture))
+    t.match(
+      message,
+      /^This (file is (a web page|plain text); Carrel reads CBZ, CBR, EPUB, PDF|archive contains no pictures, so it has no pages)\.$/,
+    )
+  t.equal((await fixture.scans.getStatus(fixture.libraryId)).pendingAnalysis, 2)
 })

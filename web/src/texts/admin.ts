@@ -51,6 +51,7 @@ export const adminTexts = defineTexts({
   series: { one: '{count} series', other: '{count} series' },
   books: { one: '{count} book', other: '{count} books' },
   scanned: 'Scanned {when}',
+  incomplete: { one: '{count} file looks incomplete', other: '{count} files look incomplete' },
   neverScanned: 'Never scanned',
   scanNow: 'Scan now',
   scanDeep: 'Scan and read all files again',

@@ -19,7 +19,7 @@ export const scanTexts = defineTexts({
   status_processing: 'Running',
   status_completed: 'Completed',
   status_failed: 'Failed',
-  status_cancelled: 'Cancelled',
+  status_cancelled: 'Canceled',
   state: 'State',
   kind: 'Kind',
   kind_normal: 'New and changed files',

@@ -21,6 +21,7 @@ export const workTexts = defineTexts({
   failed: 'Failed',
   cancelled: 'Canceled',
   added: 'added {when}',
+  begins: 'begins {when}',
   ended: 'ended {when}',
   tries: 'try {count} of {max}',
   progress: '{current} of {total}',

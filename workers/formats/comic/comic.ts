@@ -153,7 +153,9 @@ function notPicture(name: string): never {
 }
 
 function zeroPages(pageSource: Contents['pageSource']): Contents {
-  const problem: Problem = { type: 'zero_pages', message: 'This archive contains no pictures, so it has no pages.', fatal: true }
+  // The list of the files of a ZIP is at its end, so its copy is complete. A RAR has none.
+  const isFinal = pageSource === 'zip'
+  const problem: Problem = { type: 'zero_pages', message: 'This archive contains no pictures, so it has no pages.', fatal: true, isFinal }
   return { pageCount: 0, pageSource, pages: [], embedded: {}, cover: null, problems: [problem] }
 }
 

@@ -183,6 +183,7 @@ function encryptionProblem(book: EpubPackage, images: SpineImage[], encrypted: R
     message: 'This EPUB is protected by DRM: its content is encrypted, and only the app that it was bought for can read it.',
     details: { encrypted: locked.length, entries: locked.slice(0, NAMES_IN_PROBLEM_MAX) },
     fatal: true,
+    isFinal: true,
   }
 }
 

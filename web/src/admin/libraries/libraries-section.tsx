@@ -169,6 +169,7 @@ function ScanState({ library }: { library: LibraryRecord }) {
   return (
     <span className={style['state']}>
       {when ? adminTexts.scanned({ when }) : adminTexts.neverScanned()}
+      {scan?.incomplete && <span>{adminTexts.incomplete({ count: scan.incomplete })}</span>}
       {next && <span>{adminTexts.nextScan({ when: next })}</span>}
       {scan?.watching && !scan.watchProblem && <span>{adminTexts.watched()}</span>}
     </span>

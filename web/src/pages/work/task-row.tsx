@@ -12,13 +12,14 @@ const BADGES: Partial<Record<TaskRecord['status'], string>> = { failed: 'bad', p
 
 /** What is done, for which work, how far it is, and why it failed. */
 export function TaskRow({ task, mayWrite }: { task: TaskRecord; mayWrite: boolean }) {
-  const { status, taskType, progress, lastError, attempts, maxAttempts, createdAt, completedAt } = task
+  const { status, taskType, progress, lastError, attempts, maxAttempts, createdAt, scheduledFor, completedAt } = task
   const name = taskWords(taskType)
   const subject = subjectOf(task)
   const words = subject ? `${name}, ${subject.text}` : name
   const isOpen = isOpenTask(task)
   const facts = [
     completedAt ? workTexts.ended({ when: timeWords(completedAt) }) : workTexts.added({ when: timeWords(createdAt) }),
+    status === 'pending' && Date.parse(scheduledFor) > Date.now() && workTexts.begins({ when: timeWords(scheduledFor) }),
     isOpen && attempts > 1 && workTexts.tries({ count: attempts, max: maxAttempts }),
     isOpen && progress && workTexts.progress({ current: progress.current, total: progress.total }),
     isOpen && progress?.message,

@@ -95,7 +95,9 @@ t.test('a database that goes away', onlyFull, async (t) => {
 t.test('a database that a newer Carrel has written', async (t) => {
   const { database, url } = await openTestDatabase(t)
   await database('knex_migrations').insert({ name: '9999_later.ts', batch: 99, migration_time: new Date() })
-  const { code, output } = await runCommand(['--data-dir', path.join(await makeRoom(t), 'data'), '--port', '0'], { env: { DATABASE_URL: url } })
+  const { code, output } = await runCommand(['--data-dir', path.join(await makeRoom(t), 'data'), '--port', '0'], {
+    env: { DATABASE_URL: url },
+  })
   t.equal(code, 1)
   t.match(output, /newer version of Carrel migrated this database \(to 9999_later\.ts\)\. Start that version/)
   isQuiet(t, output, 2)

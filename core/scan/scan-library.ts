@@ -202,6 +202,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
   const marked = await markMissing(dependencies, {
     ...state,
     known: knownBooks,
+    foldersBefore: known.size,
     confirmed: isConfirmed && begun.confirmedFolders === null ? 'all' : new Set(isConfirmed ? begun.confirmedFolders : []),
   })
   if (marked.missing > 0) marked.missing -= await followMissing(dependencies, { libraryId: library.id, since: begun.startedAt, run })

@@ -5,7 +5,6 @@ import type { Log } from '#core/foundation/log.ts'
 import { countNewFiles, countPresentBooks, forgetFolders } from '#core/scan/found-file-store.ts'
 import { hashText } from '#core/scan/hash-text.ts'
 import { type Guard, isMassLoss } from '#core/scan/mass-loss.ts'
-import { countScannedFolders } from '#core/scan/missing-book-query.ts'
 import {
   confirmLosses,
   countPresentIn,
@@ -45,6 +44,8 @@ interface Walked {
   counts: { filesTotal: number }
   /** Books that were recorded before the scan. */
   known: number
+  /** Folders that were recorded before the scan: new ones do not make up for those that vanished. */
+  foldersBefore: number
   /** The folders whose books a user has confirmed to be gone: all of them, or those of these paths. */
   confirmed: 'all' | ReadonlySet<string>
 }
@@ -73,7 +74,7 @@ export async function markMissing({ database, log }: { database: Knex; log: Log 
   const isConfirmed = (folder: string) => confirmed === 'all' || confirmed.has(folder)
   const isMass = isMassLoss(loss.guard)
   const devices = (library.devices ?? {}) as Record<string, number>
-  const facts = { root: library.path, devices, foldersBefore: await countScannedFolders(database, library.id) }
+  const facts = { root: library.path, devices, foldersBefore: walked.foldersBefore }
   const decided = await decideWithheld({ ...facts, isMass, folders: loss.folders })
   for (const folder of decided.withheld.keys()) if (isConfirmed(folder)) decided.withheld.delete(folder)
   let missing = 0
@@ -84,8 +85,8 @@ export async function markMissing({ database, log }: { database: Knex; log: Log 
       .filter((book) => presenceOf(walked, book) === 'gone')
       .map((book) => ({ ...book, folder: folderOf(library.path, book.path) }))
     const counts = (book: PresentBook) => !book.provisional && !loss.moved.has(book.id)
-    // Of most of a library, not even those that may have been moved: on the wrong disk, other files have their sizes.
-    const isHeld = (book: (typeof gone)[number]) => (isMass ? !isConfirmed(book.folder) : counts(book) && decided.withheld.has(book.folder))
+    const isHeld = (book: (typeof gone)[number]) =>
+      isMass ? !isConfirmed(book.folder) : !book.provisional && decided.withheld.has(book.folder)
     const withheld = gone.filter(isHeld)
     held += withheld.length
     await markWithheld(database, withheld.filter(counts))
@@ -113,7 +114,7 @@ export async function markMissing({ database, log }: { database: Knex; log: Log 
   const list = [...told.withheld].sort(([a], [b]) => compareNames(a, b)).slice(0, WITHHELD_MAX)
   return {
     missing,
-    guard: told.isMass && held > 0 ? loss.guard : null,
+    guard: told.guard !== null && held > 0 ? told.guard : null,
     withheld: list.map(([folder, reason]) => ({ folder: shownFolder(folder), reason, books: loss.folders.get(folder)?.gone ?? 0 })),
     waiting: [...decided.withheld.keys()].reduce((sum, one) => sum + (told.withheld.has(one) ? 0 : (loss.folders.get(one)?.gone ?? 0)), 0),
   }
@@ -124,22 +125,27 @@ async function decideTold(
   database: Knex,
   { library, devices }: Walked,
   { loss, facts, decided }: { loss: CountedLoss; facts: Omit<Loss, 'isMass' | 'folders'>; decided: WithheldDecision },
-): Promise<Pick<WithheldDecision, 'withheld'> & { isMass: boolean }> {
-  const { guard, folders, moved } = loss
+): Promise<Pick<WithheldDecision, 'withheld'> & { guard: Guard | null }> {
+  const { guard, folders, moved, movedFrom } = loss
   const [root, before] = [devices.get(''), facts.devices['']]
   const isOtherDisk = root !== undefined && before !== undefined && root !== before
-  if (decided.withheld.size === 0 || isOtherDisk) return { withheld: decided.withheld, isMass: isMassLoss(guard) }
+  if (decided.withheld.size === 0 || isOtherDisk) return { withheld: decided.withheld, guard: isMassLoss(guard) ? guard : null }
   const newFiles = await countWaitingFiles(database, library)
-  return await leaveOutWaiting({ ...facts, folders, decided, known: guard.known, newFiles, matched: moved.size })
+  const unmatched = new Map([...folders].map(([path, one]) => [path, { ...one, gone: one.gone - (movedFrom.get(path) ?? 0) }]))
+  const told = await leaveOutWaiting({ ...facts, folders: unmatched, decided, known: guard.known, newFiles, matched: moved.size })
+  return { withheld: told.withheld, guard: told.isMass ? { ...guard, missing: guard.missing - moved.size } : null }
 }
 
 interface CountedLoss {
+  /** With those that may have been moved: on the wrong disk, other files may have their sizes, and only the analysis can tell. */
   guard: Guard
   /** Books in places that the walk could not read. */
   kept: number
   folders: Map<string, HeldFolder>
   /** The missing books that may have been moved. */
   moved: Set<string>
+  /** How many of them were in each folder. */
+  movedFrom: Map<string, number>
 }
 
 /** Counts all before marking any. */
@@ -148,6 +154,7 @@ async function countLoss(database: Knex, walked: Walked): Promise<CountedLoss> {
   const newFiles = await countNewFiles(database, library.id)
   const folders: CountedLoss['folders'] = new Map()
   const moved: CountedLoss['moved'] = new Set()
+  const movedFrom: CountedLoss['movedFrom'] = new Map()
   let [missing, kept, unseen] = [0, 0, 0]
   for await (const books of eachPresentBook(database, library, walked.part)) {
     walked.run.signal.throwIfAborted()
@@ -167,7 +174,7 @@ async function countLoss(database: Knex, walked: Walked): Promise<CountedLoss> {
         }
         if (hasMoved(book, newFiles)) {
           moved.add(book.id)
-          continue
+          movedFrom.set(path, (movedFrom.get(path) ?? 0) + 1)
         }
         missing += 1
         folder.gone += 1
@@ -175,7 +182,7 @@ async function countLoss(database: Knex, walked: Walked): Promise<CountedLoss> {
       }
     }
   }
-  return { guard: { known: walked.known - unseen, missing }, kept, folders, moved }
+  return { guard: { known: walked.known - unseen, missing }, kept, folders, moved, movedFrom }
 }
 
 /** Whether a new file of this size was found: analysis compares the hashes. Each new file counts for one book only. */

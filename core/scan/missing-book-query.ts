@@ -63,8 +63,3 @@ export async function listWithheldFolders(database: Knex, libraryId: string, roo
   const paths: string[] = await database('books').where({ library_id: libraryId, missing_why: 'withheld' }).pluck('path')
   return new Set(paths.map((path) => folderOf(root, path)))
 }
-
-/** How many folders had books at the last scan. */
-export async function countScannedFolders(database: Knex, libraryId: string): Promise<number> {
-  return Number((await database('scanned_folders').where('library_id', libraryId).count({ count: '*' }).first())?.['count'])
-}

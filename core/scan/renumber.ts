@@ -66,6 +66,21 @@ export async function renameLibrary({ tasks }: { tasks: TaskAdder }, libraryId: 
   return await tasks.add({ type: 'renumber_library', libraryId, dedupeKey: libraryId })
 }
 
+/**
+ * The same after a scan of a library that was edited since the scan before it: the scan gave new books the names of the strategies at its start, and what the
+ * edit has queued may have been canceled, or lost with a killed server.
+ * @param library as it was when the scan began
+ */
+export async function renameEdited(
+  { database, tasks }: Dependencies,
+  { library, part, startedAt }: { library: LibraryRow; part: string; startedAt: Date },
+): Promise<void> {
+  const now = await findLibraryRow(database, library.id)
+  // Scans of parts are many, and do not count as the scan before.
+  const since = part === '' ? (library.last_scanned_at ?? startedAt) : startedAt
+  if (now && now.updated_at > since) await renameLibrary({ tasks }, library.id)
+}
+
 /** Registers the handlers with the queue; call before its start(). */
 export function handleRenumbering({ database, tasks, rules }: Dependencies & { tasks: TaskQueue; rules: Rules }): void {
   const renumber = (members: readonly string[], idsOf: (run: TaskRun) => Promise<string[]>): TaskHandler => {

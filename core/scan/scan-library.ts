@@ -33,6 +33,7 @@ import { followMissing } from '#core/scan/moves/follow-missing.ts'
 import type { SeenFile } from '#core/scan/new-book-store.ts'
 import { numberByPosition } from '#core/scan/position-store.ts'
 import { listSparedFolders, purgeDeleted } from '#core/scan/purge-deleted.ts'
+import { renameEdited } from '#core/scan/renumber.ts'
 import { ScanNotes } from '#core/scan/scan-notes.ts'
 import { isInPart } from '#core/scan/scan-part.ts'
 import { checkPlacedRoot, rootKey } from '#core/scan/scan-root.ts'
@@ -202,6 +203,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
   const marked = await markMissing(dependencies, {
     ...state,
     known: knownBooks,
+    foldersBefore: known.size,
     confirmed: isConfirmed && begun.confirmedFolders === null ? 'all' : new Set(isConfirmed ? begun.confirmedFolders : []),
   })
   if (marked.missing > 0) marked.missing -= await followMissing(dependencies, { libraryId: library.id, since: begun.startedAt, run })
@@ -217,6 +219,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     await acceptFound(database, library.id)
   }
   await queuePending(dependencies, state)
+  await renameEdited(dependencies, begun)
   run.signal.throwIfAborted()
   return await finish(dependencies, state, marked)
 }

@@ -41,6 +41,13 @@ export const GUARD_CASES: GuardCase[] = [
   { title: 'two folders that vanished', books: many(6), deleted: first(2, 'all'), marked: first(2, 4) },
   { title: 'three of twelve folders are not more than a quarter', books: many(12), deleted: first(3, 'all'), marked: first(3, 4) },
   { title: 'three of eleven folders', books: many(11), deleted: first(3, 'all'), withheld: first(3, 'vanished') },
+  {
+    title: 'three of eleven folders, and a new one',
+    books: many(11),
+    deleted: first(3, 'all'),
+    added: { new: 1 },
+    withheld: first(3, 'vanished'),
+  },
   { title: 'six of twenty folders', books: many(20), deleted: first(6, 'all'), withheld: first(6, 'vanished') },
   {
     title: 'three of eleven folders, and a book elsewhere',

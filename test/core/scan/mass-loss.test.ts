@@ -175,6 +175,7 @@ t.test('books in a folder that may not be read are not missing', async (t) => {
     devices: new Map<string, number>(),
     counts: { filesTotal: 0 },
     known: 30,
+    foldersBefore: 5,
     confirmed: new Set<string>(),
   }
   const parts = { database: fixture.database, log: silentLog }

@@ -168,3 +168,16 @@ t.test('a fractional number in each interface', async (t) => {
   const feed = await fetch(`${url}/opds/v2/books/${id}`, { headers: basic }).then((answer) => answer.text())
   t.match(feed, /"position":\s*10\.5/, 'OPDS has the exact number')
 })
+
+t.test('an edit during a scan, or one whose task was canceled, counts after the scan', async (t) => {
+  const { ended, database, numbers, scan, put } = await open(t)
+  const last = async () => await database('tasks').where('type', 'renumber_library').orderBy('created_at', 'desc').first()
+  await database('libraries').update({ number_strategy: 'file_order', updated_at: database.fn.now() })
+  await scan()
+  await ended((await last()).id)
+  t.same(await numbers('Saga'), [1, 2, 3], 'as if its task had been lost')
+  const { id } = await last()
+  put('Saga/late.cbz', comic('z'))
+  await scan()
+  t.equal((await last()).id, id, 'a scan of a library that nobody has edited queues nothing')
+})

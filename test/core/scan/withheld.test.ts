@@ -105,6 +105,26 @@ const idsOf = async ({ database }: LibraryFixture): Promise<string[]> => await d
 const missingOf = ({ books, deleted = {} }: GuardCase) =>
   Object.entries(deleted).reduce((sum, [folder, count]) => sum + (count === 'all' ? (books[folder] as number) : count), 0)
 
+for (const { title, lost, status } of [
+  { title: 'six of twenty folders', lost: 6, status: 'completed' },
+  { title: 'all of an exchanged root', lost: 20, status: 'failed' },
+])
+  t.test(`other files of exactly the lost sizes do not make up for ${title}`, async (t) => {
+    const fixture = await open(t, Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`s${index}`, 3])))
+    await fixture.scan()
+    for (let index = 0; index < lost; index++) {
+      for (const name of readdirSync(join(fixture.root, `s${index}`))) {
+        const content = readFileSync(join(fixture.root, `s${index}`, name))
+        fixture.put(`other ${index}/${name}`, Buffer.from(content.map((byte) => byte ^ 1)))
+      }
+      remove(fixture, `s${index}`, 'all')
+    }
+    t.match(await fixture.scanFirst(), { status: 'completed', guard: null, withheld: undefined }, 'their analysis has to tell')
+    t.same(await marked(fixture), {}, 'and until then nothing is marked')
+    t.match(await fixture.scan(), { status, withheld: { length: lost } }, 'they are others')
+    t.same(await marked(fixture), {})
+  })
+
 t.test('exactly the folders that a user confirms are marked, the others stay, and books that return are as they were', async (t) => {
   const fixture = await open(t, Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`s${index}`, 3])))
   await fixture.scan()

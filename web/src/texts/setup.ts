@@ -52,6 +52,7 @@ export const setupTexts = defineTexts({
 
   becomes: 'What this folder becomes',
   lookedAt: { one: '{count} file, looked at just now', other: '{count} files, looked at just now' },
+  refused: 'This folder has no preview',
   looking: 'Looking through the folder …',
   noChoice: 'Choose a folder to see what becomes of it',
   noChoiceWords: 'Series, their first books, and how many files there are. Nothing is added yet.',

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { ChevronRight, FileQuestion, FolderSearch, Regex } from 'lucide-react'
 import { type LibraryPreview as Preview, previewQuery } from '#api/new-library.ts'
+import { Problem } from '#api/problem.ts'
 import type { PreviewRequest } from '#api/records.ts'
 import { Icon } from '#parts/icon.tsx'
 import { Empty, Failure } from '#parts/states.tsx'
@@ -29,7 +30,12 @@ export function LibraryPreview({ asked, needsPattern = false }: { asked: Preview
       </header>
       {asked === null && <Empty icon={FolderSearch} title={setupTexts.noChoice()} words={setupTexts.noChoiceWords()} />}
       {asked !== null && needsPattern && <Empty icon={Regex} title={layoutTexts.noPattern()} words={layoutTexts.noPatternWords()} />}
-      {error && <Failure error={error} onRetry={() => void refetch()} />}
+      {error &&
+        (isRefused(error) ? (
+          <Failure error={error} title={setupTexts.refused()} />
+        ) : (
+          <Failure error={error} onRetry={() => void refetch()} />
+        ))}
       {isFetching && !preview && !needsPattern && <p className="quiet">{setupTexts.looking()}</p>}
       {preview?.detectedSeries.length === 0 && (
         <Empty icon={FileQuestion} title={setupTexts.nothingFound()} words={setupTexts.nothingFoundWords()} />
@@ -135,3 +141,6 @@ const Sum = ({ name, value }: { name: string; value: number }) => (
     <dd>{numbers.format(value)}</dd>
   </div>
 )
+
+/** Such as a folder that another library has: the same again would be answered in the same way. */
+const isRefused = (error: Error) => error instanceof Problem && [400, 409, 422].includes(error.status)

@@ -23,6 +23,16 @@ function reaches(path: string, text: RegExp, depth: number): boolean {
   return text.test(sources.text(path)) || (depth > 0 && [...sources.loads(path)].some((next) => reaches(next, text, depth - 1)))
 }
 
+t.test('the threads that read files load no library for schemas, which takes each of them a third of its memory', async (t) => {
+  const loaded = new Set(sources.paths.filter((path) => /^workers\/(formats|images|metadata)\//.test(path)))
+  for (const path of loaded) for (const next of sources.loads(path)) loaded.add(next)
+  t.ok(loaded.has('core/foundation/buffer-pool.ts'), 'also what those import')
+  t.same(
+    [...loaded].filter((path) => /from 'typebox/.test(sources.text(path))),
+    [],
+  )
+})
+
 t.test('each flow of docs/architecture.md is as the code has it', async (t) => {
   for (const [title, steps] of flows) {
     const ofRun = workingFiles.get(title)

@@ -140,7 +140,7 @@ t.test('Pages say what the server, the browser and others did wrong, and go on',
     await until(async () => (await titlesOf(page))[0] === 'Aardvark')
   })
 
-  await t.test('A thousand libraries are found by their names, and somebody who sees none is told so', async (t) => {
+  await t.test('A thousand libraries are found by their names, and a page says so to somebody who sees none', async (t) => {
     const rows = Array.from({ length: LIBRARIES }, (_, at) => ({ name: `Many ${at}`, path: `/many/${at}` }))
     await database('libraries').insert(rows)
     await page.goto(`${url}/admin/libraries`)

@@ -16,7 +16,7 @@ import { unknownIds } from '#test/support/unknown-ids.ts'
 
 /**
  * Everything that can be changed is changed on two servers: one has only what somebody may see, the other also a series that is hidden from them. They must
- * be told the same by both: so no number of changed things, no refusal and no success tells of what is hidden.
+ * get the same from both: so no number of changed things, no refusal and no success tells of what is hidden.
  */
 
 const WALKERS: readonly Walker[] = someOf(

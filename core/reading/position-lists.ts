@@ -48,7 +48,7 @@ export class PositionLists {
   }
 
   #pack(etag: string, request: BookRequest, addresses: PublicationAddresses): Promise<Uint8Array> {
-    // Of one caller: the work has the rights and the connections of whoever began it.
+    // Of one caller: the work has the rights and the connections of the one that began it.
     return this.#flights.join(`${etag} ${viewerKey(request.caller)}`, request.signal, async (signal) => {
       const { total, locators } = await getPositions(this.#dependencies, { ...request, signal }, addresses)
       const packed = await gzipText(positionListText(total, locators), signal)

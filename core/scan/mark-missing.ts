@@ -110,18 +110,18 @@ export async function markMissing({ database, log }: { database: Knex; log: Log 
     log.debug({ libraryId: library.id, present, kept: loss.kept, files: walked.counts.filesTotal }, 'Rows and files differ after a scan')
     await forgetFolders(database, library.id)
   }
-  const told = await decideTold(database, walked, { loss, facts, decided })
-  const list = [...told.withheld].sort(([a], [b]) => compareNames(a, b)).slice(0, WITHHELD_MAX)
+  const shown = await decideShown(database, walked, { loss, facts, decided })
+  const list = [...shown.withheld].sort(([a], [b]) => compareNames(a, b)).slice(0, WITHHELD_MAX)
   return {
     missing,
-    guard: told.guard !== null && held > 0 ? told.guard : null,
+    guard: shown.guard !== null && held > 0 ? shown.guard : null,
     withheld: list.map(([folder, reason]) => ({ folder: shownFolder(folder), reason, books: loss.folders.get(folder)?.gone ?? 0 })),
-    waiting: [...decided.withheld.keys()].reduce((sum, one) => sum + (told.withheld.has(one) ? 0 : (loss.folders.get(one)?.gone ?? 0)), 0),
+    waiting: [...decided.withheld.keys()].reduce((sum, one) => sum + (shown.withheld.has(one) ? 0 : (loss.folders.get(one)?.gone ?? 0)), 0),
   }
 }
 
-/** What the user is told about the losses that are withheld: not those that may be found again by the analysis of new files. */
-async function decideTold(
+/** What is reported of the losses that are withheld: not those that may be found again by the analysis of new files. */
+async function decideShown(
   database: Knex,
   { library, devices }: Walked,
   { loss, facts, decided }: { loss: CountedLoss; facts: Omit<Loss, 'isMass' | 'folders'>; decided: WithheldDecision },
@@ -132,8 +132,8 @@ async function decideTold(
   if (decided.withheld.size === 0 || isOtherDisk) return { withheld: decided.withheld, guard: isMassLoss(guard) ? guard : null }
   const newFiles = await countWaitingFiles(database, library)
   const unmatched = new Map([...folders].map(([path, one]) => [path, { ...one, gone: one.gone - (movedFrom.get(path) ?? 0) }]))
-  const told = await leaveOutWaiting({ ...facts, folders: unmatched, decided, known: guard.known, newFiles, matched: moved.size })
-  return { withheld: told.withheld, guard: told.isMass ? { ...guard, missing: guard.missing - moved.size } : null }
+  const shown = await leaveOutWaiting({ ...facts, folders: unmatched, decided, known: guard.known, newFiles, matched: moved.size })
+  return { withheld: shown.withheld, guard: shown.isMass ? { ...guard, missing: guard.missing - moved.size } : null }
 }
 
 interface CountedLoss {

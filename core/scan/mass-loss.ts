@@ -5,7 +5,7 @@ const KNOWN_MIN = 5
 export interface Guard {
   /** Books recorded before, in folders that could be read. */
   known: number
-  /** Those of them that are gone. What users are told leaves out files that may have been moved. */
+  /** Those of them that are gone. What is reported leaves out files that may have been moved. */
   missing: number
 }
 

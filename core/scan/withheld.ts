@@ -22,7 +22,7 @@ type Reason = WithheldFolder['reason']
 /** The books of a folder that were recorded before the scan, in places that it could read. */
 export interface HeldFolder {
   known: number
-  /** Those that are missing. What users are told leaves out those that may have been moved. */
+  /** Those that are missing. What is reported leaves out those that may have been moved. */
   gone: number
   left: number
   /** Some of them were withheld before. */

@@ -12,7 +12,7 @@ interface Waiting extends Omit<Loss, 'isMass'> {
 }
 
 /**
- * Which of the losses that were decided to be withheld are told to the user. A new file that is not analyzed yet may be a lost one that was renamed, and
+ * Which of the losses that were decided to be withheld are reported. A new file that is not analyzed yet may be a lost one that was renamed, and
  * changed by a program that writes tags: as many losses as there are such files wait, first those of the same folder. Never those on another device.
  */
 export async function leaveOutWaiting({ known, decided, newFiles, matched, ...loss }: Waiting): Promise<{
@@ -30,7 +30,7 @@ export async function leaveOutWaiting({ known, decided, newFiles, matched, ...lo
     }
   const missing = [...folders.values()].reduce((sum, { gone }) => sum + gone, 0)
   const isMass = isMassLoss({ known, missing })
-  const told = await decideWithheld({ ...loss, folders, isMass })
-  const isTold = (folder: string, reason: string) => reason === 'other_device' || told.withheld.has(folder)
-  return { withheld: new Map([...decided.withheld].filter(([folder, reason]) => isTold(folder, reason))), isMass }
+  const shown = await decideWithheld({ ...loss, folders, isMass })
+  const isShown = (folder: string, reason: string) => reason === 'other_device' || shown.withheld.has(folder)
+  return { withheld: new Map([...decided.withheld].filter(([folder, reason]) => isShown(folder, reason))), isMass }
 }

@@ -31,7 +31,7 @@ export class Model {
     const moved = new Set([...taken].filter(([row, path]) => row.path !== path || row.library !== scan.library).map(([row]) => row))
     // A file that has taken the path of a book hides that it is gone.
     const gone = present.filter((row) => isIn(scan.part, row.path) && !here.has(row.path))
-    // New files may be lost books until they are analyzed: nothing is told, or accepted, before.
+    // New files may be lost books until they are analyzed: nothing is reported, or accepted, before.
     const mayWait = gone.length > 0 && [...here.keys()].some((path) => !before.some((row) => row.path === path))
     // Some may be in a library whose scan comes next.
     const isElsewhere = (row: Row) => (seen.get(row.id)?.library ?? row.library) !== row.library

@@ -33,7 +33,7 @@ t.test(
   },
 )
 
-t.test('a ComicInfo that cannot be read is told in one sentence', async (t) => {
+t.test('one sentence says that a ComicInfo cannot be read', async (t) => {
   for (const reason of ['it is too large', 'it is too large.'])
     t.equal(unreadable('ComicInfo.xml', reason).problem?.message, 'ComicInfo.xml cannot be read: it is too large.')
 })

@@ -18,6 +18,9 @@ const MARKS: [name: RegExp, document: string][] = [
   [/\.class$|^AndroidManifest\.xml$/, 'a program'],
 ]
 
+/** Files of HTMLZ books, saved web pages and browser extensions. */
+const WEB_FILE = /\.(x?html?|js)$/i
+
 /** By the marks of the OCF container. Some EPUBs lack `mimetype` or misspell it; a container file that leads to a package is enough. */
 export function isEpub(archive: ZipArchive): boolean {
   if (mimetypeOf(archive).startsWith(EPUB_TYPE)) return true
@@ -30,9 +33,10 @@ export function documentInstead(archive: ZipArchive): string | null {
   if (/^[a-z]+\/[\w.+-]+$/i.test(type) && !COMIC_TYPE.test(type)) return `a document of the type ${type}`
   const mark = MARKS.find(([name]) => archive.entries.some((entry) => name.test(entry.name)))
   if (mark) return mark[1]
-  const isNamedEpub = formatOfName(archive.path) === 'epub'
-  if (!isNamedEpub || archive.entries.some((entry) => pageTypeOf(entry.name) !== null)) return null
-  return 'a ZIP archive that is named like an EPUB, without the files of one and without pictures'
+  if (formatOfName(archive.path) !== 'epub') return null
+  // Comics with the wrong name hold pictures and little else. Web pages and scripts make it a book of another format, or a program.
+  const isComic = archive.entries.some(({ name }) => pageTypeOf(name) !== null) && !archive.entries.some(({ name }) => WEB_FILE.test(name))
+  return isComic ? null : 'a ZIP archive that is named like an EPUB, without the files of one'
 }
 
 /** What the entry `mimetype` says: the mark of EPUBs and of OpenDocument files. */

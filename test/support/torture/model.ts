@@ -42,12 +42,22 @@ export class Model {
     const fresh = [...scan.files].filter(([path]) => !before.some((row) => row.path === path)).map(([, { serial }]) => serial)
     for (const row of gone) if (isElsewhere(row) || fresh.includes(row.content.serial)) likely.add(row)
     const recorded = new Set([...before.map(({ path }) => folderOf(path)), ...[...scan.files.keys()].map(folderOf)])
-    const losses = outcomesOf({ known: present.filter((row) => row.known !== 'no'), gone, moved, likely, recorded: recorded.size, scan })
-    const left = [...moved].map(({ library, path }) => ({ library, path }))
+    const isKnown = (row: Row) => row.known !== 'no' && !row.isMissing
+    const left = scan.left.filter(isKnown)
+    for (const row of left) likely.add(row)
+    const losses = outcomesOf({
+      known: [...present.filter(isKnown), ...left],
+      gone: [...gone, ...left],
+      moved,
+      likely,
+      recorded: recorded.size,
+      scan,
+    })
+    const origins = [...moved].map(({ library, path }) => ({ library, path }))
     this.#take(taken, scan, here)
     const added = [...here.keys()].map((path) => ({ library: scan.library, path })).filter(({ library, path }) => !this.at(library, path))
     // A file that has taken the place of a book gets a row at once, also where the scan did not look.
-    const others = left.filter(({ library, path }) => !here.has(path) || library !== scan.library)
+    const others = origins.filter(({ library, path }) => !here.has(path) || library !== scan.library)
     const wasMass = status.status === 'failed'
     if (losses.isMass !== 'perhaps' && !(losses.isMass === 'yes' && mayWait) && (losses.isMass === 'yes') !== wasMass)
       differences.push(`scan of ${scan.library} is ${status.status}, but mass loss: ${losses.isMass} (${status.errors.join()})`)

@@ -29,6 +29,8 @@ export interface ModelScan {
   library: LibraryName
   /** Null while the root is lost. */
   files: ReadonlyMap<string, Content> | null
+  /** Books as they were in this library before a scan of the other one, at the same time, found them there: this scan may have missed them first. */
+  left: readonly Row[]
   look(folder: string): 'gone' | 'empty' | 'filled'
   versionOf(library: LibraryName, path: string): string
   /** Whether every file is read. */

@@ -215,6 +215,7 @@ export class Walk {
     for (const { library } of scans) states.push(await this.#server.settle(this.#ids[library]))
     const seen = await this.#books()
     const before = new Map(this.model.rows.map((row) => [row, `${row.library}/${row.path} ${row.version}`]))
+    const origins = new Map(this.model.rows.map((row) => [row, { ...row }]))
     const differences = scans.flatMap(({ library, isLost = false, ...scan }, index) => {
       const status = states[index] as SeenScan
       this.#held[library] = status.withheld?.map(({ folder }) => folder) ?? []
@@ -222,6 +223,7 @@ export class Walk {
         library,
         ...scan,
         files: isLost ? null : this.tree.filesOf(library),
+        left: [...origins].filter(([row, origin]) => origin.library === library && row.library !== library).map(([, origin]) => origin),
         look: (folder: string) => this.tree.look(library, folder),
         versionOf: (other: LibraryName, path: string) => this.tree.versionOf(other, path),
         contentAt: (other: LibraryName, path: string) => this.tree.filesOf(other).get(path),

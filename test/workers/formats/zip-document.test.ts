@@ -37,11 +37,18 @@ t.test('documents that are ZIPs but no book are not taken for comics, whatever t
     }
   const texts = await analyzed([part('chapter.txt'), part('META-INF/container.xml')], 'a.epub')
   t.match(texts.problems, [{ type: 'format_detection', message: /named like an EPUB/ }])
+  for (const parts of [
+    [part('index.html'), part('metadata.opf'), pictureIn('images/cover.jpg')],
+    [part('manifest.json'), part('background.JS'), pictureIn('icons/icon.png')],
+  ])
+    t.match((await analyzed(parts, 'a.epub')).problems, [{ type: 'format_detection', fatal: true, message: /named like an EPUB/ }])
 })
 
 t.test('archives of pictures stay comics', async (t) => {
   for (const [name, parts] of [
     ['a.epub', pages],
+    ['b.epub', [part('ComicInfo.xml', '<ComicInfo/>'), part('credits.txt'), ...pages]],
+    ['e.cbz', [part('index.html'), ...pages]],
     ['a.cbz', [part('mimetype', 'application/vnd.comicbook+zip'), ...pages]],
     ['b.cbz', [part('META-INF/MANIFEST.MF'), ...pages]],
     ['c.cbz', [part('mimetype', 'some words'), ...pages]],

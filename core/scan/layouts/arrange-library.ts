@@ -141,9 +141,9 @@ export async function arrangeNow(
     }
   }
   await aggregateDue(database, library.id, run.signal)
+  // Titles and positions of books follow from their series. Before the end, because a server that was killed in between arranges again, and moves nothing.
+  if (moved > 0 || library.arrange_due) await renameLibrary({ tasks }, library.id)
   if (isDone) await endArranging(database, library)
-  // Titles and positions of books follow from their series.
-  if (moved > 0) await renameLibrary({ tasks }, library.id)
   return { moved, isDone }
 }
 

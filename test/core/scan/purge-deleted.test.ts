@@ -186,9 +186,11 @@ t.test('the missing books of a disk that does not answer are spared, and nothing
   })
   const { database, libraryId: library_id } = await openLibraryFixture(t, { manual: true })
   const [scan] = await database('scans').insert({ library_id, mode: 'normal', status: 'completed' }, 'id')
-  const series_id = await addSeries(database, { library_id })
+  const series_id = await addSeries(database, { library_id, title: 'a' })
   await addBook(database, {
+    library_id,
     series_id,
+    title: '1',
     path: join(mounted, 'a/1.cbz'),
     deleted_at: new Date(),
     missing_since: new Date(),

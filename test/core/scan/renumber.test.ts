@@ -206,3 +206,42 @@ t.test('a renumbering that was canceled is made up for by the next scan, also of
   await ask('PATCH', `libraries/${libraryId}`, { numberStrategy: 'filename' })
   t.equal((await last()).id, id, 'one that has done its work is not repeated')
 })
+
+t.test('strategies change neither what is locked nor what somebody or a plugin has entered', async (t) => {
+  const { ask, change, database, values, books, numbers } = await open(t)
+  const idOf = async (path: string) => (await books()).get(path)?.id as string
+  const edit = async (path: string, body: object, what = '') => {
+    const answer = await ask('PATCH', `books/${await idOf(path)}${what}`, body)
+    t.ok(answer.status < 300, JSON.stringify(answer.json))
+  }
+  const locks = async (path: string, ...names: string[]) =>
+    await database('book_metadata')
+      .insert({ book_id: await idOf(path), locks: names })
+      .onConflict('book_id')
+      .merge(['locks'])
+  await locks('Saga/Saga 01.cbz', 'number', 'title')
+  await edit('Saga/Saga 10.5.cbz', { number: 11, title: 'Eleven' })
+  // Cleared and locked: it stays without a number.
+  await edit('Plain/alpha.cbz', { number: 9 })
+  await edit('Plain/alpha.cbz', { number: null })
+  const before = await values('Saga')
+  for (const body of [
+    { numberStrategy: 'file_order', numberConfig: { start: 100 }, bookStrategy: 'series_name' },
+    { numberStrategy: 'metadata', bookStrategy: 'filename' },
+    { numberStrategy: 'smart', bookStrategy: 'metadata_first' },
+  ]) {
+    t.match(await change(body), { status: 'completed' })
+    const after = await values('Saga')
+    t.same([after[0], after[1]], [before[0], before[1]], JSON.stringify(body))
+    t.equal((await numbers('Plain'))[0], null, `cleared and locked: ${JSON.stringify(body)}`)
+  }
+  await database('book_metadata')
+    .insert({ book_id: await idOf('Plain/beta 2nd.cbz'), sources: { number: 'plugin' } })
+    .onConflict('book_id')
+    .merge(['sources'])
+  await database('books')
+    .where('id', await idOf('Plain/beta 2nd.cbz'))
+    .update({ number: 77, position: null })
+  await change({ numberStrategy: 'file_order' })
+  t.equal((await numbers('Plain'))[1], 77, 'what a plugin has given')
+})

@@ -225,7 +225,10 @@ function lowestIndex(sorted: Float64Array, item: number): number {
 }
 
 /** @param of.names of the files; 0 for none @param of.room is overwritten */
-function countSeries(series: Uint32Array, { names, room: pairs }: { names: Uint32Array; room: Float64Array }): Omit<Alternative, 'strategy'> {
+function countSeries(
+  series: Uint32Array,
+  { names, room: pairs }: { names: Uint32Array; room: Float64Array },
+): Omit<Alternative, 'strategy'> {
   // Numbers in place of pairs: sorting a hundred thousand of them takes a tenth of the time.
   const span = names.length + 2
   for (let index = 0; index < pairs.length; index++) pairs[index] = (series[index] as number) * span + (names[index] as number)

@@ -89,7 +89,11 @@ const CASES: {
     to: [null, null],
     isLocked: true,
   },
-  { title: 'not where others have an age, and rules hide none of them', from: [{ age: 6, by: 'embedded' }, { isCleared: true }], to: [6, 'embedded'] },
+  {
+    title: 'not where others have an age, and rules hide none of them',
+    from: [{ age: 6, by: 'embedded' }, { isCleared: true }],
+    to: [6, 'embedded'],
+  },
   {
     title: 'what a person has cleared stays hidden beside files with an age',
     from: [{ age: 6, by: 'embedded' }, { isCleared: true }],

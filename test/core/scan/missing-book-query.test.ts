@@ -18,7 +18,10 @@ t.test('thousands of missing books are listed, filtered, confirmed and removed',
   const files: Record<string, Buffer> = {}
   for (let folder = 0; folder < folders; folder++)
     for (let n = 1; n <= 30; n++) files[`S${folder}/S${folder} ${n}.cbz`] = comic(`${folder} ${n}`)
-  const { ask, database, services, libraryId, root, ended, url, put } = await openLibraryServer(t, { 'Stays/Stays 1.cbz': comic('s'), ...files })
+  const { ask, database, services, libraryId, root, ended, url, put } = await openLibraryServer(t, {
+    'Stays/Stays 1.cbz': comic('s'),
+    ...files,
+  })
   const count = folders * 30
   const list = async (query: string) => (await ask<Page>('GET', `books?deleted=only&${query}`)).json
   const scan = async (query = '') => {

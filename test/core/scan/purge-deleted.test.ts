@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -185,7 +186,7 @@ t.test('the missing books of a disk that does not answer are spared, and nothing
     rmSync(room, { recursive: true, force: true })
   })
   const { database, libraryId: library_id } = await openLibraryFixture(t, { manual: true })
-  const [scan] = await database('scans').insert({ library_id, mode: 'normal', status: 'completed' }, 'id')
+  const [scan] = await database('scans').insert({ id: randomUUID(), library_id, mode: 'normal', status: 'completed' }, 'id')
   const series_id = await addSeries(database, { library_id, title: 'a' })
   await addBook(database, {
     library_id,

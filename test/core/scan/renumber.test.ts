@@ -182,30 +182,33 @@ t.test('an edit during a scan, or one whose task was canceled, counts after the 
   t.equal((await last()).id, id, 'a scan of a library that nobody has edited queues nothing')
 })
 
-t.test('a renumbering that was canceled is made up for by the next scan, also of a part, and by the next PATCH of its strategies', async (t) => {
-  const { ask, ended, change, database, libraryId, numbers, services } = await open(t)
-  const last = async () => await database('tasks').where('type', 'renumber_library').orderBy('created_at', 'desc').first()
-  const cancel = async (numberStrategy: string) => {
-    // As if the strategy had been sent, and its task canceled before it began.
-    await database('libraries').update({ number_strategy: numberStrategy })
-    await database('tasks')
-      .where('id', (await last()).id)
-      .update({ status: 'cancelled' })
-  }
-  await change({ numberStrategy: 'filename' })
-  t.same(await numbers('Saga'), [1, 10.5, 2])
-  await cancel('file_order')
-  const { taskId } = await services.scans.start(libraryId, 'normal', null, { path: 'Plain' })
-  await ended(taskId)
-  await ended((await last()).id)
-  t.same(await numbers('Saga'), [1, 2, 3])
-  await cancel('filename')
-  t.match(await change({ numberStrategy: 'filename' }), { status: 'completed' })
-  t.same(await numbers('Saga'), [1, 10.5, 2])
-  const { id } = await last()
-  await ask('PATCH', `libraries/${libraryId}`, { numberStrategy: 'filename' })
-  t.equal((await last()).id, id, 'one that has done its work is not repeated')
-})
+t.test(
+  'a renumbering that was canceled is made up for by the next scan, also of a part, and by the next PATCH of its strategies',
+  async (t) => {
+    const { ask, ended, change, database, libraryId, numbers, services } = await open(t)
+    const last = async () => await database('tasks').where('type', 'renumber_library').orderBy('created_at', 'desc').first()
+    const cancel = async (numberStrategy: string) => {
+      // As if the strategy had been sent, and its task canceled before it began.
+      await database('libraries').update({ number_strategy: numberStrategy })
+      await database('tasks')
+        .where('id', (await last()).id)
+        .update({ status: 'cancelled' })
+    }
+    await change({ numberStrategy: 'filename' })
+    t.same(await numbers('Saga'), [1, 10.5, 2])
+    await cancel('file_order')
+    const { taskId } = await services.scans.start(libraryId, 'normal', null, { path: 'Plain' })
+    await ended(taskId)
+    await ended((await last()).id)
+    t.same(await numbers('Saga'), [1, 2, 3])
+    await cancel('filename')
+    t.match(await change({ numberStrategy: 'filename' }), { status: 'completed' })
+    t.same(await numbers('Saga'), [1, 10.5, 2])
+    const { id } = await last()
+    await ask('PATCH', `libraries/${libraryId}`, { numberStrategy: 'filename' })
+    t.equal((await last()).id, id, 'one that has done its work is not repeated')
+  },
+)
 
 t.test('strategies change neither what is locked nor what somebody or a plugin has entered', async (t) => {
   const { ask, change, database, values, books, numbers } = await open(t)

@@ -29,7 +29,10 @@ t.test('which keys and users may scan the folder of a series', async (t) => {
   await setTestRule(database, { api_key_id: scanner.id }, { age: { mode: 'not_from', years: 18, unrated: 'show' } })
   t.equal(await scan('Saga', scanner.key), 404, 'a series that it may not see')
   t.match(await send('Bone', scanner.key), { status: 202, json: { filesTotal: 0, errors: [] } }, 'another one, and nothing about the rest')
-  t.equal((await ask('POST', `libraries/${(await database('libraries').first('id')).id}/scan?path=Saga`, undefined, scanner.key)).status, 403)
+  t.equal(
+    (await ask('POST', `libraries/${(await database('libraries').first('id')).id}/scan?path=Saga`, undefined, scanner.key)).status,
+    403,
+  )
 
   await database('api_keys')
     .where('id', scanner.id)

@@ -71,6 +71,12 @@ t.test(
     const id = libraries[0]?.id as string
     await awaitScan(server, id, { analyzed: true, timeoutMs: 60_000 })
     await until(async () => (await server.get<{ watching?: boolean }>(`/api/v1/libraries/${id}/scan-status`)).watching)
+    const enabled = await fetch(`${server.url}/api/v1/admin/settings/compatibilityApi.enabled`, {
+      method: 'PUT',
+      headers: { ...server.headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ value: 'true' }),
+    })
+    t.equal(enabled.status, 200, await enabled.text())
     const before = Object.keys(await listRest(server)).sort()
     t.equal(before.length, files.size)
 
@@ -95,8 +101,8 @@ t.test(
       await change.body?.cancel()
     }
     const isQuiet = async () => {
-      const { total } = await server.get<{ total: number }>('/api/v1/tasks?status=pending')
-      const { total: running } = await server.get<{ total: number }>('/api/v1/tasks?status=processing')
+      const { total } = await server.get<{ total: number }>('/api/v1/tasks?status=pending&pageSize=1')
+      const { total: running } = await server.get<{ total: number }>('/api/v1/tasks?status=processing&pageSize=1')
       const { pendingAnalysis, status } = await server.get<{ pendingAnalysis: number; status: string }>(
         `/api/v1/libraries/${id}/scan-status`,
       )

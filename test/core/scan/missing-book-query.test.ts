@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { enableKomga } from '#test/support/komga-switch.ts'
 import { sizeOf } from '#test/support/lane-size.ts'
 import { comic, until } from '#test/support/library-fixture.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
@@ -22,6 +23,7 @@ t.test('thousands of missing books are listed, filtered, confirmed and removed',
     'Stays/Stays 1.cbz': comic('s'),
     ...files,
   })
+  await enableKomga(database)
   const count = folders * 30
   const list = async (query: string) => (await ask<Page>('GET', `books?deleted=only&${query}`)).json
   const scan = async (query = '') => {

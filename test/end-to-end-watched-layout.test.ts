@@ -2,13 +2,15 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { sizeOf } from '#test/support/lane-size.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { comic, until } from '#test/support/library-fixture.ts'
 import { walkCatalog } from '#test/support/opds-walk.ts'
 import { randomOf } from '#test/support/random-manifests.ts'
 import { ADMIN, awaitScan, type RunningServer, startServer } from '#test/support/running-server.ts'
 
 t.setTimeout(600_000)
+
+const STEPS = 40
 
 const basic = `Basic ${Buffer.from(`${ADMIN.username}:${ADMIN.password}`).toString('base64')}`
 
@@ -45,6 +47,7 @@ async function listOpds(server: RunningServer): Promise<string[]> {
 
 t.test(
   'while files move, the library is watched and its layout changes, all interfaces list the same at the end, and no book is lost',
+  onlyFull,
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'carrel-watched-'))
     const library = join(folder, 'library')
@@ -81,7 +84,7 @@ t.test(
     t.equal(before.length, files.size)
 
     const strategies = ['auto', 'series_volume', 'flat', 'series_volume_chapter', 'publisher_hierarchy']
-    for (let step = 0; step < sizeOf('steps', { main: 12, full: 60 }); step++) {
+    for (let step = 0; step < STEPS; step++) {
       const paths = [...files.keys()]
       for (let move = 0; move < 3; move++) {
         const from = pick(paths)

@@ -1,25 +1,13 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { comic, until } from '#test/support/library-fixture.ts'
+import { mountDisk } from '#test/support/mounted-disk.ts'
 import { awaitScan, startServer } from '#test/support/running-server.ts'
 
 t.setTimeout(240_000)
-
-/** Mounts a mirror of a folder, see the program; null where this process may not mount. */
-async function mountDisk(t: Test, mirrored: string, mounted: string): Promise<ChildProcess | null> {
-  if (process.getuid?.() !== 0 || !existsSync('/dev/fuse')) return null
-  const program = fileURLToPath(new URL('support/fuse-disk.mjs', import.meta.url))
-  const disk = spawn(process.execPath, [program, mirrored, mounted], { stdio: ['ignore', 'pipe', 'ignore'] })
-  const [started] = await Promise.race([once(disk.stdout as NodeJS.ReadableStream, 'data'), once(disk, 'exit')])
-  if (typeof started === 'number') return null
-  t.teardown(() => disk.kill('SIGKILL'))
-  return disk
-}
 
 /** Far more than an answer takes that waits for no disk. */
 const QUICK_MS = 8_000

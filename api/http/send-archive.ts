@@ -8,7 +8,7 @@ import { crc32 } from 'node:zlib'
 import { ZipFile } from 'yazl'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import { askDisk } from '#core/foundation/disk-calls.ts'
-import { openInside } from '#core/foundation/open-inside.ts'
+import { closeInside, openInside } from '#core/foundation/open-inside.ts'
 import type { ArchivedFile } from '#core/reading/archived-file.ts'
 
 /** yazl's own sum, in JavaScript, reads a tenth as many bytes a second as that of Node, and would keep this thread busy. */
@@ -78,7 +78,7 @@ async function* contentOf(file: ArchivedFile): AsyncGenerator<Buffer> {
     // The response already contains what another process wrote into the file meanwhile.
     await checkUnchanged(opened, file)
   } finally {
-    await opened.close()
+    await closeInside(file.inside, opened)
   }
 }
 
@@ -91,13 +91,13 @@ async function openAsPromised(file: ArchivedFile): Promise<FileHandle> {
     await checkUnchanged(opened, file)
     return opened
   } catch (error) {
-    await opened.close()
+    await closeInside(file.inside, opened)
     throw error
   }
 }
 
-async function checkUnchanged(opened: FileHandle, { path, bytes, mtimeNs }: ArchivedFile): Promise<void> {
-  const facts = await opened.stat({ bigint: true })
+async function checkUnchanged(opened: FileHandle, { inside, path, bytes, mtimeNs }: ArchivedFile): Promise<void> {
+  const facts = await askDisk(inside, () => opened.stat({ bigint: true }))
   if (facts.size !== BigInt(bytes)) throw new BrokenTransfer(`"${path}" has ${facts.size} bytes now, not ${bytes}.`)
   if (String(facts.mtimeNs) !== mtimeNs) throw new BrokenTransfer(`"${path}" has been written to since it was scanned.`)
 }

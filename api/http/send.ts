@@ -11,7 +11,7 @@ import { sendArchive } from '#api/http/send-archive.ts'
 import { sendContent } from '#api/http/send-content.ts'
 import { askDisk } from '#core/foundation/disk-calls.ts'
 import { AppError } from '#core/foundation/errors.ts'
-import { OutsideError, openInside, openOwnFile } from '#core/foundation/open-inside.ts'
+import { closeInside, OutsideError, openInside, openOwnFile } from '#core/foundation/open-inside.ts'
 
 /** Up to this size one read and one write are seven times faster than a stream, and 100 at once still fit into memory. */
 const WHOLE_BYTES_MAX = 2 * 1_048_576
@@ -93,7 +93,8 @@ const isWorthPacking = ({ compress, bytes }: Extract<StreamReply, { kind: 'bytes
 async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { kind: 'file' }>): Promise<void> {
   const file = await openFile(reply)
   try {
-    const facts = await file.stat()
+    const stat = () => file.stat()
+    const facts = await (reply.inside === undefined ? stat() : askDisk(reply.inside, stat).catch(refuseForNow))
     if (!facts.isFile()) throw new AppError('not_found', 'This file no longer exists.')
     const { headers, method } = response.req
     const validators = { etag: reply.etag, lastModified: facts.mtime }
@@ -119,7 +120,7 @@ async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { 
       await sendPart(response, file, { start: part.start, length, status: range ? 206 : 200, root: reply.inside })
     }
   } finally {
-    await file.close()
+    await (reply.inside === undefined ? file.close() : closeInside(reply.inside, file))
   }
 }
 
@@ -164,8 +165,12 @@ async function openFile({
     if (cause instanceof OutsideError || code === 'ENOENT' || code === 'ENOTDIR') {
       throw new AppError('not_found', 'This file no longer exists.', { cause })
     }
-    throw new AppError('unavailable', 'This file cannot be read at the moment.', { cause })
+    return refuseForNow(cause)
   }
+}
+
+const refuseForNow = (cause: unknown): never => {
+  throw new AppError('unavailable', 'This file cannot be read at the moment.', { cause })
 }
 
 function setValidators(response: ServerResponse, cacheControl: string, { etag, lastModified }: Validators): void {

@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises'
 import type { BookToAnalyze } from '#core/analysis/book-to-analyze-store.ts'
 import { type FileVersion, isSameVersion } from '#core/analysis/file-version.ts'
 import { type Analysis, failedAnalysis } from '#core/fields/analysis.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import type { TaskAdder, TaskRun } from '#core/tasks/task.ts'
 
 /** A copy that has not continued for this long has stalled: what is wrong with its file is recorded. Slow downloads pause for minutes. */
@@ -127,7 +128,7 @@ export class FilesInMotion {
   async waitsBefore(run: TaskRun, book: BookToAnalyze, version: FileVersion): Promise<boolean> {
     if (!this.isOn) return false
     const look = lookOf(run)
-    const isYoung = look === null && book.state === 'pending' && (await this.#isYoung(book.path, version))
+    const isYoung = look === null && book.state === 'pending' && (await this.#isYoung(book, version))
     return await this.#wait(book, findMotion({ look, version, isYoung }, { quietMs: this.#quietMs, now: Date.now() }))
   }
 
@@ -176,10 +177,10 @@ export class FilesInMotion {
   }
 
   /** Whether both times of the file are within the quiet time: a program that keeps the time of a file sets it when the file is complete. */
-  async #isYoung(path: string, version: FileVersion): Promise<boolean> {
+  async #isYoung({ library_path: root, path }: BookToAnalyze, version: FileVersion): Promise<boolean> {
     const isNow = (ms: number) => Math.abs(Date.now() - ms) < this.#quietMs
     if (!isNow(millisecondsOf(version))) return false
-    const changedMs = await lstat(path).then(
+    const changedMs = await askDisk(root, () => lstat(path)).then(
       ({ ctimeMs }) => ctimeMs,
       () => null,
     )

@@ -15,6 +15,7 @@ import { type DisplacedBook, type LinkedSeries, relinkBook } from '#core/analysi
 import { recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
 import { withSortTitle } from '#core/fields/sort-title.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { applyChange } from '#core/metadata/apply-change.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
@@ -65,15 +66,16 @@ async function isMounted({ libraryPath, path, devices }: MatchingBook): Promise<
   for (let folder = folderOf(libraryPath, path); ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/')))) {
     if (folder !== '' && !Object.hasOwn(known, folder)) continue
     const place = folder === '' ? libraryPath : `${libraryPath}/${folder}`
-    const found = await stat(place).catch(() => null)
+    const found = await askDisk(libraryPath, () => stat(place)).catch(() => null)
     if (found === null && folder !== '') continue
     if (found === null) return false
     // The numbers of some devices change with every start.
-    return known[folder] === undefined || found.dev === known[folder] || !(await isEmpty(place))
+    return known[folder] === undefined || found.dev === known[folder] || !(await isEmpty(libraryPath, place))
   }
 }
 
-const isEmpty = async (folder: string): Promise<boolean> => (await readdir(folder).catch(() => [])).every((name) => name.startsWith('.'))
+const isEmpty = async (root: string, folder: string): Promise<boolean> =>
+  (await askDisk(root, () => readdir(folder)).catch(() => [])).every((name) => name.startsWith('.'))
 
 /**
  * The row of a moved book gets the path of the file, and keeps its id, progress, locks and metadata. The row of the file is deleted if it is new, or takes the

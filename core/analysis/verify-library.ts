@@ -4,7 +4,15 @@ import type { Caller } from '#core/account/caller.ts'
 import type { Viewer } from '#core/account/visibility.ts'
 import { getAnalyzableBooks, listErrorTypes } from '#core/analysis/analysis-choice-query.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
-import { countFilesToVerify, type FileToVerify, hasRotted, listFilesToVerify, recordCheck } from '#core/analysis/verify-store.ts'
+import {
+  countFilesToVerify,
+  type FileToVerify,
+  findVerification,
+  hasRotted,
+  listFilesToVerify,
+  recordCheck,
+  takeFiles,
+} from '#core/analysis/verify-store.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
 import type { Analyze } from '#core/fields/analysis.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -33,13 +41,15 @@ interface Verified {
   damaged: number
 }
 
-/** Queues the comparison of all files of a library with their hashes and checksums. @throws not_found */
+/** Queues the comparison of all files of a library with their hashes and checksums; while one is running, returns that one. @throws not_found */
 export async function requestVerification(
   { database, tasks }: { database: Knex; tasks: TaskAdder },
   caller: Viewer | null,
   libraryId: string,
 ): Promise<{ taskId: string }> {
   await getLibraryRow(database, caller, libraryId)
+  const running = await findVerification(database, libraryId)
+  if (running !== null) return { taskId: running }
   const { taskId } = await tasks.add({
     type: 'verify_library',
     libraryId,
@@ -79,6 +89,8 @@ function verifyLibrary(dependencies: Dependencies): TaskHandler {
   const { database } = dependencies
   return async (run) => {
     const of = { libraryId: run.libraryId as string, before: new Date(run.params.since as string) }
+    // Two requests at one moment, or one that was canceled and sent again: every file would be read twice.
+    if (!(await takeFiles(database, { libraryId: of.libraryId, taskId: run.id }))) return { skipped: true }
     const result: Verified = { verified: 0, rotted: 0, damaged: 0 }
     const total = await countFilesToVerify(database, of)
     const library = await getLibraryRow(database, null, of.libraryId)

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { lockLibrary } from '#core/catalog/library-store.ts'
 
 /** A file whose content is to be compared with the hash of its row. */
 export interface FileToVerify {
@@ -6,6 +7,33 @@ export interface FileToVerify {
   path: string
   hash: string
   bytes: number
+}
+
+/** The verification of the library that is running, on any node, and was not canceled; null if there is none. */
+export async function findVerification(database: Knex, libraryId: string): Promise<string | null> {
+  const row = await database('tasks')
+    .where({ type: 'verify_library', library_id: libraryId, status: 'processing', cancel_requested: false })
+    .orderBy('started_at')
+    .first('id')
+  return row?.id ?? null
+}
+
+/** Records that this task reads the files of the library; false while another one does, on any node. It keeps them if it is run again after a kill. */
+export async function takeFiles(database: Knex, { libraryId, taskId }: { libraryId: string; taskId: string }): Promise<boolean> {
+  return await database.transaction(async (trx) => {
+    await lockLibrary(trx, libraryId)
+    const other = await trx('tasks')
+      // A canceled one is ending.
+      .where({ type: 'verify_library', library_id: libraryId, status: 'processing', cancel_requested: false })
+      .whereNot('id', taskId)
+      .whereRaw(`params ->> 'isReading' = 'true'`)
+      .first('id')
+    if (other) return false
+    await trx('tasks')
+      .where('id', taskId)
+      .update({ params: trx.raw(`CAST(CAST(coalesce(params, '{}') AS jsonb) || '{"isReading": true}' AS json)`) })
+    return true
+  })
 }
 
 const TO_VERIFY = `FROM books b LEFT JOIN book_checks c ON c.book_id = b.id

@@ -114,7 +114,7 @@ export const Library = Noun('Library')({
   bookCount: Type.Integer({ minimum: 0, description: 'Books that the caller may see, without deleted ones.' }),
   seriesCount: Type.Integer({ minimum: 0 }),
   lastScannedAt: Nullable(Timestamp),
-  nextScanAt: Nullable(Timestamp, { description: 'The next scan by the schedule; null if none is planned.' }),
+  nextScanAt: Nullable(Timestamp, { description: 'The next planned scan; null if there is none.' }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 })

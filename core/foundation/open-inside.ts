@@ -41,6 +41,16 @@ export async function openInside(file: InsideFile, descriptors = DESCRIPTORS): P
   )
 }
 
+/**
+ * Closes a file or folder of a library, whatever its disk does: while that does not answer, nobody waits for it longer than for any other call.
+ * @param root the folder of the library, or what stands for its disk
+ */
+export async function closeInside(root: string, opened: { close(): Promise<void> }): Promise<void> {
+  // At once, because a call that is refused would leave it open. What was only read loses nothing.
+  const closing = opened.close().catch(() => {})
+  await askDisk(root, () => closing).catch(() => {})
+}
+
 /** Opens a file of the server itself, in the folder of its path. @throws as {@link openInside} */
 export const openOwnFile = (path: string): Promise<FileHandle> => openChecked({ root: dirname(path), path }, DESCRIPTORS)
 

@@ -29,37 +29,40 @@ export async function passProtection(
   )
   if (shown.length > 0) await trx('series_sharing_tags').whereIn(['series_id', 'sharing_tag_id'], shown).delete()
   const { rows } = await trx.raw(AGES, { from, to, divided: pairs.map(({ isDivided }) => isDivided), isChange })
-  const ages = new Map((rows as { id: string; age: number }[]).map(({ id, age }) => [id, age]))
+  const ages = new Map((rows as { id: string; age: number | null }[]).map(({ id, age }) => [id, age]))
   const states = await loadStates(trx, 'series', [...ages.keys()], [])
   const changes = [...states.values()].map((before) => {
-    const { next } = applyChange('series', before, { values: { ageRating: ages.get(before.id) as number } }, 'user')
+    const ageRating = ages.get(before.id) as number | null
+    const { next } = applyChange('series', before, { values: { ageRating } }, 'user')
     // An equal value would stay one of the files.
-    return {
-      before,
-      next: { ...next, sources: { ...next.sources, ageRating: 'user' as const }, locks: new Set([...next.locks, 'ageRating']) },
-    }
+    const sources = ageRating === null ? next.sources : { ...next.sources, ageRating: 'user' as const }
+    return { before, next: { ...next, sources, locks: new Set([...next.locks, 'ageRating']) } }
   })
   await storeStates(trx, 'series', changes)
 }
 
 /**
- * The ages that series must have, by series. Where the layout changes, an age of files passes on too if the files cannot give it to the new series: the file
- * that describes a series stays behind, and a person or such a file has given the new one a lower age. If one of the series has no age, and rules hide
- * such series, those rules hide the new one.
+ * The ages that series must have, by series; null for one that must stay without. Where the layout changes, an age of files passes on too if the files cannot
+ * give it to the new series: the file that describes a series stays behind, and a person or such a file has given the new one a lower age. If one of the series
+ * has no age, and rules hide such series, those rules hide the new one; outside of a change of the layout only if a person has cleared and locked it, against
+ * the age that the files may have.
  */
 const AGES = `WITH pairs AS (
     SELECT p.target, p.divided, m.age_rating AS age, coalesce(own.age_rating, -1) AS own,
+      m.age_rating IS NULL AND coalesce('ageRating' = ANY(m.locks), false) AS is_cleared,
       coalesce(m.sources ->> 'ageRating' IN ('user', 'plugin'), false) OR (:isChange AND s.sidecar #> '{fields,ageRating}' IS NOT NULL) AS passes,
       own.sources ->> 'ageRating' IN ('user', 'plugin') OR 'ageRating' = ANY(own.locks) OR t.sidecar #> '{fields,ageRating}' IS NOT NULL AS is_fixed
     FROM unnest(CAST(:from AS uuid[]), CAST(:to AS uuid[]), CAST(:divided AS boolean[])) AS p (source, target, divided)
       JOIN series s ON s.id = p.source JOIN series t ON t.id = p.target
       LEFT JOIN series_metadata m ON m.series_id = p.source LEFT JOIN series_metadata own ON own.series_id = p.target
   ), targets AS (
-    SELECT target, max(age) FILTER (WHERE passes OR :isChange) AS age,
+    SELECT target, max(age) FILTER (WHERE passes OR :isChange) AS age, greatest(max(age), nullif(max(own), -1)) AS highest,
       bool_or(passes AND age > own) OR (:isChange AND (bool_or(is_fixed AND age > own) OR bool_or(divided AND age >= own))) AS is_raised,
-      CASE WHEN :isChange AND bool_or(age IS NULL) THEN (SELECT max(hidden_from) FROM access_rules WHERE NOT shows_unrated) END AS hidden
+      CASE WHEN bool_or(is_cleared OR (:isChange AND age IS NULL)) THEN (SELECT max(hidden_from) FROM access_rules WHERE NOT shows_unrated) END AS hidden,
+      bool_or(is_cleared) AS is_cleared
     FROM pairs GROUP BY target)
-  SELECT target AS id, greatest(age, hidden) AS age FROM targets WHERE is_raised OR age < hidden`
+  SELECT target AS id, greatest(age, hidden) AS age FROM targets WHERE is_raised OR highest < hidden
+  UNION ALL SELECT target, NULL FROM targets WHERE is_cleared AND highest IS NULL`
 
 /** SQL that selects the tags which show what carries them to some people and hide it from none. */
 const SHOWING_TAGS = `SELECT sharing_tag_id FROM user_sharing_grants GROUP BY 1 HAVING bool_and(access_mode = 'allow')`

@@ -2,8 +2,9 @@ import type { FileHandle } from 'node:fs/promises'
 import { libraryFileOf, type ReadableBook } from '#core/catalog/readable-book-query.ts'
 import type { Problem } from '#core/fields/analysis.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
-import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
+import { closeInside, OutsideError, openInside } from '#core/foundation/open-inside.ts'
 
 /**
  * Whether a problem of a page is caused by this machine (its disks, its limits, its load) and not by the book. Such a
@@ -54,11 +55,12 @@ export async function checkReadable(book: ReadableBook): Promise<void> {
 }
 
 async function withOpened<Result>(book: ReadableBook, use: (file: FileHandle) => Promise<Result>): Promise<Result> {
-  const file = await openInside(libraryFileOf(book))
+  const inside = libraryFileOf(book)
+  const file = await openInside(inside)
   try {
-    return await use(file)
+    return await askDisk(inside.root, () => use(file))
   } finally {
-    await file.close()
+    await closeInside(inside.root, file)
   }
 }
 

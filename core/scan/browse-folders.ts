@@ -9,8 +9,8 @@ import type { Viewer } from '#core/account/visibility.ts'
 import { listLibraryPaths } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { isHiddenName } from '#core/foundation/foreign-folder.ts'
-import { askDiskOf, isSilence } from '#core/foundation/mounts.ts'
-import { OutsideError, openFolderInside } from '#core/foundation/open-inside.ts'
+import { askDiskOf, isSilence, mountOf } from '#core/foundation/mounts.ts'
+import { closeInside, OutsideError, openFolderInside } from '#core/foundation/open-inside.ts'
 import { Nullable } from '#core/foundation/schema.ts'
 import { compareNames } from '#core/scan/walk-folders.ts'
 import type { Settings } from '#core/settings/settings.ts'
@@ -128,7 +128,7 @@ export async function browseFolder(dependencies: Dependencies, caller: Viewer, w
   } catch (error) {
     return refuseFolder(path, error)
   } finally {
-    await folder.close()
+    await closeInside(await mountOf(path), folder)
   }
 }
 

@@ -40,7 +40,7 @@ import { forgetDecisions } from '#core/scan/layouts/folder-layout-store.ts'
 import { layoutOf } from '#core/scan/layouts/series-config.ts'
 import { checkLinkTargets } from '#core/scan/links/link-targets.ts'
 import { checkNaming, NEW_NAMING, namingOf } from '#core/scan/naming-config.ts'
-import { renameLibrary } from '#core/scan/renumber.ts'
+import { renameLibrary, renameStopped } from '#core/scan/renumber.ts'
 import { describeScheduleProblem, nextScan } from '#core/scan/scan-schedule.ts'
 import { findActiveScan } from '#core/scan/scan-store.ts'
 import type { Scans } from '#core/scan/scans.ts'
@@ -140,9 +140,12 @@ export async function editLibrary(
   // All or nothing, and to its end even if its client disconnects: a move changes every book.
   await runForSeveral(() => withLibraryLock(database, edit))
   if (isRenamed) await renameLibrary({ tasks }, libraryId)
+  else if (NAMING.some((name) => request[name] !== undefined)) await renameStopped({ database, tasks }, libraryId)
   // If the server is killed before this, the next scan queues it.
   if (layout) await queueArranging(tasks, libraryId)
 }
+
+const NAMING = ['bookStrategy', 'bookConfig', 'numberStrategy', 'numberConfig'] as const
 
 type Editor = Viewer & Pick<Caller, 'permissions'>
 

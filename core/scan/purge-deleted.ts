@@ -5,6 +5,7 @@ import { getLibraryRow } from '#core/analysis/named-records.ts'
 import { deleteEmptySeries, deleteSeriesWhenEmpty, PIECE } from '#core/catalog/library-content-store.ts'
 import { countMarkedBooks, deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.ts'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import { listPurgeable } from '#core/scan/missing-book-query.ts'
@@ -34,10 +35,10 @@ export async function purgeDeleted(
 }
 
 /** Folders of missing books that are gone or empty now: a disk may be missing, so that their books are not purged automatically. */
-export async function listSparedFolders(database: Knex, libraryId: string, days: number): Promise<string[]> {
+export async function listSparedFolders(database: Knex, { id, path }: { id: string; path: string }, days: number): Promise<string[]> {
   const spared: string[] = []
-  for (const folder of await listPurgeFolders(database, libraryId, days)) {
-    const names = await readdir(folder).catch(() => [])
+  for (const folder of await listPurgeFolders(database, id, days)) {
+    const names = await askDisk(path, () => readdir(folder)).catch(() => [])
     if (names.every((name) => name.startsWith('.'))) spared.push(folder)
   }
   return spared

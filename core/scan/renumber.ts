@@ -16,6 +16,7 @@ import { type BookToName, listBooksToName, type NamedByStrategy, storeNamed } fr
 import { strategyTitles } from '#core/scan/strategy-titles.ts'
 import { listSeriesOfLibrary, listTitledFolders } from '#core/scan/title-store.ts'
 import type { TaskAdder, TaskHandler, TaskRun } from '#core/tasks/task.ts'
+import { listTasks, type TaskRecord } from '#core/tasks/task-query.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Books per transaction: short enough that nobody waits for their rows. */
@@ -66,19 +67,32 @@ export async function renameLibrary({ tasks }: { tasks: TaskAdder }, libraryId: 
   return await tasks.add({ type: 'renumber_library', libraryId, dedupeKey: libraryId })
 }
 
+const findLastRenaming = async (database: Knex, libraryId: string) =>
+  (await listTasks(database, { taskType: 'renumber_library', libraryId, limit: 1 }))[0]
+
+const isStopped = (task: TaskRecord | undefined) => task?.status === 'cancelled' || task?.status === 'failed'
+
+/** The same for a library whose strategies were sent again, unchanged, if its last renaming was canceled or failed. */
+export async function renameStopped({ database, tasks }: Dependencies, libraryId: string): Promise<void> {
+  if (isStopped(await findLastRenaming(database, libraryId))) await renameLibrary({ tasks }, libraryId)
+}
+
 /**
- * The same after a scan of a library that was edited since the scan before it: the scan gave new books the names of the strategies at its start, and what the
- * edit has queued may have been canceled, or lost with a killed server.
+ * The same after any scan of a library that was edited meanwhile, because the scan gave new books the names of the strategies at its start, or whose last
+ * renaming was canceled, failed, or was lost with a killed server.
  * @param library as it was when the scan began
  */
 export async function renameEdited(
   { database, tasks }: Dependencies,
-  { library, part, startedAt }: { library: LibraryRow; part: string; startedAt: Date },
+  { library, startedAt }: { library: LibraryRow; startedAt: Date },
 ): Promise<void> {
   const now = await findLibraryRow(database, library.id)
-  // Scans of parts are many, and do not count as the scan before.
-  const since = part === '' ? (library.last_scanned_at ?? startedAt) : startedAt
-  if (now && now.updated_at > since) await renameLibrary({ tasks }, library.id)
+  if (!now) return
+  const last = await findLastRenaming(database, library.id)
+  // Finished tasks are deleted after a while; one that waits will see all.
+  const renamedAt = last ? (last.startedAt === null ? null : new Date(last.startedAt)) : (library.last_scanned_at ?? startedAt)
+  const isLost = renamedAt !== null && now.updated_at > renamedAt
+  if (isLost || isStopped(last) || now.updated_at > startedAt) await renameLibrary({ tasks }, library.id)
 }
 
 /** Registers the handlers with the queue; call before its start(). */

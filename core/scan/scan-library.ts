@@ -37,6 +37,7 @@ import { renameEdited } from '#core/scan/renumber.ts'
 import { ScanNotes } from '#core/scan/scan-notes.ts'
 import { isInPart } from '#core/scan/scan-part.ts'
 import { checkPlacedRoot, rootKey } from '#core/scan/scan-root.ts'
+import { makeScanDue } from '#core/scan/scan-schedule-store.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
 import { type WalkBatch, walk } from '#core/scan/walk.ts'
@@ -259,6 +260,8 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
     await endScan(database, run.id, { status: 'failed', errors: [message], counts, guard, withheld, notes: state.notes })
     throw new FinalFailure(message)
   }
+  // What it could not decide, a scan after the analyses of the new files reports, also if nobody asks for one.
+  if (waiting > 0) await makeScanDue(database, library.id)
   await endScan(database, run.id, { status: 'completed', counts, complete, withheld, notes: state.notes })
   if (await needsArranging(database, library, state.queued)) await queueArranging(dependencies.tasks, library.id, { afterAnalysis: true })
   const { errors: _, ...numbers } = counts
@@ -289,7 +292,7 @@ async function purgeSettled(dependencies: ScanDependencies, state: Scan): Promis
     return 0
   }
   const { purgeWithFolderAfterDays: sparedDays = PURGE_WITH_FOLDER_DAYS } = dependencies
-  const spared = await listSparedFolders(database, library.id, sparedDays)
+  const spared = await listSparedFolders(database, library, sparedDays)
   const longMissed = { scanId: run.id, secondsApart: dependencies.purgeAfterSeconds, spared, sparedDays }
   const loss = await countLongMissed(database, library.id, longMissed)
   if (isMassLoss(loss)) {

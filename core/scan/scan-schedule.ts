@@ -47,8 +47,8 @@ export async function startDueScans({ database, log, start }: Dependencies): Pro
     next: ({ config }) => nextScan(config),
     start: async ({ id, name, config, isDone }) => {
       if (isDone) return true
-      const started = await start(id, config.scanMode)
-      if (started) log.info({ libraryId: id }, `The scan of "${name}" was started by its schedule`)
+      const started = await start(id, config?.scanMode ?? 'normal')
+      if (started) log.info({ libraryId: id }, `The scan of "${name}" was due, and was started`)
       return started
     },
     advance: (library, next) => advanceScan(database, library, next),

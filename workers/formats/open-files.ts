@@ -3,7 +3,7 @@ import { type FileHandle, stat } from 'node:fs/promises'
 import type { LibraryFile } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { askDisk } from '#core/foundation/disk-calls.ts'
-import { openInside } from '#core/foundation/open-inside.ts'
+import { closeInside, openInside } from '#core/foundation/open-inside.ts'
 
 /** A few dozen users each turn the pages of one book: far below the 1,024 descriptors that a process may have by default. */
 const OPEN_FILES_MAX = 64
@@ -122,7 +122,12 @@ const keyOf = ({ root, path, linkTargets = [] }: LibraryFile) => [root, path, ..
 
 async function openIdentified(inside: LibraryFile): Promise<{ file: FileHandle; identity: string }> {
   const file = await openInside(inside)
-  return { file, identity: identityOf(await file.stat({ bigint: true })) }
+  try {
+    return { file, identity: identityOf(await askDisk(inside.root, () => file.stat({ bigint: true }))) }
+  } catch (error) {
+    await closeInside(inside.root, file)
+    throw error
+  }
 }
 
 /** Whether an open file still has this identity: somebody may have written to it. */

@@ -6,6 +6,8 @@ import type { Rules } from '#core/conditions/rules.ts'
 import { isUniqueViolation } from '#core/database/unique-violation.ts'
 import type { PlacedBook } from '#core/fields/placed-values.ts'
 import { FOLDER_FILES } from '#core/fields/sidecar.ts'
+import { askDisk } from '#core/foundation/disk-calls.ts'
+import { isSilence } from '#core/foundation/mounts.ts'
 import { aggregateDue } from '#core/metadata/aggregate-series.ts'
 import {
   type ArrangedBook,
@@ -141,9 +143,9 @@ export async function arrangeNow(
     }
   }
   await aggregateDue(database, library.id, run.signal)
+  // Titles and positions of books follow from their series. Before the end, because a server that was killed in between arranges again, and moves nothing.
+  if (moved > 0 || library.arrange_due) await renameLibrary({ tasks }, library.id)
   if (isDone) await endArranging(database, library)
-  // Titles and positions of books follow from their series.
-  if (moved > 0) await renameLibrary({ tasks }, library.id)
   return { moved, isDone }
 }
 
@@ -258,11 +260,12 @@ async function calibreFiles(root: string, books: ReadonlyMap<string, ArrangedBoo
   }
   for (const folder of above) {
     const path = folder === '' ? CALIBRE_DATABASE : `${folder}/${CALIBRE_DATABASE}`
-    const isFile = await stat(`${root}/${path}`).then(
-      (facts) => facts.isFile(),
-      () => false,
-    )
-    if (isFile) files.push(path)
+    const found = await askDisk(root, () => stat(`${root}/${path}`)).catch((error: unknown) => {
+      // Without the answer, books would move to other series.
+      if (isSilence(error)) throw error
+      return null
+    })
+    if (found?.isFile()) files.push(path)
   }
   return files
 }

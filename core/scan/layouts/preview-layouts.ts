@@ -58,22 +58,22 @@ const WHY: Record<Rule, string> = {
   unsorted: 'The strategy finds no series for these files.',
 }
 
-/** Numbers of 64 bits that grow; an array of objects for a hundred thousand files and seven strategies would take a hundred megabytes. */
+/** Numbers in each piece of a list. */
+const PIECE = 4_096
+
+/** Numbers of 64 bits, in pieces: an array of objects for a hundred thousand files and seven strategies would take a hundred megabytes, and one that grows is copied. */
 class NumberList {
-  #items = new Float64Array(1_024)
+  readonly #pieces: Float64Array[] = []
   length = 0
 
   push(value: number): void {
-    if (this.length === this.#items.length) {
-      const larger = new Float64Array(this.length * 2)
-      larger.set(this.#items)
-      this.#items = larger
-    }
-    this.#items[this.length++] = value
+    const at = this.length++ % PIECE
+    if (at === 0) this.#pieces.push(new Float64Array(PIECE))
+    ;(this.#pieces.at(-1) as Float64Array)[at] = value
   }
 
   at(index: number): number {
-    return this.#items[index] as number
+    return (this.#pieces[Math.floor(index / PIECE)] as Float64Array)[index % PIECE] as number
   }
 }
 
@@ -177,13 +177,18 @@ export class LayoutPreview {
 
   /** Suggests the first strategy of those that leave the fewest series mixed. Other work has a turn between two steps of 30 ms. */
   async compare(): Promise<ComparedSeries> {
-    const names = ranksOf(this.#names)
+    const { length } = this.#names
+    // One for all strategies: the memory of arrays that are dropped is free only much later.
+    const room = new Float64Array(length)
+    const names = new Uint32Array(length)
+    const ranks = new Uint32Array(length)
+    writeRanks(this.#names, { ranks: names, room })
     const alternatives: Alternative[] = []
     for (const { layout, series } of this.#tried) {
       await nextTurn()
-      const ranks = ranksOf(series)
+      writeRanks(series, { ranks, room })
       await nextTurn()
-      alternatives.push({ strategy: layout.strategy, ...countSeries(ranks, names) })
+      alternatives.push({ strategy: layout.strategy, ...countSeries(ranks, { names, room }) })
     }
     const [best] = alternatives.toSorted((a, b) => a.mixed - b.mixed)
     return {
@@ -199,10 +204,13 @@ export class LayoutPreview {
 const isPlain = ({ kind, isPublished }: FolderDecision): boolean => !isPublished && (kind === 'series' || kind === 'persons')
 
 /** Small numbers in place of hashes, equal for equal ones; 0 stays 0. Sorted, because a Map of them would take ten times the memory. */
-function ranksOf(hashes: NumberList): Uint32Array {
-  const all = Float64Array.from({ length: hashes.length }, (_, index) => hashes.at(index))
-  const sorted = all.toSorted()
-  return Uint32Array.from(all, (hash) => (hash === 0 ? 0 : 1 + lowestIndex(sorted, hash)))
+function writeRanks(hashes: NumberList, { ranks, room }: { ranks: Uint32Array; room: Float64Array }): void {
+  for (let index = 0; index < hashes.length; index++) room[index] = hashes.at(index)
+  room.sort()
+  for (let index = 0; index < hashes.length; index++) {
+    const hash = hashes.at(index)
+    ranks[index] = hash === 0 ? 0 : 1 + lowestIndex(room, hash)
+  }
 }
 
 /** Of the first item that is not less. */
@@ -216,11 +224,15 @@ function lowestIndex(sorted: Float64Array, item: number): number {
   return from
 }
 
-/** @param names of the files; 0 for none */
-function countSeries(series: Uint32Array, names: Uint32Array): Omit<Alternative, 'strategy'> {
+/** @param of.names of the files; 0 for none @param of.room is overwritten */
+function countSeries(
+  series: Uint32Array,
+  { names, room: pairs }: { names: Uint32Array; room: Float64Array },
+): Omit<Alternative, 'strategy'> {
   // Numbers in place of pairs: sorting a hundred thousand of them takes a tenth of the time.
   const span = names.length + 2
-  const pairs = Float64Array.from(series, (rank, index) => rank * span + (names[index] as number)).sort()
+  for (let index = 0; index < pairs.length; index++) pairs[index] = (series[index] as number) * span + (names[index] as number)
+  pairs.sort()
   const seriesAt = (index: number) => Math.floor((pairs[index] as number) / span)
   const counts = { series: 0, single: 0, mixed: 0 }
   for (let from = 0; from < pairs.length; ) {

@@ -1,8 +1,12 @@
 import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import t from 'tap'
+import { handleBookAnalyses } from '#core/analysis/analyze-book.ts'
 import { acceptContent, requestVerification } from '#core/analysis/verify-library.ts'
 import { deleteLibraryRows } from '#core/catalog/library-content-store.ts'
+import type { Analyze } from '#core/fields/analysis.ts'
+import { silentLog } from '#core/foundation/log.ts'
 import { getTask } from '#core/tasks/task-query.ts'
+import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { findPool } from '#test/support/pool.ts'
@@ -100,4 +104,32 @@ t.test('a verification reads each file once, also if the clock of the database i
     t.match(result, { verified: key === 'first' ? 3 : 0 })
   }
   t.equal(analyzed.get('a/1.cbz'), 2, 'by the scan and the verification')
+})
+
+t.test('one task reads the files of a library at a time, whoever asks and whatever node runs it', async (t) => {
+  let gate = Promise.resolve()
+  const analyze: Analyze = async (...given) => {
+    await gate
+    return await findPool().analyze(...given)
+  }
+  const { fixture } = await openBooks(t, analyze)
+  const { database, libraryId, dataFolder } = fixture
+  let release = () => {}
+  gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  t.teardown(() => release())
+  const other = await openTaskQueue({ database, log: silentLog, nodeId: 'other' })
+  t.teardown(() => other.stop())
+  handleBookAnalyses({ database, tasks: other, log: silentLog, settings: { dataFolder, workers: 1 }, analyze })
+  const { taskId } = await requestVerification(fixture, null, libraryId)
+  await until(async () => (await getTask(database, taskId)).status === 'processing')
+  await other.start()
+  t.same(await requestVerification({ database, tasks: other }, null, libraryId), { taskId }, 'a second request is about the same task')
+  // As if both had come at one moment.
+  const second = await other.add({ type: 'verify_library', libraryId, dedupeKey: 'second', params: { since: new Date().toISOString() } })
+  t.same(await until(async () => (await getTask(database, second.taskId)).result), { skipped: true })
+  release()
+  t.same(await until(async () => (await getTask(database, taskId)).result), { verified: 3, rotted: 0, damaged: 0 })
+  t.same(await verify(fixture), { verified: 3, rotted: 0, damaged: 0 }, 'afterwards, a new one')
 })

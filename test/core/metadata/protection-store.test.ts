@@ -10,10 +10,19 @@ interface Rated {
   age?: number
   /** Who gave it; a file that describes the series: `sidecar`. */
   by?: 'user' | 'embedded' | 'sidecar'
+  /** A person has cleared it, and locked it so. */
+  isCleared?: true
 }
 
 /** Series whose books come together in the first one, and the age that it has then, with its source. */
-const CASES: { title: string; from: Rated[]; isChange?: boolean; hides?: number; to: [number | null, string | null] }[] = [
+const CASES: {
+  title: string
+  from: Rated[]
+  isChange?: boolean
+  hides?: number
+  to: [number | null, string | null]
+  isLocked?: boolean
+}[] = [
   { title: 'the age of a person passes on', from: [{}, { age: 16, by: 'user' }], to: [16, 'user'] },
   {
     title: 'a lower one does not',
@@ -72,16 +81,43 @@ const CASES: { title: string; from: Rated[]; isChange?: boolean; hides?: number;
     hides: 13,
     to: [6, 'user'],
   },
+  { title: 'what a person has cleared stays without an age', from: [{}, { isCleared: true }], hides: 13, to: [null, null], isLocked: true },
+  {
+    title: 'also where the books of several series come together',
+    from: [{}, { isCleared: true }, {}],
+    isChange: false,
+    to: [null, null],
+    isLocked: true,
+  },
+  {
+    title: 'not where others have an age, and rules hide none of them',
+    from: [{ age: 6, by: 'embedded' }, { isCleared: true }],
+    to: [6, 'embedded'],
+  },
+  {
+    title: 'what a person has cleared stays hidden beside files with an age',
+    from: [{ age: 6, by: 'embedded' }, { isCleared: true }],
+    isChange: false,
+    hides: 13,
+    to: [13, 'user'],
+  },
+  {
+    title: 'a higher age stays',
+    from: [{ age: 18, by: 'embedded' }, { isCleared: true }],
+    isChange: false,
+    hides: 13,
+    to: [18, 'embedded'],
+  },
 ]
 
 t.test('the age of a series to which books come', async (t) => {
   const { database } = await openTestDatabase(t)
   const libraryId = await addLibrary(database)
   const { userId } = await addCaller(database)
-  for (const { title, from, isChange = true, hides, to } of CASES) {
+  for (const { title, from, isChange = true, hides, to, isLocked } of CASES) {
     await setTestRule(database, { user_id: userId }, hides ? { age: { mode: 'not_from', years: hides, unrated: 'hide' } } : null)
     const ids: string[] = []
-    for (const { age = null, by } of from) {
+    for (const { age = null, by, isCleared } of from) {
       const id = await addSeries(database, { library_id: libraryId, title })
       ids.push(id)
       if (by === 'sidecar')
@@ -89,7 +125,8 @@ t.test('the age of a series to which books come', async (t) => {
           .where({ id })
           .update({ sidecar: JSON.stringify({ fields: { ageRating: age } }) })
       const sources = JSON.stringify(by ? { ageRating: by === 'sidecar' ? 'embedded' : by } : {})
-      if (by) await database('series_metadata').insert({ series_id: id, age_rating: age, sources })
+      const locks = isCleared ? ['ageRating'] : []
+      if (by || isCleared) await database('series_metadata').insert({ series_id: id, age_rating: age, sources, locks })
     }
     const [target] = ids as [string]
     await database.transaction((trx) =>
@@ -101,6 +138,7 @@ t.test('the age of a series to which books come', async (t) => {
     )
     const row = await database('series_metadata').where('series_id', target).first()
     t.same([row?.age_rating ?? null, row?.sources.ageRating ?? null], to, title)
+    if (isLocked) t.same(row?.locks, ['ageRating'], `${title}: no file gives it one`)
   }
 })
 

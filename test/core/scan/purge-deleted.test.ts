@@ -1,12 +1,16 @@
-import { renameSync, unlinkSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { purgeBooks, purgeDeletedOf } from '#core/scan/purge-deleted.ts'
+import { listSparedFolders, purgeBooks, purgeDeletedOf } from '#core/scan/purge-deleted.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
 import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { addBook, addCaller, addSeries } from '#test/support/library-rows.ts'
+import { mountDisk } from '#test/support/mounted-disk.ts'
 
 t.setTimeout(60_000)
 
@@ -168,4 +172,31 @@ t.test('a selection of missing books is removed, or nothing at all', async (t) =
   t.equal(await purgeBooks(parts, maintainer, [one.toUpperCase(), two]), 2)
   t.same(await database('series').pluck('id'), [adult], 'a series that is empty then is removed too')
   t.equal(await count(), 2)
+})
+
+t.test('the missing books of a disk that does not answer are spared, and nothing waits for it', async (t) => {
+  const room = mkdtempSync(join(tmpdir(), 'carrel-silent-'))
+  const [mirrored, mounted] = ['mirrored', 'mounted'].map((name) => join(room, name)) as [string, string]
+  for (const folder of [join(mirrored, 'a'), mounted]) mkdirSync(folder, { recursive: true })
+  const disk = await mountDisk(t, mirrored, mounted)
+  if (disk === null) return void t.pass('this process may not mount: the test needs the rights of root and /dev/fuse')
+  t.teardown(() => {
+    disk.kill('SIGKILL')
+    spawnSync('umount', ['-l', mounted])
+    rmSync(room, { recursive: true, force: true })
+  })
+  const { database, libraryId: library_id } = await openLibraryFixture(t, { manual: true })
+  const [scan] = await database('scans').insert({ id: randomUUID(), library_id, mode: 'normal', status: 'completed' }, 'id')
+  const series_id = await addSeries(database, { library_id, title: 'a' })
+  await addBook(database, {
+    library_id,
+    series_id,
+    title: '1',
+    path: join(mounted, 'a/1.cbz'),
+    deleted_at: new Date(),
+    missing_since: new Date(),
+    missed_by: scan.id,
+  })
+  disk.kill('SIGSTOP')
+  t.same(await listSparedFolders(database, { id: library_id, path: mounted }, 30), [join(mounted, 'a')])
 })

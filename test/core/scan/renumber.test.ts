@@ -181,3 +181,70 @@ t.test('an edit during a scan, or one whose task was canceled, counts after the 
   await scan()
   t.equal((await last()).id, id, 'a scan of a library that nobody has edited queues nothing')
 })
+
+t.test(
+  'a renumbering that was canceled is made up for by the next scan, also of a part, and by the next PATCH of its strategies',
+  async (t) => {
+    const { ask, ended, change, database, libraryId, numbers, services } = await open(t)
+    const last = async () => await database('tasks').where('type', 'renumber_library').orderBy('created_at', 'desc').first()
+    const cancel = async (numberStrategy: string) => {
+      // As if the strategy had been sent, and its task canceled before it began.
+      await database('libraries').update({ number_strategy: numberStrategy })
+      await database('tasks')
+        .where('id', (await last()).id)
+        .update({ status: 'cancelled' })
+    }
+    await change({ numberStrategy: 'filename' })
+    t.same(await numbers('Saga'), [1, 10.5, 2])
+    await cancel('file_order')
+    const { taskId } = await services.scans.start(libraryId, 'normal', null, { path: 'Plain' })
+    await ended(taskId)
+    await ended((await last()).id)
+    t.same(await numbers('Saga'), [1, 2, 3])
+    await cancel('filename')
+    t.match(await change({ numberStrategy: 'filename' }), { status: 'completed' })
+    t.same(await numbers('Saga'), [1, 10.5, 2])
+    const { id } = await last()
+    await ask('PATCH', `libraries/${libraryId}`, { numberStrategy: 'filename' })
+    t.equal((await last()).id, id, 'one that has done its work is not repeated')
+  },
+)
+
+t.test('strategies change neither what is locked nor what somebody or a plugin has entered', async (t) => {
+  const { ask, change, database, values, books, numbers } = await open(t)
+  const idOf = async (path: string) => (await books()).get(path)?.id as string
+  const edit = async (path: string, body: object, what = '') => {
+    const answer = await ask('PATCH', `books/${await idOf(path)}${what}`, body)
+    t.ok(answer.status < 300, JSON.stringify(answer.json))
+  }
+  const locks = async (path: string, ...names: string[]) =>
+    await database('book_metadata')
+      .insert({ book_id: await idOf(path), locks: names })
+      .onConflict('book_id')
+      .merge(['locks'])
+  await locks('Saga/Saga 01.cbz', 'number', 'title')
+  await edit('Saga/Saga 10.5.cbz', { number: 11, title: 'Eleven' })
+  // Cleared and locked: it stays without a number.
+  await edit('Plain/alpha.cbz', { number: 9 })
+  await edit('Plain/alpha.cbz', { number: null })
+  const before = await values('Saga')
+  for (const body of [
+    { numberStrategy: 'file_order', numberConfig: { start: 100 }, bookStrategy: 'series_name' },
+    { numberStrategy: 'metadata', bookStrategy: 'filename' },
+    { numberStrategy: 'smart', bookStrategy: 'metadata_first' },
+  ]) {
+    t.match(await change(body), { status: 'completed' })
+    const after = await values('Saga')
+    t.same([after[0], after[1]], [before[0], before[1]], JSON.stringify(body))
+    t.equal((await numbers('Plain'))[0], null, `cleared and locked: ${JSON.stringify(body)}`)
+  }
+  await database('book_metadata')
+    .insert({ book_id: await idOf('Plain/beta 2nd.cbz'), sources: { number: 'plugin' } })
+    .onConflict('book_id')
+    .merge(['sources'])
+  await database('books')
+    .where('id', await idOf('Plain/beta 2nd.cbz'))
+    .update({ number: 77, position: null })
+  await change({ numberStrategy: 'file_order' })
+  t.equal((await numbers('Plain'))[1], 77, 'what a plugin has given')
+})

@@ -188,12 +188,61 @@ t.test(
     for (let index = 0; index < 12; index++) fixture.put(`c/other ${index}.cbz`)
     t.match(await fixture.scanFirst(), { status: 'completed', guard: null, withheld: undefined }, 'each may be one of those that are gone')
     t.same(await marked(fixture), {})
-    t.match(await fixture.scan(), { status: 'failed', guard: { known: 9, missing: 9 } }, 'none of them is')
+    await fixture.scans.startDue()
+    const { status, guard } = await until(async () => {
+      const last = await fixture.scans.getStatus(fixture.libraryId)
+      return last.status === 'failed' && last
+    })
+    t.match([status, guard], ['failed', { known: 9, missing: 9 }], 'none of them is, as a scan says that nobody had to ask for')
     t.same(await marked(fixture), {})
     rmSync(fixture.root, { recursive: true })
     renameSync(`${fixture.root}-away`, fixture.root)
     t.match(await fixture.scan(), { status: 'completed', guard: null })
     t.same(await marked(fixture), { c: 12 })
+  },
+)
+
+t.test(
+  'the scan after one that could not decide waits for the analyses, an hour at most, and comes only if automatic scans are on',
+  async (t) => {
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    t.teardown(() => release())
+    let isHeld = false
+    const fixture = await openLibraryFixture(t, {
+      files: Array.from({ length: 5 }, (_, index) => `a/${index}.cbz`),
+      analyze: async ({ path }) => {
+        if (isHeld) await held
+        return fakeAnalysis({ file: factsOfFile(path), pagesHash: pagesOf(path) })
+      },
+    })
+    const { database, scans, libraryId } = fixture
+    const count = async () => (await database('scans').pluck('id')).length
+    const ended = () => until(async () => (await scans.listActive()).length === 0)
+    const due = async () => (await database('libraries').first('next_scan_at')).next_scan_at as Date | null
+    await fixture.scan()
+    t.equal(await due(), null)
+    isHeld = true
+    remove(fixture, 'a', 5)
+    for (let index = 0; index < 5; index++) fixture.put(`b/other ${index}.cbz`)
+    await database('libraries').update({ scanning_config: JSON.stringify({ enabled: false, scanMode: 'normal' }) })
+    await scans.start(libraryId)
+    await ended()
+    t.equal(await due(), null, 'nothing automatic')
+    await database('libraries').update({ scanning_config: null })
+    await scans.start(libraryId)
+    await ended()
+    t.ok(await due())
+    await scans.startDue()
+    t.equal(await count(), 3, 'it would see no more')
+    await database('libraries').update({ next_scan_at: new Date(Date.now() - 2 * 3_600_000) })
+    await database.raw(`UPDATE scans SET started_at = started_at - interval '3 hours'`)
+    await scans.startDue()
+    await ended()
+    t.equal(await count(), 4)
+    release()
   },
 )
 

@@ -17,10 +17,10 @@ t.setTimeout(240_000)
 
 const page = await makePicture({ width: 40, height: 60 })
 
-const comicOf = (series: string | null, seed: string) =>
+const comicOf = (series: string | null, seed: string, more = '') =>
   buildZip([
     { name: '1.jpg', data: page },
-    ...(series === null ? [] : [{ name: 'ComicInfo.xml', data: Buffer.from(`<ComicInfo><Series>${series}</Series></ComicInfo>`) }]),
+    ...(series === null ? [] : [{ name: 'ComicInfo.xml', data: Buffer.from(`<ComicInfo><Series>${series}</Series>${more}</ComicInfo>`) }]),
     { name: 'seed.txt', data: Buffer.from(seed) },
   ])
 const opfOf = (title: string, series?: string) =>
@@ -131,6 +131,21 @@ t.test('books are grouped by their metadata once; another layout groups them ane
     await fixture.settle()
   }
   t.same(await labels(fixture), { 'In#one': 1, 'In#two': 1, 'In#c': 1 }, 'by what the files say now')
+})
+
+t.test('an age rating that a person has cleared does not come back where a series is divided', async (t) => {
+  const fixture = await open(t, 'series_volume')
+  const { database, tasks, dataFolder, libraryId } = fixture
+  for (const name of ['One', 'Two']) fixture.put(`In/${name} 1.cbz`, comicOf(name, name, '<AgeRating>Teen</AgeRating>'))
+  await fixture.scan()
+  const { id } = await database('series').first('id')
+  t.match(await database('series_metadata').first(), { age_rating: 13 })
+  const by = await addCaller(database, { role: 'admin' })
+  for (const ageRating of [6, null]) await patchSeries(database, by, { seriesIds: [id], patch: { ageRating } })
+  await editLibrary({ database, tasks, rules: findRules(), settings: { dataFolder } }, libraryId, { seriesStrategy: 'flat' })
+  await fixture.settle()
+  t.same(await labels(fixture), { 'In#one': 1, 'In#two': 1 })
+  t.same(await database('series_metadata').pluck('age_rating'), [null, null])
 })
 
 t.test('calibre: series of metadata.opf, one book of several formats, its cover, and no id in titles', async (t) => {

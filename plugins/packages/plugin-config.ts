@@ -7,7 +7,7 @@ import { AnyNumber, NUMBER_MAX, OneOf } from '#core/foundation/schema.ts'
 import { briefText, readablePattern } from '#core/foundation/stranger-text.ts'
 import { type Advice, unreadableAdvice } from '#plugins/packages/manifest-advice.ts'
 import { formOf, type Shape } from '#plugins/packages/manifest-form.ts'
-import { describeManifestProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
+import { describeSchemaProblem, oneOf } from '#plugins/packages/schema-problem.ts'
 
 /**
  * The subset of JSON Schema 2020-12 for configurations: what a form can show, and what can be checked in time linear in the size of the
@@ -181,12 +181,12 @@ const SUBSET = 'settings support only a subset of JSON Schema'
 const TYPES = ['string', 'number', 'integer', 'boolean', 'array']
 
 /** An unknown keyword has its own error location, but the message says only that it is not allowed. */
-function problemOf(schema: unknown, problem: Parameters<typeof describeManifestProblem>[1]): string {
+function problemOf(schema: unknown, problem: Parameters<typeof describeSchemaProblem>[1]): string {
   const { type } = memberAt(schema, problem.instancePath)
   if (/^\/properties\/[^/]+\/type$/.test(problem.instancePath) && !TYPES.includes(String(type)))
     return `${briefText(JSON.stringify(type), 60)} is not allowed; ${oneOf(type, TYPES)}; ${SUBSET}`
   if (problem.message !== 'schema is false')
-    return describeManifestProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: PATTERNS, advice: ADVICE })
+    return describeSchemaProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: PATTERNS, advice: ADVICE })
   const [, word = ''] = /\/([^/]*)$/.exec(problem.instancePath) ?? []
   if (/^\/properties\/[^/]+$/.test(problem.instancePath)) return `${briefText(word)} is no name of a setting; it ${PATTERNS[NAME]}`
   const isOfMember = /^\/properties\/[^/]+\/[^/]+$/.test(problem.instancePath)
@@ -229,8 +229,11 @@ export function readConfig(schema: unknown, given: Readonly<Record<string, unkno
     }
     const rule = checked(member)
     if (!Check(rule, value)) {
-      const [, errors] = Errors(rule, value)
-      wrong(`/${name}${errors[0]?.instancePath ?? ''}`, errors[0]?.message ?? 'it is not a valid value')
+      const [, [first]] = Errors(rule, value)
+      const shape = rule as Shape
+      // What was entered as a secret stays out of messages.
+      const said = first && member.format !== 'password' && describeSchemaProblem(value, first, { schema: shape, patterns: {} })
+      wrong(`/${name}${first?.instancePath ?? ''}`, said || `must be ${formOf(shape, {})}`)
     }
     config[name] = value
   }

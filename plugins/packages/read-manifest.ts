@@ -17,7 +17,7 @@ import {
   RESERVED_CAPABILITIES,
 } from '#plugins/packages/manifest.ts'
 import { placeHint } from '#plugins/packages/manifest-members.ts'
-import { describeManifestProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
+import { describeSchemaProblem, oneOf } from '#plugins/packages/schema-problem.ts'
 import { DEFAULT_ORIGIN_MAX, defaultOrigin } from '#plugins/packages/permissions.ts'
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { configSchemaProblem } from '#plugins/packages/plugin-config.ts'
@@ -70,7 +70,7 @@ function formProblems(value: unknown): ManifestProblem[] {
     const [form, ...branches] = schemaPath.split('/anyOf')
     const place = branches.length > 0 || error.keyword === 'anyOf' ? `form ${form}` : instancePath
     if (problems.has(place)) continue
-    const message = describeManifestProblem(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS, advice: ADVICE })
+    const message = describeSchemaProblem(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS, advice: ADVICE })
     problems.set(place, { path: instancePath, message })
   }
   return problems.size > 0 ? [...problems.values()] : [{ path: '', message: 'it is not a manifest' }]

@@ -1,6 +1,13 @@
+import { escapePointer } from '#core/foundation/json-pointer.ts'
+import { briefText } from '#core/foundation/stranger-text.ts'
+import { localeProblems } from '#plugins/packages/locales.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readSourceMap } from '#plugins/packages/source-map.ts'
 import type { Bundle } from './bundling/bundle.ts'
+import { newsOf } from './changelog.ts'
 import type { Project } from './project.ts'
+import { positionInJson } from './source-lines.ts'
+import { typedTool } from './typed.ts'
 
 /** A problem of a plugin, or a hint for its author. Errors are problems that would affect a server or its users. */
 export interface Finding {
@@ -18,6 +25,8 @@ export interface Finding {
     | 'secrets'
     | 'source-map'
     | 'files'
+    | 'changelog'
+    | 'locales'
     | 'types'
     | 'package'
   message: string
@@ -30,12 +39,8 @@ export function checkFiles({ extras, manifest }: Project): Finding[] {
   if (!extras.has('README.md')) warn('There is no README.md. Administrators read it before they grant permissions.')
   if (!extras.has('LICENSE'))
     warn(`There is no LICENSE${manifest.license === undefined ? '' : `, though the manifest says ${manifest.license}`}.`)
-  if (!extras.has('CHANGELOG.md') && manifest.version !== '0.1.0' && manifest.version !== '1.0.0')
-    warn('There is no CHANGELOG.md. Administrators update more readily when they see what is new.')
-  for (const [name, bytes] of extras) {
-    if (name.startsWith('locales/') && !isJson(bytes))
-      findings.push({ level: 'error', check: 'files', message: `${name} is not valid JSON.` })
-  }
+  findings.push(...checkChangelog(extras.get('CHANGELOG.md')?.toString('utf8'), manifest))
+  for (const [name, bytes] of extras) if (name.startsWith('locales/')) findings.push(...checkLocale(name, bytes, manifest))
   for (const name of ['icon.png', 'icon.svg']) {
     const bytes = extras.get(name)
     if (bytes !== undefined && !isPicture(name, bytes))
@@ -57,13 +62,25 @@ const isPicture = (name: string, bytes: Buffer): boolean =>
     ? bytes.subarray(0, PNG.length).equals(PNG)
     : /^<(?:\w+:)?svg[\s>]/.test(bytes.toString('utf8').replace(BEFORE_ROOT, ''))
 
-function isJson(bytes: Buffer): boolean {
-  try {
-    JSON.parse(bytes.toString('utf8'))
-    return true
-  } catch {
-    return false
-  }
+function checkChangelog(text: string | undefined, { version }: Manifest): Finding[] {
+  const warning = (message: string): Finding[] => [{ level: 'warning', check: 'changelog', message }]
+  if (text === undefined)
+    return version === '0.1.0' || version === '1.0.0'
+      ? []
+      : warning('There is no CHANGELOG.md. Administrators update more readily when they see what is new.')
+  const news = newsOf(text, version)
+  const now = `version ${version}, which manifest.json has`
+  const advice = `Write what is new for administrators below "## ${version}"; ${typedTool('release')} asks for it.`
+  if (news === null) return warning(`CHANGELOG.md has no heading of ${now}. ${advice}`)
+  return news === '' ? warning(`CHANGELOG.md says nothing of ${now}. ${advice}`) : []
+}
+
+function checkLocale(name: string, bytes: Buffer, manifest: Manifest): Finding[] {
+  return localeProblems(name, bytes, manifest).map(({ isError, member, message }) => {
+    const place = member === '' ? name : positionInJson(bytes.toString('utf8'), `/${escapePointer(member)}`, name)
+    const at = member === '' ? '' : ` at ${briefText(member)}`
+    return { level: isError ? 'error' : 'warning', check: 'locales', message: `${place}${at}: ${message}.` }
+  })
 }
 
 /** An absolute path, on Unix, on Windows or as a file URL. */

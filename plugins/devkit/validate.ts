@@ -16,7 +16,7 @@ import { type Built, programOf, sourceIn } from './plugin-session.ts'
 import { ManifestRefused, type Project, readValidProject } from './project.ts'
 import { listMissingGlobals } from './sandbox-globals.ts'
 import { findSecrets } from './secrets.ts'
-import { packageOf, positionInManifest, type SourceLine, spelled } from './source-lines.ts'
+import { packageOf, positionInJson, type SourceLine, spelled } from './source-lines.ts'
 import { checkTypes, type TypeCheck } from './type-check.ts'
 import { typedTool } from './typed.ts'
 import { compareTypes, TYPES_FILE } from './types-command.ts'
@@ -106,7 +106,7 @@ function checkManifest({ manifestBytes }: Project): Finding[] {
       ({ place, name, advice }): Finding => ({
         level: 'warning',
         check: 'manifest',
-        message: `${positionInManifest(text, `${place}/${escapePointer(name)}`)}${place === '' ? '' : ` at ${place}`}: unknown member "${name}", which servers ignore.${advice}`,
+        message: `${positionInJson(text, `${place}/${escapePointer(name)}`)}${place === '' ? '' : ` at ${place}`}: unknown member "${name}", which servers ignore.${advice}`,
       }),
     )
   if (given['license'] === undefined)

@@ -67,9 +67,11 @@ const FORMATS: Readonly<Record<string, string>> = {
 }
 
 function textForm({ format = '', minLength = 0, maxLength }: Shape): string {
-  const kind = FORMATS[format] ?? 'a text'
-  if (maxLength === undefined) return minLength > 0 ? `${kind} of at least ${minLength} characters` : kind
-  return minLength > 0 ? `${kind} of ${minLength} to ${maxLength} characters` : `${kind} of at most ${maxLength} characters`
+  const kind = FORMATS[format]
+  const least = maxLength === undefined ? `at least ${minLength}` : `${minLength} to ${maxLength}`
+  const length = minLength > 0 ? least : maxLength === undefined ? '' : `at most ${maxLength}`
+  if (length === '') return kind ?? 'a text'
+  return kind === undefined ? `a text of ${length} characters` : `${kind}, with ${length} characters`
 }
 
 /** " from 1 to 3", or only the limit that exists. */

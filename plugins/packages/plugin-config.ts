@@ -23,13 +23,14 @@ const KEY_LENGTH_MAX = 64
 export const CONFIG_LENGTH_MAX = 32 * 1024
 const NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
 /** Descriptions of the patterns for people. */
-const PATTERNS: Record<string, string> = { [NAME]: 'must be letters, digits and underscores, a letter first' }
-const ADVICE: Record<string, Advice> = {}
+export const CONFIG_PATTERNS: Record<string, string> = { [NAME]: 'must be letters, digits and underscores, a letter first' }
+/** For texts that their patterns refuse, by pattern. */
+export const CONFIG_ADVICE: Record<string, Advice> = {}
 /** People see these texts in the form, and its defaults before they consent. */
 function Words(maxLength: number, form: { lines?: boolean } = {}) {
   const pattern = readablePattern(maxLength, form)
-  PATTERNS[pattern] = `must be a text of at most ${maxLength} readable characters`
-  ADVICE[pattern] = unreadableAdvice(maxLength, form)
+  CONFIG_PATTERNS[pattern] = `must be a text of at most ${maxLength} readable characters`
+  CONFIG_ADVICE[pattern] = unreadableAdvice(maxLength, form)
   return Type.String({ pattern, maxLength })
 }
 const Plain = Type.Union([Words(TEXT_LENGTH_MAX, { lines: true }), AnyNumber(), Type.Boolean()])
@@ -186,9 +187,9 @@ function problemOf(schema: unknown, problem: Parameters<typeof describeSchemaPro
   if (/^\/properties\/[^/]+\/type$/.test(problem.instancePath) && !TYPES.includes(String(type)))
     return `${briefText(JSON.stringify(type), 60)} is not allowed; ${oneOf(type, TYPES)}; ${SUBSET}`
   if (problem.message !== 'schema is false')
-    return describeSchemaProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: PATTERNS, advice: ADVICE })
+    return describeSchemaProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: CONFIG_PATTERNS, advice: CONFIG_ADVICE })
   const [, word = ''] = /\/([^/]*)$/.exec(problem.instancePath) ?? []
-  if (/^\/properties\/[^/]+$/.test(problem.instancePath)) return `${briefText(word)} is no name of a setting; it ${PATTERNS[NAME]}`
+  if (/^\/properties\/[^/]+$/.test(problem.instancePath)) return `${briefText(word)} is no name of a setting; it ${CONFIG_PATTERNS[NAME]}`
   const isOfMember = /^\/properties\/[^/]+\/[^/]+$/.test(problem.instancePath)
   return `${briefText(word)} is not allowed here; ${oneOf(word, isOfMember ? Object.keys(member) : Object.keys(ConfigSchema.properties))}; ${SUBSET}`
 }

@@ -28,7 +28,8 @@ const ENTRIES: readonly Entry[] = [
   { file: 'src/main.js', isBuilt: false },
   { file: 'main.js', isBuilt: true },
 ]
-const EXTRAS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'icon.png', 'icon.svg']
+/** Of these a package has those that exist. */
+export const EXTRAS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'icon.png', 'icon.svg']
 /** More languages than any server supports. */
 const LOCALES_MAX = 50
 

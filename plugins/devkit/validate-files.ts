@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
 import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
 import { localeProblems } from '#plugins/packages/locales.ts'
@@ -5,7 +7,7 @@ import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readSourceMap } from '#plugins/packages/source-map.ts'
 import type { Bundle } from './bundling/bundle.ts'
 import { newsOf } from './changelog.ts'
-import type { Project } from './project.ts'
+import { EXTRAS, type Project } from './project.ts'
 import { positionInJson } from './source-lines.ts'
 import { typedTool } from './typed.ts'
 
@@ -33,7 +35,7 @@ export interface Finding {
 }
 
 /** The files that a package has besides its code. */
-export function checkFiles({ extras, manifest }: Project): Finding[] {
+export async function checkFiles({ folder, extras, manifest }: Project): Promise<Finding[]> {
   const findings: Finding[] = []
   const warn = (message: string) => findings.push({ level: 'warning', check: 'files', message })
   if (!extras.has('README.md')) warn('There is no README.md. Administrators read it before they grant permissions.')
@@ -41,6 +43,7 @@ export function checkFiles({ extras, manifest }: Project): Finding[] {
     warn(`There is no LICENSE${manifest.license === undefined ? '' : `, though the manifest says ${manifest.license}`}.`)
   findings.push(...checkChangelog(extras.get('CHANGELOG.md')?.toString('utf8'), manifest))
   for (const [name, bytes] of extras) if (name.startsWith('locales/')) findings.push(...checkLocale(name, bytes, manifest))
+  for (const name of await listMisnamed(folder)) warn(`${name} is not put into the package; of such files it has ${EXTRAS.join(', ')}. Rename it.`)
   for (const name of ['icon.png', 'icon.svg']) {
     const bytes = extras.get(name)
     if (bytes !== undefined && !isPicture(name, bytes))
@@ -61,6 +64,15 @@ const isPicture = (name: string, bytes: Buffer): boolean =>
   name === 'icon.png'
     ? bytes.subarray(0, PNG.length).equals(PNG)
     : /^<(?:\w+:)?svg[\s>]/.test(bytes.toString('utf8').replace(BEFORE_ROOT, ''))
+
+/** Such as LICENSE.md and icon.jpg; a file with the right name beside it makes the other one the author's own. */
+async function listMisnamed(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  const stemOf = (name: string) => path.parse(name).name.toLowerCase().replace('licence', 'license')
+  const found = new Set(names.filter((name) => EXTRAS.includes(name)).map(stemOf))
+  const wanted = new Set(EXTRAS.map(stemOf))
+  return names.filter((name) => !EXTRAS.includes(name) && wanted.has(stemOf(name)) && !found.has(stemOf(name))).sort()
+}
 
 function checkChangelog(text: string | undefined, { version }: Manifest): Finding[] {
   const warning = (message: string): Finding[] => [{ level: 'warning', check: 'changelog', message }]

@@ -81,7 +81,7 @@ export async function validateWith(
   findings.push(...bundle.warnings.map((message): Finding => ({ level: 'warning', check: 'code', message })))
   const { findings: ofCode, hasPlugin } = await checkCode(project, bundle, supervisor)
   findings.push(...ofCode, ...(await checkFunctions({ manifest: project.manifest, ...bundle }, supervisor, hasPlugin)))
-  findings.push(...checkFiles(project), ...checkMap(project, bundle), ...checkSize(bundle), ...(await checkTypesFile(project)))
+  findings.push(...(await checkFiles(project)), ...checkMap(project, bundle), ...checkSize(bundle), ...(await checkTypesFile(project)))
   const { errors, leftOut: typesLeftOut } = await typed
   findings.push(...errors.map((message): Finding => ({ level: 'error', check: 'types', message })))
   // Any other error that a server would report for the package.

@@ -78,3 +78,13 @@ t.test('the changelog names the version', async (t) => {
     }
   }
 })
+
+t.test('a file that a package would have under another name is named', async (t) => {
+  const files = { 'README.md': null, LICENSE: null, 'readme.md': '# Echo', 'LICENCE.txt': 'MIT', 'icon.jpg': 'x', 'Changelog.md': 'x', 'CHANGELOG.md': '## 1.0.0\n\nNew.\n' }
+  const { code, stdout } = await runTool(await openPluginFolder(t, { manifest: MANIFEST, files }), ['validate', '--no-types'])
+  const said = stdout.replaceAll(/\s+/g, ' ')
+  t.equal(code, 0)
+  for (const name of ['readme.md', 'LICENCE.txt', 'icon.jpg'])
+    t.ok(said.includes(`! warning files ${name} is not put into the package; of such files it has README.md, CHANGELOG.md, LICENSE, icon.png, icon.svg. Rename it.`), said)
+  t.notMatch(said, 'Changelog.md')
+})

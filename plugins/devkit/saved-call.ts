@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { didYouMean, nearestName } from '#core/foundation/nearest-name.ts'
 import { isObject } from '#core/foundation/plain-object.ts'
-import { briefText } from '#core/foundation/stranger-text.ts'
+import { briefJson } from '#core/foundation/stranger-text.ts'
 import { type Fixtures, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Json, LibraryEntry } from '../../plugin-sdk/index.ts'
 import { fileReason, ToolProblem } from './command.ts'
@@ -77,7 +77,7 @@ function problemOfMembers(given: Readonly<Record<string, unknown>>, known: reado
 export function problemOfMethod(given: unknown): string {
   const ends = ALL_METHODS.filter((method) => method.endsWith(`.${given}`))
   const near = typeof given !== 'string' ? null : ends.length > 0 ? ends.join(' or ') : nearestName(given, ALL_METHODS)
-  const said = given === undefined ? 'there is no "method"' : `"method" is ${briefText(JSON.stringify(given))}`
+  const said = given === undefined ? 'there is no "method"' : `"method" is ${briefJson(given)}`
   return near === null ? `${said}; it must be one of ${ALL_METHODS.join(', ')}.` : `${said}. Did you mean ${near}?`
 }
 
@@ -96,10 +96,10 @@ export function problemOfInput(method: string, input: Json): string | null {
   const form = `{ ${Object.entries(needed)
     .map(([name, type]) => `"${name}": ${type === 'string' ? '"…"' : 5}`)
     .join(', ')} }`
-  if (!isObject<Json>(input)) return `"input" must be an object, for ${method} such as ${form}; it is ${briefText(JSON.stringify(input))}.`
+  if (!isObject<Json>(input)) return `"input" must be an object, for ${method} such as ${form}; it is ${briefJson(input)}.`
   for (const [name, type] of Object.entries(needed)) {
     if (!Object.hasOwn(input, name)) return `"input" has no "${name}", which ${method} always gets, as in ${form}.`
-    if (typeof input[name] !== type) return `"${name}" of "input" must be a ${type}; it is ${briefText(JSON.stringify(input[name]))}.`
+    if (typeof input[name] !== type) return `"${name}" of "input" must be a ${type}; it is ${briefJson(input[name])}.`
   }
   return null
 }
@@ -150,7 +150,7 @@ export async function callOf(value: unknown, { folder, name, wrong, isRecording 
   const wrongInput = problemOfInput(method, input)
   if (wrongInput !== null) return wrong(wrongInput)
   const settingsIn = (name: string, given: Json): Record<string, Json> =>
-    isObject<Json>(given) ? given : wrong(`"${name}" must be an object; it is ${briefText(JSON.stringify(given))}.`)
+    isObject<Json>(given) ? given : wrong(`"${name}" must be an object; it is ${briefJson(given)}.`)
   const wrongLibrary = problemOfLibrary(library)
   if (wrongLibrary !== null) return wrong(wrongLibrary)
   return {

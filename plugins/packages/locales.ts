@@ -3,7 +3,7 @@ import { Check, Errors } from 'typebox/schema'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { nearestName } from '#core/foundation/nearest-name.ts'
-import { briefText, readablePattern } from '#core/foundation/stranger-text.ts'
+import { briefJson, briefText, readablePattern } from '#core/foundation/stranger-text.ts'
 import { ADVICE, LANGUAGE, MANIFEST_SHAPE, type Manifest, PATTERNS } from '#plugins/packages/manifest.ts'
 import { type Shape, shapeAt } from '#plugins/packages/manifest-form.ts'
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
@@ -46,7 +46,7 @@ export function localeProblems(name: string, bytes: Uint8Array, manifest: Manife
     return found
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    wrong(`must be an object of texts by their places in manifest.json, such as { "summary": "…" }; it is ${briefText(JSON.stringify(value), 60)}`)
+    wrong(`must be an object of texts by their places in manifest.json, such as { "summary": "…" }; it is ${briefJson(value)}`)
     return found
   }
   const given = Object.entries(value)

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { Check, Errors } from 'typebox/schema'
 import { refuse } from '#core/foundation/errors.ts'
 import { AnyNumber, NUMBER_MAX, OneOf } from '#core/foundation/schema.ts'
-import { briefText, readablePattern } from '#core/foundation/stranger-text.ts'
+import { briefJson, briefText, readablePattern } from '#core/foundation/stranger-text.ts'
 import { type Advice, unreadableAdvice } from '#plugins/packages/manifest-advice.ts'
 import { formOf, type Shape } from '#plugins/packages/manifest-form.ts'
 import { describeSchemaProblem, oneOf } from '#plugins/packages/schema-problem.ts'
@@ -113,7 +113,7 @@ export function configSchemaProblem(schema: unknown): { path: string; message: s
     if (one.default !== undefined && !Check(checked(one), one.default))
       return {
         path: `/properties/${name}/default`,
-        message: `${briefText(JSON.stringify(one.default), 60)} is not a valid value of the member; it must be ${formOf(one as Shape, {})}`,
+        message: `${briefJson(one.default)} is not a valid value of the member; it must be ${formOf(one as Shape, {})}`,
       }
   return null
 }
@@ -185,7 +185,7 @@ const TYPES = ['string', 'number', 'integer', 'boolean', 'array']
 function problemOf(schema: unknown, problem: Parameters<typeof describeSchemaProblem>[1]): string {
   const { type } = memberAt(schema, problem.instancePath)
   if (/^\/properties\/[^/]+\/type$/.test(problem.instancePath) && !TYPES.includes(String(type)))
-    return `${briefText(JSON.stringify(type), 60)} is not allowed; ${oneOf(type, TYPES)}; ${SUBSET}`
+    return `${briefJson(type)} is not allowed; ${oneOf(type, TYPES)}; ${SUBSET}`
   if (problem.message !== 'schema is false')
     return describeSchemaProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: CONFIG_PATTERNS, advice: CONFIG_ADVICE })
   const [, word = ''] = /\/([^/]*)$/.exec(problem.instancePath) ?? []

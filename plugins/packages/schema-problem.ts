@@ -1,6 +1,6 @@
 import { escapePointer, partsOf } from '#core/foundation/json-pointer.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
-import { briefText } from '#core/foundation/stranger-text.ts'
+import { briefJson, briefText } from '#core/foundation/stranger-text.ts'
 import type { Advice } from '#plugins/packages/manifest-advice.ts'
 import { formOf, type Shape, shapeAt, shapesAt } from '#plugins/packages/manifest-form.ts'
 
@@ -27,14 +27,14 @@ interface Rules {
 export function describeSchemaProblem(root: unknown, { instancePath, message, params }: SchemaProblem, rules: Rules): string {
   const { allowedValues, allowedValue, requiredProperties } = (params ?? {}) as Record<string, unknown>
   const value = valueAt(root, instancePath)
-  if (Array.isArray(allowedValues)) return `${given(value)} is not allowed; ${oneOf(value, allowedValues.map(String))}`
-  if (allowedValue !== undefined) return `${given(value)} is not allowed; it must be ${JSON.stringify(allowedValue)}`
+  if (Array.isArray(allowedValues)) return `${briefJson(value)} is not allowed; ${oneOf(value, allowedValues.map(String))}`
+  if (allowedValue !== undefined) return `${briefJson(value)} is not allowed; it must be ${JSON.stringify(allowedValue)}`
   const shape = shapeAt(rules.schema, instancePath)
   if (Array.isArray(requiredProperties) && requiredProperties.every((name) => isAlwaysRequired(shape, String(name))))
     return requiredProperties.map((name) => missing(value, instancePath, { name: String(name), ...rules })).join('; ')
   if (shape === undefined) return message
   const more = typeof value === 'string' && shape.pattern !== undefined ? (rules.advice?.[shape.pattern]?.(value) ?? '') : ''
-  return `must be ${formOf(shape, rules.patterns)}; it is ${given(value)}${more}`
+  return `must be ${formOf(shape, rules.patterns)}; it is ${briefJson(value)}${more}`
 }
 
 /** False where another form of the value does without it. */
@@ -60,8 +60,6 @@ export const oneOf = (value: unknown, names: readonly string[]): string =>
 
 /** Puts the question in parentheses, because it ends with a question mark and the sentence continues. */
 const ending = (question: string): string => (question === '' ? '' : ` (${question.trim().replace(/^D/, 'd')})`)
-
-const given = (value: unknown): string => briefText(JSON.stringify(value) ?? 'nothing', 60)
 
 /** The value at a JSON pointer; undefined when there is none. */
 function valueAt(root: unknown, pointer: string): unknown {

@@ -56,8 +56,8 @@ const ENTRY_MEMBERS = Object.keys({
   readers: true,
 } satisfies Record<keyof LibraryEntry, true>)
 
-/** What is wrong with the library of a call; null when nothing is. */
-function problemOfLibrary(value: unknown): string | null {
+/** What is wrong with the library of a call, also in tests; null when nothing is. */
+export function problemOfLibrary(value: unknown): string | null {
   if (!Array.isArray(value)) return '"library" must be an array of series, each with a "seriesId".'
   for (const [index, entry] of value.entries()) {
     if (!isObject(entry) || typeof entry['seriesId'] !== 'string')

@@ -44,7 +44,8 @@ export const test: ToolCommand = {
       name: 'watch',
       isSwitch: true,
       repeatable: false,
-      about: 'Runs again what a change concerns: a test file alone, the checks after a change of calls/, everything after a change of the code.',
+      about:
+        'Runs again what a change concerns: a test file alone, the checks after a change of calls/, everything after a change of the code.',
     },
     TYPES,
   ],
@@ -146,7 +147,11 @@ const printing = ({ out }: ToolInput, outcomes: TestOutcome[]) => {
   }
 }
 
-function summarize(input: ToolInput, outcomes: readonly TestOutcome[], { hasTests, types }: { hasTests: boolean; types: TypeCheck }): number {
+function summarize(
+  input: ToolInput,
+  outcomes: readonly TestOutcome[],
+  { hasTests, types }: { hasTests: boolean; types: TypeCheck },
+): number {
   const { out } = input
   const count = (state: TestOutcome['state']) => outcomes.filter((one) => one.state === state).length
   const [passed, failed, skipped] = [count('passed'), count('failed'), count('skipped')]

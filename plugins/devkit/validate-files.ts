@@ -43,7 +43,8 @@ export async function checkFiles({ folder, extras, manifest }: Project): Promise
     warn(`There is no LICENSE${manifest.license === undefined ? '' : `, though the manifest says ${manifest.license}`}.`)
   findings.push(...checkChangelog(extras.get('CHANGELOG.md')?.toString('utf8'), manifest))
   for (const [name, bytes] of extras) if (name.startsWith('locales/')) findings.push(...checkLocale(name, bytes, manifest))
-  for (const name of await listMisnamed(folder)) warn(`${name} is not put into the package; of such files it has ${EXTRAS.join(', ')}. Rename it.`)
+  for (const name of await listMisnamed(folder))
+    warn(`${name} is not put into the package; of such files it has ${EXTRAS.join(', ')}. Rename it.`)
   for (const name of ['icon.png', 'icon.svg']) {
     const bytes = extras.get(name)
     if (bytes !== undefined && !isPicture(name, bytes))

@@ -111,7 +111,10 @@ const answersOf = ({ database, egress, credentials }: HostCallsOptions): Record<
   },
   'crypto.digest': async ({ algorithm, text }) => {
     if (algorithm !== 'sha1' && algorithm !== 'sha256' && algorithm !== 'md5')
-      return refuseGuest('invalid_argument', `The algorithm of ctx.crypto.digest must be sha1, sha256 or md5; it is ${briefJson(algorithm)}.`)
+      return refuseGuest(
+        'invalid_argument',
+        `The algorithm of ctx.crypto.digest must be sha1, sha256 or md5; it is ${briefJson(algorithm)}.`,
+      )
     return createHash(algorithm).update(textOf('ctx.crypto.digest', text)).digest('hex')
   },
   'crypto.hmac': async ({ algorithm, key, text }) => {
@@ -184,7 +187,10 @@ function ownerOf({ pluginId, userId, granted, dataVersion }: HostCaller): Storag
 export const storageKeyOf = ({ key }: Payload): string =>
   typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
     ? key
-    : refuseGuest('invalid_argument', `A key of ctx.storage must be a text of 1 to ${KEY_LENGTH_MAX} characters without NUL; it is ${briefJson(key)}.`)
+    : refuseGuest(
+        'invalid_argument',
+        `A key of ctx.storage must be a text of 1 to ${KEY_LENGTH_MAX} characters without NUL; it is ${briefJson(key)}.`,
+      )
 
 const prefixOf = ({ prefix }: Payload): string =>
   typeof prefix === 'string' ? prefix.slice(0, KEY_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : ''
@@ -209,7 +215,10 @@ export function storageJsonOf({ value: given = null }: Payload): string {
 export function storageTtlOf({ ttlSeconds }: Payload): number | null {
   if (ttlSeconds === undefined || ttlSeconds === null) return null
   if (typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX) return ttlSeconds
-  return refuseGuest('invalid_argument', `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}; it is ${briefJson(ttlSeconds)}.`)
+  return refuseGuest(
+    'invalid_argument',
+    `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}; it is ${briefJson(ttlSeconds)}.`,
+  )
 }
 
 type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>

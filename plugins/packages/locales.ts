@@ -18,7 +18,11 @@ const TEXTS_MAX = 300
 const TEXT_LENGTH_MAX = 1_000
 const AnyText: Shape = Type.String({ pattern: readablePattern(TEXT_LENGTH_MAX, { lines: true }), maxLength: TEXT_LENGTH_MAX })
 const FORMS = {
-  patterns: { ...CONFIG_PATTERNS, ...PATTERNS, [AnyText.pattern as string]: `must be a text of at most ${TEXT_LENGTH_MAX} readable characters` },
+  patterns: {
+    ...CONFIG_PATTERNS,
+    ...PATTERNS,
+    [AnyText.pattern as string]: `must be a text of at most ${TEXT_LENGTH_MAX} readable characters`,
+  },
   advice: { ...CONFIG_ADVICE, ...ADVICE },
 }
 /** Names of the members with texts for people; that of the plugin itself stays, because people recognize it. */
@@ -57,7 +61,11 @@ export function localeProblems(name: string, bytes: Uint8Array, manifest: Manife
     const [isValid, [first]] = Check(shape, text) ? [true, []] : Errors(shape, text)
     if (!isValid) wrong(first === undefined ? 'it is not a text' : describeSchemaProblem(text, first, { schema: shape, ...FORMS }), member)
     else if (!texts.has(member))
-      found.push({ isError: false, member, message: `it is no text of manifest.json, so nobody sees it${adviceOn(member, [...texts.keys()])}` })
+      found.push({
+        isError: false,
+        member,
+        message: `it is no text of manifest.json, so nobody sees it${adviceOn(member, [...texts.keys()])}`,
+      })
   }
   return found
 }

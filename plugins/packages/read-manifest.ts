@@ -17,10 +17,10 @@ import {
   RESERVED_CAPABILITIES,
 } from '#plugins/packages/manifest.ts'
 import { placeHint } from '#plugins/packages/manifest-members.ts'
-import { describeSchemaProblem, oneOf } from '#plugins/packages/schema-problem.ts'
 import { DEFAULT_ORIGIN_MAX, defaultOrigin } from '#plugins/packages/permissions.ts'
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { configSchemaProblem } from '#plugins/packages/plugin-config.ts'
+import { describeSchemaProblem, oneOf } from '#plugins/packages/schema-problem.ts'
 import { isTooWide } from '#plugins/packages/wide-host.ts'
 
 const check = Compile(Manifest)

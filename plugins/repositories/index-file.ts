@@ -42,7 +42,10 @@ const Instant = Type.String({ pattern: described(INSTANT, 'a time in UTC such as
 const Sha256 = Type.String({ pattern: described('^[0-9a-f]{64}$', 'a SHA-256 in 64 lower-case hexadecimal digits'), maxLength: 64 })
 const Range = Type.String({ minLength: 1, maxLength: RANGE_LENGTH_MAX })
 /** Our own names, and those of newer servers. */
-const Word = Type.String({ pattern: described('^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$', 'a word of 1 to 60 ASCII letters and digits'), maxLength: 60 })
+const Word = Type.String({
+  pattern: described('^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$', 'a word of 1 to 60 ASCII letters and digits'),
+  maxLength: 60,
+})
 const Host = Type.String({ pattern: described('^[a-z0-9.*-]{1,253}$', 'a host such as api.example.org'), maxLength: 253 })
 const Words = (maxItems: number) => Type.Array(Word, { maxItems })
 const { id: PluginKey, version: Version, name: Name, summary: Summary } = Manifest.properties
@@ -77,7 +80,12 @@ export const IndexVersion = Type.Object({
   author: Type.Optional(Type.Union([Author, Type.Null()])),
   capabilities: Type.Optional(Words(20)),
   releasedAt: Instant,
-  changelog: Type.Optional(Type.String({ pattern: described(readablePattern(4_000, { lines: true }), 'a text of at most 4000 readable characters'), maxLength: 4_000 })),
+  changelog: Type.Optional(
+    Type.String({
+      pattern: described(readablePattern(4_000, { lines: true }), 'a text of at most 4000 readable characters'),
+      maxLength: 4_000,
+    }),
+  ),
   /** Why the publisher has withdrawn this version. Installed copies still run. */
   yanked: Type.Optional(Line(200)),
   /** A message for its users. */
@@ -108,7 +116,10 @@ export const RepositoryIndex = Type.Object({
   schema: Type.Literal(1),
   name: Name,
   /** URL of the folder, with a trailing slash, so that an index is invalid for another repository with the same key. */
-  url: Type.String({ pattern: described('^https?://[!-~]{1,2000}/$', 'a URL with http or https and a slash at its end'), maxLength: 2_009 }),
+  url: Type.String({
+    pattern: described('^https?://[!-~]{1,2000}/$', 'a URL with http or https and a slash at its end'),
+    maxLength: 2_009,
+  }),
   /** Increases with every change; a server never accepts a lower one than it has seen. */
   sequence: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   issuedAt: Instant,

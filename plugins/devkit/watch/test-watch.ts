@@ -85,7 +85,9 @@ async function attempt({ out }: ToolInput, run: () => Promise<number>): Promise<
 /** When each file was written last, and its size, by its name. */
 async function stampsOf(folder: string): Promise<Map<string, string>> {
   const lists = await Promise.all(
-    FOLDERS.map(async (name) => (await readdir(path.join(folder, name), { recursive: true }).catch(() => [])).map((one) => path.join(name, one))),
+    FOLDERS.map(async (name) =>
+      (await readdir(path.join(folder, name), { recursive: true }).catch(() => [])).map((one) => path.join(name, one)),
+    ),
   )
   const names = [...FILES, ...lists.flat().filter((name) => !name.includes('node_modules'))]
   if (names.length > FILES_MAX)

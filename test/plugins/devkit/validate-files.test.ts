@@ -36,12 +36,25 @@ t.test('translations are named by a language, and are texts of the manifest', as
     ['de-at', '{}', null, 'locales/de-at.json: the usual name of this language is de-AT.'],
     ['de', '{ "summary": "a", }', 'locales/de.json: it is not valid JSON ('],
     ['de', '{ "summary": "a", "summary": "b" }', 'locales/de.json: it has the member "summary" twice.'],
-    ['de', '["a"]', 'locales/de.json: must be an object of texts by their places in manifest.json, such as { "summary": "…" }; it is ["a"].'],
+    [
+      'de',
+      '["a"]',
+      'locales/de.json: must be an object of texts by their places in manifest.json, such as { "summary": "…" }; it is ["a"].',
+    ],
     ['de', '{ "summary": 5 }', 'locales/de.json:1:3 at summary: must be one line of 1 to 120 readable characters; it is 5.'],
-    ['de', '{ "summary": "a\\u202eb" }', 'locales/de.json:1:3 at summary: must be one line of 1 to 120 readable characters; it is "a\\u202eb"'],
+    [
+      'de',
+      '{ "summary": "a\\u202eb" }',
+      'locales/de.json:1:3 at summary: must be one line of 1 to 120 readable characters; it is "a\\u202eb"',
+    ],
     ['de', '{ "more": {} }', 'locales/de.json:1:3 at more: must be a text of at most 1000 readable characters; it is {}.'],
     ['de', several, 'locales/de.json:4:3 at config.properties.site.title: must be a text of at most 100 readable characters; it is "aaa'],
-    ['de', '{ "sumary": "a" }', null, 'locales/de.json:1:3 at sumary: it is no text of manifest.json, so nobody sees it (did you mean summary?).'],
+    [
+      'de',
+      '{ "sumary": "a" }',
+      null,
+      'locales/de.json:1:3 at sumary: it is no text of manifest.json, so nobody sees it (did you mean summary?).',
+    ],
     [
       'de',
       '{ "hello.world": "a" }',
@@ -65,7 +78,11 @@ t.test('the changelog names the version', async (t) => {
     ['1.1.0', null, 'There is no CHANGELOG.md. Administrators update more readily when they see what is new.'],
     ['1.1.0', '# Changelog\n\n## 1.1.0\n\nNew.\n', null],
     ['1.1.0', '## [v1.1.0] - 2026-11-01\n\nNew.\n', null],
-    ['1.1.0', '## 1.0.0\n\nNew.\n', 'CHANGELOG.md has no heading of version 1.1.0, which manifest.json has. Write what is new for administrators below "## 1.1.0"; '],
+    [
+      '1.1.0',
+      '## 1.0.0\n\nNew.\n',
+      'CHANGELOG.md has no heading of version 1.1.0, which manifest.json has. Write what is new for administrators below "## 1.1.0"; ',
+    ],
     ['1.0.0', '# Changelog\n', 'CHANGELOG.md has no heading of version 1.0.0, which manifest.json has.'],
     ['1.1.0', '## 1.1.0\n\n## 1.0.0\n\nNew.\n', 'CHANGELOG.md says nothing of version 1.1.0, which manifest.json has.'],
   ] as const) {
@@ -74,17 +91,33 @@ t.test('the changelog names the version', async (t) => {
       const { code, stdout } = await runTool(folder, [command, '--no-types'])
       const said = stdout.replaceAll(/\s+/g, ' ')
       t.equal(code, 0)
-      t.ok(warning === null ? !said.includes('CHANGELOG') : said.includes(`! warning changelog ${warning}`), `${command} ${version}: ${said}`)
+      t.ok(
+        warning === null ? !said.includes('CHANGELOG') : said.includes(`! warning changelog ${warning}`),
+        `${command} ${version}: ${said}`,
+      )
     }
   }
 })
 
 t.test('a file that a package would have under another name is named', async (t) => {
-  const files = { 'README.md': null, LICENSE: null, 'readme.md': '# Echo', 'LICENCE.txt': 'MIT', 'icon.jpg': 'x', 'Changelog.md': 'x', 'CHANGELOG.md': '## 1.0.0\n\nNew.\n' }
+  const files = {
+    'README.md': null,
+    LICENSE: null,
+    'readme.md': '# Echo',
+    'LICENCE.txt': 'MIT',
+    'icon.jpg': 'x',
+    'Changelog.md': 'x',
+    'CHANGELOG.md': '## 1.0.0\n\nNew.\n',
+  }
   const { code, stdout } = await runTool(await openPluginFolder(t, { manifest: MANIFEST, files }), ['validate', '--no-types'])
   const said = stdout.replaceAll(/\s+/g, ' ')
   t.equal(code, 0)
   for (const name of ['readme.md', 'LICENCE.txt', 'icon.jpg'])
-    t.ok(said.includes(`! warning files ${name} is not put into the package; of such files it has README.md, CHANGELOG.md, LICENSE, icon.png, icon.svg. Rename it.`), said)
+    t.ok(
+      said.includes(
+        `! warning files ${name} is not put into the package; of such files it has README.md, CHANGELOG.md, LICENSE, icon.png, icon.svg. Rename it.`,
+      ),
+      said,
+    )
   t.notMatch(said, 'Changelog.md')
 })

@@ -25,10 +25,9 @@ t.test('a package with translations that cannot be shown is refused with file an
   const pack = (name: string, content: string) =>
     packPlugin(
       new Map(
-        Object.entries({ 'manifest.json': JSON.stringify(MANIFEST), 'main.js': '', [`locales/${name}.json`]: content }).map(([file, text]) => [
-          file,
-          Buffer.from(text),
-        ]),
+        Object.entries({ 'manifest.json': JSON.stringify(MANIFEST), 'main.js': '', [`locales/${name}.json`]: content }).map(
+          ([file, text]) => [file, Buffer.from(text)],
+        ),
       ),
     )
   for (const [name, content, message] of [

@@ -117,7 +117,13 @@ t.test('a packed package is read with its signatures', async (t) => {
 t.test('the same files and keys make the same bytes in any order, and read the same', async () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 500 }).filter((text) => !text.includes('\0') && text.isWellFormed())
   const some = fc.record(
-    { 'main.js': text, 'README.md': text, LICENSE: text, 'CHANGELOG.md': text, 'locales/de.json': text.map((more) => JSON.stringify({ more: [...more.replaceAll(/[^a-z]/gu, '')].join('') })) },
+    {
+      'main.js': text,
+      'README.md': text,
+      LICENSE: text,
+      'CHANGELOG.md': text,
+      'locales/de.json': text.map((more) => JSON.stringify({ more: [...more.replaceAll(/[^a-z]/gu, '')].join('') })),
+    },
     { requiredKeys: ['main.js'] },
   )
   const keys = fc.uniqueArray(fc.integer({ min: 0, max: 255 }), { maxLength: 4 })

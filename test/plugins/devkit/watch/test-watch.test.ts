@@ -42,7 +42,9 @@ t.test('test --watch runs what a change concerns, says what is wrong, and goes o
   const ended = runCommandLine(['test', '--watch', '--no-types'], {
     cwd: folder,
     out: outTo({ write: (text: string) => (said += text) } as unknown as NodeJS.WritableStream),
-    printError: (text) => void (said += text),
+    printError: (text) => {
+      said += text
+    },
     stop: stopping.signal,
   })
   t.teardown(() => stopping.abort())

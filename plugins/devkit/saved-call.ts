@@ -4,7 +4,7 @@ import { didYouMean, nearestName } from '#core/foundation/nearest-name.ts'
 import { isObject } from '#core/foundation/plain-object.ts'
 import { briefJson } from '#core/foundation/stranger-text.ts'
 import { type Fixtures, readFixtures } from '../../plugin-sdk/fixtures.ts'
-import type { Json, LibraryEntry } from '../../plugin-sdk/index.ts'
+import type { Json, LibraryEntry, MatchInput, SearchQuery } from '../../plugin-sdk/index.ts'
 import { fileReason, ToolProblem } from './command.ts'
 import { findFixtures } from './fixture-files.ts'
 import { ALL_METHODS } from './plugin-session.ts'
@@ -88,9 +88,23 @@ const NEEDED: Readonly<Record<string, Readonly<Record<string, 'string' | 'number
   match: { title: 'string' },
 }
 
+/** All members of the inputs; the server sends no others. */
+const INPUT_MEMBERS = {
+  search: Object.keys({ query: true, isbn: true, author: true, year: true, limit: true, cursor: true } satisfies Record<
+    keyof SearchQuery,
+    true
+  >),
+  get: ['externalId'],
+  match: Object.keys({ title: true, alternateTitles: true, year: true, authors: true, isbn: true, externalIds: true } satisfies Record<
+    keyof MatchInput,
+    true
+  >),
+}
+
 /** @returns what is wrong; null when nothing is */
 export function problemOfInput(method: string, input: Json): string | null {
-  const needed = method.startsWith('metadata.') ? (NEEDED[method.split('.').at(-1) as string] ?? {}) : {}
+  const last = method.split('.').at(-1) as keyof typeof INPUT_MEMBERS
+  const needed = method.startsWith('metadata.') ? (NEEDED[last] ?? {}) : {}
   const [first] = Object.entries(needed)
   if (first === undefined) return null
   const form = `{ ${Object.entries(needed)
@@ -101,7 +115,8 @@ export function problemOfInput(method: string, input: Json): string | null {
     if (!Object.hasOwn(input, name)) return `"input" has no "${name}", which ${method} always gets, as in ${form}.`
     if (typeof input[name] !== type) return `"${name}" of "input" must be a ${type}; it is ${briefJson(input[name])}.`
   }
-  return null
+  const problem = problemOfMembers(input, INPUT_MEMBERS[last])
+  return problem === null ? null : `in "input", ${problem}`
 }
 
 /** @param folder of the plugin, for its fixtures. @throws ToolProblem with what is wrong */

@@ -39,9 +39,8 @@ export async function createKey(file: string): Promise<string> {
 /** @throws ToolProblem when the file contains no Ed25519 key, or when others can read it */
 export async function readKey(file: string): Promise<KeyObject> {
   const { bytes, mode } = await readPrivate(file).catch((error: NodeJS.ErrnoException) => {
-    throw new ToolProblem(`${file} cannot be read (${fileReason(error)}). Make a key with: ${typedTool(`sign --new-key ${file}`)}`, {
-      cause: error,
-    })
+    const advice = error.code === 'ENOENT' ? ` Make a key with: ${typedTool(`sign --new-key ${quotedWord(file)}`)}` : ''
+    throw new ToolProblem(`${file} cannot be read (${fileReason(error)}).${advice}`, { cause: error })
   })
   let key: KeyObject | null = null
   try {

@@ -8,6 +8,7 @@ import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Fixtures, openReplay, type Replay, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
 import type { CallReport, Method, OpenOptions, TestedPlugin, TestingHost } from '../../plugin-sdk/testing.ts'
+import { typedRecord } from './allow-local.ts'
 import { ToolProblem } from './command.ts'
 import type { GivenCredentials } from './credentials-file.ts'
 import { FIXTURES_FOLDER, findFixtures, Recorder, writeFixtures } from './fixture-files.ts'
@@ -208,7 +209,7 @@ export class TestingTools {
     const outcome = await session.call(method, input).catch((error: unknown) => error)
     const trace = outcome instanceof CallProblem ? outcome.trace : (outcome as { trace?: CallProblem['trace'] }).trace
     if (unmatched.length > 0 && trace)
-      throw new CallProblem('unmatched', `No fixture matches ${unmatched.join(', ')}. Record it with: ${typedTool('test --record')}`, trace)
+      throw new CallProblem('unmatched', `No fixture matches ${unmatched.join(', ')}. Record it with: ${typedRecord(unmatched)}`, trace)
     if (outcome instanceof Error) throw outcome
     const { answer, trace: used } = outcome as { answer: unknown; trace: CallProblem['trace'] }
     for (const warning of used.warnings) this.#warnings.add(`${method} ${warning}`)

@@ -1,3 +1,4 @@
+import * as esbuild from 'esbuild'
 import { AppError } from '#core/foundation/errors.ts'
 import { escapePointer } from '#core/foundation/json-pointer.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -285,6 +286,7 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
     const defined = await guest.load()
     if (!hasPlugin) return []
     const promised = methodsOf(manifest)
+    if (defined.length === 0 && promised.length > 0) return [{ level: 'error', check: 'functions', message: await noFunctions(built, promised) }]
     return [
       ...promised
         .filter((method) => !defined.includes(method))
@@ -313,6 +315,17 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
   } finally {
     guest.close()
   }
+}
+
+/** The default export is something else than a plugin, or code at the top level never ends, so that nothing is exported yet. */
+async function noFunctions({ code }: Built, promised: readonly string[]): Promise<string> {
+  const isAwaiting = await esbuild.transform(code, { format: 'iife', logLevel: 'silent' }).then(
+    () => false,
+    // The format has no such await.
+    () => true,
+  )
+  const awaited = isAwaiting ? ' The code awaits at its top level: if that never ends, nothing is exported.' : ''
+  return `The default export has none of the functions that the manifest names: ${promised.join(', ')}. They are members of it, as in export default definePlugin({ metadata: { series: { search, get } } }).${awaited}`
 }
 
 /** A project that has the types file needs it up to date. */

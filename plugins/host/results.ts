@@ -19,7 +19,7 @@ import {
   WEB_PATTERN,
 } from '#core/matching/provider-answers.ts'
 import type { Shape } from '#plugins/packages/manifest-form.ts'
-import { describeSchemaProblem } from '#plugins/packages/schema-problem.ts'
+import { describeSchemaProblem, valueAt } from '#plugins/packages/schema-problem.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type * as Sdk from '../../plugin-sdk/types.ts'
 
@@ -89,7 +89,17 @@ const PATTERNS: Readonly<Record<string, string>> = {
 function describeProblem(schema: TSchema, value: unknown, problem: Parameters<typeof describeSchemaProblem>[1]): string {
   const said = describeSchemaProblem(value, problem, { schema: schema as Shape, patterns: PATTERNS })
   const place = problem.instancePath === '' ? 'the answer' : briefText(problem.instancePath)
-  return `${place}: ${said}${value === null ? '; the function returned nothing' : ''}`
+  return `${place}: ${said}${causeOf(value, problem.instancePath, said)}`
+}
+
+/** What the value was before it became JSON, where that says more than it. */
+function causeOf(answer: unknown, place: string, said: string): string {
+  if (answer === null) return '; the function returned nothing'
+  const value = valueAt(answer, place)
+  if (value === null) return /^must be a (whole )?number/.test(said) ? '; JSON has null for NaN and Infinity too' : ''
+  return typeof value === 'object' && !Array.isArray(value) && Object.keys(value as object).length === 0
+    ? '; {} is also what remains of a promise without await, of a Map and of a Set'
+    : ''
 }
 
 /** The answer with the valid items of its list; null when there are none. */

@@ -62,7 +62,7 @@ export const oneOf = (value: unknown, names: readonly string[]): string =>
 const ending = (question: string): string => (question === '' ? '' : ` (${question.trim().replace(/^D/, 'd')})`)
 
 /** The value at a JSON pointer; undefined when there is none. */
-function valueAt(root: unknown, pointer: string): unknown {
+export function valueAt(root: unknown, pointer: string): unknown {
   let value = root
   for (const name of partsOf(pointer)) {
     if (value === null || typeof value !== 'object' || !Object.hasOwn(value, name)) return undefined

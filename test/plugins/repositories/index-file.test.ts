@@ -118,7 +118,7 @@ t.test('validation of the content', async (t) => {
     [{ sequence: 0 }, /\/sequence/],
     [{ sequence: 1.5 }, /\/sequence/],
     [{ sequence: 2 ** 53 }, /\/sequence/],
-    [{ sequence: '5' }, /index\.json at \/sequence: must be a whole number from 1 to 9007199254740991; it is "5"\.$/],
+    [{ sequence: '5' }, /index\.json at \/sequence: must be a whole number of at least 1; it is "5"\.$/],
     [{ url: 'http://plugins.example.org/' }, /\/url/],
     [{ url: 'https://plugins.example.org' }, /\/url/],
     [{ url: 'https://plugins.example.org/a/../' }, /\/url/],

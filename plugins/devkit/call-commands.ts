@@ -108,11 +108,7 @@ export const replay: ToolCommand = {
       if (hasFailed) printMessage(out, FAILED, describeProblem(outcome))
       else for (const line of JSON.stringify(outcome.answer, null, 2).split('\n').flatMap(messageLines)) out.line(line)
       for (const request of new Set(unmatched))
-        printMessage(
-          out,
-          FAILED,
-          `No fixture matches ${request}. If the call is in ${CALLS_FOLDER}/, record it: ${typedRecord([request])}`,
-        )
+        printMessage(out, FAILED, `No fixture matches ${request}. If the call is in ${CALLS_FOLDER}/, record it: ${typedRecord([request])}`)
       return hasFailed || unmatched.length > 0 ? 1 : 0
     }),
 }

@@ -44,6 +44,9 @@ export function withInstead(message: string): string {
   // Of V8, for a dynamic import.
   if (message === 'Not supported')
     return 'import() is not available: a plugin is a single file. Import the module at the beginning of the file.'
+  // With a place, more follows.
+  if (/^The code exceeded (its|the) memory limit[^.]*\.$/.test(message))
+    return `${message} It was too fast for its place to be found. Look for a loop that adds to a list, or for a list that is copied.`
   const functions = functionsInstead(message)
   if (functions !== null) return `${message}: ${functions}.`
   const [, name = ''] = /\b([A-Za-z_$]{1,100}) is not defined\b/.exec(message) ?? []

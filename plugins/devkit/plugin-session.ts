@@ -206,11 +206,12 @@ export class PluginSession {
     // Only an Error has a stack.
     const isBare = codeOf(error) === 'thrown' && error.places.length === 0 && rejection === undefined
     const message = rejection ? `${error.message} Before that: ${uncaughtMessage(rejection.message)}` : own
-    return new CallProblem(codeOf(error), `${withInstead(message)}${isBare ? NO_LINE : ''}`, trace, source)
+    return new CallProblem(codeOf(error), isBare ? `${ended(message)} ${NO_LINE}` : withInstead(message), trace, source)
   }
 }
 
-const NO_LINE = " Its line is not known: throw an Error, as in throw new Error('…')."
+const NO_LINE = "Its line is not known: throw an Error, as in throw new Error('…')."
+const ended = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`)
 
 /** The functions of a plugin, for a call of one that it does not have. */
 const describeDefined = (defined: readonly string[]): string =>

@@ -11,7 +11,7 @@ import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Bundle, bundleProject } from './bundling/bundle.ts'
 import { type BundleScan, scanBundle } from './bundling/bundle-scan.ts'
 import { counted, kilobytes, ToolProblem } from './command.ts'
-import { INSTEAD } from './instead.ts'
+import { INSTEAD, withInstead } from './instead.ts'
 import { packProject } from './pack.ts'
 import { type Built, programOf, sourceIn } from './plugin-session.ts'
 import { ManifestRefused, type Project, readValidProject } from './project.ts'
@@ -286,7 +286,8 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
     const defined = await guest.load()
     if (!hasPlugin) return []
     const promised = methodsOf(manifest)
-    if (defined.length === 0 && promised.length > 0) return [{ level: 'error', check: 'functions', message: await noFunctions(built, promised) }]
+    if (defined.length === 0 && promised.length > 0)
+      return [{ level: 'error', check: 'functions', message: await noFunctions(built, promised) }]
     return [
       ...promised
         .filter((method) => !defined.includes(method))
@@ -294,7 +295,7 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
           (method): Finding => ({
             level: 'error',
             check: 'functions',
-            message: `The manifest names ${method}, which the code does not define.`,
+            message: `The manifest names ${method}, which the code does not define as a function.`,
           }),
         ),
       ...defined
@@ -311,7 +312,7 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
     if (!(error instanceof GuestError)) throw error
     const { source, lines } = sourceIn(built, error)
     const at = source === null ? '' : `\nat ${source}`
-    return [{ level: 'error', check: 'functions', message: `The code does not start: ${withLines(error, lines)}${at}` }]
+    return [{ level: 'error', check: 'functions', message: `The code does not start: ${withInstead(withLines(error, lines))}${at}` }]
   } finally {
     guest.close()
   }

@@ -123,7 +123,10 @@ export function checkAddress({ url, method, strayed }: Hop, rules: EgressRules):
     return { host, group: undefined, isPrivate: true, isLocal: granted.some(({ local }) => local === true) }
   }
   if (protocol !== 'https:') no('is not https')
-  if (url.port !== '') no('has a port, which hosts of permissions.network never have; administrators may enter an address with one (permissions.networkFromConfig)')
+  if (url.port !== '')
+    no(
+      'has a port, which hosts of permissions.network never have; administrators may enter an address with one (permissions.networkFromConfig)',
+    )
   if (net.isIP(host) !== 0) no('is an IP address, not a name')
   // The same host under another name, which would have its own rate limit.
   if (host.endsWith('.')) no('ends in a dot')

@@ -220,7 +220,10 @@ export function readConfig(schema: unknown, given: Readonly<Record<string, unkno
     refuse('invalid_value', `config${path}: ${message}.`, { details: [{ path: `/config${path}`, message }] })
   const unknownName = Object.keys(given).find((name) => !Object.hasOwn(properties, name))
   if (unknownName !== undefined)
-    wrong(`/${unknownName.slice(0, 64)}`, `it is no setting; ${Object.keys(properties).length === 0 ? 'known are: none' : oneOf(unknownName, Object.keys(properties))}`)
+    wrong(
+      `/${unknownName.slice(0, 64)}`,
+      `it is no setting; ${Object.keys(properties).length === 0 ? 'known are: none' : oneOf(unknownName, Object.keys(properties))}`,
+    )
   const config: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(properties)) {
     const value = Object.hasOwn(given, name) ? given[name] : member.default

@@ -121,7 +121,12 @@ function checkRules(value: Manifest, wrong: Report): void {
     if (problem !== null) wrong(`/${name}${problem.path}`, problem.message)
   }
   for (const limited of Object.keys(value.http?.rateLimit ?? {}).filter((host) => !hosts.includes(host)))
-    wrong(`/http/rateLimit/${briefText(limited)}`, `it is not a host of /permissions/network; ${addOrUse(limited, hosts)}`)
+    wrong(
+      `/http/rateLimit/${briefText(limited)}`,
+      new RegExp(HOST).test(limited)
+        ? `it is not a host of /permissions/network; ${addOrUse(limited, hosts)}`
+        : 'it is no host; each member of rateLimit is a host of /permissions/network with its rates, such as { "perMinute": 30 }',
+    )
   checkConfiguredHosts(value, wrong)
 }
 

@@ -83,7 +83,7 @@ function languageProblem(tag: string): Pick<LocaleProblem, 'isError' | 'message'
   const [canonical] = canonicalTags(tag)
   if (canonical === undefined) {
     const [meant] = canonicalTags(tag.replaceAll('_', '-'))
-    const instead = meant === undefined ? 'such as en or pt-BR' : `write locales/${meant}.json`
+    const instead = meant === undefined ? 'languages are such as en or pt-BR' : `write locales/${meant}.json`
     return { isError: true, message: `"${briefText(tag)}" is no language; ${instead}` }
   }
   const name = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' }).of(canonical)

@@ -31,7 +31,7 @@ t.test('translations are named by a language, and are texts of the manifest', as
     ['zh-Hant-TW', '{}', null],
     ['es-419', '{}', null],
     ['de_DE', '{}', 'locales/de_DE.json: "de_DE" is no language; write locales/de-DE.json.'],
-    ['e', '{}', 'locales/e.json: "e" is no language; such as en or pt-BR.'],
+    ['e', '{}', 'locales/e.json: "e" is no language; languages are such as en or pt-BR.'],
     ['german', '{}', null, 'locales/german.json: no language "german" is known; languages are such as en or pt-BR.'],
     ['de-at', '{}', null, 'locales/de-at.json: the usual name of this language is de-AT.'],
     ['de', '{ "summary": "a", }', 'locales/de.json: it is not valid JSON ('],

@@ -151,7 +151,12 @@ function ask(call, kind, payload) {
     try {
       text = stringify({ __proto__: null, payload });
     } catch {
-      return reject(problem("invalid_argument", `The arguments of ctx.${kind} must be plain JSON: without BigInt, and without an object that contains itself.`));
+      return reject(
+        problem(
+          "invalid_argument",
+          `The arguments of ctx.${kind} must be plain JSON: without BigInt, and without an object that contains itself.`
+        )
+      );
     }
     const lengthMax = limits.requestLengths[kind];
     if (text.length > lengthMax)

@@ -69,6 +69,12 @@ export const escapedLines = (text: string): string =>
 export const briefText = (text: string, lengthMax = 100): string =>
   escapedText(text.length > lengthMax ? `${cutText(text, lengthMax)}…` : text)
 
+/** Enough to recognize a value. */
+const VALUE_LENGTH_MAX = 60
+
+/** A value as JSON, which shows its type too, for a message that says what was given in place of something else. Not for secrets. */
+export const briefJson = (value: unknown): string => briefText(JSON.stringify(value) ?? 'nothing', VALUE_LENGTH_MAX)
+
 /** A text in quotation marks, which it cannot end by itself. */
 export const quotedText = (text: string): string => `"${escapedText(text).replaceAll('"', '\\"')}"`
 

@@ -24,7 +24,9 @@ const lines = (maxLength: number) => Type.String({ maxLength, 'x-text': 'lines' 
 /** Not for people, and returned to the service as it is. */
 const code = (maxLength: number) => Type.String({ maxLength })
 const Optional = <const Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
-const Id = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f]+$' })
+/** Identifiers of a service. */
+export const ID_PATTERN = '^[^\\u0000-\\u001f]+$'
+const Id = Type.String({ minLength: 1, maxLength: 200, pattern: ID_PATTERN })
 const Web = Type.String({ maxLength: 2_000, pattern: WEB_PATTERN })
 /** Readers receive an address of this server instead; see plugins/host/plugin-pictures.ts. */
 const Picture = Type.String({ maxLength: 2_000, pattern: WEB_PATTERN, 'x-address': 'picture' })

@@ -9,6 +9,7 @@ import {
   readLocalAddress,
 } from '#core/settings/local-hosts.ts'
 import { type ToolInput, ToolProblem } from './command.ts'
+import { typedTool } from './typed.ts'
 
 export const ALLOW_LOCAL: DescribedFlag = {
   name: 'allow-local',
@@ -37,6 +38,13 @@ export function allowLocalHint(url: URL, local: LocalServices = NO_LOCAL_SERVICE
   return local.has(address)
     ? ` A member of config that permissions.networkFromConfig names must contain the address of ${address}.`
     : ` If it is a service of yours for development, add --${ALLOW_LOCAL.name} ${address}.`
+}
+
+/** The command that records these requests, such as `GET http://localhost:8600/`, with the flags that it needs for them. */
+export function typedRecord(requests: readonly string[]): string {
+  const urls = requests.map((request) => URL.parse(request.slice(request.indexOf(' ') + 1)))
+  const places = urls.flatMap((url) => (url !== null && isLocalHost(url.hostname) ? [hostAndPort(url)] : []))
+  return typedTool(['test --record', ...[...new Set(places)].map((place) => `--${ALLOW_LOCAL.name} ${place}`)].join(' '))
 }
 
 /** For fixtures, where no request leaves this process: allows every host that a server could allow. */

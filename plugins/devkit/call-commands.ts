@@ -7,7 +7,7 @@ import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { CallTrace } from '../../plugin-sdk/testing.ts'
-import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
+import { ALLOW_LOCAL, readAllowLocal, typedRecord } from './allow-local.ts'
 import { bundleProject } from './bundling/bundle.ts'
 import { counted, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'
@@ -15,7 +15,6 @@ import { replayEgress } from './host-answers.ts'
 import { type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
 import { readValidProject } from './project.ts'
 import { CALLS_FOLDER, readCall, type SavedCall } from './saved-call.ts'
-import { typedTool } from './typed.ts'
 
 /** Opens the plugin of a folder for a saved call. */
 async function withCall<Result>(
@@ -108,12 +107,8 @@ export const replay: ToolCommand = {
       out.line()
       if (hasFailed) printMessage(out, FAILED, describeProblem(outcome))
       else for (const line of JSON.stringify(outcome.answer, null, 2).split('\n').flatMap(messageLines)) out.line(line)
-      for (const request of hasFailed ? [] : unmatched)
-        printMessage(
-          out,
-          FAILED,
-          `No fixture matches ${request}. If the call is in ${CALLS_FOLDER}/, record it: ${typedTool('test --record')}`,
-        )
+      for (const request of new Set(unmatched))
+        printMessage(out, FAILED, `No fixture matches ${request}. If the call is in ${CALLS_FOLDER}/, record it: ${typedRecord([request])}`)
       return hasFailed || unmatched.length > 0 ? 1 : 0
     }),
 }

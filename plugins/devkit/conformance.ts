@@ -10,7 +10,7 @@ import type { Budget } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Fixtures, openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
-import { ALL_LOCAL_SERVICES } from './allow-local.ts'
+import { ALL_LOCAL_SERVICES, typedRecord } from './allow-local.ts'
 import { answerOf, replayEgress } from './host-answers.ts'
 import { type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
 import { CALLS_FOLDER, type SavedCall } from './saved-call.ts'
@@ -59,7 +59,6 @@ interface ConformanceOptions {
   calls: readonly SavedCall[]
 }
 
-const RECORD = `Record it with: ${typedTool('test --record')}`
 const TYPED = 'returns what its type says, well within its budget'
 const NO_REQUEST = 'it made no request'
 
@@ -76,13 +75,19 @@ export async function runConformance(options: ConformanceOptions, onOutcome: (ou
         outcome = { state: reason === null ? 'passed' : 'skipped', message: reason }
       } catch (error) {
         const message = error instanceof CallProblem ? describeProblem(error) : (error as Error).message
-        outcome = { state: 'failed', message: message.includes('No fixture matches') ? `${message}\n${RECORD}` : message }
+        outcome = { state: 'failed', message: `${message}${adviceOn(message)}` }
       }
       // Only of the first, with the saved call: the others ask the same in other ways.
       const warnings = name === TYPED ? [...tested.warnings] : []
       onOutcome({ group: method, name, ...outcome, wallMs: performance.now() - at, warnings })
     }
   }
+}
+
+/** How to record the request that a message names; empty for any other message. */
+function adviceOn(message: string): string {
+  const [, request] = /No fixture matches (\S+ \S+)\.(?:\s|$)/.exec(message) ?? []
+  return request === undefined ? '' : `\nRecord it with: ${typedRecord([request])}`
 }
 
 /** One function of a plugin, with the saved call that its checks use. */

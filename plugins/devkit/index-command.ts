@@ -11,7 +11,7 @@ import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { type PluginPackage, readPackage } from '#plugins/packages/plugin-package.ts'
 import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
-import { EXPIRES_DAYS_MAX, INDEX_NAME, RepositoryIndex, SIGNATURE_NAME, signIndex } from '#plugins/repositories/index-file.ts'
+import { EXPIRES_DAYS_MAX, INDEX_NAME, indexProblem, RepositoryIndex, SIGNATURE_NAME, signIndex } from '#plugins/repositories/index-file.ts'
 import { renderIndexPage, type ShownPlugin } from '#plugins/repositories/index-page.ts'
 import { indexedEntry } from './changelog.ts'
 import { counted, fileReason, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
@@ -23,8 +23,6 @@ import { typedTool } from './typed.ts'
 /** Several times the limit of an index. */
 const PACKAGES_MAX = 10_000
 const DAY_MS = 86_400_000
-
-const isIndex = Compile(RepositoryIndex)
 
 export const INDEX_FLAGS = [
   { name: 'url', value: 'https://…/', isSwitch: false, repeatable: false, about: 'URL of the folder; required the first time.' },
@@ -141,9 +139,9 @@ async function findIndex(folder: string): Promise<RepositoryIndex | null> {
   } catch (error) {
     throw new ToolProblem(`${path.join(folder, INDEX_NAME)} is no longer valid JSON: ${(error as Error).message}`, { cause: error })
   }
-  if (isIndex.Check(value)) return value
-  const [first] = isIndex.Errors(value)
-  throw new ToolProblem(`${path.join(folder, INDEX_NAME)} at ${first?.instancePath || 'its root'}: ${first?.message}.`)
+  const problem = indexProblem(value)
+  if (problem === null) return value as RepositoryIndex
+  throw new ToolProblem(`${path.join(folder, INDEX_NAME)}${problem}.`)
 }
 
 /** A package of the folder. */

@@ -1,4 +1,4 @@
-import { KEYS_MAX, storageJsonOf, storageKeyOf, storageTtlOf } from '#plugins/host/host-calls.ts'
+import { KEYS_MAX, NO_STORAGE, storageJsonOf, storageKeyOf, storageTtlOf } from '#plugins/host/host-calls.ts'
 import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** Plugin storage for the duration of the command: with the limits of a server, without a database. */
@@ -58,7 +58,7 @@ export class MemoryStorage {
   }
 
   #checkGranted(): void {
-    if (this.#quotaKB === 0) refuseGuest('permission', 'This plugin has no storage: its manifest does not request it.')
+    if (this.#quotaKB === 0) refuseGuest('permission', NO_STORAGE)
     this.#dropExpired()
   }
 

@@ -1,9 +1,9 @@
 import { createHash, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { escapedLines } from '#core/foundation/stranger-text.ts'
+import { briefText, escapedLines } from '#core/foundation/stranger-text.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
-import { readPackage } from '#plugins/packages/plugin-package.ts'
+import { readPackage, readPublicKey } from '#plugins/packages/plugin-package.ts'
 import { listSizes } from './bundling/bundle-sizes.ts'
 import { fileReason, kilobytes, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { packProject, writePackage } from './pack.ts'
@@ -75,6 +75,9 @@ export function readNext(all: ToolInput['all'], keys: readonly KeyObject[]): str
   const next = all('next')
   if (next.length === 0) return undefined
   if (keys.length === 0) throw new ToolProblem('Only a signed package can name who signs the next version. Add --key FILE.')
+  const wrong = next.find((key) => readPublicKey(key) === null)
+  if (wrong !== undefined)
+    throw new ToolProblem(`--next is a public key, as sign --new-key prints it, and no file: "${briefText(wrong)}" is none.`)
   return [...next]
 }
 

@@ -203,10 +203,15 @@ export class PluginSession {
     const rejection = error.places.length === 0 ? this.#uncaught[0] : undefined
     const { source, lines } = sourceIn(this.#built, rejection ?? error)
     const own = error.code === 'not_implemented' ? `${error.message} ${describeDefined(this.#defined)}` : withLines(error, lines)
+    // Only an Error has a stack.
+    const isBare = codeOf(error) === 'thrown' && error.places.length === 0 && rejection === undefined
     const message = rejection ? `${error.message} Before that: ${uncaughtMessage(rejection.message)}` : own
-    return new CallProblem(codeOf(error), withInstead(message), trace, source)
+    return new CallProblem(codeOf(error), isBare ? `${ended(message)} ${NO_LINE}` : withInstead(message), trace, source)
   }
 }
+
+const NO_LINE = "Its line is not known: throw an Error, as in throw new Error('…')."
+const ended = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`)
 
 /** The functions of a plugin, for a call of one that it does not have. */
 const describeDefined = (defined: readonly string[]): string =>
@@ -307,8 +312,10 @@ const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 function noteLine(kind: 'log' | 'progress', said: Record<string, unknown>, trace: CallTrace, onLog: SessionOptions['onLog']): void {
   const { level, message, data, fraction, text } = said
   if (kind === 'progress') {
-    if (typeof fraction === 'number')
+    if (typeof fraction === 'number') {
+      if (fraction < 0 || fraction > 1) trace.warnings.push(`ctx.progress takes a fraction from 0 to 1; it is ${fraction}.`)
       trace.progress.push({ fraction: Math.min(Math.max(fraction, 0), 1), text: typeof text === 'string' ? text : null })
+    }
     return
   }
   const line = { level: LEVELS.find((one) => one === level) ?? 'debug', message: String(message), data: readData(data) }

@@ -28,7 +28,8 @@ const ENTRIES: readonly Entry[] = [
   { file: 'src/main.js', isBuilt: false },
   { file: 'main.js', isBuilt: true },
 ]
-const EXTRAS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'icon.png', 'icon.svg']
+/** Of these a package has those that exist. */
+export const EXTRAS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'icon.png', 'icon.svg']
 /** More languages than any server supports. */
 const LOCALES_MAX = 50
 
@@ -71,7 +72,8 @@ async function findEntry(folder: string): Promise<Entry> {
     if (found?.isFile()) return entry
   }
   const names = ENTRIES.map(({ file }) => file)
-  const [only, ...others] = (await readdir(path.join(folder, 'src')).catch(() => [])).filter((name) => /^[\w.-]+\.[cm]?[jt]sx?$/.test(name))
+  const entries = await readdir(path.join(folder, 'src'), { withFileTypes: true }).catch(() => [])
+  const [only, ...others] = entries.flatMap((entry) => (entry.isFile() && /^[\w.-]+\.[cm]?[jt]sx?$/.test(entry.name) ? [entry.name] : []))
   const advice = only === undefined || others.length > 0 ? '' : ` Rename src/${only} to ${names[0]}.`
   throw new ToolProblem(`There is no code in ${folder}: neither ${names.join(' nor ')}.${advice}`)
 }

@@ -2,9 +2,9 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { didYouMean, nearestName } from '#core/foundation/nearest-name.ts'
 import { isObject } from '#core/foundation/plain-object.ts'
-import { briefText } from '#core/foundation/stranger-text.ts'
+import { briefJson } from '#core/foundation/stranger-text.ts'
 import { type Fixtures, readFixtures } from '../../plugin-sdk/fixtures.ts'
-import type { Json, LibraryEntry } from '../../plugin-sdk/index.ts'
+import type { Json, LibraryEntry, MatchInput, SearchQuery } from '../../plugin-sdk/index.ts'
 import { fileReason, ToolProblem } from './command.ts'
 import { findFixtures } from './fixture-files.ts'
 import { ALL_METHODS } from './plugin-session.ts'
@@ -56,8 +56,8 @@ const ENTRY_MEMBERS = Object.keys({
   readers: true,
 } satisfies Record<keyof LibraryEntry, true>)
 
-/** What is wrong with the library of a call; null when nothing is. */
-function problemOfLibrary(value: unknown): string | null {
+/** What is wrong with the library of a call, also in tests; null when nothing is. */
+export function problemOfLibrary(value: unknown): string | null {
   if (!Array.isArray(value)) return '"library" must be an array of series, each with a "seriesId".'
   for (const [index, entry] of value.entries()) {
     if (!isObject(entry) || typeof entry['seriesId'] !== 'string')
@@ -77,7 +77,7 @@ function problemOfMembers(given: Readonly<Record<string, unknown>>, known: reado
 export function problemOfMethod(given: unknown): string {
   const ends = ALL_METHODS.filter((method) => method.endsWith(`.${given}`))
   const near = typeof given !== 'string' ? null : ends.length > 0 ? ends.join(' or ') : nearestName(given, ALL_METHODS)
-  const said = given === undefined ? 'there is no "method"' : `"method" is ${briefText(JSON.stringify(given))}`
+  const said = given === undefined ? 'there is no "method"' : `"method" is ${briefJson(given)}`
   return near === null ? `${said}; it must be one of ${ALL_METHODS.join(', ')}.` : `${said}. Did you mean ${near}?`
 }
 
@@ -88,20 +88,35 @@ const NEEDED: Readonly<Record<string, Readonly<Record<string, 'string' | 'number
   match: { title: 'string' },
 }
 
+/** All members of the inputs; the server sends no others. */
+const INPUT_MEMBERS = {
+  search: Object.keys({ query: true, isbn: true, author: true, year: true, limit: true, cursor: true } satisfies Record<
+    keyof SearchQuery,
+    true
+  >),
+  get: ['externalId'],
+  match: Object.keys({ title: true, alternateTitles: true, year: true, authors: true, isbn: true, externalIds: true } satisfies Record<
+    keyof MatchInput,
+    true
+  >),
+}
+
 /** @returns what is wrong; null when nothing is */
 export function problemOfInput(method: string, input: Json): string | null {
-  const needed = method.startsWith('metadata.') ? (NEEDED[method.split('.').at(-1) as string] ?? {}) : {}
+  const last = method.split('.').at(-1) as keyof typeof INPUT_MEMBERS
+  const needed = method.startsWith('metadata.') ? (NEEDED[last] ?? {}) : {}
   const [first] = Object.entries(needed)
   if (first === undefined) return null
   const form = `{ ${Object.entries(needed)
     .map(([name, type]) => `"${name}": ${type === 'string' ? '"…"' : 5}`)
     .join(', ')} }`
-  if (!isObject<Json>(input)) return `"input" must be an object, for ${method} such as ${form}; it is ${briefText(JSON.stringify(input))}.`
+  if (!isObject<Json>(input)) return `"input" must be an object, for ${method} such as ${form}; it is ${briefJson(input)}.`
   for (const [name, type] of Object.entries(needed)) {
     if (!Object.hasOwn(input, name)) return `"input" has no "${name}", which ${method} always gets, as in ${form}.`
-    if (typeof input[name] !== type) return `"${name}" of "input" must be a ${type}; it is ${briefText(JSON.stringify(input[name]))}.`
+    if (typeof input[name] !== type) return `"${name}" of "input" must be a ${type}; it is ${briefJson(input[name])}.`
   }
-  return null
+  const problem = problemOfMembers(input, INPUT_MEMBERS[last])
+  return problem === null ? null : `in "input", ${problem}`
 }
 
 /** @param folder of the plugin, for its fixtures. @throws ToolProblem with what is wrong */
@@ -150,7 +165,7 @@ export async function callOf(value: unknown, { folder, name, wrong, isRecording 
   const wrongInput = problemOfInput(method, input)
   if (wrongInput !== null) return wrong(wrongInput)
   const settingsIn = (name: string, given: Json): Record<string, Json> =>
-    isObject<Json>(given) ? given : wrong(`"${name}" must be an object; it is ${briefText(JSON.stringify(given))}.`)
+    isObject<Json>(given) ? given : wrong(`"${name}" must be an object; it is ${briefJson(given)}.`)
   const wrongLibrary = problemOfLibrary(library)
   if (wrongLibrary !== null) return wrong(wrongLibrary)
   return {

@@ -39,9 +39,8 @@ export async function createKey(file: string): Promise<string> {
 /** @throws ToolProblem when the file contains no Ed25519 key, or when others can read it */
 export async function readKey(file: string): Promise<KeyObject> {
   const { bytes, mode } = await readPrivate(file).catch((error: NodeJS.ErrnoException) => {
-    throw new ToolProblem(`${file} cannot be read (${fileReason(error)}). Make a key with: ${typedTool(`sign --new-key ${file}`)}`, {
-      cause: error,
-    })
+    const advice = error.code === 'ENOENT' ? ` Make a key with: ${typedTool(`sign --new-key ${quotedWord(file)}`)}` : ''
+    throw new ToolProblem(`${file} cannot be read (${fileReason(error)}).${advice}`, { cause: error })
   })
   let key: KeyObject | null = null
   try {
@@ -50,13 +49,25 @@ export async function readKey(file: string): Promise<KeyObject> {
     // The error follows below.
   }
   if (key?.asymmetricKeyType !== 'ed25519')
-    throw new ToolProblem(`${file} contains no private Ed25519 key in PEM. Make one with: ${typedTool('sign --new-key FILE')}`)
+    throw new ToolProblem(
+      `${file} ${problemOfKey(bytes, key)}. Name the private key that \`sign --new-key\` has made, or make one: ${typedTool('sign --new-key FILE')}`,
+    )
   // Windows has no such modes: every file has that of all.
   if (process.platform !== 'win32' && (mode & OTHERS_READ) !== 0)
     throw new ToolProblem(
       `${file} can be read by other accounts of this machine (mode ${(mode & 0o777).toString(8)}), and whoever has the key can sign in your name. Protect it: chmod 600 ${quotedWord(file)}. If somebody may have read it, sign the next version with it and name a new key with --next.`,
     )
   return key
+}
+
+/** Why a file cannot sign, as the end of a sentence that begins with its name. */
+function problemOfKey(bytes: Buffer, key: KeyObject | null): string {
+  const text = bytes.toString('latin1', 0, KEY_BYTES_MAX)
+  if (key !== null) return `contains a key for ${key.asymmetricKeyType}, but packages are signed with Ed25519`
+  if (bytes.length === 0) return 'is empty'
+  if (text.includes('ENCRYPTED')) return 'contains a key that is protected by a passphrase, for which this tool does not ask'
+  if (/BEGIN PUBLIC KEY|^ssh-/.test(text)) return 'contains a public key, which cannot sign'
+  return `contains no private Ed25519 key in PEM${text.includes('BEGIN OPENSSH') ? ', but one of OpenSSH' : ''}`
 }
 
 /**

@@ -46,15 +46,15 @@ const MANIFEST = 'manifest.json'
 /** Texts with the colon after names, brackets, and other values. Commas and spaces separate them. */
 const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]|[^\s"{}[\],:]+/g
 
-/** Where a member of the manifest begins, as `manifest.json:12:5`; the innermost around it if there is none at that pointer. */
-export function positionInManifest(text: string, pointer: string): string {
+/** Where a member of a valid JSON file begins, as `manifest.json:12:5`; the innermost around it if there is none at that pointer. */
+export function positionInJson(text: string, pointer: string, file = MANIFEST): string {
   const members = membersOf(text)
   let place = pointer
   while (place !== '' && !members.has(place)) place = place.slice(0, place.lastIndexOf('/'))
   const at = members.get(place)
-  if (at === undefined) return MANIFEST
+  if (at === undefined) return file
   const before = text.slice(0, at).split('\n')
-  return `${MANIFEST}:${before.length}:${(before.at(-1) as string).length + 1}`
+  return `${file}:${before.length}:${(before.at(-1) as string).length + 1}`
 }
 
 /** The offsets of all members of a valid JSON text, by their pointers; those of objects at their names. */
@@ -99,7 +99,7 @@ export async function describeManifestRefusal({ message, details }: AppError, by
   const fault = isWhole ? await positionOfFault(text) : MANIFEST
   const sentences = problems.map((problem) => {
     const place = problem.path.replace(/^\/manifest/, '')
-    return place === '' ? `${fault}: ${problem.message}.` : `${positionInManifest(text, place)} at ${place}: ${problem.message}.`
+    return place === '' ? `${fault}: ${problem.message}.` : `${positionInJson(text, place)} at ${place}: ${problem.message}.`
   })
   const [more] = /It has \d+ more errors\.$/.exec(message) ?? []
   return more === undefined ? sentences : [...sentences, more]

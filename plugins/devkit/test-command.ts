@@ -12,6 +12,7 @@ import { CALLS_FOLDER, listCalls, type SavedCall } from './saved-call.ts'
 import { listTestFiles, runTestFiles, type TestOutcome } from './test-files.ts'
 import { TestingTools } from './testing-host.ts'
 import { checkTypesUnless, printTypes, TYPES, type TypeCheck } from './type-check.ts'
+import { type TestPart, watchTests } from './watch/test-watch.ts'
 
 const MARKS = {
   passed: { mark: '✔', style: 'green' },
@@ -39,53 +40,68 @@ export const test: ToolCommand = {
     CREDENTIALS,
     { name: 'cpu-ms', value: 'number', isSwitch: false, repeatable: false, about: 'Fails every call of a test that takes more CPU time.' },
     { name: 'conformance', isSwitch: true, repeatable: false, about: 'With --no-conformance, runs only your tests.' },
+    {
+      name: 'watch',
+      isSwitch: true,
+      repeatable: false,
+      about:
+        'Runs again what a change concerns: a test file alone, the checks after a change of calls/, everything after a change of the code.',
+    },
     TYPES,
   ],
   wordsMin: 0,
   wordsMax: 100,
   async run(input) {
-    const { folder, words, flag, isOn, log, out } = input
-    const local = readAllowLocal(input)
-    if (local.size > 0 && !isOn('record'))
+    const { words, flag, isOn } = input
+    if (readAllowLocal(input).size > 0 && !isOn('record'))
       throw new ToolProblem('--allow-local requires --record: otherwise fixtures answer, and no request leaves this machine.')
     if (flag(CREDENTIALS.name) !== undefined && !isOn('record'))
       throw new ToolProblem('--credentials requires --record: fixtures need no credentials.')
-    const project = await readValidProject(folder)
-    const credentials = await readCredentials(input, project.manifest)
-    const bundle = await bundleProject(project)
-    // A package that no server would install needs no tests.
-    packProject(project, bundle)
-    const cpuMsMax = flag('cpu-ms') === undefined ? null : readCount(flag('cpu-ms'), { flag: 'cpu-ms', unless: 0, max: CPU_MS_MAX })
-    const files = await chooseFiles(folder, words)
-    // While recording, their fixtures need not exist yet.
-    const calls = await listCalls(folder, isOn('record'))
-    const built = { manifest: project.manifest, code: bundle.code, map: bundle.map }
-    const supervisor = new Supervisor({ log, spare: false })
-    const types = checkTypesUnless(input, project, input.stop)
-    const outcomes: TestOutcome[] = []
-    const show = printing(input, outcomes)
-    try {
-      const tools = new TestingTools({
-        folder,
-        built,
-        supervisor,
-        isRecording: isOn('record'),
-        isPartial: words.length > 0,
-        local,
-        credentials,
-        cpuMsMax,
-      })
-      await runTestFiles(folder, files, tools, show)
-      if (isOn('record')) await recordCalls(calls, tools, show)
-      for (const file of isOn('record') ? await tools.saveRecorded() : [])
-        for (const line of messageLines(`  recorded ${escapedText(file)}`)) out.line(line)
-      const recorded = isOn('record') ? await listCalls(folder) : calls
-      if (flag('conformance') !== 'false') await runConformance({ built, supervisor, calls: recorded }, show)
-    } finally {
-      supervisor.close()
-    }
-    return summarize(input, outcomes, { files: files.length, types: await types })
+    const part: TestPart = { words, conformance: flag('conformance') !== 'false' }
+    if (!isOn('watch')) return await runTests(input, part)
+    if (isOn('record')) throw new ToolProblem('--watch answers requests from fixtures/ only: record first, without it.')
+    return await watchTests(input, part, (concerned) => runTests(input, concerned))
   },
+}
+
+/** @throws ToolProblem, AppError */
+async function runTests(input: ToolInput, part: TestPart): Promise<number> {
+  const { folder, flag, isOn, log, out } = input
+  const project = await readValidProject(folder)
+  const credentials = await readCredentials(input, project.manifest)
+  const bundle = await bundleProject(project)
+  // A package that no server would install needs no tests.
+  packProject(project, bundle)
+  const cpuMsMax = flag('cpu-ms') === undefined ? null : readCount(flag('cpu-ms'), { flag: 'cpu-ms', unless: 0, max: CPU_MS_MAX })
+  const files = part.words === null ? [] : await chooseFiles(folder, part.words)
+  // While recording, their fixtures need not exist yet.
+  const calls = await listCalls(folder, isOn('record'))
+  const built = { manifest: project.manifest, code: bundle.code, map: bundle.map }
+  const supervisor = new Supervisor({ log, spare: false })
+  const types = checkTypesUnless(input, project, input.stop)
+  const outcomes: TestOutcome[] = []
+  const show = printing(input, outcomes)
+  try {
+    const tools = new TestingTools({
+      folder,
+      built,
+      supervisor,
+      isRecording: isOn('record'),
+      isPartial: input.words.length > 0,
+      local: readAllowLocal(input),
+      credentials,
+      cpuMsMax,
+    })
+    await runTestFiles(folder, files, tools, show)
+    if (isOn('record')) await recordCalls(calls, tools, show)
+    for (const file of isOn('record') ? await tools.saveRecorded() : [])
+      for (const line of messageLines(`  recorded ${escapedText(file)}`)) out.line(line)
+    const recorded = isOn('record') ? await listCalls(folder) : calls
+    if (part.conformance) await runConformance({ built, supervisor, calls: recorded }, show)
+  } finally {
+    supervisor.close()
+  }
+  return summarize(input, outcomes, { hasTests: part.words === null || files.length > 0, types: await types })
 }
 
 /** Records what the calls of the conformance checks need. */
@@ -131,12 +147,16 @@ const printing = ({ out }: ToolInput, outcomes: TestOutcome[]) => {
   }
 }
 
-function summarize(input: ToolInput, outcomes: readonly TestOutcome[], { files, types }: { files: number; types: TypeCheck }): number {
+function summarize(
+  input: ToolInput,
+  outcomes: readonly TestOutcome[],
+  { hasTests, types }: { hasTests: boolean; types: TypeCheck },
+): number {
   const { out } = input
   const count = (state: TestOutcome['state']) => outcomes.filter((one) => one.state === state).length
   const [passed, failed, skipped] = [count('passed'), count('failed'), count('skipped')]
   out.line()
-  if (files === 0) out.line(`You have no tests yet. Write test/main.test.ts.`)
+  if (!hasTests) out.line(`You have no tests yet. Write test/main.test.ts.`)
   printTypes(input, types)
   const parts = [`${passed} passed`, failed > 0 ? `${failed} failed` : '', skipped > 0 ? `${skipped} skipped` : '']
   const text = [...parts, types.errors.length > 0 ? counted(types.errors.length, 'type error') : ''].filter(Boolean).join(', ')

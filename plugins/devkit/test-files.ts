@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import * as esbuild from 'esbuild'
 import { TESTING_HOST } from '../../plugin-sdk/testing.ts'
@@ -8,6 +8,7 @@ import { asProblem, otherPackages, sdkPlugin } from './bundling/bundle.ts'
 import { fileReason, ToolProblem } from './command.ts'
 import { describeProblem } from './plugin-session.ts'
 import type { TestingTools } from './testing-host.ts'
+import { typedTool } from './typed.ts'
 
 /** The result of one test. */
 export interface TestOutcome {
@@ -51,6 +52,9 @@ export async function runTestFiles(
     throw new ToolProblem(message, { cause })
   })
   process.setSourceMapsEnabled(true)
+  const rejections: unknown[] = []
+  const noteRejection = (reason: unknown) => void rejections.push(reason)
+  process.on('unhandledRejection', noteRejection)
   globals[TESTING_HOST] = tools.host
   try {
     for (const [index, file] of files.entries()) {
@@ -78,8 +82,11 @@ export async function runTestFiles(
       for (const { name, run } of tests) {
         const began = performance.now()
         const problem = await attempt(run, folder)
+        // Node reports a rejection that nobody handles after the other work of its turn.
+        await nextTurn()
         const { missed, warnings } = tools.endTest()
-        const message = problem ?? (missed.length > 0 ? `${missed.join('; ')}.` : null)
+        const [unhandled] = rejections.splice(0).map((reason) => `${UNHANDLED} ${describe(reason, folder)}`)
+        const message = problem ?? (missed.length > 0 ? `${missed.join('; ')}.` : (unhandled ?? null))
         onOutcome({
           group: file,
           name,
@@ -92,9 +99,12 @@ export async function runTestFiles(
     }
   } finally {
     delete globals[TESTING_HOST]
+    process.off('unhandledRejection', noteRejection)
     await rm(built, { recursive: true, force: true })
   }
 }
+
+const UNHANDLED = 'Nobody waited for a promise that failed, so write await before it:'
 
 async function compile(folder: string, file: string, outfile: string): Promise<void> {
   try {
@@ -132,6 +142,15 @@ async function attempt(run: () => Promise<void> | void, folder: string): Promise
   }
 }
 
+/** What this tool has in place of what other tools for tests have; empty for any other message. */
+function adviceOn(message: string): string {
+  if (/^(test|describe|it|suite|expect|assert|beforeEach|afterEach|before|after|jest|vi) is not defined$/.test(message))
+    return `. Import test, openPlugin and assertions from ${TESTING}; it has nothing else`
+  if (/^test\.\w+ is not a function$/.test(message)) return `. test has no members; to run one file: ${typedTool('test NAME')}`
+  if (/\b(call|storage|restart) is not a function$/.test(message)) return '. openPlugin returns a promise: write await before it'
+  return ''
+}
+
 /** The message, and the first line of the stack in the author's files. */
 function describe(error: unknown, folder: string): string {
   if (!(error instanceof Error)) return `It threw ${String(error)}.`
@@ -144,9 +163,10 @@ function describe(error: unknown, folder: string): string {
   const [, missing] = /^Cannot find package '(.+)' imported from /.exec(error.message) ?? []
   if (missing !== undefined)
     return `${missing} is not installed. Tests import test, openPlugin and assertions from ${TESTING}; for another package: npm install --save-dev ${missing}`
+  const more = adviceOn(error.message)
   const line = (error.stack ?? '')
     .split('\n')
     .find((one) => /^\s+at /.test(one) && one.includes(`${folder}${path.sep}`) && !one.includes('node_modules'))
   const place = line === undefined ? undefined : /([^\s(]+:\d+:\d+)\)?$/.exec(line)?.[1]
-  return place === undefined ? text : `${text}\nat ${path.relative(folder, place.replace(/^file:\/\//, ''))}`
+  return place === undefined ? `${text}${more}` : `${text}${more}\nat ${path.relative(folder, place.replace(/^file:\/\//, ''))}`
 }

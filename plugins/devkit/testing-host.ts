@@ -1,4 +1,6 @@
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { isObject } from '#core/foundation/plain-object.ts'
+import { briefJson } from '#core/foundation/stranger-text.ts'
 import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
@@ -6,12 +8,13 @@ import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Fixtures, openReplay, type Replay, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
 import type { CallReport, Method, OpenOptions, TestedPlugin, TestingHost } from '../../plugin-sdk/testing.ts'
+import { typedRecord } from './allow-local.ts'
 import { ToolProblem } from './command.ts'
 import type { GivenCredentials } from './credentials-file.ts'
 import { FIXTURES_FOLDER, findFixtures, Recorder, writeFixtures } from './fixture-files.ts'
 import { replayEgress } from './host-answers.ts'
 import { ALL_METHODS, type Built, CallProblem, PluginSession } from './plugin-session.ts'
-import { problemOfInput, problemOfMethod, type SavedCall } from './saved-call.ts'
+import { problemOfInput, problemOfLibrary, problemOfMethod, type SavedCall } from './saved-call.ts'
 import { typedTool } from './typed.ts'
 
 /** A misspelled one would be ignored. */
@@ -23,6 +26,25 @@ const OPTIONS = Object.keys({
   library: true,
   auth: true,
 } satisfies Record<keyof OpenOptions, true>)
+
+const AUTH_STATES = Object.keys({ none: true, missing: true, connected: true, expired: true } satisfies Record<
+  NonNullable<OpenOptions['auth']>,
+  true
+>)
+
+/** What is wrong with the options of a test, which code without types can make; null when nothing is. */
+function problemOfOptions(options: OpenOptions): string | null {
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
+  if (unknown !== undefined) return `openPlugin has no option "${unknown}".${didYouMean(unknown, OPTIONS)} It has: ${OPTIONS.join(', ')}.`
+  for (const name of ['config', 'userConfig', 'storage'] as const)
+    if (options[name] !== undefined && !isObject(options[name]))
+      return `"${name}" of openPlugin must be an object; it is ${briefJson(options[name])}.`
+  const { auth, library } = options
+  if (auth !== undefined && !AUTH_STATES.includes(auth))
+    return `"auth" of openPlugin must be one of ${AUTH_STATES.join(', ')}; it is ${briefJson(auth)}.`
+  const problem = library === undefined ? null : problemOfLibrary(library)
+  return problem === null ? null : `openPlugin: ${problem}`
+}
 
 /** A test that an author has registered. */
 interface NamedTest {
@@ -131,9 +153,8 @@ export class TestingTools {
 
   async #open(options: OpenOptions): Promise<TestedPlugin> {
     const { built, supervisor, credentials } = this.#options
-    const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
-    if (unknown !== undefined)
-      throw new ToolProblem(`openPlugin has no option "${unknown}".${didYouMean(unknown, OPTIONS)} It has: ${OPTIONS.join(', ')}.`)
+    const problem = problemOfOptions(options)
+    if (problem !== null) throw new ToolProblem(problem)
     const { fixtures, config = {}, userConfig = {}, storage = {}, library = [], auth = 'none' } = options
     const unmatched: string[] = []
     const isRecorded = this.#outside !== null && typeof fixtures === 'string'
@@ -188,7 +209,7 @@ export class TestingTools {
     const outcome = await session.call(method, input).catch((error: unknown) => error)
     const trace = outcome instanceof CallProblem ? outcome.trace : (outcome as { trace?: CallProblem['trace'] }).trace
     if (unmatched.length > 0 && trace)
-      throw new CallProblem('unmatched', `No fixture matches ${unmatched.join(', ')}. Record it with: ${typedTool('test --record')}`, trace)
+      throw new CallProblem('unmatched', `No fixture matches ${unmatched.join(', ')}. Record it with: ${typedRecord(unmatched)}`, trace)
     if (outcome instanceof Error) throw outcome
     const { answer, trace: used } = outcome as { answer: unknown; trace: CallProblem['trace'] }
     for (const warning of used.warnings) this.#warnings.add(`${method} ${warning}`)

@@ -1,6 +1,15 @@
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { escapePointer } from '#core/foundation/json-pointer.ts'
+import { briefText } from '#core/foundation/stranger-text.ts'
+import { localeOf, localeProblems } from '#plugins/packages/locales.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readSourceMap } from '#plugins/packages/source-map.ts'
 import type { Bundle } from './bundling/bundle.ts'
-import type { Project } from './project.ts'
+import { newsOf } from './changelog.ts'
+import { EXTRAS, type Project } from './project.ts'
+import { positionInJson } from './source-lines.ts'
+import { typedTool } from './typed.ts'
 
 /** A problem of a plugin, or a hint for its author. Errors are problems that would affect a server or its users. */
 export interface Finding {
@@ -18,24 +27,24 @@ export interface Finding {
     | 'secrets'
     | 'source-map'
     | 'files'
+    | 'changelog'
+    | 'locales'
     | 'types'
     | 'package'
   message: string
 }
 
 /** The files that a package has besides its code. */
-export function checkFiles({ extras, manifest }: Project): Finding[] {
+export async function checkFiles({ folder, extras, manifest }: Project): Promise<Finding[]> {
   const findings: Finding[] = []
   const warn = (message: string) => findings.push({ level: 'warning', check: 'files', message })
   if (!extras.has('README.md')) warn('There is no README.md. Administrators read it before they grant permissions.')
   if (!extras.has('LICENSE'))
     warn(`There is no LICENSE${manifest.license === undefined ? '' : `, though the manifest says ${manifest.license}`}.`)
-  if (!extras.has('CHANGELOG.md') && manifest.version !== '0.1.0' && manifest.version !== '1.0.0')
-    warn('There is no CHANGELOG.md. Administrators update more readily when they see what is new.')
-  for (const [name, bytes] of extras) {
-    if (name.startsWith('locales/') && !isJson(bytes))
-      findings.push({ level: 'error', check: 'files', message: `${name} is not valid JSON.` })
-  }
+  findings.push(...checkChangelog(extras.get('CHANGELOG.md')?.toString('utf8'), manifest))
+  for (const [name, bytes] of extras) if (name.startsWith('locales/')) findings.push(...checkLocale(name, bytes, manifest))
+  for (const name of await listMisnamed(folder))
+    warn(`${name} is not put into the package; of such files it has ${EXTRAS.join(', ')}. Rename it.`)
   for (const name of ['icon.png', 'icon.svg']) {
     const bytes = extras.get(name)
     if (bytes !== undefined && !isPicture(name, bytes))
@@ -57,13 +66,46 @@ const isPicture = (name: string, bytes: Buffer): boolean =>
     ? bytes.subarray(0, PNG.length).equals(PNG)
     : /^<(?:\w+:)?svg[\s>]/.test(bytes.toString('utf8').replace(BEFORE_ROOT, ''))
 
-function isJson(bytes: Buffer): boolean {
-  try {
-    JSON.parse(bytes.toString('utf8'))
-    return true
-  } catch {
-    return false
-  }
+/** Such as LICENSE.md and icon.jpg; a file with the right name beside it makes the other one the author's own. */
+async function listMisnamed(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  const stemOf = (name: string) => path.parse(name).name.toLowerCase().replace('licence', 'license')
+  const found = new Set(names.filter((name) => EXTRAS.includes(name)).map(stemOf))
+  const wanted = new Set(EXTRAS.map(stemOf))
+  return names.filter((name) => !EXTRAS.includes(name) && wanted.has(stemOf(name)) && !found.has(stemOf(name))).sort()
+}
+
+function checkChangelog(text: string | undefined, { version }: Manifest): Finding[] {
+  const warning = (message: string): Finding[] => [{ level: 'warning', check: 'changelog', message }]
+  if (text === undefined)
+    return version === '0.1.0' || version === '1.0.0'
+      ? []
+      : warning('There is no CHANGELOG.md. Administrators update more readily when they see what is new.')
+  const news = newsOf(text, version)
+  const now = `version ${version}, which manifest.json has`
+  const advice = `Write what is new for administrators below "## ${version}"; ${typedTool('release')} asks for it.`
+  if (news === null) return warning(`CHANGELOG.md has no heading of ${now}. ${advice}`)
+  return news === '' ? warning(`CHANGELOG.md says nothing of ${now}. ${advice}`) : []
+}
+
+/** A language that this tool does not know may come with a newer one. */
+function languageHint(name: string): Finding[] {
+  const language = localeOf(name)
+  if (language === null) return []
+  const isKnown = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' }).of(language) !== undefined
+  const hint = isKnown
+    ? `the usual name of this language is ${language}.`
+    : `no language "${language}" is known; languages are such as en or pt-BR.`
+  return isKnown && name === `locales/${language}.json` ? [] : [{ level: 'warning', check: 'locales', message: `${name}: ${hint}` }]
+}
+
+function checkLocale(name: string, bytes: Buffer, manifest: Manifest): Finding[] {
+  const found = localeProblems(name, bytes, manifest).map(({ isError, member, message }): Finding => {
+    const place = member === '' ? name : positionInJson(bytes.toString('utf8'), `/${escapePointer(member)}`, name)
+    const at = member === '' ? '' : ` at ${briefText(member)}`
+    return { level: isError ? 'error' : 'warning', check: 'locales', message: `${place}${at}: ${message}.` }
+  })
+  return [...found, ...languageHint(name)]
 }
 
 /** An absolute path, on Unix, on Windows or as a file URL. */

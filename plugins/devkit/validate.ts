@@ -1,3 +1,4 @@
+import * as esbuild from 'esbuild'
 import { AppError } from '#core/foundation/errors.ts'
 import { escapePointer } from '#core/foundation/json-pointer.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -10,13 +11,13 @@ import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Bundle, bundleProject } from './bundling/bundle.ts'
 import { type BundleScan, scanBundle } from './bundling/bundle-scan.ts'
 import { counted, kilobytes, ToolProblem } from './command.ts'
-import { INSTEAD } from './instead.ts'
+import { INSTEAD, withInstead } from './instead.ts'
 import { packProject } from './pack.ts'
 import { type Built, programOf, sourceIn } from './plugin-session.ts'
 import { ManifestRefused, type Project, readValidProject } from './project.ts'
 import { listMissingGlobals } from './sandbox-globals.ts'
 import { findSecrets } from './secrets.ts'
-import { packageOf, positionInManifest, type SourceLine, spelled } from './source-lines.ts'
+import { packageOf, positionInJson, type SourceLine, spelled } from './source-lines.ts'
 import { checkTypes, type TypeCheck } from './type-check.ts'
 import { typedTool } from './typed.ts'
 import { compareTypes, TYPES_FILE } from './types-command.ts'
@@ -81,7 +82,7 @@ export async function validateWith(
   findings.push(...bundle.warnings.map((message): Finding => ({ level: 'warning', check: 'code', message })))
   const { findings: ofCode, hasPlugin } = await checkCode(project, bundle, supervisor)
   findings.push(...ofCode, ...(await checkFunctions({ manifest: project.manifest, ...bundle }, supervisor, hasPlugin)))
-  findings.push(...checkFiles(project), ...checkMap(project, bundle), ...checkSize(bundle), ...(await checkTypesFile(project)))
+  findings.push(...(await checkFiles(project)), ...checkMap(project, bundle), ...checkSize(bundle), ...(await checkTypesFile(project)))
   const { errors, leftOut: typesLeftOut } = await typed
   findings.push(...errors.map((message): Finding => ({ level: 'error', check: 'types', message })))
   // Any other error that a server would report for the package.
@@ -106,7 +107,7 @@ function checkManifest({ manifestBytes }: Project): Finding[] {
       ({ place, name, advice }): Finding => ({
         level: 'warning',
         check: 'manifest',
-        message: `${positionInManifest(text, `${place}/${escapePointer(name)}`)}${place === '' ? '' : ` at ${place}`}: unknown member "${name}", which servers ignore.${advice}`,
+        message: `${positionInJson(text, `${place}/${escapePointer(name)}`)}${place === '' ? '' : ` at ${place}`}: unknown member "${name}", which servers ignore.${advice}`,
       }),
     )
   if (given['license'] === undefined)
@@ -285,6 +286,8 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
     const defined = await guest.load()
     if (!hasPlugin) return []
     const promised = methodsOf(manifest)
+    if (defined.length === 0 && promised.length > 0)
+      return [{ level: 'error', check: 'functions', message: await noFunctions(built, promised) }]
     return [
       ...promised
         .filter((method) => !defined.includes(method))
@@ -292,7 +295,7 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
           (method): Finding => ({
             level: 'error',
             check: 'functions',
-            message: `The manifest names ${method}, which the code does not define.`,
+            message: `The manifest names ${method}, which the code does not define as a function.`,
           }),
         ),
       ...defined
@@ -309,10 +312,21 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
     if (!(error instanceof GuestError)) throw error
     const { source, lines } = sourceIn(built, error)
     const at = source === null ? '' : `\nat ${source}`
-    return [{ level: 'error', check: 'functions', message: `The code does not start: ${withLines(error, lines)}${at}` }]
+    return [{ level: 'error', check: 'functions', message: `The code does not start: ${withInstead(withLines(error, lines))}${at}` }]
   } finally {
     guest.close()
   }
+}
+
+/** The default export is something else than a plugin, or code at the top level never ends, so that nothing is exported yet. */
+async function noFunctions({ code }: Built, promised: readonly string[]): Promise<string> {
+  const isAwaiting = await esbuild.transform(code, { format: 'iife', logLevel: 'silent' }).then(
+    () => false,
+    // The format has no such await.
+    () => true,
+  )
+  const awaited = isAwaiting ? ' The code awaits at its top level: if that never ends, nothing is exported.' : ''
+  return `The default export has none of the functions that the manifest names: ${promised.join(', ')}. They are members of it, as in export default definePlugin({ metadata: { series: { search, get } } }).${awaited}`
 }
 
 /** A project that has the types file needs it up to date. */

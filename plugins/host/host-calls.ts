@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { plainIdentifiers } from '#core/fields/identifier-form.ts'
 import { AppError } from '#core/foundation/errors.ts'
+import { briefJson } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import type { PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import { ENTRIES_PAGE, type LibraryEntry, listLibraryEntries } from '#plugins/host/library-entry-query.ts'
@@ -103,18 +104,23 @@ const answersOf = ({ database, egress, credentials }: HostCallsOptions): Record<
   'storage.list': (payload, caller) => listStored(database, ownerOf(caller), prefixOf(payload)),
   'library.entries': (payload, caller) => listEntries(database, payload, caller),
   sleep: async ({ ms }, _caller, signal) => {
-    if (typeof ms !== 'number' || !(ms >= 0)) refuseGuest('invalid_argument', 'sleep needs a number of milliseconds.')
-    await sleep(Math.min(ms as number, SLEEP_MS_MAX), undefined, { signal, ref: false })
+    if (typeof ms !== 'number' || !(ms >= 0))
+      return refuseGuest('invalid_argument', `ctx.sleep needs a number of milliseconds; it is ${briefJson(ms)}.`)
+    await sleep(Math.min(ms, SLEEP_MS_MAX), undefined, { signal, ref: false })
     return null
   },
   'crypto.digest': async ({ algorithm, text }) => {
     if (algorithm !== 'sha1' && algorithm !== 'sha256' && algorithm !== 'md5')
-      return refuseGuest('invalid_argument', 'The algorithm must be sha1, sha256 or md5.')
-    return createHash(algorithm).update(textOf(text)).digest('hex')
+      return refuseGuest(
+        'invalid_argument',
+        `The algorithm of ctx.crypto.digest must be sha1, sha256 or md5; it is ${briefJson(algorithm)}.`,
+      )
+    return createHash(algorithm).update(textOf('ctx.crypto.digest', text)).digest('hex')
   },
   'crypto.hmac': async ({ algorithm, key, text }) => {
-    if (algorithm !== 'sha1' && algorithm !== 'sha256') return refuseGuest('invalid_argument', 'The algorithm must be sha1 or sha256.')
-    return createHmac(algorithm, textOf(key)).update(textOf(text)).digest('hex')
+    if (algorithm !== 'sha1' && algorithm !== 'sha256')
+      return refuseGuest('invalid_argument', `The algorithm of ctx.crypto.hmac must be sha1 or sha256; it is ${briefJson(algorithm)}.`)
+    return createHmac(algorithm, textOf('ctx.crypto.hmac', key)).update(textOf('ctx.crypto.hmac', text)).digest('hex')
   },
   'crypto.randomUUID': async () => randomUUID(),
 })
@@ -168,8 +174,12 @@ async function listEntries(database: Knex, { cursor }: Payload, { granted, plugi
   }
 }
 
+/** For a plugin that uses storage without the permission. */
+export const NO_STORAGE =
+  'This plugin has no storage: its manifest has no permissions.storage, which names the size, such as { "quotaKB": 256 }.'
+
 function ownerOf({ pluginId, userId, granted, dataVersion }: HostCaller): StorageOwner {
-  if (granted.storageKB === 0) refuseGuest('permission', 'This plugin has no storage: its manifest does not request it.')
+  if (granted.storageKB === 0) refuseGuest('permission', NO_STORAGE)
   return { pluginId, userId, dataVersion }
 }
 
@@ -177,15 +187,22 @@ function ownerOf({ pluginId, userId, granted, dataVersion }: HostCaller): Storag
 export const storageKeyOf = ({ key }: Payload): string =>
   typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
     ? key
-    : refuseGuest('invalid_argument', `A key must be a text of at most ${KEY_LENGTH_MAX} characters.`)
+    : refuseGuest(
+        'invalid_argument',
+        `A key of ctx.storage must be a text of 1 to ${KEY_LENGTH_MAX} characters without NUL; it is ${briefJson(key)}.`,
+      )
 
 const prefixOf = ({ prefix }: Payload): string =>
   typeof prefix === 'string' ? prefix.slice(0, KEY_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : ''
 
-const textOf = (value: unknown): string =>
+/** Says the type alone: the text may be a secret. */
+const textOf = (what: string, value: unknown): string =>
   typeof value === 'string' && value.length <= TEXT_LENGTH_MAX
     ? value
-    : refuseGuest('invalid_argument', `A text of at most ${TEXT_LENGTH_MAX} characters is required.`)
+    : refuseGuest(
+        'invalid_argument',
+        `${what} needs texts of at most ${TEXT_LENGTH_MAX} characters; one is ${typeof value === 'string' ? `of ${value.length}` : `no text but ${value === undefined ? 'nothing' : `of type ${typeof value}`}`}.`,
+      )
 
 /** The value of a storage call as JSON. @throws GuestError */
 export function storageJsonOf({ value: given = null }: Payload): string {
@@ -198,7 +215,10 @@ export function storageJsonOf({ value: given = null }: Payload): string {
 export function storageTtlOf({ ttlSeconds }: Payload): number | null {
   if (ttlSeconds === undefined || ttlSeconds === null) return null
   if (typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX) return ttlSeconds
-  return refuseGuest('invalid_argument', `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}.`)
+  return refuseGuest(
+    'invalid_argument',
+    `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}; it is ${briefJson(ttlSeconds)}.`,
+  )
 }
 
 type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>

@@ -4,10 +4,12 @@ import { Value } from 'typebox/value'
 import type { BOOK_FIELDS } from '#core/fields/book-metadata.ts'
 import type { ProposedBy } from '#core/fields/field.ts'
 import type { SERIES_FIELDS } from '#core/fields/series-metadata.ts'
+import { briefText } from '#core/foundation/stranger-text.ts'
 import { boundMarks, cutText } from '#core/foundation/text.ts'
 import { plainText } from '#core/matching/plain-text.ts'
 import {
   BookAnswer,
+  ID_PATTERN,
   MatchAnswer,
   Recommendation,
   RecommendationsAnswer,
@@ -16,6 +18,8 @@ import {
   SeriesAnswer,
   WEB_PATTERN,
 } from '#core/matching/provider-answers.ts'
+import type { Shape } from '#plugins/packages/manifest-form.ts'
+import { describeSchemaProblem, valueAt } from '#plugins/packages/schema-problem.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type * as Sdk from '../../plugin-sdk/types.ts'
 
@@ -62,23 +66,40 @@ export function readResult(method: string, json: string, onLeftOut?: (what: stri
   const check = checks.get(method)
   const schema = (RESULT_SCHEMAS as Readonly<Record<string, TSchema>>)[method]
   if (check === undefined || schema === undefined) return null
-  const value = mapAnswer(schema as AnswerShape, Value.Clean(schema, JSON.parse(json)), fit)
-  if (check.Check(value)) return value
+  const value = mapAnswer(schema as AnswerShape, JSON.parse(json), fit)
+  // Only now: in a union, members of an object are unknown only where all others are valid.
+  const known = (answer: unknown): unknown => Value.Clean(schema, answer)
+  if (check.Check(value)) return known(value)
   const [first] = check.Errors(value)
-  const wrong = first?.instancePath ? `${first.instancePath} ${first.message}` : `the answer ${first?.message}${insteadOfObject(value)}`
+  const wrong = first === undefined ? 'it has another form' : describeProblem(schema, value, first)
   const left = onLeftOut && withoutMisfits(method, value)
   if (onLeftOut && left && check.Check(left.value)) {
     onLeftOut(`${left.what}, because they are invalid; in the first, ${wrong}.`)
-    return left.value
+    return known(left.value)
   }
   throw new GuestError('invalid_result', `The plugin's ${method} returned an invalid answer: ${wrong}.`)
 }
 
-/** What the whole answer is instead: mostly a function forgets to return, or returns the list alone. */
-const insteadOfObject = (value: unknown): string => {
-  if (value === null) return '; the function returned nothing'
-  if (Array.isArray(value)) return '; it is an array'
-  return typeof value === 'object' ? '' : `; it is a ${typeof value}`
+/** Descriptions of the patterns for people. */
+const PATTERNS: Readonly<Record<string, string>> = {
+  [ID_PATTERN]: 'must be a text of 1 to 200 characters, without control characters',
+  [WEB_PATTERN]: 'must be an address with http or https',
+}
+
+function describeProblem(schema: TSchema, value: unknown, problem: Parameters<typeof describeSchemaProblem>[1]): string {
+  const said = describeSchemaProblem(value, problem, { schema: schema as Shape, patterns: PATTERNS })
+  const place = problem.instancePath === '' ? 'the answer' : briefText(problem.instancePath)
+  return `${place}: ${said}${causeOf(value, problem.instancePath, said)}`
+}
+
+/** What the value was before it became JSON, where that says more than it. */
+function causeOf(answer: unknown, place: string, said: string): string {
+  if (answer === null) return '; the function returned nothing'
+  const value = valueAt(answer, place)
+  if (value === null) return /^must be a (whole )?number/.test(said) ? '; JSON has null for NaN and Infinity too' : ''
+  return typeof value === 'object' && !Array.isArray(value) && Object.keys(value as object).length === 0
+    ? '; {} is also what remains of a promise without await, of a Map and of a Set'
+    : ''
 }
 
 /** The answer with the valid items of its list; null when there are none. */
@@ -121,11 +142,19 @@ export function mapAnswer(shape: AnswerShape, value: unknown, leaf: MapLeaf): un
   if (shape.anyOf) return mapAnswer(shape.anyOf.find(({ type }) => type !== 'null') ?? {}, value, leaf)
   if (typeof value === 'string' || typeof value === 'number') return leaf(shape, value)
   if (Array.isArray(value)) return mapList(shape, value, leaf)
-  if (typeof value === 'object' && shape.properties)
-    return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [name, mapAnswer(shape.properties?.[name] ?? {}, member, leaf)]),
-    )
+  if (typeof value === 'object' && shape.properties) return mapProperties(shape.properties, value, leaf)
   return typeof value === 'object' && shape.patternProperties ? mapMembers(shape, value, leaf) : value
+}
+
+/** Unknown members stay as they are: how deep they are is not known either. */
+function mapProperties(properties: Record<string, AnswerShape>, value: object, leaf: MapLeaf): Record<string, unknown> {
+  const shapeOf = (name: string) => (Object.hasOwn(properties, name) ? properties[name] : undefined)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => {
+      const shape = shapeOf(name)
+      return [name, shape === undefined ? member : mapAnswer(shape, member, leaf)]
+    }),
+  )
 }
 
 export const isAddress = ({ pattern }: AnswerShape): boolean => pattern === WEB_PATTERN

@@ -1,5 +1,6 @@
 import net from 'node:net'
 import { getDomain } from 'tldts'
+import { briefJson, briefText } from '#core/foundation/stranger-text.ts'
 import { covers } from '#plugins/packages/permissions.ts'
 import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
@@ -61,16 +62,17 @@ const HARMLESS_HEADERS = new Set(['accept', 'accept-language'])
 export function readRequest(given: unknown): { hop: Hop; timeoutMs: number | undefined } {
   const { url, method = 'GET', headers = {}, body, timeoutMs } = (given ?? {}) as Record<string, unknown>
   const wrong = (message: string) => refuseGuest('invalid_argument', message)
-  if (typeof url !== 'string' || url.length > URL_LENGTH_MAX) return wrong('fetch needs a URL.')
+  if (typeof url !== 'string' || url.length > URL_LENGTH_MAX)
+    return wrong(`fetch needs a URL of at most ${URL_LENGTH_MAX} characters; it is ${briefJson(url)}.`)
   if (typeof method !== 'string' || !METHODS.has(method.toUpperCase()))
-    return wrong(`The method must be one of ${[...METHODS].join(', ')}.`)
+    return wrong(`The method must be one of ${[...METHODS].join(', ')}; it is ${briefJson(method)}.`)
   if (body !== undefined && body !== null) {
     if (typeof body !== 'string') return wrong('A body must be a text; for JSON: JSON.stringify(value).')
     if (Buffer.byteLength(body) > BODY_BYTES_MAX) return wrong(`A body may have at most ${BODY_BYTES_MAX} bytes.`)
     if (/^(get|head)$/i.test(method)) return wrong(`${method.toUpperCase()} cannot have a body.`)
   }
   if (timeoutMs !== undefined && timeoutMs !== null && !(typeof timeoutMs === 'number' && timeoutMs > 0))
-    return wrong('timeoutMs must be a number of milliseconds.')
+    return wrong(`timeoutMs must be a number of milliseconds; it is ${briefJson(timeoutMs)}.`)
   if (!URL.canParse(url)) return wrong(`"${url.slice(0, NAME_LENGTH_MAX)}" is not an absolute URL such as https://api.example.org/.`)
   return {
     hop: {
@@ -91,9 +93,11 @@ function readHeaders(given: unknown): Record<string, string> {
   if (entries.length > HEADERS_MAX) wrong(`A request may have at most ${HEADERS_MAX} headers.`)
   const checked: Record<string, string> = {}
   for (const [name, value] of entries) {
-    if (!HEADER_NAME.test(name) || FORBIDDEN_HEADERS.test(name)) wrong(`The header "${name.slice(0, 64)}" may not be set.`)
+    if (!HEADER_NAME.test(name)) wrong(`"${briefText(name, 64)}" is not a name of a header.`)
+    if (FORBIDDEN_HEADERS.test(name)) wrong(`The header "${name}" may not be set: only the server sets such headers.`)
+    // Its value may be a secret.
     if (typeof value !== 'string' || value.length > HEADER_LENGTH_MAX || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-      wrong(`The header ${name} has an invalid value.`)
+      wrong(`The value of the header ${name} must be a text of at most ${HEADER_LENGTH_MAX} characters below U+0100, in one line.`)
     checked[name.toLowerCase()] = value as string
   }
   return checked
@@ -119,7 +123,10 @@ export function checkAddress({ url, method, strayed }: Hop, rules: EgressRules):
     return { host, group: undefined, isPrivate: true, isLocal: granted.some(({ local }) => local === true) }
   }
   if (protocol !== 'https:') no('is not https')
-  if (url.port !== '') no('has a port')
+  if (url.port !== '')
+    no(
+      'has a port, which hosts of permissions.network never have; administrators may enter an address with one (permissions.networkFromConfig)',
+    )
   if (net.isIP(host) !== 0) no('is an IP address, not a name')
   // The same host under another name, which would have its own rate limit.
   if (host.endsWith('.')) no('ends in a dot')

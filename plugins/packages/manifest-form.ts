@@ -1,7 +1,7 @@
 import { partsOf } from '#core/foundation/json-pointer.ts'
 import { NUMBER_MAX } from '#core/foundation/schema.ts'
 
-/** The subset of JSON Schema that describes manifests. */
+/** The subset of JSON Schema that describes manifests, settings, indexes and answers. */
 export interface Shape {
   type?: string
   const?: unknown
@@ -9,7 +9,9 @@ export interface Shape {
   pattern?: string
   minimum?: number
   maximum?: number
+  minLength?: number
   maxLength?: number
+  format?: string
   minItems?: number
   maxItems?: number
   uniqueItems?: boolean
@@ -48,20 +50,34 @@ export function formOf(shape: Shape, patterns: Readonly<Record<string, string>>)
   if (shape.anyOf) return shape.anyOf.map((way) => formOf(way, patterns)).join(', or ')
   if (shape.enum) return shape.enum.length === 1 ? String(shape.enum[0]) : `one of ${shape.enum.join(', ')}`
   if (shape.type === 'boolean') return 'true or false'
+  if (shape.type === 'null') return 'null'
   if (shape.type === 'integer' || shape.type === 'number')
     return `a ${shape.type === 'integer' ? 'whole ' : ''}number${range(shape.minimum, shape.maximum)}`
   if (shape.type === 'array' && shape.items) return listForm(shape, shape.items, patterns)
   if (shape.type === 'object') return objectForm(shape, patterns)
   const known = shape.pattern === undefined ? undefined : patterns[shape.pattern]
-  return known === undefined ? `a text${range(undefined, shape.maxLength, 'characters')}` : known.replace(/^must be /, '')
+  return known === undefined ? textForm(shape) : known.replace(/^must be /, '')
+}
+
+/** Texts of settings and indexes whose form is checked. */
+const FORMATS: Readonly<Record<string, string>> = {
+  uri: 'an address such as https://example.org/',
+  email: 'an email address',
+  date: 'a date such as 2024-12-31',
+}
+
+function textForm({ format = '', minLength = 0, maxLength }: Shape): string {
+  const kind = FORMATS[format]
+  const least = maxLength === undefined ? `at least ${minLength}` : `${minLength} to ${maxLength}`
+  const length = minLength > 0 ? least : maxLength === undefined ? '' : `at most ${maxLength}`
+  if (length === '') return kind ?? 'a text'
+  return kind === undefined ? `a text of ${length} characters` : `${kind}, with ${length} characters`
 }
 
 /** " from 1 to 3", or only the limit that exists. */
-function range(least: number | undefined, most: number | undefined, unit = ''): string {
-  const of = unit === '' ? '' : ` ${unit}`
-  if (most === NUMBER_MAX) return ''
-  if (least !== undefined && most !== undefined) return ` from ${least} to ${most}${of}`
-  return most === undefined ? '' : ` of at most ${most}${of}`
+function range(least = -NUMBER_MAX, most = NUMBER_MAX): string {
+  if (most === NUMBER_MAX) return least === -NUMBER_MAX ? '' : ` of at least ${least}`
+  return least === -NUMBER_MAX ? ` of at most ${most}` : ` from ${least} to ${most}`
 }
 
 function listForm({ minItems, maxItems, uniqueItems }: Shape, items: Shape, patterns: Readonly<Record<string, string>>): string {

@@ -4,10 +4,10 @@ import { Compile } from 'typebox/compile'
 import { Check, Errors } from 'typebox/schema'
 import { refuse } from '#core/foundation/errors.ts'
 import { AnyNumber, NUMBER_MAX, OneOf } from '#core/foundation/schema.ts'
-import { briefText, readablePattern } from '#core/foundation/stranger-text.ts'
+import { briefJson, briefText, readablePattern } from '#core/foundation/stranger-text.ts'
 import { type Advice, unreadableAdvice } from '#plugins/packages/manifest-advice.ts'
 import { formOf, type Shape } from '#plugins/packages/manifest-form.ts'
-import { describeManifestProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
+import { describeSchemaProblem, oneOf } from '#plugins/packages/schema-problem.ts'
 
 /**
  * The subset of JSON Schema 2020-12 for configurations: what a form can show, and what can be checked in time linear in the size of the
@@ -23,13 +23,14 @@ const KEY_LENGTH_MAX = 64
 export const CONFIG_LENGTH_MAX = 32 * 1024
 const NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
 /** Descriptions of the patterns for people. */
-const PATTERNS: Record<string, string> = { [NAME]: 'must be letters, digits and underscores, a letter first' }
-const ADVICE: Record<string, Advice> = {}
+export const CONFIG_PATTERNS: Record<string, string> = { [NAME]: 'must be letters, digits and underscores, a letter first' }
+/** For texts that their patterns refuse, by pattern. */
+export const CONFIG_ADVICE: Record<string, Advice> = {}
 /** People see these texts in the form, and its defaults before they consent. */
 function Words(maxLength: number, form: { lines?: boolean } = {}) {
   const pattern = readablePattern(maxLength, form)
-  PATTERNS[pattern] = `must be a text of at most ${maxLength} readable characters`
-  ADVICE[pattern] = unreadableAdvice(maxLength, form)
+  CONFIG_PATTERNS[pattern] = `must be a text of at most ${maxLength} readable characters`
+  CONFIG_ADVICE[pattern] = unreadableAdvice(maxLength, form)
   return Type.String({ pattern, maxLength })
 }
 const Plain = Type.Union([Words(TEXT_LENGTH_MAX, { lines: true }), AnyNumber(), Type.Boolean()])
@@ -112,7 +113,7 @@ export function configSchemaProblem(schema: unknown): { path: string; message: s
     if (one.default !== undefined && !Check(checked(one), one.default))
       return {
         path: `/properties/${name}/default`,
-        message: `${briefText(JSON.stringify(one.default), 60)} is not a valid value of the member; it must be ${formOf(one as Shape, {})}`,
+        message: `${briefJson(one.default)} is not a valid value of the member; it must be ${formOf(one as Shape, {})}`,
       }
   return null
 }
@@ -181,14 +182,14 @@ const SUBSET = 'settings support only a subset of JSON Schema'
 const TYPES = ['string', 'number', 'integer', 'boolean', 'array']
 
 /** An unknown keyword has its own error location, but the message says only that it is not allowed. */
-function problemOf(schema: unknown, problem: Parameters<typeof describeManifestProblem>[1]): string {
+function problemOf(schema: unknown, problem: Parameters<typeof describeSchemaProblem>[1]): string {
   const { type } = memberAt(schema, problem.instancePath)
   if (/^\/properties\/[^/]+\/type$/.test(problem.instancePath) && !TYPES.includes(String(type)))
-    return `${briefText(JSON.stringify(type), 60)} is not allowed; ${oneOf(type, TYPES)}; ${SUBSET}`
+    return `${briefJson(type)} is not allowed; ${oneOf(type, TYPES)}; ${SUBSET}`
   if (problem.message !== 'schema is false')
-    return describeManifestProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: PATTERNS, advice: ADVICE })
+    return describeSchemaProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: CONFIG_PATTERNS, advice: CONFIG_ADVICE })
   const [, word = ''] = /\/([^/]*)$/.exec(problem.instancePath) ?? []
-  if (/^\/properties\/[^/]+$/.test(problem.instancePath)) return `${briefText(word)} is no name of a setting; it ${PATTERNS[NAME]}`
+  if (/^\/properties\/[^/]+$/.test(problem.instancePath)) return `${briefText(word)} is no name of a setting; it ${CONFIG_PATTERNS[NAME]}`
   const isOfMember = /^\/properties\/[^/]+\/[^/]+$/.test(problem.instancePath)
   return `${briefText(word)} is not allowed here; ${oneOf(word, isOfMember ? Object.keys(member) : Object.keys(ConfigSchema.properties))}; ${SUBSET}`
 }
@@ -219,7 +220,10 @@ export function readConfig(schema: unknown, given: Readonly<Record<string, unkno
     refuse('invalid_value', `config${path}: ${message}.`, { details: [{ path: `/config${path}`, message }] })
   const unknownName = Object.keys(given).find((name) => !Object.hasOwn(properties, name))
   if (unknownName !== undefined)
-    wrong(`/${unknownName.slice(0, 64)}`, `unknown member; known are: ${Object.keys(properties).join(', ') || 'none'}`)
+    wrong(
+      `/${unknownName.slice(0, 64)}`,
+      `it is no setting; ${Object.keys(properties).length === 0 ? 'known are: none' : oneOf(unknownName, Object.keys(properties))}`,
+    )
   const config: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(properties)) {
     const value = Object.hasOwn(given, name) ? given[name] : member.default
@@ -229,8 +233,11 @@ export function readConfig(schema: unknown, given: Readonly<Record<string, unkno
     }
     const rule = checked(member)
     if (!Check(rule, value)) {
-      const [, errors] = Errors(rule, value)
-      wrong(`/${name}${errors[0]?.instancePath ?? ''}`, errors[0]?.message ?? 'it is not a valid value')
+      const [, [first]] = Errors(rule, value)
+      const shape = rule as Shape
+      // What was entered as a secret stays out of messages.
+      const said = first && member.format !== 'password' && describeSchemaProblem(value, first, { schema: shape, patterns: {} })
+      wrong(`/${name}${first?.instancePath ?? ''}`, said || `must be ${formOf(shape, {})}`)
     }
     config[name] = value
   }

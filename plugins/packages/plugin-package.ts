@@ -6,6 +6,7 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
 import { ThreadHost } from '#core/foundation/thread-host.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
+import { localeProblems } from '#plugins/packages/locales.ts'
 import { MANIFEST_BYTES_MAX, type Manifest } from '#plugins/packages/manifest.ts'
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
@@ -27,7 +28,8 @@ const PLACES: readonly [name: RegExp, bytesMax: number][] = [
   [/^main\.js\.map$/, 8 * KB * KB],
   [/^icon\.(png|svg)$/, 64 * KB],
   [/^(README\.md|CHANGELOG\.md|LICENSE)$/, 256 * KB],
-  [/^locales\/[a-zA-Z-]{2,35}\.json$/, 128 * KB],
+  // Their names are checked with their content.
+  [/^locales\/[^/]+\.json$/, 128 * KB],
   [/^META\/(integrity|signature)\.json$/, 32 * KB],
 ]
 const bytesMaxOf = (name: string): number | null => PLACES.find(([place]) => place.test(name))?.[1] ?? null
@@ -94,6 +96,7 @@ export function readPackage(bytes: Buffer): PluginPackage {
   const manifest = readManifest(need('manifest.json'))
   const listed = need(INTEGRITY)
   const integrity = checkIntegrity(listed, manifest, files)
+  checkLocales(files, manifest)
   const signature = files.get(SIGNATURE)
   const signedBy = signature === undefined ? [] : readSignatures(signature, listed)
   if (integrity.format === 2) checkSigners(integrity, signedBy)
@@ -175,6 +178,15 @@ function checkIntegrity(listed: Buffer, { id, version }: Manifest, files: Readon
   const [extra] = left.keys()
   if (extra !== undefined) wrong(`"${extra}" is in the package, but ${INTEGRITY} does not list it.`)
   return integrity
+}
+
+/** Refuses translations that could not be shown in place of the texts of the manifest. Unknown ones may be for a newer server. */
+function checkLocales(files: ReadonlyMap<string, Buffer>, manifest: Manifest): void {
+  for (const [name, bytes] of files) {
+    if (!name.startsWith('locales/')) continue
+    const problem = localeProblems(name, bytes, manifest).find(({ isError }) => isError)
+    if (problem !== undefined) wrong(`${name}${problem.member === '' ? '' : ` at ${briefText(problem.member)}`}: ${problem.message}.`)
+  }
 }
 
 /** Checks that exactly the named keys have signed, so that a signature that somebody adds or removes changes nothing. */

@@ -17,10 +17,10 @@ import {
   RESERVED_CAPABILITIES,
 } from '#plugins/packages/manifest.ts'
 import { placeHint } from '#plugins/packages/manifest-members.ts'
-import { describeManifestProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
 import { DEFAULT_ORIGIN_MAX, defaultOrigin } from '#plugins/packages/permissions.ts'
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { configSchemaProblem } from '#plugins/packages/plugin-config.ts'
+import { describeSchemaProblem, oneOf } from '#plugins/packages/schema-problem.ts'
 import { isTooWide } from '#plugins/packages/wide-host.ts'
 
 const check = Compile(Manifest)
@@ -70,7 +70,7 @@ function formProblems(value: unknown): ManifestProblem[] {
     const [form, ...branches] = schemaPath.split('/anyOf')
     const place = branches.length > 0 || error.keyword === 'anyOf' ? `form ${form}` : instancePath
     if (problems.has(place)) continue
-    const message = describeManifestProblem(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS, advice: ADVICE })
+    const message = describeSchemaProblem(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS, advice: ADVICE })
     problems.set(place, { path: instancePath, message })
   }
   return problems.size > 0 ? [...problems.values()] : [{ path: '', message: 'it is not a manifest' }]
@@ -121,7 +121,12 @@ function checkRules(value: Manifest, wrong: Report): void {
     if (problem !== null) wrong(`/${name}${problem.path}`, problem.message)
   }
   for (const limited of Object.keys(value.http?.rateLimit ?? {}).filter((host) => !hosts.includes(host)))
-    wrong(`/http/rateLimit/${briefText(limited)}`, `it is not a host of /permissions/network; ${addOrUse(limited, hosts)}`)
+    wrong(
+      `/http/rateLimit/${briefText(limited)}`,
+      new RegExp(HOST).test(limited)
+        ? `it is not a host of /permissions/network; ${addOrUse(limited, hosts)}`
+        : 'it is no host; each member of rateLimit is a host of /permissions/network with its rates, such as { "perMinute": 30 }',
+    )
   checkConfiguredHosts(value, wrong)
 }
 

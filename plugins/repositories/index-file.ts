@@ -7,9 +7,11 @@ import { briefText, readableLinePattern, readablePattern } from '#core/foundatio
 import { normalizeText } from '#core/foundation/text.ts'
 import { isLocalHost } from '#core/settings/local-hosts.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
-import { Manifest } from '#plugins/packages/manifest.ts'
+import { Manifest, PATTERNS } from '#plugins/packages/manifest.ts'
+import type { Shape } from '#plugins/packages/manifest-form.ts'
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { publicKeyText, readBase64, readPublicKey } from '#plugins/packages/plugin-package.ts'
+import { describeSchemaProblem } from '#plugins/packages/schema-problem.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
 import { emptinessOf, RANGE_LENGTH_MAX, readRange } from '#plugins/repositories/version-range.ts'
 
@@ -27,14 +29,24 @@ export const EXPIRES_DAYS_MAX = 90
 /** Clocks differ; a whole day also covers one in a wrong time zone. */
 const CLOCK_SKEW_MS = 86_400_000
 
-const Line = (length: number) => Type.String({ pattern: readableLinePattern(length), maxLength: length })
+/** Descriptions of the patterns for people. */
+const OWN_PATTERNS: Record<string, string> = {}
+const described = (pattern: string, form: string): string => {
+  OWN_PATTERNS[pattern] = `must be ${form}`
+  return pattern
+}
+const Line = (length: number) =>
+  Type.String({ pattern: described(readableLinePattern(length), `one line of 1 to ${length} readable characters`), maxLength: length })
 const INSTANT = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z$'
-const Instant = Type.String({ pattern: INSTANT, maxLength: 24 })
-const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64 })
+const Instant = Type.String({ pattern: described(INSTANT, 'a time in UTC such as 2024-12-31T12:00:00Z'), maxLength: 24 })
+const Sha256 = Type.String({ pattern: described('^[0-9a-f]{64}$', 'a SHA-256 in 64 lower-case hexadecimal digits'), maxLength: 64 })
 const Range = Type.String({ minLength: 1, maxLength: RANGE_LENGTH_MAX })
 /** Our own names, and those of newer servers. */
-const Word = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$', maxLength: 60 })
-const Host = Type.String({ pattern: '^[a-z0-9.*-]{1,253}$', maxLength: 253 })
+const Word = Type.String({
+  pattern: described('^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$', 'a word of 1 to 60 ASCII letters and digits'),
+  maxLength: 60,
+})
+const Host = Type.String({ pattern: described('^[a-z0-9.*-]{1,253}$', 'a host such as api.example.org'), maxLength: 253 })
 const Words = (maxItems: number) => Type.Array(Word, { maxItems })
 const { id: PluginKey, version: Version, name: Name, summary: Summary } = Manifest.properties
 const Author = Type.Object({ name: Line(100) })
@@ -58,7 +70,7 @@ export const IndexVersion = Type.Object({
   /** Supported range of server versions; default all. */
   server: Type.Optional(Range),
   /** URL of the package; relative to the folder of the index, or on another host. */
-  url: Type.String({ pattern: '^[!-~]{1,2000}$', maxLength: 2_000 }),
+  url: Type.String({ pattern: described('^[!-~]{1,2000}$', 'a URL of printable ASCII without spaces'), maxLength: 2_000 }),
   size: Type.Integer({ minimum: 1, maximum: PACKAGE_BYTES_MAX }),
   sha256: Sha256,
   permissions: PermissionSummary,
@@ -68,7 +80,12 @@ export const IndexVersion = Type.Object({
   author: Type.Optional(Type.Union([Author, Type.Null()])),
   capabilities: Type.Optional(Words(20)),
   releasedAt: Instant,
-  changelog: Type.Optional(Type.String({ pattern: readablePattern(4_000, { lines: true }), maxLength: 4_000 })),
+  changelog: Type.Optional(
+    Type.String({
+      pattern: described(readablePattern(4_000, { lines: true }), 'a text of at most 4000 readable characters'),
+      maxLength: 4_000,
+    }),
+  ),
   /** Why the publisher has withdrawn this version. Installed copies still run. */
   yanked: Type.Optional(Line(200)),
   /** A message for its users. */
@@ -99,13 +116,19 @@ export const RepositoryIndex = Type.Object({
   schema: Type.Literal(1),
   name: Name,
   /** URL of the folder, with a trailing slash, so that an index is invalid for another repository with the same key. */
-  url: Type.String({ pattern: '^https?://[!-~]{1,2000}/$', maxLength: 2_009 }),
+  url: Type.String({
+    pattern: described('^https?://[!-~]{1,2000}/$', 'a URL with http or https and a slash at its end'),
+    maxLength: 2_009,
+  }),
   /** Increases with every change; a server never accepts a lower one than it has seen. */
   sequence: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   issuedAt: Instant,
   expires: Instant,
   /** Ed25519, base64; one of them signs. Servers trust only the first key that they saw. */
-  keys: Type.Array(Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$', maxLength: 44 }), { minItems: 1, maxItems: 4 }),
+  keys: Type.Array(Type.String({ pattern: described('^[A-Za-z0-9+/]{43}=$', 'an Ed25519 key: 32 bytes in base64'), maxLength: 44 }), {
+    minItems: 1,
+    maxItems: 4,
+  }),
   plugins: Type.Array(IndexPlugin, { maxItems: 2_000 }),
   revoked: Type.Array(IndexRevocation, { maxItems: 10_000 }),
 })
@@ -181,10 +204,15 @@ function parse(bytes: Uint8Array): RepositoryIndex {
   const schema = (value as { schema?: unknown } | null)?.schema
   if (typeof schema === 'number' && schema > 1)
     wrong(`${INDEX_NAME} has schema ${schema}, which this server does not support; a newer one may.`)
+  return wrong(`${INDEX_NAME}${indexProblem(value) ?? ': it is not an index'}.`)
+}
+
+/** What is wrong with the form of an index, with its place, after the name of the file; null when it is valid. */
+export function indexProblem(value: unknown): string | null {
   const [first] = check.Errors(value)
-  return wrong(
-    `${INDEX_NAME}${first?.instancePath ? ` at ${briefText(first.instancePath)}` : ''}: ${briefText(first?.message ?? 'it is not an index')}.`,
-  )
+  if (first === undefined) return null
+  const said = describeSchemaProblem(value, first, { schema: RepositoryIndex as Shape, patterns: { ...PATTERNS, ...OWN_PATTERNS } })
+  return `${first.instancePath === '' ? '' : ` at ${briefText(first.instancePath)}`}: ${said}`
 }
 
 /** More than a name may have. */

@@ -19,7 +19,7 @@ export function sendResult(id: number, value: unknown) {
   try {
     text = stringify(value)
   } catch (error) {
-    return sendFailure(id, error, 'invalid_result')
+    return sendFailure(id, error, 'invalid_result', 'The answer is not plain JSON: ')
   }
   const result = textOr(text, 'null')
   if (result.length > limits.resultLength)
@@ -31,7 +31,7 @@ export function sendResult(id: number, value: unknown) {
 }
 
 /** A thrown value may be anything, and reading it may run code of the guest, which counts for the budget of the call. */
-export function sendFailure(id: number, error: unknown, code: string): void {
+export function sendFailure(id: number, error: unknown, code: string, begin = ''): void {
   let name = 'Error'
   let message = ''
   let stack = ''
@@ -53,7 +53,7 @@ export function sendFailure(id: number, error: unknown, code: string): void {
     message = 'The code threw an unreadable error.'
   }
   if (message === '') message = name === 'Error' ? 'The code threw a value that is not an error.' : name
-  sendProblem(id, { code, message, own, stack, wait })
+  sendProblem(id, { code, message: begin + message, own, stack, wait })
 }
 
 export function sendProblem(id: number, { code, message, own = null, stack = '', wait = null }: Problem): void {

@@ -25,7 +25,12 @@ export function ask<Answer>(call: Call, kind: string, payload: unknown): Promise
     try {
       text = stringify({ __proto__: null, payload })
     } catch {
-      return reject(problem('invalid_argument', 'Values sent to the server must be plain JSON.'))
+      return reject(
+        problem(
+          'invalid_argument',
+          `The arguments of ctx.${kind} must be plain JSON: without BigInt, and without an object that contains itself.`,
+        ),
+      )
     }
     const lengthMax = limits.requestLengths[kind] as number
     if (text.length > lengthMax)

@@ -112,7 +112,9 @@ t.test('usage errors are one sentence with advice', async (t) => {
 })
 
 t.test('pack is reproducible, and refuses packages that no server would accept', async (t) => {
-  const folder = await openPluginFolder(t, { files: { 'CHANGELOG.md': '# 1.0.0\n', 'locales/de.json': '{"a":"b"}', 'notes.txt': 'mine' } })
+  const folder = await openPluginFolder(t, {
+    files: { 'CHANGELOG.md': '# 1.0.0\n\nNew.\n', 'locales/de.json': '{"summary":"Antwortet"}', 'notes.txt': 'mine' },
+  })
   const first = await runTool(folder, ['pack'])
   t.same([first.code, first.stderr], [0, ''])
   const file = path.join(folder, 'org.example.echo-1.0.0.plugin')

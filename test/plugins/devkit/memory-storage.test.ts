@@ -29,9 +29,10 @@ t.test('its limits are those of a server', async (t) => {
     () => none.delete('a'),
     () => none.set({ key: 'a', value: 1, ttlSeconds: null }),
   ])
-    refuses(work, 'permission', /does not request it/)
+    refuses(work, 'permission', /its manifest has no permissions\.storage/)
   const storage = new MemoryStorage(1_024)
-  for (const key of ['', 'x'.repeat(201), 'a\0b', '\ud800', 7, null]) refuses(() => storage.get(key), 'invalid_argument', /A key must be/)
+  for (const key of ['', 'x'.repeat(201), 'a\0b', '\ud800', 7, null])
+    refuses(() => storage.get(key), 'invalid_argument', /A key of ctx\.storage must be/)
   for (const ttlSeconds of [0, -1, Number.NaN, 'soon', 1e12])
     refuses(() => storage.set({ key: 'a', value: 1, ttlSeconds }), 'invalid_argument', /ttlSeconds must be/)
   refuses(() => storage.set({ key: 'a', value: 'x'.repeat(262_143), ttlSeconds: null }), 'limit', /A value may have/)

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { type ManifestRefused, readValidProject } from '#plugins/devkit/project.ts'
-import { positionInManifest } from '#plugins/devkit/source-lines.ts'
+import { positionInJson } from '#plugins/devkit/source-lines.ts'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
@@ -28,7 +28,7 @@ t.test('members of a manifest are found by their pointers', (t) => {
     ['/e', 'manifest.json:4:11'],
     ['/missing', 'manifest.json'],
   ] as const)
-    t.equal(positionInManifest(TEXT, pointer), position, pointer)
+    t.equal(positionInJson(TEXT, pointer), position, pointer)
   t.end()
 })
 

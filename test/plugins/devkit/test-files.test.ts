@@ -61,9 +61,23 @@ t.test('code in another file, and answers that are none, are named', async (t) =
     stderr: `There is no code in ${other}: neither src/main.ts nor src/main.js nor main.js. Rename src/index.ts to src/main.ts.`,
   })
   for (const [returned, said] of [
-    ['undefined', 'the answer must be object; the function returned nothing.'],
-    ['[]', 'the answer must be object; it is an array.'],
-    ["'x'", 'the answer must be object; it is a string.'],
+    ['undefined', 'the answer: must be an object with results, and perhaps nextCursor; it is null; the function returned nothing.'],
+    ['[]', 'the answer: must be an object with results, and perhaps nextCursor; it is [].'],
+    ["'x'", 'the answer: must be an object with results, and perhaps nextCursor; it is "x".'],
+    ['{ result: [] }', 'the answer: it has no results; "result" may be a misspelling.'],
+    [
+      "{ results: [{ externalId: 7, title: 'a' }] }",
+      '/results/0/externalId: must be a text of 1 to 200 characters, without control characters; it is 7.',
+    ],
+    [
+      "{ results: [{ externalId: '', title: 'a' }] }",
+      '/results/0/externalId: must be a text of 1 to 200 characters, without control characters; it is "".',
+    ],
+    ["{ results: [{ externalId: '7', name: 'a' }] }", '/results/0: it has no title, which must be a text of at most 1000 characters.'],
+    [
+      "{ results: [{ externalId: '7', title: 'a', year: '1999' }] }",
+      '/results/0/year: must be a whole number from -9999 to 9999, or null; it is "1999".',
+    ],
   ] as const) {
     const main = `export default { metadata: { series: { search: () => (${returned}), get: ({ externalId }) => ({ externalId, title: 'a' }) } } }`
     const folder = await openPluginFolder(t, { files: { 'src/main.ts': null, 'src/main.js': main } })

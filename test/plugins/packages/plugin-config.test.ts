@@ -55,6 +55,31 @@ t.test('configurations: defaults and errors', async (t) => {
   t.throws(() => readConfig(undefined, { a: 1 }), { code: 'invalid_value', message: /known are: none/ })
 })
 
+t.test('a wrong value is named with what it must be; a secret is not repeated', (t) => {
+  const properties = {
+    ...SCHEMA.properties,
+    delay: { type: 'integer', minimum: 5 },
+    born: { type: 'string', format: 'date' },
+    word: { type: 'string', minLength: 8, format: 'password', 'x-receives-password': true },
+  }
+  const wrong: [given: Record<string, unknown>, message: string][] = [
+    [{ count: '5' }, 'config/count: must be a whole number from 1 to 10; it is "5".'],
+    [{ count: 11 }, 'config/count: must be a whole number from 1 to 10; it is 11.'],
+    [{ delay: 1 }, 'config/delay: must be a whole number of at least 5; it is 1.'],
+    [{ mode: 'fats' }, 'config/mode: "fats" is not allowed; it must be one of fast, slow (did you mean fast?).'],
+    [{ words: ['short', 'too long'] }, 'config/words/1: must be a text of at most 5 characters; it is "too long".'],
+    [
+      { baseUrl: 'a.example.org' },
+      'config/baseUrl: must be an address such as https://example.org/, with at most 10000 characters; it is "a.example.org".',
+    ],
+    [{ born: 'today' }, 'config/born: must be a date such as 2024-12-31, with at most 10000 characters; it is "today".'],
+    [{ word: 'hunter2' }, 'config/word: must be a text of 8 to 10000 characters.'],
+    [{ word: 12345678 }, 'config/word: must be a text of 8 to 10000 characters.'],
+  ]
+  for (const [given, message] of wrong) t.throws(() => readConfig({ type: 'object', properties }, given), { message }, message)
+  t.end()
+})
+
 t.test('a plugin gets a valid configuration or none', async (t) => {
   const { host, run } = await openTestHost(t)
   const main = `export default { metadata: { series: { search: (q, ctx) => ({ results: [{ externalId: '1', title: JSON.stringify(ctx.config) }] }), get: () => ({ externalId: '1' }) } } }`

@@ -68,7 +68,7 @@ t.test('the largest package takes no more memory than its content', async (t) =>
   const locales = Object.fromEntries(
     Array.from({ length: 50 }, (_, index) => [
       `locales/${'abcdefghij'[index % 10]}${'abcde'[Math.floor(index / 10)]}.json`,
-      Buffer.alloc(128 * 1024, 32),
+      Buffer.from(JSON.stringify({ summary: 'a' }).padEnd(128 * 1024)),
     ]),
   )
   const code = Buffer.alloc(2 * MB, 32)
@@ -117,7 +117,13 @@ t.test('a packed package is read with its signatures', async (t) => {
 t.test('the same files and keys make the same bytes in any order, and read the same', async () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 500 }).filter((text) => !text.includes('\0') && text.isWellFormed())
   const some = fc.record(
-    { 'main.js': text, 'README.md': text, LICENSE: text, 'CHANGELOG.md': text, 'locales/de.json': text },
+    {
+      'main.js': text,
+      'README.md': text,
+      LICENSE: text,
+      'CHANGELOG.md': text,
+      'locales/de.json': text.map((more) => JSON.stringify({ more: [...more.replaceAll(/[^a-z]/gu, '')].join('') })),
+    },
     { requiredKeys: ['main.js'] },
   )
   const keys = fc.uniqueArray(fc.integer({ min: 0, max: 255 }), { maxLength: 4 })
@@ -151,6 +157,7 @@ t.test('packages that no server would install are not packed', async (t) => {
     'icon.jpg',
     'locales/../a.json',
     'locales/en.json\n',
+    'locales/a/b.json',
     'META/other.json',
     'META',
     '',

@@ -79,7 +79,7 @@ function sendResult(id, value) {
   try {
     text = stringify(value);
   } catch (error) {
-    return sendFailure(id, error, "invalid_result");
+    return sendFailure(id, error, "invalid_result", "The answer is not plain JSON: ");
   }
   const result = textOr(text, "null");
   if (result.length > limits.resultLength)
@@ -89,7 +89,7 @@ function sendResult(id, value) {
     });
   post("done", id, result);
 }
-function sendFailure(id, error, code) {
+function sendFailure(id, error, code, begin = "") {
   let name = "Error";
   let message = "";
   let stack = "";
@@ -109,7 +109,7 @@ function sendFailure(id, error, code) {
     message = "The code threw an unreadable error.";
   }
   if (message === "") message = name === "Error" ? "The code threw a value that is not an error." : name;
-  sendProblem(id, { code, message, own, stack, wait });
+  sendProblem(id, { code, message: begin + message, own, stack, wait });
 }
 function sendProblem(id, { code, message, own = null, stack = "", wait = null }) {
   const text = stringify({
@@ -151,7 +151,12 @@ function ask(call, kind, payload) {
     try {
       text = stringify({ __proto__: null, payload });
     } catch {
-      return reject(problem("invalid_argument", "Values sent to the server must be plain JSON."));
+      return reject(
+        problem(
+          "invalid_argument",
+          `The arguments of ctx.${kind} must be plain JSON: without BigInt, and without an object that contains itself.`
+        )
+      );
     }
     const lengthMax = limits.requestLengths[kind];
     if (text.length > lengthMax)

@@ -29,7 +29,8 @@ interface Found {
 
 /**
  * Finds the row of each file: of every rule in turn, those that are left. Of equal files, which has which row is taken from the server; and a row whose file
- * was replaced may follow its former content.
+ * was replaced may follow its former content. A file that was tagged where it was is still the book, whatever else has its pages; but if its former content
+ * turned up elsewhere, the one that is read first is the book.
  */
 export function matchRows(rows: readonly Row[], found: Found): Matched {
   const { followsContent, followsPages } = ABILITIES
@@ -38,7 +39,10 @@ export function matchRows(rows: readonly Row[], found: Found): Matched {
     (row, content) => !followsContent || isEqual(row.content, content) || row.version === found.scan.versionOf(row.library, row.path),
   )
   match.byContent(isEqual)
-  if (followsPages) match.byContent(hasSamePages)
+  if (followsPages) {
+    match.byPath((row, content) => hasSamePages(row.content, content))
+    match.byContent(hasSamePages)
+  }
   match.byPath(() => true)
   return match
 }
@@ -79,8 +83,10 @@ class Matching implements Matched {
     for (const [path, content] of [...this.#left]) {
       if (!this.#left.has(path)) continue
       const files = [...this.#left].filter(([, other]) => isSame(content, other)).map(([one]) => one)
-      const rows = this.#rows.filter((row) => isSame(row.content, content) && this.#hasLeft(row, isSame))
-      const perhaps = this.#rows.filter((row) => row.replaced && isSame(row.replaced, content) && this.#isAtHome(row))
+      const left = this.#rows.filter((row) => isSame(row.content, content) && this.#hasLeft(row, isSame))
+      const rows = left.filter((row) => !this.#isTagged(row))
+      const replaced = this.#rows.filter((row) => row.replaced && isSame(row.replaced, content) && this.#isAtHome(row))
+      const perhaps = [...left.filter((row) => this.#isTagged(row)), ...replaced]
       const chosen = files.flatMap((file) =>
         [...rows, ...perhaps].filter(({ id }) => id === this.#idAt.get(file)).map((row) => [row, file] as const),
       )
@@ -91,6 +97,12 @@ class Matching implements Matched {
         )
       for (const [row, file] of chosen) this.#take(row, file)
     }
+  }
+
+  /** Whether the file at the path of a row has other bytes, and its pages. */
+  #isTagged({ library, path, content }: Row): boolean {
+    const now = this.#found.scan.contentAt(library, path)
+    return ABILITIES.followsPages && now !== undefined && !isEqual(content, now) && hasSamePages(content, now)
   }
 
   #isAtHome(row: Row): boolean {

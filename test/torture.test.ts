@@ -2,6 +2,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t from 'tap'
+import { openTestDatabase } from '#test/support/database.ts'
 import { onlyFull, sizeOf } from '#test/support/lane-size.ts'
 import { randomOf } from '#test/support/random-manifests.ts'
 import { testSeed } from '#test/support/timed-property.ts'
@@ -26,7 +27,7 @@ const LAST: Step = { do: 'scan', order: ['A', 'B'], mode: 'normal', part: '', co
 
 t.test(`after ${steps} random steps the libraries are as a model says (seed ${seed})`, async (t) => {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'carrel-torture-')))
-  const server = new TestedServer(path.join(folder, 'data'))
+  const server = new TestedServer({ dataFolder: path.join(folder, 'data'), ...(await openTestDatabase(t, { poolMax: 1 })) })
   t.teardown(async () => {
     await server.stop()
     await rm(folder, { recursive: true, force: true })

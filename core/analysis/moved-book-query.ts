@@ -10,12 +10,15 @@ export interface FoundFile {
   file_name: string
   sha256: string
   pagesHash: string | null
+  /** What its row is about; null for a new one. */
+  content: BookContent | null
 }
 
 /** A row whose content a file has. Whether its own file is elsewhere by now is not known yet. */
 export interface MatchingBook {
   id: string
   libraryId: string
+  seriesId: string
   libraryPath: string
   linkTargets: string[]
   /** Device numbers by folder, see migrations/0008_scans.ts. */
@@ -40,7 +43,7 @@ const MATCHES_MAX = 20
 /** Scans of all libraries follow each other within a day; after that, a row belongs to what it holds. */
 const RECENTLY = `now() - interval '1 day'`
 
-const COLUMNS = `b.id, b.library_id AS "libraryId", l.path AS "libraryPath", l.link_targets AS "linkTargets", l.devices, b.path, b.deleted_at IS NOT NULL AS "isDeleted",
+const COLUMNS = `b.id, b.library_id AS "libraryId", b.series_id AS "seriesId", l.path AS "libraryPath", l.link_targets AS "linkTargets", l.devices, b.path, b.deleted_at IS NOT NULL AS "isDeleted",
   b.state = 'pending' AS "isPending", coalesce(CASE WHEN b.state = 'pending' THEN b.hashed_size END, b.file_size)::text AS bytes, b.file_mtime_ns::text AS "mtimeNs",
   b.file_hash AS "fileHash", b.pages_hash AS "pagesHash"`
 

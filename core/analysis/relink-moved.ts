@@ -3,14 +3,7 @@ import type { Knex } from 'knex'
 import { findBooksToAnalyze } from '#core/analysis/book-to-analyze-store.ts'
 import { type FileVersion, isSameVersion, NO_FILE, readVersion, readVersions } from '#core/analysis/file-version.ts'
 import { deleteLeftSeries, hasPresentBooks, joinSeries, lockSeriesPair } from '#core/analysis/follow-series-store.ts'
-import {
-  type BookContent,
-  type Claimed,
-  type FoundFile,
-  findClaimed,
-  listMatches,
-  type MatchingBook,
-} from '#core/analysis/moved-book-query.ts'
+import { type Claimed, type FoundFile, findClaimed, listMatches, type MatchingBook } from '#core/analysis/moved-book-query.ts'
 import { type DisplacedBook, type LinkedSeries, relinkBook } from '#core/analysis/relink-store.ts'
 import { recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
@@ -27,37 +20,42 @@ type MovedBook = MatchingBook & DisplacedBook
 const DISK_MS = 20_000
 
 /**
- * The rows whose content has moved to these files, by the rows of the files, the best first; a file without any is missing. Of the files in `open`, some row
- * has the content, and another file at its path that is not read yet.
+ * The rows whose content has moved to these files, by the rows of the files, the best first; a file without any is missing. `open`: rows that have the content,
+ * and another file at their path that is not read yet.
  */
 export async function listMoved(
   database: Knex,
   found: readonly FoundFile[],
-): Promise<{ moved: Map<string, MovedBook[]>; open: Set<string> }> {
-  if (found.length === 0) return { moved: new Map(), open: new Set() }
+): Promise<{ moved: Map<string, MovedBook[]>; open: Map<string, MatchingBook[]> }> {
+  if (found.length === 0) return { moved: new Map(), open: new Map() }
   const matches = await listMatches(database, found)
   const versions = await readVersions(
     matches.map(({ libraryPath, path, linkTargets }) => ({ root: libraryPath, path, linkTargets, known: NO_FILE })),
     DISK_MS,
   )
-  const places = await Promise.all(matches.map((match) => placeOf(match, versions.get(match.path))))
+  const fresh = new Set(found.filter(({ content }) => content === null).map(({ id }) => id))
+  const places = await Promise.all(matches.map((match) => placeOf(match, versions.get(match.path), fresh.has(match.foundId))))
   const at = matches.map((match, index) => ({ ...match, place: places[index] as Place, isUnread: false }))
   const moved = at.flatMap(({ place, ...match }) => (place === 'gone' || place === 'taken' ? [{ ...match, place }] : []))
-  const open = at.filter(({ place }) => place === 'open').map(({ foundId }) => foundId)
-  return { moved: Map.groupBy(moved, ({ foundId }) => foundId), open: new Set(open) }
+  const open = at.filter(({ place }) => place === 'open')
+  return { moved: Map.groupBy(moved, ({ foundId }) => foundId), open: Map.groupBy(open, ({ foundId }) => foundId) }
 }
 
 /** Where the content of a row is: `open` while only the analysis of its file can tell, `here` if the file is as it was. */
 type Place = MovedBook['place'] | 'open' | 'here'
 
-/** @param found the version of the file at its path; null if there is none, absent if the disk does not answer */
-async function placeOf(book: MatchingBook, found: FileVersion | null | undefined): Promise<Place> {
+/**
+ * @param found the version of the file at its path; null if there is none, absent if the disk does not answer
+ * @param isCopy the file that has the content is a new one
+ */
+async function placeOf(book: MatchingBook, found: FileVersion | null | undefined, isCopy: boolean): Promise<Place> {
   if (found === undefined || found === NO_FILE) return 'here'
   if (found === null) return book.isDeleted || (await isMounted(book)) ? 'gone' : 'here'
   if (book.isReplaced) return 'taken'
   if (!book.isPending && isSameVersion(found, book)) return 'here'
-  // A file of another size may have the same pages.
-  return !book.isByPages && found.bytes !== book.bytes ? 'taken' : 'open'
+  // A file of another size may have the same pages: then it is the book, with other tags, and a new file with its former content is a copy.
+  const mayHavePages = book.isByPages || (isCopy && book.pagesHash !== null)
+  return !mayHavePages && found.bytes !== book.bytes ? 'taken' : 'open'
 }
 
 /** A disk that is not mounted leaves an empty folder, or none: its files have not moved. */
@@ -83,7 +81,7 @@ const isEmpty = async (root: string, folder: string): Promise<boolean> =>
  */
 export async function relinkMoved(
   trx: Knex.Transaction,
-  found: FoundFile & { content: BookContent | null },
+  found: FoundFile,
   book: MovedBook,
 ): Promise<{ leftSeriesId: string | null } | null> {
   const series = await relinkBook(trx, found, book)

@@ -11,7 +11,7 @@ import { type AnalysisEnd, type LockedBook, lockBooks, lockSeriesOf, type Patien
 import { type BookToAnalyze, fileToAnalyze, findBooksToAnalyze } from '#core/analysis/book-to-analyze-store.ts'
 import { loseDisplaced } from '#core/analysis/displaced-store.ts'
 import { isSameVersion, NO_FILE, readVersions } from '#core/analysis/file-version.ts'
-import { type BookContent, type FoundFile, findClaimed } from '#core/analysis/moved-book-query.ts'
+import { type BookContent, type FoundFile, findClaimed, type MatchingBook } from '#core/analysis/moved-book-query.ts'
 import { followContent, listMoved, relinkMoved, relinkReplaced } from '#core/analysis/relink-moved.ts'
 import { lockMoves } from '#core/analysis/relink-store.ts'
 import { cutPositions, recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
@@ -20,6 +20,7 @@ import { listKnownIds } from '#core/database/known-ids-query.ts'
 import type { Announcer } from '#core/events/announcer.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { aggregateAfter } from '#core/metadata/aggregate-series.ts'
+import { passProtection } from '#core/metadata/protection-store.ts'
 
 /** How long a transaction of many books waits for the disks of their files; those that do not answer are written on their own. */
 const DISK_MS = 500
@@ -31,10 +32,8 @@ interface Dependencies {
   announcer: Announcer
 }
 
-type ChangedFile = FoundFile & { content: BookContent | null }
-
-/** A file that is new, or has another content than before: it may be that of another book. What its row is about; null for a new one. */
-function changedFile({ book, analysis: { file, pagesHash } }: AnalysisToWrite): ChangedFile[] {
+/** A file that is new, or has another content than before: it may be that of another book. */
+function changedFile({ book, analysis: { file, pagesHash } }: AnalysisToWrite): FoundFile[] {
   if (file === null || file.sha256 === book.file_hash) return []
   const content = book.file_hash === null ? null : { fileHash: book.file_hash, pagesHash: book.pages_hash }
   return [{ ...book, sha256: file.sha256, pagesHash: pagesHash ?? null, content }]
@@ -49,7 +48,7 @@ export async function writeTogether(dependencies: Dependencies, all: readonly An
   const { database } = dependencies
   const files = all.flatMap(changedFile)
   const { moved, open } = await listMoved(database, files)
-  const alone = new Set([...open, ...files.filter(isReplaced).map(({ id }) => id)])
+  const alone = new Set([...open.keys(), ...files.filter(isReplaced).map(({ id }) => id)])
   const rest = all.filter(({ bookId }) => !alone.has(bookId) && !moved.has(bookId))
   const ends = rest.length === 0 ? [] : await database.transaction((trx) => write(dependencies, trx, { all: rest, patience: 'skip' }))
   await finishWriting(dependencies, rest, ends)
@@ -136,9 +135,10 @@ async function writeOne(dependencies: Dependencies, trx: Knex.Transaction, { one
 async function writeMoved(
   dependencies: Dependencies,
   trx: Knex.Transaction,
-  { one, done, file }: Writing & { file: ChangedFile },
+  { one, done, file }: Writing & { file: FoundFile },
 ): Promise<AnalysisEnd | null> {
-  for (const moved of (await listMoved(trx, [file])).moved.get(file.id) ?? []) {
+  const found = await listMoved(trx, [file])
+  for (const moved of found.moved.get(file.id) ?? []) {
     // Its pages are at its own path as well.
     if (moved.isByPages && !isReplaced(file) && file.content) continue
     const relinked = await relinkMoved(trx, file, moved)
@@ -160,7 +160,18 @@ async function writeMoved(
     // Else the row of the file has another place now, where the file may be that of a third book.
     return file.content === null && moved.place === 'gone' ? end : { kind: 'moved' }
   }
+  if (file.content === null) await protectCopy(trx, one.book, found.open.get(file.id) ?? [])
   return null
+}
+
+/** Until the scans of other libraries tell, a new file may be a book of theirs that was moved: it is hidden from the same people. */
+async function protectCopy(trx: Knex.Transaction, { series_id: to }: BookToAnalyze, open: readonly MatchingBook[]): Promise<void> {
+  const elsewhere = open.filter(({ isPending, seriesId }) => !isPending && seriesId !== to)
+  await passProtection(
+    trx,
+    elsewhere.map(({ seriesId }) => ({ seriesId, to })),
+    { isChange: false, isMove: true },
+  )
 }
 
 /** If the content that the book had is in the file of another row by now, it goes there, and the analysis is that of the other row. @throws FileChanged */

@@ -173,6 +173,15 @@ export const MOVE_CASES: MoveCase[] = [
     after: { ...same('A/s/02.cbz', 'A/s/03.cbz', 'A/s/04.cbz', 'A/s/05.cbz', 'A/t/01.cbz'), 'A/s/z.cbz': 'A/s/01.cbz', 'A/s/a.cbz': null },
   },
   {
+    title: 'a file that was tagged, and copies of it as it was before',
+    steps: [
+      ['copy', 'A/s/01.cbz', 'A/s/00.cbz'],
+      ['copy', 'A/s/01.cbz', 'B/s/copy.cbz'],
+      ['put', 'A/s/01.cbz', TAGGED('one')],
+    ],
+    after: { ...same(...Object.keys(SIX)), 'A/s/00.cbz': null, 'B/s/copy.cbz': null },
+  },
+  {
     title: 'a replaced file with fewer pages',
     steps: [['put', 'A/s/01.cbz', 'another:1']],
     after: same(...Object.keys(SIX)),

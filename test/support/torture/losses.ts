@@ -1,4 +1,4 @@
-import type { ModelScan, Row } from '#test/support/torture/row.ts'
+import type { Certainty, ModelScan, Row } from '#test/support/torture/row.ts'
 import { folderOf } from '#test/support/torture/tree.ts'
 
 /** What may become of a book that a scan does not find. `listed`: as if it were there, until the next scan. */
@@ -18,7 +18,6 @@ interface LossFacts {
   scan: ModelScan
 }
 
-type Certainty = 'no' | 'perhaps' | 'yes'
 const certainty = (atLeast: boolean, atMost: boolean): Certainty => (atLeast ? 'yes' : atMost ? 'perhaps' : 'no')
 
 const HELD_MIN = 5

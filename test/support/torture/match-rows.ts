@@ -1,5 +1,5 @@
 import { type Content, hasSamePages, isEqual } from '#test/support/torture/content.ts'
-import type { ModelScan, Row } from '#test/support/torture/row.ts'
+import type { Certainty, ModelScan, Row } from '#test/support/torture/row.ts'
 import type { SeenBook } from '#test/support/torture/server.ts'
 
 /** What the server does beyond equal content in one library. */
@@ -29,7 +29,8 @@ interface Found {
 
 /**
  * Finds the row of each file: of every rule in turn, those that are left. Of equal files, which has which row is taken from the server; and a row whose file
- * was replaced may follow its former content.
+ * was replaced may follow its former content. A file that was tagged at its path is still the book there, whatever new file has its former content or its
+ * pages, unless another row has just the content that it has now.
  */
 export function matchRows(rows: readonly Row[], found: Found): Matched {
   const { followsContent, followsPages } = ABILITIES
@@ -38,7 +39,11 @@ export function matchRows(rows: readonly Row[], found: Found): Matched {
     (row, content) => !followsContent || isEqual(row.content, content) || row.version === found.scan.versionOf(row.library, row.path),
   )
   match.byContent(isEqual)
-  if (followsPages) match.byContent(hasSamePages)
+  if (followsPages) {
+    match.byPath((row, content) => hasSamePages(row.content, content))
+    match.byContent(isEqual)
+    match.byContent(hasSamePages)
+  }
   match.byPath(() => true)
   return match
 }
@@ -79,8 +84,11 @@ class Matching implements Matched {
     for (const [path, content] of [...this.#left]) {
       if (!this.#left.has(path)) continue
       const files = [...this.#left].filter(([, other]) => isSame(content, other)).map(([one]) => one)
-      const rows = this.#rows.filter((row) => isSame(row.content, content) && this.#hasLeft(row, isSame))
+      const isNew = !this.#rows.some((row) => row.library === library && files.includes(row.path))
+      const left = this.#rows.filter((row) => isSame(row.content, content)).map((row) => [row, this.#hasLeft(row, isSame, isNew)] as const)
+      const rows = left.filter(([, certainty]) => certainty === 'yes').map(([row]) => row)
       const perhaps = this.#rows.filter((row) => row.replaced && isSame(row.replaced, content) && this.#isAtHome(row))
+      perhaps.push(...left.filter(([, certainty]) => certainty === 'perhaps').map(([row]) => row))
       const chosen = files.flatMap((file) =>
         [...rows, ...perhaps].filter(({ id }) => id === this.#idAt.get(file)).map((row) => [row, file] as const),
       )
@@ -97,11 +105,15 @@ class Matching implements Matched {
     return (this.taken.get(row) ?? row.path) === row.path
   }
 
-  /** Whether the content of a row is no longer at its path. */
-  #hasLeft(row: Row, isSame: (one: Content, other: Content) => boolean): boolean {
-    const { library, contentAt } = this.#found.scan
-    if (this.taken.has(row) || (row.library !== library && !ABILITIES.crossesLibraries)) return false
-    const now = contentAt(row.library, row.path)
-    return now === undefined || (ABILITIES.followsContent && !isSame(row.content, now))
+  /** Whether neither the content nor the pages of a row are at its path, or another row has that by now; `perhaps` if its file is not read in this scan. */
+  #hasLeft(row: Row, isSame: (one: Content, other: Content) => boolean, isNew: boolean): Certainty {
+    const { scan, here } = this.#found
+    if (this.taken.has(row) || (row.library !== scan.library && !ABILITIES.crossesLibraries)) return 'no'
+    const now = scan.contentAt(row.library, row.path)
+    const isRead = row.library === scan.library && here.has(row.path)
+    if (now === undefined || (isRead && !this.#left.has(row.path))) return 'yes'
+    if (!ABILITIES.followsContent || isSame(row.content, now)) return 'no'
+    if (ABILITIES.followsPages && hasSamePages(row.content, now)) return isNew ? 'no' : 'perhaps'
+    return isRead ? 'yes' : 'perhaps'
   }
 }

@@ -55,16 +55,16 @@ export class Model {
     })
     const origins = [...moved].map(({ library, path }) => ({ library, path }))
     this.#take(taken, scan, here)
-    const added = [...here.keys()].map((path) => ({ library: scan.library, path })).filter(({ library, path }) => !this.at(library, path))
     // A file that has taken the place of a book gets a row at once, also where the scan did not look.
     const others = origins.filter(({ library, path }) => !here.has(path) || library !== scan.library)
     const wasMass = status.status === 'failed'
     if (losses.isMass !== 'perhaps' && !(losses.isMass === 'yes' && mayWait) && (losses.isMass === 'yes') !== wasMass)
       differences.push(`scan of ${scan.library} is ${status.status}, but mass loss: ${losses.isMass} (${status.errors.join()})`)
-    if (ABILITIES.followsContent) for (const row of before) if (row.isMissing || gone.includes(row)) this.#follow(row, seen)
+    if (ABILITIES.followsContent) for (const row of [...this.rows]) if (!taken.has(row) || row.replaced) this.#follow(row, scan, seen)
     if (ABILITIES.followsContent) for (const row of this.rows) if (!taken.has(row) && !gone.includes(row)) this.#displace(row, scan, seen)
     for (const row of gone)
       if (!moved.has(row) && !isElsewhere(row) && !here.has(row.path)) differences.push(...this.#lose(row, losses.of(row), seen))
+    const added = [...here.keys()].map((path) => ({ library: scan.library, path })).filter(({ library, path }) => !this.at(library, path))
     for (const { library, path } of [...added, ...others]) {
       const content = scan.contentAt(library, path)
       const book = [...seen.values()].find((one) => one.library === library && one.filePath === path)
@@ -96,15 +96,23 @@ export class Model {
     Object.assign(row, { content, version, isRotten: false })
   }
 
-  /** A book without a file may take that of a copy which nobody has read or named; the row of the copy is gone then. */
-  #follow(row: Row, seen: ReadonlyMap<string, SeenBook>): void {
+  /**
+   * A book without a file, or whose file was replaced, may follow its content to a copy that nobody has read or named, or that was another book until then. The
+   * row of the copy is gone then, has the file of the book, or is the other book again, which may be missing.
+   */
+  #follow(row: Row, scan: ModelScan, seen: ReadonlyMap<string, SeenBook>): void {
     const book = seen.get(row.id)
     const copy = book && !book.deleted ? this.at(book.library, book.filePath) : undefined
-    if (!copy || copy === row || seen.has(copy.id) || copy.progress || copy.title !== null) return
-    if (!isEqual(copy.content, row.content) && !hasSamePages(copy.content, row.content)) return
-    this.rows.splice(this.rows.indexOf(copy), 1)
+    if (!copy || copy === row || (!copy.replaced && (copy.progress || copy.title !== null))) return
+    if (![row.content, row.replaced].some((one) => one && hasSamePages(copy.content, one))) return
     const { library, path, content, version, known } = copy
-    Object.assign(row, { library, path, content, version, known, isMissing: false, isHeld: false })
+    const other = seen.get(copy.id)
+    if (other) {
+      const file = other.deleted ? undefined : scan.contentAt(other.library, other.filePath)
+      const now = { content: file ?? copy.replaced ?? content, version: file ? scan.versionOf(other.library, other.filePath) : '' }
+      Object.assign(copy, { ...now, library: other.library, path: other.filePath, isMissing: other.deleted, replaced: null })
+    } else this.rows.splice(this.rows.indexOf(copy), 1)
+    Object.assign(row, { library, path, content, version, known, isMissing: false, isHeld: false, replaced: null })
   }
 
   /** A book whose path another one has taken has the former path of that one, and is missing there. */

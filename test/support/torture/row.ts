@@ -1,6 +1,8 @@
 import type { Content } from '#test/support/torture/content.ts'
 import type { LibraryName } from '#test/support/torture/tree.ts'
 
+export type Certainty = 'no' | 'perhaps' | 'yes'
+
 /** A book that the server knows. */
 export interface Row {
   id: string
@@ -18,7 +20,7 @@ export interface Row {
   /** A scan has not found it, and did not mark it. */
   isHeld: boolean
   /** Whether an accepted scan has found it: only these count as lost. Scans may accept a book one scan later. */
-  known: 'no' | 'perhaps' | 'yes'
+  known: Certainty
   seriesId: string
   progress: { currentPage: number; completed: boolean } | null
   /** Entered by a person. */

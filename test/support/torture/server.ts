@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { until } from '#test/support/library-fixture.ts'
+import type { Knex } from 'knex'
 import { ADMIN, type RunningServer, startServer } from '#test/support/running-server.ts'
 import type { LibraryName } from '#test/support/torture/tree.ts'
 
@@ -7,6 +7,7 @@ import type { LibraryName } from '#test/support/torture/tree.ts'
 export interface SeenBook {
   id: string
   library: LibraryName
+  libraryId: string
   seriesId: string
   seriesName: string
   title: string
@@ -28,22 +29,32 @@ export interface SeenScan {
 }
 
 const RESTRICTED = { username: 'grace', password: 'A long enough password' }
-const LOOK_MS = 15
+/** A look at the tasks takes half a millisecond of a core. */
+const LOOK_MS = 5
+const SETTLED_WITHIN_MS = 120_000
 const PAGE = 500
+
+interface Given {
+  dataFolder: string
+  /** Of the server alone; that of the tests is in memory, and it is no part of what is killed. */
+  database: Knex
+  url: string
+}
 
 /** The real server as a process of its own, which can be killed, an administrator who reads in it, and somebody to whom series with a tag are denied. */
 export class TestedServer {
-  readonly #dataFolder: string
+  readonly #given: Given
   #server: RunningServer | undefined
   #restrictedToken = ''
   #tagId = ''
 
-  constructor(dataFolder: string) {
-    this.#dataFolder = dataFolder
+  constructor(given: Given) {
+    this.#given = given
   }
 
   async start(): Promise<void> {
-    this.#server = await startServer({ dataFolder: this.#dataFolder, args: ['--workers', '1'] })
+    const { dataFolder, url } = this.#given
+    this.#server = await startServer({ dataFolder, args: ['--workers', '1'], env: { DATABASE_URL: url } })
   }
 
   async kill(): Promise<void> {
@@ -106,24 +117,27 @@ export class TestedServer {
     await this.ask('POST', `libraries/${libraryId}/scan/cancel`)
   }
 
-  /** Waits until no task waits or runs; the state of the last scan of the library. */
-  async settle(libraryId: string): Promise<SeenScan> {
-    return await until(async () => {
+  /** Waits until no task waits or runs; the states of the last scans of the libraries. */
+  async settle(libraryIds: readonly string[]): Promise<SeenScan[]> {
+    const deadline = Date.now() + SETTLED_WITHIN_MS
+    for (;;) {
+      const { rows } = await this.#given.database.raw(`SELECT 1 FROM tasks WHERE status IN ('pending', 'processing') LIMIT 1`)
+      const states = rows.length > 0 ? [] : await Promise.all(libraryIds.map((id) => this.#scanOf(id)))
+      if (rows.length === 0 && states.every(({ status }) => status !== 'pending' && status !== 'processing')) return states
+      if (Date.now() > deadline) throw new Error(`Tasks still run after ${SETTLED_WITHIN_MS} ms`)
       await sleep(LOOK_MS)
-      const { pending, processing } = await this.ask<{ pending: number; processing: number }>('GET', 'tasks/stats')
-      if (pending + processing > 0) return null
-      const status = await this.ask<SeenScan>('GET', `libraries/${libraryId}/scan-status`)
-      return status.status !== 'pending' && status.status !== 'processing' && status
-    })
+    }
   }
 
-  async listBooks(libraryId: string): Promise<Omit<SeenBook, 'library'>[]> {
+  async #scanOf(libraryId: string): Promise<SeenScan> {
+    return await this.ask<SeenScan>('GET', `libraries/${libraryId}/scan-status`)
+  }
+
+  /** Of all libraries. */
+  async listBooks(): Promise<Omit<SeenBook, 'library'>[]> {
     const [{ data }, { groups }] = await Promise.all([
-      this.ask<{ data: Omit<SeenBook, 'isRotten' | 'library'>[] }>(
-        'GET',
-        `libraries/${libraryId}/books?includeDeleted=true&pageSize=${PAGE}`,
-      ),
-      this.ask<{ groups: { books: { book: { id: string } }[] }[] }>('GET', `books/errors?libraryId=${libraryId}&pageSize=${PAGE}`),
+      this.ask<{ data: Omit<SeenBook, 'isRotten' | 'library'>[] }>('GET', `books?includeDeleted=true&pageSize=${PAGE}`),
+      this.ask<{ groups: { books: { book: { id: string } }[] }[] }>('GET', `books/errors?pageSize=${PAGE}`),
     ])
     const rotten = new Set(groups.flatMap(({ books }) => books.map(({ book }) => book.id)))
     return data.map((book) => ({ ...book, isRotten: rotten.has(book.id) }))

@@ -134,7 +134,7 @@ export class StepChoice {
   }
 
   #all(): Weighted[] {
-    return [...this.#fileSteps(), ...this.#folderSteps(), ...this.#readerSteps(), [30, () => this.#scan()]]
+    return [...this.#fileSteps(), ...this.#folderSteps(), ...this.#readerSteps(), [16, () => this.#scan()]]
   }
 
   #fileSteps(): Weighted[] {

@@ -120,7 +120,7 @@ export class Walk {
       case 'accept':
         if (!row.isRotten) return []
         await this.#server.ask('POST', `books/${row.id}/accept-content`)
-        await this.#server.settle(this.#ids[row.library])
+        await this.#server.settle([this.#ids[row.library]])
         // Whatever it contains now, if it is there.
         if (this.tree.filesOf(row.library).has(row.path)) {
           row.version = ''
@@ -138,7 +138,7 @@ export class Walk {
   async #verify(library: LibraryName): Promise<string[]> {
     const differences = await this.#scan({ do: 'scan', order: [library], mode: 'normal', part: '', confirm: 'none', stop: null })
     await this.#server.ask('POST', `libraries/${this.#ids[library]}/verify`)
-    await this.#server.settle(this.#ids[library])
+    await this.#server.settle([this.#ids[library]])
     for (const row of this.model.present(library)) if (this.tree.filesOf(library).has(row.path)) this.#analyze(row)
     return [...differences, ...(await this.#compare(await this.#books()))]
   }
@@ -165,7 +165,7 @@ export class Walk {
       await sleep(killAfterMs)
       await this.#server.kill()
     }
-    await this.#server.settle(this.#ids[library])
+    await this.#server.settle([this.#ids[library]])
     const seen = await this.#books()
     if (isChange) this.#passTags(seen)
     return await this.#compare(seen)
@@ -185,7 +185,7 @@ export class Walk {
       await sleep(stop.afterMs)
       if (stop.how === 'kill') await this.#server.kill()
       else await Promise.all(order.map((library) => this.#server.cancelScan(this.#ids[library])))
-      await Promise.all(order.map((library) => this.#server.settle(this.#ids[library])))
+      await this.#server.settle(order.map((library) => this.#ids[library]))
       for (const library of order) await start(library)
     }
     const scans = order.map((library) => ({ library, part, isDeep: mode === 'deep', confirmed: confirmed.get(library) as Confirmed }))
@@ -199,20 +199,18 @@ export class Walk {
   }
 
   async #books(): Promise<Map<string, SeenBook>> {
-    const all = await Promise.all(
-      LIBRARIES.map(async (library) => {
-        const length = this.tree.rootOf(library).length + 1
-        const books = await this.#server.listBooks(this.#ids[library])
-        return books.map((book) => ({ ...book, library, filePath: book.filePath.slice(length) }))
-      }),
-    )
-    return new Map(all.flat().map((book) => [book.id, book]))
+    const books = await this.#server.listBooks()
+    const ofWalk = LIBRARIES.flatMap((library) => {
+      const length = this.tree.rootOf(library).length + 1
+      const some = books.filter(({ libraryId }) => libraryId === this.#ids[library])
+      return some.map((book) => ({ ...book, library, filePath: book.filePath.slice(length) }))
+    })
+    return new Map(ofWalk.map((book) => [book.id, book]))
   }
 
   /** Waits until scans have ended, and compares. */
   async #look(scans: readonly Looked[]): Promise<string[]> {
-    const states: SeenScan[] = []
-    for (const { library } of scans) states.push(await this.#server.settle(this.#ids[library]))
+    const states = await this.#server.settle(scans.map(({ library }) => this.#ids[library]))
     const seen = await this.#books()
     const before = new Map(this.model.rows.map((row) => [row, `${row.library}/${row.path} ${row.version}`]))
     const origins = new Map(this.model.rows.map((row) => [row, { ...row }]))

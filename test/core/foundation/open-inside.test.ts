@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { lstatInside, lstatInsideSync, OutsideError, openInside, openInsideSync } from '#core/foundation/open-inside.ts'
+import { closeInside, lstatInside, lstatInsideSync, OutsideError, openInside, openInsideSync } from '#core/foundation/open-inside.ts'
 
 /** Asynchronous and synchronous, with and without the path of the descriptor: all four agree. */
 async function readAll(t: Test, file: Parameters<typeof openInside>[0]): Promise<string> {
@@ -153,4 +153,15 @@ t.test('a link that is exchanged while a file is opened never leads out of the l
     await new Promise(setImmediate)
   }
   t.pass(`${outcomes.read} read, ${outcomes.refused} refused`)
+})
+
+t.test('a file of a library is closed, and what its disk says about that is no error of the reader', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-closing-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'book.cbz')
+  writeFileSync(path, 'a book')
+  const opened = await openInside({ root: folder, path })
+  await closeInside(folder, opened)
+  await t.rejects(opened.stat(), { code: 'EBADF' })
+  await t.resolves(closeInside(folder, { close: () => Promise.reject(new Error('EIO')) }))
 })

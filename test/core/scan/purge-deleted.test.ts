@@ -8,6 +8,7 @@ import { listSparedFolders, purgeBooks, purgeDeletedOf } from '#core/scan/purge-
 import { getTask } from '#core/tasks/task-query.ts'
 import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
 import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { addBook, addCaller, addSeries } from '#test/support/library-rows.ts'
 import { mountDisk } from '#test/support/mounted-disk.ts'
@@ -174,7 +175,7 @@ t.test('a selection of missing books is removed, or nothing at all', async (t) =
   t.equal(await count(), 2)
 })
 
-t.test('the missing books of a disk that does not answer are spared, and nothing waits for it', async (t) => {
+t.test('the missing books of a disk that does not answer are spared, and nothing waits for it', onlyFull, async (t) => {
   const room = mkdtempSync(join(tmpdir(), 'carrel-silent-'))
   const [mirrored, mounted] = ['mirrored', 'mounted'].map((name) => join(room, name)) as [string, string]
   for (const folder of [join(mirrored, 'a'), mounted]) mkdirSync(folder, { recursive: true })

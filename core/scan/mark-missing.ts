@@ -57,6 +57,8 @@ export interface Marked {
   withheld: WithheldFolder[]
   /** Neither marked nor withheld: as many new files wait for their analysis, and may be those that are gone, under other names and changed. */
   waiting: number
+  /** There are more books than files: a scan that was stopped has recorded folders, and not what is missing there. The next one finds it. */
+  overlooks: boolean
 }
 
 /**
@@ -68,7 +70,7 @@ export async function markMissing({ database, log }: { database: Knex; log: Log 
   if (confirmed === 'all') await confirmLosses(database, library.id)
   if (part === '' && (await countPresentBooks(database, library.id)) === walked.counts.filesTotal) {
     await unmarkWithheld(database, library.id, null)
-    return { missing: 0, guard: null, withheld: [], waiting: 0 }
+    return { missing: 0, guard: null, withheld: [], waiting: 0, overlooks: false }
   }
   const loss = await countLoss(database, walked)
   const isConfirmed = (folder: string) => confirmed === 'all' || confirmed.has(folder)
@@ -105,7 +107,8 @@ export async function markMissing({ database, log }: { database: Knex; log: Log 
   }
   if (decided.withheld.size > 0) await forgetFolders(database, library.id, [...decided.withheld.keys()])
   const present = part === '' ? await countPresentBooks(database, library.id) : await countPresentIn(database, library, part)
-  if (present - loss.kept - held !== walked.counts.filesTotal) {
+  const files = present - loss.kept - held
+  if (files !== walked.counts.filesTotal) {
     // Rows were changed by something other than the scan: an analysis just now, or a manual change. The next scan compares every file.
     log.debug({ libraryId: library.id, present, kept: loss.kept, files: walked.counts.filesTotal }, 'Rows and files differ after a scan')
     await forgetFolders(database, library.id)
@@ -116,6 +119,7 @@ export async function markMissing({ database, log }: { database: Knex; log: Log 
     missing,
     guard: shown.guard !== null && held > 0 ? shown.guard : null,
     withheld: list.map(([folder, reason]) => ({ folder: shownFolder(folder), reason, books: loss.folders.get(folder)?.gone ?? 0 })),
+    overlooks: files > walked.counts.filesTotal,
     waiting: [...decided.withheld.keys()].reduce((sum, one) => sum + (shown.withheld.has(one) ? 0 : (loss.folders.get(one)?.gone ?? 0)), 0),
   }
 }

@@ -217,7 +217,8 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
       (folder) => isInPart(begun.part, folder) && !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)),
     )
     if (gone.length > 0) await forgetFolders(database, library.id, gone)
-    await acceptFound(database, library.id)
+    // New files must not make up for what is found missing next.
+    if (!marked.overlooks) await acceptFound(database, library.id)
   }
   await queuePending(dependencies, state)
   await renameEdited(dependencies, begun)

@@ -51,6 +51,23 @@ t.test('a missing disk, and a stray book on its mount point', async (t) => {
   t.equal(await present(fixture), 9, 'the stray one is missing, which is not a mass loss')
 })
 
+t.test('a scan that stops before it has looked for missing books, and is repeated: new files do not make up for them', async (t) => {
+  const fixture = await open(t, 5)
+  await fixture.scan()
+  for (let index = 0; index < 5; index++) {
+    unlinkSync(join(fixture.root, `${index}/${index}.cbz`))
+    fixture.put(`${index}/new ${index}.cbz`)
+  }
+  await fixture.database.raw(`
+    CREATE FUNCTION stop_scan() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''stopped''; END';
+    CREATE TRIGGER stop_scan BEFORE UPDATE ON books FOR EACH ROW WHEN (NEW.missing_why IS NOT NULL) EXECUTE FUNCTION stop_scan()`)
+  t.match(await fixture.scan(), { status: 'failed', guard: null })
+  await fixture.database.raw('DROP TRIGGER stop_scan ON books; DROP FUNCTION stop_scan')
+  await fixture.scan()
+  t.match(await fixture.scan(), { status: 'failed', guard: { known: 5, missing: 5 } })
+  t.equal(await present(fixture), 10)
+})
+
 t.test('more than half, all together or in a folder that remains', async (t) => {
   const fixture = await open(t, 40)
   await fixture.scan()
@@ -183,7 +200,7 @@ t.test('books in a folder that may not be read are not missing', async (t) => {
     ...nothing,
     unreadable: new Set(['0', '1', '2', '3', '4/4.cbz', '4/9.cbz', '4/14.cbz', '4/19.cbz', '4/24.cbz', '4/29.cbz']),
   }
-  t.same(await markMissing(parts, everywhere), { missing: 0, guard: null, withheld: [], waiting: 0 })
+  t.same(await markMissing(parts, everywhere), { missing: 0, guard: null, withheld: [], waiting: 0, overlooks: false })
   t.equal(await present(fixture), 30)
   const half = { ...nothing, unreadable: new Set(['0', '1', '2']) }
   t.match(await markMissing(parts, half), { missing: 0, guard: { known: 12, missing: 12 } }, 'all books in readable folders are missing')

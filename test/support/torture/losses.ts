@@ -78,6 +78,7 @@ export function outcomesOf({ known, gone, moved, likely, recorded, scan }: LossF
       if (held !== 'yes' || row.known !== 'yes') outcomes.add('missing')
       // One of several files of its size may have been it.
       if (isElsewhere(row) && isMassive !== 'yes') outcomes.add('missing')
+      if (scan.isAfterStop) outcomes.add('listed')
       // Of most of a library nothing is marked, and only known books that were not moved are told as withheld.
       if ((row.known !== 'yes' || isElsewhere(row)) && isMassive !== 'no') outcomes.add('listed')
       return outcomes

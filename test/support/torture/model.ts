@@ -53,15 +53,22 @@ export class Model {
       recorded: recorded.size,
       scan,
     })
-    const origins = [...moved].map(({ library, path }) => ({ library, path }))
+    const places = this.rows.map(({ library, path }) => ({ library, path }))
     this.#take(taken, scan, here)
     // A file that has taken the place of a book gets a row at once, also where the scan did not look.
-    const others = origins.filter(({ library, path }) => !here.has(path) || library !== scan.library)
+    const others = places.filter(({ library, path }) => !here.has(path) || library !== scan.library)
     const wasMass = status.status === 'failed'
-    if (losses.isMass !== 'perhaps' && !(losses.isMass === 'yes' && mayWait) && (losses.isMass === 'yes') !== wasMass)
+    const mayPass = mayWait || scan.isAfterStop
+    if (losses.isMass !== 'perhaps' && !(losses.isMass === 'yes' && mayPass) && (losses.isMass === 'yes') !== wasMass)
       differences.push(`scan of ${scan.library} is ${status.status}, but mass loss: ${losses.isMass} (${status.errors.join()})`)
-    if (ABILITIES.followsContent) for (const row of [...this.rows]) if (!taken.has(row) || row.replaced) this.#follow(row, scan, seen)
-    if (ABILITIES.followsContent) for (const row of this.rows) if (!taken.has(row) && !gone.includes(row)) this.#displace(row, scan, seen)
+    // Those of a library that is scanned too are compared with its own files.
+    const mine = this.rows.filter((row) => row.library === scan.library || !scan.together.includes(row.library))
+    if (ABILITIES.followsContent)
+      for (const row of [...this.rows]) {
+        const copy = this.#copyOf(row, seen)
+        if (copy && (!taken.has(row) || row.replaced) && (mine.includes(row) || !seen.has(copy.id))) this.#follow(row, copy, scan, seen)
+      }
+    if (ABILITIES.followsContent) for (const row of mine) if (!taken.has(row) && !gone.includes(row)) this.#displace(row, scan, seen)
     for (const row of gone)
       if (!moved.has(row) && !isElsewhere(row) && !here.has(row.path)) differences.push(...this.#lose(row, losses.of(row), seen))
     const added = [...here.keys()].map((path) => ({ library: scan.library, path })).filter(({ library, path }) => !this.at(library, path))
@@ -97,14 +104,19 @@ export class Model {
   }
 
   /**
-   * A book without a file, or whose file was replaced, may follow its content to a copy that nobody has read or named, or that was another book until then. The
-   * row of the copy is gone then, has the file of the book, or is the other book again, which may be missing.
+   * A book without a file, or whose file was replaced, may follow its content to a copy that nobody has read or named, or that was another book until then.
+   * Nobody may know yet that the copy is gone too.
    */
-  #follow(row: Row, scan: ModelScan, seen: ReadonlyMap<string, SeenBook>): void {
+  #copyOf(row: Row, seen: ReadonlyMap<string, SeenBook>): Row | undefined {
     const book = seen.get(row.id)
-    const copy = book && !book.deleted ? this.at(book.library, book.filePath) : undefined
-    if (!copy || copy === row || (!copy.replaced && (copy.progress || copy.title !== null))) return
-    if (![row.content, row.replaced].some((one) => one && hasSamePages(copy.content, one))) return
+    const copy = book && this.at(book.library, book.filePath)
+    if (!copy || copy === row || (!copy.replaced && (copy.progress || copy.title !== null))) return undefined
+    if (book.deleted && seen.has(copy.id)) return undefined
+    return [row.content, row.replaced].some((one) => one && hasSamePages(copy.content, one)) ? copy : undefined
+  }
+
+  /** The row of the copy is gone then, has the file of the book, or is the other book again, which may be missing. */
+  #follow(row: Row, copy: Row, scan: ModelScan, seen: ReadonlyMap<string, SeenBook>): void {
     const { library, path, content, version, known } = copy
     const other = seen.get(copy.id)
     if (other) {
@@ -112,7 +124,9 @@ export class Model {
       const now = { content: file ?? copy.replaced ?? content, version: file ? scan.versionOf(other.library, other.filePath) : '' }
       Object.assign(copy, { ...now, library: other.library, path: other.filePath, isMissing: other.deleted, replaced: null })
     } else this.rows.splice(this.rows.indexOf(copy), 1)
-    Object.assign(row, { library, path, content, version, known, isMissing: false, isHeld: false, replaced: null })
+    const book = seen.get(row.id) as SeenBook
+    const [isMissing, isHeld] = [book.deleted, book.missing?.why === 'withheld']
+    Object.assign(row, { library, path, content, version, known, isMissing, isHeld, replaced: null })
   }
 
   /** A book whose path another one has taken has the former path of that one, and is missing there. */

@@ -29,12 +29,16 @@ export interface Row {
 
 export interface ModelScan {
   library: LibraryName
+  /** The libraries that are scanned in the same step. */
+  together: readonly LibraryName[]
   /** Null while the root is lost. */
   files: ReadonlyMap<string, Content> | null
   /** Books as they were in this library before a scan of the other one, at the same time, found them there: this scan may have missed them first. */
   left: readonly Row[]
   look(folder: string): 'gone' | 'empty' | 'filled'
   versionOf(library: LibraryName, path: string): string
+  /** Whether the one before was killed or canceled: what that one has recorded may hide losses from this one, and the next one finds them. */
+  isAfterStop: boolean
   /** Whether every file is read. */
   isDeep: boolean
   /** Of a path in any library. */

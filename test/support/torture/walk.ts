@@ -16,6 +16,7 @@ interface Looked {
   confirmed: Confirmed
   isDeep: boolean
   isLost?: boolean
+  isAfterStop?: boolean
 }
 
 type StepOf<Name extends Step['do']> = Extract<Step, { do: Name }>
@@ -188,8 +189,10 @@ export class Walk {
       await this.#server.settle(order.map((library) => this.#ids[library]))
       for (const library of order) await start(library)
     }
-    const scans = order.map((library) => ({ library, part, isDeep: mode === 'deep', confirmed: confirmed.get(library) as Confirmed }))
-    return await this.#look(scans)
+    const isDeep = mode === 'deep'
+    return await this.#look(
+      order.map((library) => ({ library, part, isDeep, isAfterStop: stop !== null, confirmed: confirmed.get(library) as Confirmed })),
+    )
   }
 
   #confirmedOf(library: LibraryName, confirm: 'none' | 'all' | 'some'): Confirmed {
@@ -214,12 +217,14 @@ export class Walk {
     const seen = await this.#books()
     const before = new Map(this.model.rows.map((row) => [row, `${row.library}/${row.path} ${row.version}`]))
     const origins = new Map(this.model.rows.map((row) => [row, { ...row }]))
-    const differences = scans.flatMap(({ library, isLost = false, ...scan }, index) => {
+    const differences = scans.flatMap(({ library, isLost = false, isAfterStop = false, ...scan }, index) => {
       const status = states[index] as SeenScan
       this.#held[library] = status.withheld?.map(({ folder }) => folder) ?? []
       const facts = {
         library,
         ...scan,
+        isAfterStop,
+        together: scans.map(({ library: other }) => other),
         files: isLost ? null : this.tree.filesOf(library),
         left: [...origins].filter(([row, origin]) => origin.library === library && row.library !== library).map(([, origin]) => origin),
         look: (folder: string) => this.tree.look(library, folder),

@@ -4,7 +4,7 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { nearestName } from '#core/foundation/nearest-name.ts'
 import { briefJson, briefText, readablePattern } from '#core/foundation/stranger-text.ts'
-import { ADVICE, LANGUAGE, MANIFEST_SHAPE, type Manifest, PATTERNS } from '#plugins/packages/manifest.ts'
+import { ADVICE, MANIFEST_SHAPE, type Manifest, PATTERNS } from '#plugins/packages/manifest.ts'
 import { type Shape, shapeAt } from '#plugins/packages/manifest-form.ts'
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { CONFIG_ADVICE, CONFIG_PATTERNS, ConfigSchema } from '#plugins/packages/plugin-config.ts'
@@ -89,8 +89,8 @@ function languageProblem(tag: string): string | null {
 /** The language of a file of translations. @returns null when its name has none */
 export const localeOf = (name: string): string | null => canonicalTags(LOCALE.exec(name)?.[1] ?? '')[0] ?? null
 
+/** The canonical form of the name of a language, as in BCP 47; nothing for any other text. */
 function canonicalTags(tag: string): string[] {
-  if (!new RegExp(LANGUAGE).test(tag)) return []
   try {
     return Intl.getCanonicalLocales(tag)
   } catch {

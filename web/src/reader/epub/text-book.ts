@@ -2,6 +2,7 @@ import { serverAddress } from '#api/client.ts'
 import { Problem, readProblem } from '#api/problem.ts'
 import type { Book, Manifest } from '../records.ts'
 import { noteSignedOut } from '../shared/use-return.ts'
+import { knowsOldNames, plainStyles } from './plain-styles.ts'
 
 /** A chapter as foliate's renderers take it. */
 export interface TextSection {
@@ -12,6 +13,8 @@ export interface TextSection {
   address: string
   /** Why the chapter could not be loaded the last time; null if it could. */
   problem: Problem | null
+  /** Styles that the loaded chapter needs besides its own. */
+  styles: string
   /** The address to show: of the chapter, or of an empty page if it cannot be loaded. */
   load(): Promise<string>
 }
@@ -57,10 +60,12 @@ const EMPTY_PAGE = 'about:blank'
 
 function sectionOf(id: string, address: string, spread: Pick<TextSection, 'pageSpread'>): TextSection {
   const section: TextSection = {
-    ...{ id, address, problem: null, ...spread },
+    ...{ id, address, problem: null, styles: '', ...spread },
     async load() {
       section.problem = await checkChapter(address)
-      return section.problem ? EMPTY_PAGE : address
+      if (section.problem) return EMPTY_PAGE
+      section.styles = knowsOldNames() ? '' : await plainStyles(await loadChapter(address).catch(() => null), address)
+      return address
     },
   }
   return section

@@ -1,5 +1,6 @@
 import type { FixedLayout } from 'foliate-js/fixed-layout.js'
 import type { Paginator } from 'foliate-js/paginator.js'
+import { addSheet } from './plain-styles.ts'
 import type { TextBook, TextTarget } from './text-book.ts'
 
 /** Where the reader is: the range on screen, or null in a fixed layout. */
@@ -144,13 +145,16 @@ export class TextView {
     this.#actions().relocated({ index, fraction: inChapter, range, doc, isChapterEnd: inChapter + seen >= 0.99, isSwipe })
   }
 
-  /** How much of the chapter the screen shows. */
+  /** How much of the chapter the screen shows; vertical text scrolls to the side. */
   #scrolledPart(doc: Document): number {
-    return this.#renderer.clientHeight / Math.max(1, doc.documentElement.getBoundingClientRect().height)
+    const { width, height } = doc.documentElement.getBoundingClientRect()
+    const isVertical = doc.defaultView?.getComputedStyle(doc.body).writingMode.startsWith('vertical')
+    return isVertical ? this.#renderer.clientWidth / Math.max(1, width) : this.#renderer.clientHeight / Math.max(1, height)
   }
 
   #loaded({ doc, index }: { doc: Document; index: number }): void {
-    // Without it the browser hyphenates nothing and takes the wrong forms of Han letters.
+    const styles = this.#book.sections[index]?.styles
+    if (styles) addSheet(doc).replaceSync(styles)
     doc.addEventListener('click', (event) => this.#clicked(event, doc))
     doc.addEventListener('keydown', (event) => this.#actions().keyed(event))
     doc.addEventListener('wheel', (event) => this.#wheeled(event), { passive: true })

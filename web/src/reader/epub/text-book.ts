@@ -48,7 +48,7 @@ export function textBookOf(book: Book, { metadata, readingOrder }: Manifest): Te
     rendition: { layout: metadata['layout'] === 'fixed' ? 'pre-paginated' : 'reflowable' },
     hrefs,
     resolve(href) {
-      const address = URL.parse(href, root)
+      const address = parseAddress(href, root)
       const index = address && address.origin === root.origin ? paths.get(address.pathname) : undefined
       return address && index !== undefined ? { index, fragment: decode(address.hash.slice(1)) } : null
     },
@@ -86,6 +86,9 @@ async function checkChapter(address: string): Promise<Problem | null> {
     return Problem.fromNetwork(error)
   }
 }
+
+/** Null for what is no address. Not URL.parse, which Chrome has from 126 and Safari from 18. */
+export const parseAddress = (href: string, base: string | URL): URL | null => (URL.canParse(href, base) ? new URL(href, base) : null)
 
 /** The text of a chapter that is not shown; null for one that cannot be loaded or has none. */
 export async function loadChapter(address: string, signal?: AbortSignal): Promise<Document | null> {

@@ -1,7 +1,7 @@
 import type { FixedLayout } from 'foliate-js/fixed-layout.js'
 import type { Paginator } from 'foliate-js/paginator.js'
 import { addSheet } from './plain-styles.ts'
-import type { TextBook, TextTarget } from './text-book.ts'
+import { parseAddress, type TextBook, type TextTarget } from './text-book.ts'
 
 /** Where the reader is: the range on screen, or null in a fixed layout. */
 export interface ShownPlace {
@@ -205,7 +205,7 @@ export class TextView {
   }
 
   #follow(link: HTMLAnchorElement, doc: Document): void {
-    const address = URL.parse(attributeOf(link, 'href'), doc.baseURI)
+    const address = parseAddress(attributeOf(link, 'href'), doc.baseURI)
     if (!address) return
     const target = this.#book.resolve(address.href)
     if (!target) {
@@ -248,7 +248,7 @@ function pictureOf(target: Element | null): (BookPicture & { width: number }) | 
   const picture = target?.closest?.('img, image')
   if (!picture || ('naturalWidth' in picture && picture.naturalWidth === 0)) return null
   const { width, height } = picture.getBoundingClientRect()
-  const address = URL.parse(attributeOf(picture, picture.localName === 'img' ? 'src' : 'href'), picture.baseURI)
+  const address = parseAddress(attributeOf(picture, picture.localName === 'img' ? 'src' : 'href'), picture.baseURI)
   if (!address || Math.max(width, height) < PICTURE_SIZE_MIN) return null
   return { address: address.href, alt: picture.getAttribute('alt') ?? '', width }
 }

@@ -208,5 +208,19 @@ t.test('Lists are selected, filtered by any condition, saved as views and pinned
     t.ok(await mark(page, 'Dune Grass').isVisible())
   })
 
+  await t.test('A page is where it was on the way back, also in browsers without the event scrollend', async () => {
+    await page.addInitScript(`addEventListener('scrollend', (event) => event.stopImmediatePropagation(), true)`)
+    await page.setViewportSize({ width: 1200, height: 300 })
+    const { data } = (await (await page.request.get(`${url}/api/v1/books`)).json()) as { data: { id: string }[] }
+    await page.goto(`${url}/books/${data[0]?.id}`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.evaluate('scrollTo(0, 120)')
+    await until(async () => (await page.evaluate('scrollY')) === 120)
+    await page.getByRole('navigation', { name: 'Main', exact: true }).getByRole('link', { name: 'Collections' }).press('Enter')
+    await page.getByRole('heading', { name: 'Collections', level: 1 }).waitFor()
+    await page.goBack()
+    await until(async () => (await page.evaluate('scrollY')) === 120)
+  })
+
   t.same(complaints, [], 'no script fails, the policy forbids nothing, and no other server is asked')
 })

@@ -25,7 +25,19 @@ async function makeBooks(): Promise<Record<string, Uint8Array>> {
     spine: '<itemref idref="c1"/><itemref idref="c2"/>',
     files: { 'c1.xhtml': chapter('First'), 'c2.xhtml': chapter('Second') },
   })
-  return { 'Tide/Tide 1.cbz': comic, 'Tide/Tide 2.cbz': comic, 'Novel/Novel.epub': novel }
+  const tanka = buildEpub({
+    metadata: '<dc:title>Tanka</dc:title><dc:language>ja</dc:language>',
+    manifest:
+      '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/>' +
+      ['book', 'vertical'].map((id) => `<item id="${id}" href="${id}.css" media-type="text/css"/>`).join(''),
+    spine: '<itemref idref="c1"/>',
+    files: {
+      'c1.xhtml': `<html xmlns="http://www.w3.org/1999/xhtml"><head><title>t</title><link rel="stylesheet" href="book.css"/></head><body><p>Tanka 0.</p></body></html>`,
+      'book.css': '@import "vertical.css"; p { color: #300 }',
+      'vertical.css': 'html { -epub-writing-mode: vertical-rl }',
+    },
+  })
+  return { 'Tide/Tide 1.cbz': comic, 'Tide/Tide 2.cbz': comic, 'Novel/Novel.epub': novel, 'Tanka/Tanka.epub': tanka }
 }
 
 type Progress = { currentPage: number; completed: boolean } | null
@@ -93,6 +105,14 @@ t.test('The readers of the web interface keep the place of a book on all devices
       await bookmarked.waitFor({ timeout: 10_000 }).catch(() => {})
     }
     t.equal(await bookmarked.count(), 1)
+  })
+
+  await t.test('A browser without the names of EPUB 3.0 gets what they say of the writing with plain names', async (t) => {
+    // As Firefox answers.
+    await page.addInitScript(`const { supports } = CSS; CSS.supports = (...of) => !of[0].startsWith('-epub-') && supports.apply(CSS, of)`)
+    await page.goto(`${url}/books/${idOf('Tanka')}/read`)
+    const added = `Array.from(document.adoptedStyleSheets[0]?.cssRules ?? [], (rule) => rule.cssText)`
+    t.same(await (await chapterOf(page, 'Tanka 0.')).evaluate(added), ['html { writing-mode: vertical-rl; }'])
   })
 
   t.same([...complaints, ...others], [], 'no script fails, the policy forbids nothing, and no other server is asked')

@@ -85,8 +85,8 @@ export default defineConfig({
   base: './',
   plugins: [themeScript(), serverFacts(), compressedForms()],
   build: {
-    // Browsers that know light-dark(), nested styles and Promise.withResolvers.
-    target: ['chrome123', 'firefox121', 'safari17.5'],
+    // Browsers that know light-dark(), nested styles, popovers and Promise.withResolvers.
+    target: ['chrome123', 'firefox125', 'safari17.5'],
     // The policy allows fonts from the server only, and a picture inside a style cannot be kept by the browser.
     assetsInlineLimit: 0,
     // Measured: it compresses every file again and takes a third of the build.

@@ -46,9 +46,10 @@ export function useTopOfPage(isReady: boolean): void {
     if (!isReady) return
     const entry = currentEntry()
     scrollTo({ top: placeToRestore(entry)?.top ?? 0, behavior: 'instant' })
-    const keep = () => keepPlace(entry, { top: scrollY, active: 0 })
-    addEventListener('scrollend', keep)
-    return () => removeEventListener('scrollend', keep)
+    // Not scrollend, which Safari lacks before 26.2. The next page may scroll to its top before this one is gone.
+    const keep = () => currentEntry() === entry && keepPlace(entry, { top: scrollY, active: 0 })
+    addEventListener('scroll', keep)
+    return () => removeEventListener('scroll', keep)
   }, [isReady])
 }
 

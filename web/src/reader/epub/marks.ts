@@ -1,5 +1,6 @@
 import type { Annotation } from '../shared/bookmarks-api.ts'
 import { DocumentText } from './document-text.ts'
+import { addSheet } from './plain-styles.ts'
 import { markRangeOf } from './text-locator.ts'
 import type { TextSettings } from './text-settings.ts'
 
@@ -27,8 +28,7 @@ export class ChapterMarks {
 
   constructor(doc: Document) {
     this.doc = doc
-    this.#sheet = new (doc.defaultView as Frame).CSSStyleSheet()
-    doc.adoptedStyleSheets = [...doc.adoptedStyleSheets, this.#sheet]
+    this.#sheet = addSheet(doc)
   }
 
   /** @param marks of this chapter */
@@ -54,7 +54,9 @@ export class ChapterMarks {
       marks.filter(({ note }) => note),
     )
     const rules = MARK_COLORS.map((color) => `::highlight(carrel-${color}) { background-color: ${COLORS[paper][color]}; }`)
-    this.#sheet.replaceSync(`${rules.join('\n')}\n::highlight(carrel-noted) { text-decoration: underline 1.5px; }`)
+    // Safari takes no thickness in the shorthand.
+    const noted = '::highlight(carrel-noted) { text-decoration-line: underline; text-decoration-thickness: 1.5px; }'
+    this.#sheet.replaceSync(`${rules.join('\n')}\n${noted}`)
   }
 
   rangeOf(id: string): Range | null {

@@ -2,6 +2,7 @@ import { serverAddress } from '#api/client.ts'
 import { Problem, readProblem } from '#api/problem.ts'
 import type { Book, Manifest } from '../records.ts'
 import { noteSignedOut } from '../shared/use-return.ts'
+import { knowsOldNames, plainStyles } from './plain-styles.ts'
 
 /** A chapter as foliate's renderers take it. */
 export interface TextSection {
@@ -12,6 +13,8 @@ export interface TextSection {
   address: string
   /** Why the chapter could not be loaded the last time; null if it could. */
   problem: Problem | null
+  /** Styles that the loaded chapter needs besides its own. */
+  styles: string
   /** The address to show: of the chapter, or of an empty page if it cannot be loaded. */
   load(): Promise<string>
 }
@@ -45,7 +48,7 @@ export function textBookOf(book: Book, { metadata, readingOrder }: Manifest): Te
     rendition: { layout: metadata['layout'] === 'fixed' ? 'pre-paginated' : 'reflowable' },
     hrefs,
     resolve(href) {
-      const address = URL.parse(href, root)
+      const address = parseAddress(href, root)
       const index = address && address.origin === root.origin ? paths.get(address.pathname) : undefined
       return address && index !== undefined ? { index, fragment: decode(address.hash.slice(1)) } : null
     },
@@ -57,10 +60,12 @@ const EMPTY_PAGE = 'about:blank'
 
 function sectionOf(id: string, address: string, spread: Pick<TextSection, 'pageSpread'>): TextSection {
   const section: TextSection = {
-    ...{ id, address, problem: null, ...spread },
+    ...{ id, address, problem: null, styles: '', ...spread },
     async load() {
       section.problem = await checkChapter(address)
-      return section.problem ? EMPTY_PAGE : address
+      if (section.problem) return EMPTY_PAGE
+      section.styles = knowsOldNames() ? '' : await plainStyles(await loadChapter(address).catch(() => null), address)
+      return address
     },
   }
   return section
@@ -81,6 +86,9 @@ async function checkChapter(address: string): Promise<Problem | null> {
     return Problem.fromNetwork(error)
   }
 }
+
+/** Null for what is no address. Not URL.parse, which Chrome has from 126 and Safari from 18. */
+export const parseAddress = (href: string, base: string | URL): URL | null => (URL.canParse(href, base) ? new URL(href, base) : null)
 
 /** The text of a chapter that is not shown; null for one that cannot be loaded or has none. */
 export async function loadChapter(address: string, signal?: AbortSignal): Promise<Document | null> {

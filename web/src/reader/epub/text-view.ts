@@ -1,6 +1,7 @@
 import type { FixedLayout } from 'foliate-js/fixed-layout.js'
 import type { Paginator } from 'foliate-js/paginator.js'
-import type { TextBook, TextTarget } from './text-book.ts'
+import { addSheet } from './plain-styles.ts'
+import { parseAddress, type TextBook, type TextTarget } from './text-book.ts'
 
 /** Where the reader is: the range on screen, or null in a fixed layout. */
 export interface ShownPlace {
@@ -144,13 +145,16 @@ export class TextView {
     this.#actions().relocated({ index, fraction: inChapter, range, doc, isChapterEnd: inChapter + seen >= 0.99, isSwipe })
   }
 
-  /** How much of the chapter the screen shows. */
+  /** How much of the chapter the screen shows; vertical text scrolls to the side. */
   #scrolledPart(doc: Document): number {
-    return this.#renderer.clientHeight / Math.max(1, doc.documentElement.getBoundingClientRect().height)
+    const { width, height } = doc.documentElement.getBoundingClientRect()
+    const isVertical = doc.defaultView?.getComputedStyle(doc.body).writingMode.startsWith('vertical')
+    return isVertical ? this.#renderer.clientWidth / Math.max(1, width) : this.#renderer.clientHeight / Math.max(1, height)
   }
 
   #loaded({ doc, index }: { doc: Document; index: number }): void {
-    // Without it the browser hyphenates nothing and takes the wrong forms of Han letters.
+    const styles = this.#book.sections[index]?.styles
+    if (styles) addSheet(doc).replaceSync(styles)
     doc.addEventListener('click', (event) => this.#clicked(event, doc))
     doc.addEventListener('keydown', (event) => this.#actions().keyed(event))
     doc.addEventListener('wheel', (event) => this.#wheeled(event), { passive: true })
@@ -201,7 +205,7 @@ export class TextView {
   }
 
   #follow(link: HTMLAnchorElement, doc: Document): void {
-    const address = URL.parse(attributeOf(link, 'href'), doc.baseURI)
+    const address = parseAddress(attributeOf(link, 'href'), doc.baseURI)
     if (!address) return
     const target = this.#book.resolve(address.href)
     if (!target) {
@@ -244,7 +248,7 @@ function pictureOf(target: Element | null): (BookPicture & { width: number }) | 
   const picture = target?.closest?.('img, image')
   if (!picture || ('naturalWidth' in picture && picture.naturalWidth === 0)) return null
   const { width, height } = picture.getBoundingClientRect()
-  const address = URL.parse(attributeOf(picture, picture.localName === 'img' ? 'src' : 'href'), picture.baseURI)
+  const address = parseAddress(attributeOf(picture, picture.localName === 'img' ? 'src' : 'href'), picture.baseURI)
   if (!address || Math.max(width, height) < PICTURE_SIZE_MIN) return null
   return { address: address.href, alt: picture.getAttribute('alt') ?? '', width }
 }

@@ -1,5 +1,6 @@
 import type { FixedLayout } from 'foliate-js/fixed-layout.js'
 import type { Paginator } from 'foliate-js/paginator.js'
+import { loadPart } from '#parts/load-part.ts'
 import type { TextBook, TextTarget } from './text-book.ts'
 
 /** Where the reader is: the range on screen, or null in a fixed layout. */
@@ -90,7 +91,7 @@ export class TextView {
   /** Loads the renderer that the book needs and puts it into a place. @param actions the present ones */
   static async open(place: HTMLElement, book: TextBook, actions: () => TextViewActions): Promise<TextView> {
     const isFixed = book.rendition.layout === 'pre-paginated'
-    await (isFixed ? import('foliate-js/fixed-layout.js') : import('foliate-js/paginator.js'))
+    await loadPart<unknown>(() => (isFixed ? import('foliate-js/fixed-layout.js') : import('foliate-js/paginator.js')))
     const renderer = document.createElement(isFixed ? 'foliate-fxl' : 'foliate-paginator') as Paginator | FixedLayout
     const view = new TextView(book, renderer, actions)
     place.replaceChildren(renderer)

@@ -128,7 +128,8 @@ export class TextView {
   close(): void {
     clearTimeout(this.#selecting)
     this.#renderer.remove()
-    this.#renderer.destroy()
+    // The paginator throws when no chapter has been shown.
+    if (this.isFixed || this.docs.length > 0) this.#renderer.destroy()
   }
 
   get #isScrolled(): boolean {

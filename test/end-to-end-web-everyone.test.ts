@@ -1,64 +1,62 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { accessibilityFaults, sidewaysPixels } from '#test/support/accessibility.ts'
+import { accessibilityFaults, sidewaysPixels, spacingFaults } from '#test/support/accessibility.ts'
 import { withoutChromium } from '#test/support/browser.ts'
-import { buildEpub } from '#test/support/epub-builder.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
-import { makePicture } from '#test/support/pictures.ts'
-import { chapterOf, openReaders } from '#test/support/web-readers.ts'
-import { buildZip } from '#test/support/zip-builder.ts'
-
-const PAGES = 5
-
-async function makeBooks(): Promise<Record<string, Uint8Array>> {
-  const pictures = await Promise.all(Array.from({ length: PAGES }, (_, index) => makePicture({ width: 600 + index, height: 900 })))
-  const comic = buildZip(pictures.map((data, index) => ({ name: `page${index + 1}.jpg`, data })))
-  const text =
-    '<html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head><title>One</title></head><body><h1>One</h1><p>The sea.</p></body></html>'
-  const novel = buildEpub({
-    metadata: '<dc:title>Novel</dc:title><dc:language>en</dc:language>',
-    manifest: '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/>',
-    spine: '<itemref idref="c1"/>',
-    files: { 'c1.xhtml': text },
-  })
-  return { 'Tide/Tide 1.cbz': comic, 'Novel/Novel.epub': novel }
-}
+import { openEveryPage } from '#test/support/web-pages.ts'
+import { chapterOf } from '#test/support/web-readers.ts'
 
 const WIDE = { width: 1200, height: 800 }
-/** 400 % of a window of 1280 pixels (WCAG 1.4.10). */
 const NARROW = { width: 320, height: 640 }
+/** 400 % of a window of 1280 by 1024 pixels (WCAG 1.4.10). */
+const ENLARGED = { width: 320, height: 256 }
 
 t.test('The web interface can be used by everyone', { skip: withoutChromium() }, async (t) => {
-  const { url, database, idOf, openDevice } = await openReaders(t, await makeBooks())
-  const { page, complaints } = await openDevice()
-  const { series_id: seriesId } = await database('books')
-    .where({ id: idOf('Tide 1') })
-    .first()
-  const show = async (path: string) => {
-    await page.goto(url + path)
-    await page.getByRole('heading', { level: 1 }).first().waitFor()
-    await page.waitForLoadState('networkidle')
-  }
+  const { url, page, complaints, idOf, paths, readers, show } = await openEveryPage(t)
   const closing = page.getByRole('button', { name: 'Close', exact: true })
-  const paths = [
-    ...['/', '/series', '/books?view=table', '/libraries', `/series/${seriesId}`, `/books/${idOf('Tide 1')}`, `/books/${idOf('Novel')}`],
-    ...['/collections', '/read-lists', '/want-to-read', '/people', '/tags', '/history', '/search?q=tide', '/profile', '/work'],
-    ...['libraries', 'errors', 'missing', 'users', 'sharing-tags'].map((section) => `/admin/${section}`),
-  ]
 
-  const lookAtPages = async (t: Test, size: typeof WIDE, colorScheme: 'light' | 'dark') => {
+  interface Look {
+    paths?: readonly string[]
+    colorScheme: 'light' | 'dark'
+    forcedColors?: 'active' | 'none'
+  }
+  const lookAtPages = async (t: Test, size: typeof WIDE, { paths: seen = paths, colorScheme, forcedColors = 'none' }: Look) => {
     await page.setViewportSize(size)
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    for (const path of paths) {
+    await page.emulateMedia({ colorScheme, forcedColors, reducedMotion: 'reduce' })
+    for (const path of seen) {
       await show(path)
-      t.same(await accessibilityFaults(page), [], `${path}, ${size.width} pixels, ${colorScheme}`)
+      const faults = await accessibilityFaults(page, { hasSystemColors: forcedColors === 'active' })
+      t.same(faults, [], `${path}, ${size.width} pixels, ${colorScheme}`)
+      t.equal(await sidewaysPixels(page), 0, `${path}, ${size.width} pixels`)
+    }
+    await page.emulateMedia({ forcedColors: 'none' })
+  }
+  await t.test('Pages have no fault that axe finds', (t) => lookAtPages(t, WIDE, { colorScheme: 'light' }))
+  await t.test('At 400 % and in the dark they have none either, and nothing is beside the window', onlyFull, (t) =>
+    lookAtPages(t, ENLARGED, { paths: [...paths, ...readers], colorScheme: 'dark' }),
+  )
+  await t.test('With the colors of the system, light and dark, they have none either', onlyFull, async (t) => {
+    for (const colorScheme of ['light', 'dark'] as const)
+      await lookAtPages(t, WIDE, { paths: [...paths, ...readers], colorScheme, forcedColors: 'active' })
+  })
+
+  const giveSpace = async (t: Test, size: typeof WIDE, seen: readonly string[]) => {
+    await page.setViewportSize(size)
+    await page.emulateMedia({ colorScheme: 'light' })
+    for (const path of seen) {
+      await show(path)
+      t.same(await spacingFaults(page), [], `${path}, ${size.width} pixels`)
       t.equal(await sidewaysPixels(page), 0, `${path}, ${size.width} pixels`)
     }
   }
-  await t.test('Pages have no fault that axe finds', (t) => lookAtPages(t, WIDE, 'light'))
-  await t.test('At 400 % and in the dark they have none either, and nothing is beside the window', onlyFull, (t) =>
-    lookAtPages(t, NARROW, 'dark'),
-  )
+  await t.test('With more space between letters, words and lines nothing is cut on pages of each kind', async (t) => {
+    await giveSpace(t, NARROW, ['/', '/series?view=list', '/profile', '/admin/libraries', `/books/${idOf('Tide 1')}`])
+    await page.evaluate(`document.querySelector('h1').style.cssText = 'block-size: 1rem; overflow: hidden'`)
+    t.match(await spacingFaults(page), [/^Tide 1: higher than H1/], 'words that are cut are found')
+  })
+  await t.test('With more space between letters, words and lines nothing is cut on any page', onlyFull, async (t) => {
+    for (const size of [WIDE, NARROW]) await giveSpace(t, size, [...paths, ...readers])
+  })
 
   await t.test('Dialogs of the administration and of selections have none either', async (t) => {
     for (const size of [WIDE, NARROW]) {
@@ -95,7 +93,7 @@ t.test('The web interface can be used by everyone', { skip: withoutChromium() },
       await page.keyboard.press('Escape')
       await closing.waitFor({ state: 'detached' })
     }
-    await page.goto(`${url}/books/${idOf('Tide 1')}/read`)
+    await page.goto(`${url}/books/${idOf('Tide 1')}/read?page=1`)
     await page.getByRole('figure', { name: 'Page 1' }).waitFor()
     await look('pages')
     for (const key of ['s', 't', '?']) await lookAtPanel(key)
@@ -110,7 +108,7 @@ t.test('The web interface can be used by everyone', { skip: withoutChromium() },
     await page.getByRole('switch', { name: /^Letters, digits and signs are keys/ }).uncheck()
     await page.keyboard.press('/')
     t.equal(new URL(page.url()).pathname, '/profile')
-    await page.goto(`${url}/books/${idOf('Tide 1')}/read`)
+    await page.goto(`${url}/books/${idOf('Tide 1')}/read?page=1`)
     await page.getByRole('figure', { name: 'Page 1' }).waitFor()
     await page.keyboard.press('t')
     await page.keyboard.press('ArrowRight')

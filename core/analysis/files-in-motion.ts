@@ -93,9 +93,13 @@ function sinceOf(look: Look | null, version: FileVersion, now: number): number |
   return Math.min(since, now)
 }
 
-/** Whether the file looks like a part of one. A disk that cannot be read says nothing about its files. */
+/** Whether the file looks like a part of one. A disk that cannot be read says nothing about its files, and a password is missing for the whole as well. */
 const isIncomplete = ({ file, problems }: Analysis): boolean =>
-  file !== null && problems.some(({ type, fatal, isFinal }) => !isFinal && (fatal || (type !== 'metadata' && type !== 'thumbnail')))
+  file !== null &&
+  problems.some(
+    ({ type, fatal, isFinal, details }) =>
+      !isFinal && details?.['encrypted'] !== true && (fatal || (type !== 'metadata' && type !== 'thumbnail')),
+  )
 
 /** What is wrong with a file that changes all the time, without a quiet time. */
 export const neverStill = (): Analysis =>

@@ -26,9 +26,10 @@ export interface RunningServer {
   output(): string
 }
 
-/** Starts the real server as a separate process on a free port, without rate limits: tests measure or probe its work. */
+/** Starts the real server as a separate process on a free port, or on a given one, without rate limits: tests measure or probe its work. */
 export async function startServer(options: {
   dataFolder: string
+  port?: number
   args?: string[]
   env?: Record<string, string>
   /** Options of Node, such as a module to load first, which may send messages over the channel of the process. */
@@ -44,7 +45,7 @@ export async function startServer(options: {
       '--data-dir',
       options.dataFolder,
       '--port',
-      '0',
+      String(options.port ?? 0),
       ...(options.args ?? []),
     ],
     {

@@ -170,7 +170,7 @@ t.test('a file that changes while it is read waits', async (t) => {
   t.same(await errorsOf(fixture), [])
 })
 
-t.test('a document that is no book is reported at once, and one that may be the beginning of a book waits', async (t) => {
+t.test('what is no book, or locked, is reported at once, and what may be the beginning of a book waits', async (t) => {
   const fixture = await openLibraryFixture(t, { quietMs: 1_000 })
   const page = '<!DOCTYPE html><html><title>404</title></html>'
   fixture.put('new.epub', Buffer.from(page))
@@ -179,20 +179,21 @@ t.test('a document that is no book is reported at once, and one that may be the 
   utimesSync(old, year, year)
   fixture.put('text.cbz', Buffer.from('x'.repeat(1_024)))
   fixture.put('texts.cbz', buildZip([{ name: 'a.txt', data: Buffer.from('text') }]))
+  fixture.put('locked.cbz', buildZip([{ name: '1.gif', data: Buffer.from('GIF89a'), encrypted: true }]))
   fixture.put('begins.pdf', Buffer.from('%PD'))
   fixture.put('preallocated.cbz', Buffer.alloc(4_096))
   await scanned(fixture)
   const statesOf = async () => Object.fromEntries([...(await fixture.books())].map(([path, { state }]) => [path, state]))
   await until(async () => (await fixture.scans.getStatus(fixture.libraryId)).incomplete === 2)
-  await until(async () => (await errorsOf(fixture)).length === 4)
+  await until(async () => (await errorsOf(fixture)).length === 5)
   t.same(await statesOf(), {
-    ...{ 'new.epub': 'failed', 'old.epub': 'failed', 'text.cbz': 'failed', 'texts.cbz': 'failed' },
+    ...{ 'new.epub': 'failed', 'old.epub': 'failed', 'text.cbz': 'failed', 'texts.cbz': 'failed', 'locked.cbz': 'failed' },
     ...{ 'begins.pdf': 'pending', 'preallocated.cbz': 'pending' },
   })
   for (const { message } of await errorsOf(fixture))
     t.match(
       message,
-      /^This (file is (a web page|plain text); Carrel reads CBZ, CBR, EPUB, PDF|archive contains no pictures, so it has no pages)\.$/,
+      /^This (file is (a web page|plain text); Carrel reads CBZ, CBR, EPUB, PDF|archive (contains no pictures, so it has no pages|is protected by a password\. Pack it again without one))\.$/,
     )
   t.equal((await fixture.scans.getStatus(fixture.libraryId)).pendingAnalysis, 2)
 })

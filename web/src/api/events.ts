@@ -1,4 +1,4 @@
-import type { Query } from '@tanstack/react-query'
+import { onlineManager, type Query } from '@tanstack/react-query'
 import { SERVER_PATH } from '#api/client.ts'
 import { queries } from '#api/queries.ts'
 import { meQuery } from '#api/session.ts'
@@ -7,8 +7,8 @@ import { meQuery } from '#api/session.ts'
 const HIDDEN_MS = 30_000
 /** Pages that are shown are asked for again at most this often. */
 const REFRESH_MS = 1_000
-/** A connection that breaks for a moment, as when a proxy restarts, is not worth a word. */
-const LOST_MS = 3_000
+/** A connection that breaks for a moment is not worth a word: the server ends each stream after a while, and the browser asks for another 3 s later. */
+const LOST_MS = 5_000
 /** After a refusal; the browser itself tries again only after broken connections. */
 const RETRY_MS = 5_000
 
@@ -55,6 +55,7 @@ let isLost = false
 const changed = new Set<string>()
 const listeners = new Map<string, Set<Listener>>()
 const watchers = new Set<() => void>()
+const returns = new Set<() => void>()
 
 /** Whether the server can be reached, for useSyncExternalStore. */
 export const connection = {
@@ -64,6 +65,15 @@ export const connection = {
   },
   isLost: (): boolean => isLost,
   retry: (): void => open(),
+}
+
+/**
+ * Calls the listener each time the server can be reached again, also after a moment for which nothing was said. `online` of the browser does not tell when
+ * a server is back. Returns what ends that.
+ */
+export function onReturn(listener: () => void): () => void {
+  returns.add(listener)
+  return () => void returns.delete(listener)
 }
 
 /** Calls the listener for each event of a type, while this tab is visible. Returns what ends that. */
@@ -80,15 +90,19 @@ export function followEvents(): () => void {
     if (document.visibilityState === 'hidden') closing = window.setTimeout(close, HIDDEN_MS)
     else if (stream === null) open()
   }
+  const onOnline = () => {
+    if (document.visibilityState === 'visible') open()
+  }
   document.addEventListener('visibilitychange', onVisible)
-  addEventListener('online', open)
+  addEventListener('online', onOnline)
   onVisible()
   return () => {
     document.removeEventListener('visibilitychange', onVisible)
-    removeEventListener('online', open)
+    removeEventListener('online', onOnline)
     clearTimeout(closing)
     close()
     lastEventId = ''
+    endPause()
     setLost(false)
   }
 }
@@ -99,10 +113,7 @@ function open(): void {
   const after = lastEventId === '' ? '' : `?lastEventId=${encodeURIComponent(lastEventId)}`
   const opened = new EventSource(`${SERVER_PATH}/api/v1/events${after}`)
   stream = opened
-  opened.addEventListener('open', () => {
-    clearTimeout(losing)
-    setLost(false)
-  })
+  opened.addEventListener('open', reached)
   opened.addEventListener('error', () => onError(opened))
   for (const type of [...Object.keys(CHANGES), 'reload']) opened.addEventListener(type, (event) => receive(type, event))
 }
@@ -111,25 +122,37 @@ function close(): void {
   stream?.close()
   stream = null
   clearTimeout(reopening)
-  clearTimeout(losing)
+}
+
+/** There is a stream, which may be the first. */
+function reached(): void {
+  endPause()
+  setLost(false)
+  void queries.invalidateQueries({ predicate: ({ state }) => state.status === 'error' })
+  for (const listener of returns) listener()
 }
 
 function onError(opened: EventSource): void {
   if (opened !== stream) return
-  clearTimeout(losing)
-  losing = window.setTimeout(() => setLost(true), LOST_MS)
-  if (opened.readyState !== EventSource.CLOSED) return
-  // The server, or a proxy, refused. Why, only another request can tell: it opens the dialog when the session has ended, and when it gets an
-  // answer, only the events are missing, as for users who may not read libraries.
+  // Queries wait: what is shown would give way to the failure of the next answer.
+  onlineManager.setOnline(false)
+  // From the first error on: the browser tries again as often, and each attempt ends in another.
+  if (losing === 0) losing = window.setTimeout(() => setLost(true), LOST_MS)
+  // Only another request can tell why: it opens the dialog when the session has ended, and when it gets an answer, only the events are missing, as for
+  // users who may not read libraries, and for a moment after the end of each stream.
   void queries.fetchQuery({ ...meQuery, staleTime: 0 }).then(
-    () => {
-      clearTimeout(losing)
-      setLost(false)
-    },
+    () => (isLost ? reached() : endPause()),
     () => {},
   )
+  if (opened.readyState !== EventSource.CLOSED) return
   clearTimeout(reopening)
   reopening = window.setTimeout(open, RETRY_MS)
+}
+
+function endPause(): void {
+  clearTimeout(losing)
+  losing = 0
+  onlineManager.setOnline(true)
 }
 
 function receive(type: string, event: MessageEvent<string>): void {
@@ -166,5 +189,4 @@ function setLost(value: boolean): void {
   if (isLost === value) return
   isLost = value
   for (const watcher of watchers) watcher()
-  if (!value) void queries.invalidateQueries({ predicate: ({ state }) => state.status === 'error' })
 }

@@ -13,7 +13,7 @@ export const preferencesQuery = queryOptions({
 
 /** Changes what the server has now under a key, so that two tabs lose nothing of each other. Needs `progress-write`. @param change its result may have 64 KB as JSON */
 export async function changePreference(key: string, change: (value: unknown) => unknown): Promise<void> {
-  const preferences = await queries.fetchQuery({ ...preferencesQuery, staleTime: 0 })
+  const preferences = await queries.fetchQuery({ ...preferencesQuery, staleTime: 0, networkMode: 'always' })
   const value = change(preferences.get(key) ?? null)
   await ask<unknown>(api.PUT('/api/v1/user/preferences/{key}', { params: { path: { key } }, body: { value: value as never } }))
   queries.setQueryData(preferencesQuery.queryKey, new Map([...preferences, [key, value]]))

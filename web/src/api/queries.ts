@@ -16,5 +16,7 @@ export const queries = new QueryClient({
       retry: (count, error) => error instanceof Problem && error.isPassing && count < RETRIES_MAX,
       retryDelay: (count, error) => (error instanceof Problem && error.retryAfterSeconds ? error.retryAfterSeconds : 2 ** count) * 1000,
     },
+    // What a person does fails at once without a server, and says so.
+    mutations: { networkMode: 'always' },
   },
 })

@@ -11,6 +11,8 @@ export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: ({ signal }) => ask(api.GET('/api/v1/auth/me', { signal })),
   staleTime: 5 * 60_000,
+  // It finds out whether there is a server.
+  networkMode: 'always',
 })
 
 /** The id of the user whose session it is, or was when it has just ended; null when nobody is signed in. */

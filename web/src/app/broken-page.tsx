@@ -1,4 +1,6 @@
-import { Component, type ReactNode } from 'react'
+import { Component, type ReactNode, useEffect } from 'react'
+import { onReturn } from '#api/events.ts'
+import { MissingPart, reload, reloadOnce } from '#parts/load-part.ts'
 import { Failure } from '#parts/states.tsx'
 import { appTexts } from '#texts/app.ts'
 
@@ -12,7 +14,17 @@ export class BrokenPage extends Component<{ children: ReactNode }, { error: Erro
 
   override render(): ReactNode {
     const { error } = this.state
-    if (error === null) return this.props.children
-    return <Failure title={appTexts.broken()} error={error} onRetry={() => location.reload()} />
+    return error === null ? this.props.children : <Reason error={error} />
   }
+}
+
+/** A page of which a part is missing is loaded again once the server is back, which it may be since the part was asked for. */
+function Reason({ error }: { error: Error }) {
+  const isMissing = error instanceof MissingPart
+  useEffect(() => {
+    if (!isMissing) return
+    void reloadOnce()
+    return onReturn(() => void reloadOnce())
+  }, [isMissing])
+  return <Failure title={appTexts.broken()} error={error} onRetry={() => void reload()} />
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense } from 'react'
 import { useParams } from 'wouter'
+import { loadPart } from '#parts/load-part.ts'
 import { readerTexts } from '#texts/reader.ts'
 import { type OpenedBook, openBook, titleKey } from './open-book.ts'
 import { ReaderMessage } from './shared/reader-message.tsx'
@@ -10,8 +11,8 @@ import './shared/panels.css'
 import './shared/dialogs.css'
 import './pages/pages.css'
 
-const PageReader = lazy(() => import('./pages/page-reader.tsx'))
-const TextReader = lazy(() => import('./epub/text-reader.tsx'))
+const PageReader = lazy(() => loadPart(() => import('./pages/page-reader.tsx')))
+const TextReader = lazy(() => loadPart(() => import('./epub/text-reader.tsx')))
 
 /** Opens a book in the reader that fits it. */
 export default function ReadPage() {
@@ -19,11 +20,12 @@ export default function ReadPage() {
   const opening = useQuery({
     queryKey: ['reading', bookId],
     queryFn: ({ signal }) => openBook(bookId, signal),
-    // What was opened stays while it is read, and is loaded anew the next time: the place may have changed on another device.
-    staleTime: Number.POSITIVE_INFINITY,
+    // What was opened stays while it is read, also when all is loaded again as the server has restarted: that must not move the reader, nor send the
+    // place that waits beside its recorder. The next time it is loaded anew: the place may have changed on another device.
+    enabled: ({ state }) => state.data === undefined,
     gcTime: 0,
-    refetchOnWindowFocus: false,
-    refetchOnReconnect: false,
+    // Readers have no line that says that there is no server.
+    networkMode: 'always',
   })
   const { data: title } = useQuery<string>({ queryKey: titleKey(bookId), enabled: false })
   const retry = () => void opening.refetch()
@@ -34,12 +36,10 @@ export default function ReadPage() {
   return <ReaderMessage bookId={bookId} title={title} {...(error && { problem: error, onRetry: retry })} />
 }
 
-/** What was opened first: everything is loaded again when the server has restarted, which must not move the reader. */
 function Reader({ opened }: { opened: OpenedBook }) {
-  const [kept] = useState(opened)
   return (
-    <Suspense fallback={<ReaderMessage bookId={kept.book.id} title={kept.book.title} />}>
-      {kept.kind === 'pages' ? <PageReader opened={kept} /> : <TextReader opened={kept} />}
+    <Suspense fallback={<ReaderMessage bookId={opened.book.id} title={opened.book.title} />}>
+      {opened.kind === 'pages' ? <PageReader opened={opened} /> : <TextReader opened={opened} />}
     </Suspense>
   )
 }

@@ -95,7 +95,7 @@ export const adminTexts = defineTexts({
   thumbnail: 'No cover',
   thumbnailWords: 'The book can be read, but no cover could be made from its first page.',
   page_extraction: 'Pages missing',
-  page_extractionWords: 'Some pages cannot be taken out of the file. The others can be read.',
+  page_extractionWords: 'Pages cannot be taken out of the file: some, or all where a password is missing. The others can be read.',
   pdf_rendering: 'PDF cannot be drawn',
   pdf_renderingWords: 'The PDF is damaged, protected by a password, or uses something unusual. Print it into a new PDF.',
   zero_pages: 'No pages',

@@ -8,7 +8,6 @@ export const appTexts = defineTexts({
   noPageHint: 'It may have been mistyped, or what it showed was removed.',
   toHome: 'To the home page',
   broken: 'This page stopped working',
-  reload: 'Load it again',
   noStart: 'The library cannot be shown',
 
   main: 'Main',

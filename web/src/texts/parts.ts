@@ -12,6 +12,7 @@ export const partTexts = defineTexts({
   undo: 'Undo',
   request: 'Request {id}',
   failed: 'This could not be loaded',
+  partMissing: 'A part of it could not be loaded. That is tried again once the server can be reached.',
   more: 'More for {title}',
   earlier: 'Earlier',
   further: 'Further',

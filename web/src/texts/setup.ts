@@ -90,7 +90,10 @@ export const setupTexts = defineTexts({
   hours: { one: '{count} hour', other: '{count} hours' },
   goesOn: 'It goes on without this page.',
   done: 'All books can be read.',
-  doneWithErrors: 'All other books can be read.',
+  doneWithErrors: {
+    one: '{count} book has errors. All others can be read.',
+    other: '{count} books have errors. All others can be read.',
+  },
   doneWithParts: {
     one: '{count} file looks incomplete, as if it was still being copied. It is read again by itself, after 10 minutes at the latest.',
     other:

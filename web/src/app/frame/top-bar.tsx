@@ -17,7 +17,7 @@ export function TopBar() {
         <search className="search">
           <Link className="input search" href="/search">
             <Icon of={Search} />
-            <span className="quiet">{appTexts.search()}</span>
+            <span className="quiet clip">{appTexts.search()}</span>
             <kbd className="wide spread">Ctrl K</kbd>
           </Link>
         </search>

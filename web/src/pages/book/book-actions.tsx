@@ -26,7 +26,7 @@ export function BookActions({ book }: { book: FullBookRecord }) {
   const markLabel = isRead ? partTexts.markUnread() : partTexts.markRead()
   return (
     <>
-      {book.pageCount > 0 && (
+      {book.pageCount > 0 && !book.analysisError && (
         <Link className="btn main big" href={`/books/${book.id}/read`}>
           <Icon of={Play} />
           <span>{readWords(book)}</span>

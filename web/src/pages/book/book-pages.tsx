@@ -16,8 +16,8 @@ const WIDTH = 320
 export function BookPages({ book }: { book: FullBookRecord }) {
   const id = useId()
   const [showsAll, setShowsAll] = useState(false)
-  const { pageCount, fileFormat, readProgress, fileHash } = book
-  if (pageCount === 0 || fileFormat === 'epub') return null
+  const { pageCount, fileFormat, readProgress, fileHash, analysisError } = book
+  if (pageCount === 0 || fileFormat === 'epub' || analysisError) return null
   const current = readProgress && !readProgress.completed ? readProgress.currentPage : null
   const first = showsAll ? 1 : Math.max(1, Math.min((current ?? 1) - 6, pageCount - SHOWN + 1))
   const count = Math.min(showsAll ? SHOWN_MAX : SHOWN, pageCount - first + 1)

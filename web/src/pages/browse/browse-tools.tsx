@@ -2,6 +2,7 @@ import { Columns3, Grid3x3, Image, LayoutGrid, List, ListFilter, Table2 } from '
 import { lazy, Suspense, useState } from 'react'
 import { Segments, Select } from '#parts/controls.tsx'
 import { Icon } from '#parts/icon.tsx'
+import { loadPart } from '#parts/load-part.ts'
 import { browseTexts, SORT_NAMES } from '#texts/browse.ts'
 import { tableTexts } from '#texts/table.ts'
 import style from './browse.module.css'
@@ -15,7 +16,7 @@ import { ColumnsDialog } from './table/columns-dialog.tsx'
 import { ViewsMenu } from './views/views-menu.tsx'
 
 /** The builder is loaded when it is opened. */
-const FilterPanel = lazy(() => import('./filter/filter-panel.tsx'))
+const FilterPanel = lazy(() => loadPart(() => import('./filter/filter-panel.tsx')))
 
 interface ToolsProps {
   kind: BrowseKind

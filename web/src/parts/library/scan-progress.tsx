@@ -72,7 +72,7 @@ function titleOf(scan: ScanRecord, name: string): string {
 function wordsOf(scan: ScanRecord, left: string | null, errors: number): string {
   if (scan.status === 'pending' || scan.status === 'idle') return setupTexts.waiting()
   if (!isScanning(scan) && scan.incomplete) return setupTexts.doneWithParts({ count: scan.incomplete })
-  if (!isScanning(scan)) return scan.errors[0] ?? (errors > 0 ? setupTexts.doneWithErrors() : setupTexts.done())
+  if (!isScanning(scan)) return scan.errors[0] ?? (errors > 0 ? setupTexts.doneWithErrors({ count: errors }) : setupTexts.done())
   if (scan.filesTotal === 0) return setupTexts.finding()
   return left === null ? setupTexts.goesOn() : setupTexts.timeLeft({ time: left })
 }

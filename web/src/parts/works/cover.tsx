@@ -1,6 +1,7 @@
 import { Check } from 'lucide-react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { serverAddress } from '#api/client.ts'
+import { onReturn } from '#api/events.ts'
 import { Icon } from '#parts/icon.tsx'
 import { partTexts } from '#texts/parts.ts'
 
@@ -43,6 +44,7 @@ const CUT_MAX = 1.2
 /** The picture of a series, book or list in a place of two by three that keeps its size, colored before the picture is there. */
 export function Cover({ path, known, title, byline, lang, mark = null, width, isLifted, isFirst }: CoverProps) {
   const [failedPath, setFailedPath] = useState<string | null>(null)
+  useEffect(() => (failedPath === null ? undefined : onReturn(() => setFailedPath(null))), [failedPath])
   const [loadedShape, setLoadedShape] = useState<number | null>(null)
   const shape = known?.width && known.height ? known.width / known.height : loadedShape
   const isWhole = shape !== null && Math.max(shape / SHAPE, SHAPE / shape) > CUT_MAX

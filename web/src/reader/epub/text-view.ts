@@ -1,5 +1,6 @@
 import type { FixedLayout } from 'foliate-js/fixed-layout.js'
 import type { Paginator } from 'foliate-js/paginator.js'
+import { loadPart } from '#parts/load-part.ts'
 import { addSheet } from './plain-styles.ts'
 import { parseAddress, type TextBook, type TextTarget } from './text-book.ts'
 
@@ -91,7 +92,7 @@ export class TextView {
   /** Loads the renderer that the book needs and puts it into a place. @param actions the present ones */
   static async open(place: HTMLElement, book: TextBook, actions: () => TextViewActions): Promise<TextView> {
     const isFixed = book.rendition.layout === 'pre-paginated'
-    await (isFixed ? import('foliate-js/fixed-layout.js') : import('foliate-js/paginator.js'))
+    await loadPart<unknown>(() => (isFixed ? import('foliate-js/fixed-layout.js') : import('foliate-js/paginator.js')))
     const renderer = document.createElement(isFixed ? 'foliate-fxl' : 'foliate-paginator') as Paginator | FixedLayout
     const view = new TextView(book, renderer, actions)
     place.replaceChildren(renderer)
@@ -128,7 +129,8 @@ export class TextView {
   close(): void {
     clearTimeout(this.#selecting)
     this.#renderer.remove()
-    this.#renderer.destroy()
+    // The paginator throws when no chapter has been shown.
+    if (this.isFixed || this.docs.length > 0) this.#renderer.destroy()
   }
 
   get #isScrolled(): boolean {

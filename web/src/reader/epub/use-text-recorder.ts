@@ -26,6 +26,8 @@ export function useTextRecorder({ book }: OpenedText, { map, place, isIncognito 
     isIncognito,
     place: made,
     onLeaving: null,
+    isSamePlace: ({ locator }: TextElsewhere, sent: Locator) =>
+      locator.href === sent.href && locator.locations?.totalProgression === sent.locations?.totalProgression,
     send: (locator: Locator, request) => sendLocator(book.id, locator, request),
   })
 }

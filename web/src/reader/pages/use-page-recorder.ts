@@ -16,6 +16,7 @@ export function usePageRecorder({ book, pages }: OpenedPages, view: PageView, is
     isIncognito,
     place,
     onLeaving: pages.length === 1 && !book.readProgress?.completed ? { page: 1, isCompleted: true } : null,
+    isSamePlace: (elsewhere: PageElsewhere, sent: SentPage) => elsewhere.page === sent.page,
     send: (sent: SentPage, request) => sendPage(book.id, sent, request),
   })
 }

@@ -27,6 +27,8 @@ export interface RecorderOptions<Sent, Elsewhere> {
   onLeaving: Sent | null
   /** Whether the user who reads is still the one who is signed in. */
   isSameUser(): boolean
+  /** Whether the place of a conflict is one that this reader sent, whose answer was lost. */
+  isSamePlace(elsewhere: Elsewhere, sent: Sent): boolean
   /** @param keepalive whether the page is about to end */
   send(sent: Sent, request: { basedOn: BasedOn; keepalive: boolean }): Promise<Answer<Elsewhere>>
   /** Keeps a place that could not be sent, over the end of the page; null once it is sent. */
@@ -41,12 +43,16 @@ const REST_MS = 800
 /** Between attempts without a connection; `online` of the browser does not tell when a server is back. */
 const RETRY_MS = 5_000
 
+/** Places that may have been recorded without an answer. Each takes a turn and a rest, so that these are a minute without a connection. */
+const UNANSWERED_MAX = 50
+
 /** Records places of one book, one request at a time, the latest wins. `leave` sends what is left. */
-export class ProgressRecorder<Sent, Elsewhere> {
+export class ProgressRecorder<Sent, Elsewhere extends { updatedAt: string }> {
   readonly #options: RecorderOptions<Sent, Elsewhere>
   #basedOn: string | null
   #isIncognito: boolean
   #unsent: Sent | null = null
+  #unanswered: Sent[] = []
   #timer: ReturnType<typeof setTimeout> | null = null
   #isSending = false
   /** While the reader is asked which place holds, nothing is sent. */
@@ -120,6 +126,7 @@ export class ProgressRecorder<Sent, Elsewhere> {
     this.#isSending = false
     this.#options.onWaiting(answer.kind === 'later')
     if (answer.kind === 'later') {
+      this.#unanswered = [...this.#unanswered, sent].slice(-UNANSWERED_MAX)
       this.#options.keep({ sent: this.#unsent ?? sent, basedOn: this.#basedOn })
       if (!keepalive) this.#wait(RETRY_MS)
       return
@@ -129,10 +136,18 @@ export class ProgressRecorder<Sent, Elsewhere> {
 
   #done(answer: Exclude<Answer<Elsewhere>, { kind: 'later' }>, sent: Sent): void {
     if (answer.kind === 'conflict') {
+      const { elsewhere } = answer
+      if (this.#unanswered.some((each) => this.#options.isSamePlace(elsewhere, each))) {
+        this.#unanswered = []
+        this.#basedOn = elsewhere.updatedAt
+        this.#wait(0)
+        return
+      }
       this.#isAsking = true
-      this.#options.onConflict(answer.elsewhere)
+      this.#options.onConflict(elsewhere)
       return
     }
+    this.#unanswered = []
     if (answer.kind === 'recorded') this.#basedOn = answer.updatedAt
     else this.#options.onRefused(answer.sentence)
     this.#options.keep(null)

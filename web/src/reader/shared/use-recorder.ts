@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
+import { onReturn } from '#api/events.ts'
 import { findUserId } from '#api/session.ts'
 import { type Answer, type BasedOn, type Place, ProgressRecorder } from './progress-recorder.ts'
 import { keepUnsent } from './unsent.ts'
@@ -21,6 +22,7 @@ interface Options<Sent, Elsewhere> {
   place: Place<Sent> | null
   /** See {@link ProgressRecorder}. */
   onLeaving: Sent | null
+  isSamePlace(elsewhere: Elsewhere, sent: Sent): boolean
   send(sent: Sent, request: { basedOn: BasedOn; keepalive: boolean }): Promise<Answer<Elsewhere>>
 }
 
@@ -39,6 +41,7 @@ export function useRecorder<Sent, Elsewhere extends { updatedAt: string }>(optio
       basedOn,
       isIncognito: latest.current.isIncognito,
       onLeaving: latest.current.onLeaving,
+      isSamePlace: latest.current.isSamePlace,
       send: (sent, request) => latest.current.send(sent, request),
       isSameUser: () => findUserId() === userId,
       keep: (unsent) => keepUnsent({ userId, bookId }, unsent && { ...unsent, basedOn: unsent.basedOn ?? null }),
@@ -51,9 +54,10 @@ export function useRecorder<Sent, Elsewhere extends { updatedAt: string }>(optio
     const { signal } = ending
     addEventListener('pagehide', () => made.leave(), { signal })
     document.addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && made.flush(true), { signal })
-    addEventListener('online', () => made.flush(), { signal })
+    const ignoreReturns = onReturn(() => made.flush())
     return () => {
       ending.abort()
+      ignoreReturns()
       made.leave()
     }
   }, [bookId, basedOn])

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react'
+import { onReturn } from '#api/events.ts'
 import type { Problem } from '#api/problem.ts'
 import { queries } from '#api/queries.ts'
 import { meQuery, sessionEnd } from '#api/session.ts'
@@ -8,7 +9,7 @@ export function noteSignedOut(problem: Problem): void {
   if (problem.isSignedOut) void queries.invalidateQueries({ queryKey: meQuery.queryKey })
 }
 
-/** Tries again when the connection is back, or the user has signed in again. */
+/** Tries again when the server is back, or the user has signed in again. */
 export function useReturn(retry: () => void): void {
   const latest = useRef(retry)
   latest.current = retry
@@ -18,9 +19,5 @@ export function useReturn(retry: () => void): void {
     if (wasEnded.current && !hasEnded) latest.current()
     wasEnded.current = hasEnded
   }, [hasEnded])
-  useEffect(() => {
-    const again = () => latest.current()
-    addEventListener('online', again)
-    return () => removeEventListener('online', again)
-  }, [])
+  useEffect(() => onReturn(() => latest.current()), [])
 }

@@ -25,6 +25,7 @@ function openRecorder({
   const answers: Answer<Elsewhere>[] = []
   const recorder = new ProgressRecorder<number, Elsewhere>({
     ...{ basedOn, isIncognito, onLeaving, isSameUser },
+    isSamePlace: ({ page }, sent) => page === sent,
     async send(page, request) {
       sent.push({ page, ...request })
       return answers.shift() ?? { kind: 'recorded', updatedAt: `time of ${page}` }
@@ -126,6 +127,20 @@ t.test('a newer place of another device is asked about, and nothing is sent befo
   recorder.settle('mine', 'new')
   recorder.flush()
   t.same(sent[1], { page: 13, basedOn: 'new', keepalive: false })
+  recorder.leave()
+})
+
+t.test('a place that was recorded, but whose answer was lost, is not taken for one of another device', async (t) => {
+  const { move, sent, conflicts, answers, recorder } = openRecorder({ basedOn: 'old' })
+  answers.push({ kind: 'later' }, { kind: 'later' }, { kind: 'conflict', elsewhere: { page: 7, updatedAt: 'own' } })
+  for (const page of [7, 8, 9]) {
+    move(page)
+    recorder.flush()
+    await turns()
+  }
+  recorder.flush()
+  t.same(conflicts, [])
+  t.same(sent.at(-1), { page: 9, basedOn: 'own', keepalive: false })
   recorder.leave()
 })
 

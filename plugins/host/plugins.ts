@@ -9,6 +9,7 @@ import { type Review, type RevocationOf, reviewStored } from '#plugins/host/cons
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
+import { refusedAddresses } from '#plugins/host/plugin-rules.ts'
 import { getPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
 import { changeForUsers } from '#plugins/host/user-pauses.ts'
 import type { Egress } from '#plugins/network/egress.ts'
@@ -167,6 +168,11 @@ export class Plugins {
   /** The `auth` of its manifest, with the destination by its present configuration. */
   authOf(plugin: InstalledPlugin): PluginAuth {
     return authOf(plugin, this.#options.egress.local)
+  }
+
+  /** Why addresses in its configuration may not be contacted: sentences, each with its member. */
+  addressProblems(plugin: InstalledPlugin): string[] {
+    return refusedAddresses(plugin, this.#options.egress.local).map(({ problem }) => problem)
   }
 
   /** @throws invalid_value with the path of the wrong member */

@@ -10,7 +10,7 @@ type Host = Pick<PluginHostServices, 'plugins'>
 /** Says that a plugin runs, or what a person must still enter for that. @param begin of the sentence, before its verb */
 export async function printRunning(input: Input, { plugins }: Host, plugin: InstalledPlugin, begin: string): Promise<void> {
   const needs = await needsOf(plugins, plugin)
-  const isReady = needs.config.length === 0 && needs.credentialsFor === undefined
+  const isReady = needs.config.length === 0 && needs.addresses.length === 0 && needs.credentialsFor === undefined
   input.out.line(`${begin} ${isReady ? describeRunning(plugin) : `is ${plugin.state}`}.`)
   printEach(input, plugin, needs)
 }
@@ -20,12 +20,13 @@ export async function printNeeds(input: Input, { plugins }: Host, plugin: Instal
   printEach(input, plugin, await needsOf(plugins, plugin))
 }
 
-function printEach({ out, settings }: Input, { key }: InstalledPlugin, { config, credentialsFor }: PluginNeeds): void {
+function printEach({ out, settings }: Input, { key }: InstalledPlugin, { config, addresses, credentialsFor }: PluginNeeds): void {
   // A command is not wrapped: it is pasted as it stands.
   if (config.length > 0) {
     out.message(`It still needs ${config.join(', ')}:`)
     out.line(`  ${typedOn(settings, `plugin config ${key} ${config.map((name) => `${name}=VALUE`).join(' ')}`)}`)
   }
+  for (const problem of addresses) out.message(problem)
   if (credentialsFor !== undefined) {
     out.message(`It still needs credentials for ${credentialsFor ?? 'its service'}:`)
     out.line(`  ${typedOn(settings, `plugin credentials ${key}`)}`)

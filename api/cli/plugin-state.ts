@@ -22,7 +22,7 @@ const switching = (verb: 'enable' | 'disable'): Command => ({
   summary: verb === 'enable' ? 'enables a plugin' : 'disables a plugin; its data stays',
   about:
     verb === 'enable'
-      ? 'Enables a disabled plugin. A quarantined plugin must be reset over HTTP first.'
+      ? 'Enables a disabled plugin. A quarantined plugin must be reset first.'
       : 'Disables a plugin. Its data stays until it is enabled again.',
   flags: [],
   wordsMin: 1,
@@ -96,6 +96,24 @@ const rollback: Command = {
     }),
 }
 
+const reset: Command = {
+  name: 'plugin reset',
+  usage: '<name>',
+  summary: 'deletes the failures of a plugin, and lifts its quarantine',
+  about: 'Deletes the failures of a plugin. Its calls no longer pause; one in quarantine is disabled then, and can be enabled.',
+  flags: [],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) =>
+    withPlugins(input, 'change', async (host) => {
+      const { id } = await choosePlugin(host, input)
+      const { key, state } = await host.pluginLifecycle.reset(id)
+      input.out.line(`Deleted the failures of ${key}; it is ${state}.`)
+      if (state === 'disabled') input.out.line(`To enable it: ${typedOn(input.settings, `plugin enable ${key}`)}`)
+      return 0
+    }),
+}
+
 const uninstall: Command = {
   name: 'plugin uninstall',
   usage: '<name>',
@@ -113,4 +131,12 @@ const uninstall: Command = {
     }),
 }
 
-export const pluginStateCommands: readonly Command[] = [pluginList, consent, switching('enable'), switching('disable'), rollback, uninstall]
+export const pluginStateCommands: readonly Command[] = [
+  pluginList,
+  consent,
+  switching('enable'),
+  switching('disable'),
+  reset,
+  rollback,
+  uninstall,
+]

@@ -56,7 +56,8 @@ export async function withPlugins(
       return await work(host, { database, egress })
     } catch (error) {
       // Errors have the same text as over HTTP.
-      if (error instanceof AppError) throw new CommandProblem(messageLines(withFlags(error.message)).join('\n'), { cause: error })
+      if (error instanceof AppError)
+        throw new CommandProblem(messageLines(withCommands(settings, withFlags(error.message))).join('\n'), { cause: error })
       throw error
     } finally {
       await host.pluginCalls.close()
@@ -67,6 +68,14 @@ export async function withPlugins(
 
 /** Errors name the parameters of a request that confirm something: here these are flags. */
 const withFlags = (message: string) => withConfirmingFlags(message).replace('together with privateHosts', 'with --private-hosts')
+
+/** Errors name the request that helps: here it is a command. */
+const withCommands = (settings: CommandInput['settings'], message: string) =>
+  message.replace(
+    /POST \/api\/v1\/admin\/plugins\/([\w.-]+)\/(consent|rollback|reset)\b(?: with \{"sha256":"(\w+)"\})?/,
+    (_, key: string, verb: string, sha256?: string) =>
+      typedOn(settings, `plugin ${verb} ${key}${sha256 === undefined ? '' : ` ${sha256}`}`),
+  )
 
 /** The plugin with this name, this short name of a bundled one, or this id. */
 export const findNamed = (plugins: readonly InstalledPlugin[], word: string): InstalledPlugin | undefined =>

@@ -68,7 +68,8 @@ export class Credentials {
    * its present value.
    * @param isWanted checked in the same transaction, because the user may have changed something since
    * @returns false when `isWanted` returns false, or the plugin is gone
-   * @throws invalid_value for fields that the plugin's kind of sign-in does not have, or when the configuration has no host for them
+   * @throws invalid_value for fields that the plugin's kind of sign-in does not have, or when the configuration has no host for them, or one that
+   * may not be contacted
    */
   async set(
     owner: CredentialOwner,
@@ -81,7 +82,7 @@ export class Credentials {
     const isGiven = Object.keys(fields).length > 0
     const places = placesOf(auth)
     if (isGiven && auth?.bind?.hostFrom !== undefined && places === null) {
-      const message = `First enter the host that receives them: config/${auth.bind?.hostFrom}.`
+      const message = auth.problem ?? `First enter the host that receives them: config/${auth.bind?.hostFrom}.`
       refuse('invalid_value', message, { details: [{ path: `/config/${auth.bind?.hostFrom}`, message }] })
     }
     const kept = { ...fields, ...(isGiven && places !== null && { [BOUND_TO]: places }) }
@@ -128,12 +129,13 @@ export class Credentials {
 
   /**
    * The credential to add to requests to the host of `auth.bind`; undefined when none is stored.
-   * @throws GuestError auth when it was entered for another host than that of the configuration
+   * @throws GuestError auth when it was entered for another host than that of the configuration, permission when that may not be contacted
    */
   async bound(owner: CredentialOwner, auth: PluginAuth): Promise<Credential | undefined> {
     if (auth?.bind === undefined || auth.type === 'none') return undefined
     const kept = await this.#open(owner)
     if (credentialText(auth, kept) === undefined) return undefined
+    if (auth.problem !== undefined) refuseGuest('permission', auth.problem)
     if (!this.#isForHere(kept, auth))
       refuseGuest(
         'auth',

@@ -1,9 +1,9 @@
 import { refuse } from '#core/foundation/errors.ts'
 import type { LocalServices } from '#core/settings/local-hosts.ts'
 import type { Credential } from '#plugins/network/credential.ts'
-import { ruleOfAddress } from '#plugins/network/rules.ts'
+import { ruleOfMember } from '#plugins/network/rules.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { configuredAddress, type Permissions } from '#plugins/packages/permissions.ts'
+import type { Permissions } from '#plugins/packages/permissions.ts'
 
 /** The state of a plugin's credentials for its service. */
 export type AuthStatus = 'none' | 'missing' | 'connected' | 'expired'
@@ -13,6 +13,8 @@ export type PluginAuth =
   | (NonNullable<Manifest['auth']> & {
       /** For a host from the configuration: its present scheme, host and port; undefined when none is entered. */
       origin?: string | undefined
+      /** Why the address that is entered may not be contacted, with its member; undefined when it may, or none is entered. */
+      problem?: string | undefined
     })
   | undefined
 
@@ -24,12 +26,12 @@ export function authOf(
   plugin: { manifest: Manifest; config: Readonly<Record<string, unknown>>; granted: Permissions | null; privateOrigins: string[] },
   local: LocalServices | undefined,
 ): PluginAuth {
-  const { manifest, privateOrigins } = plugin
-  const { auth } = manifest
+  const { auth } = plugin.manifest
   const key = auth?.bind?.hostFrom
   if (auth === undefined || key === undefined) return auth
-  const ruled = ruleOfAddress(configuredAddress(key, plugin), { privateOrigins, local })
-  return { ...auth, origin: 'rule' in ruled ? ruled.rule.origin : undefined }
+  const ruled = ruleOfMember(key, plugin, local)
+  if (ruled === null) return { ...auth, origin: undefined }
+  return 'rule' in ruled ? { ...auth, origin: ruled.rule.origin } : { ...auth, origin: undefined, problem: ruled.error }
 }
 
 /** Where credentials go, such as `https://api.example.org`; null when they go nowhere, or the configuration has no host. */

@@ -120,7 +120,7 @@ export class CallFailures {
     if (status !== 'missing') return message
     const how = isOfUser
       ? `Each user enters their own: POST /api/v1/user/plugins/${plugin.key}/credentials.`
-      : `An administrator enters them: carrel plugin credentials ${plugin.key}, or PATCH /api/v1/admin/plugins/${plugin.key}.`
+      : `An administrator enters them: PATCH /api/v1/admin/plugins/${plugin.key} with credentials.`
     return `No credentials are entered for ${destinationOf(auth) ?? 'this plugin'}. ${how} It said: ${message}`
   }
 

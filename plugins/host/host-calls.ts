@@ -7,7 +7,7 @@ import { briefJson } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import type { PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import { ENTRIES_PAGE, type LibraryEntry, listLibraryEntries } from '#plugins/host/library-entry-query.ts'
-import { requestRules } from '#plugins/host/plugin-rules.ts'
+import { refusedAddresses, requestRules } from '#plugins/host/plugin-rules.ts'
 import { deleteStored, listStored, readStored, type StorageOwner, writeStored } from '#plugins/host/plugin-storage-store.ts'
 import type { CallRecord } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
@@ -157,7 +157,12 @@ async function fetchFor(
   } catch (error) {
     // Refused before anybody was contacted.
     if (contacts === 0) note(hostOf(payload['url']), error instanceof GuestError ? (error.own ?? error.code) : 'server', 0, false)
-    throw error
+    if (!(error instanceof GuestError) || error.own !== 'permission' || contacts > 0) throw error
+    // The rules say nothing of it: it was allowed when it was entered.
+    const origin = URL.parse(String(payload['url']))?.origin
+    const refused = refusedAddresses(caller, egress.local).find((one) => one.origin === origin)
+    if (refused === undefined) throw error
+    return refuseGuest('permission', refused.problem)
   }
 }
 

@@ -1,3 +1,4 @@
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
@@ -42,3 +43,13 @@ export const isTestTool = ({ key }: Pick<InstalledPlugin, 'key'>): boolean => TE
 
 /** A verb that follows the name of a plugin with a version that needs no consent: it may be disabled. */
 export const describeRunning = ({ state }: Pick<InstalledPlugin, 'state'>): string => (state === 'enabled' ? 'runs' : `is ${state}`)
+
+/** Why a plugin runs for nobody. The reasons of the server and of repositories are for administrators. */
+export function stopWords({ state, manifest }: Pick<InstalledPlugin, 'state' | 'manifest'>): string {
+  const name = quotedText(manifest.name)
+  if (state === 'disabled') return `An administrator has disabled ${name}. It runs again when an administrator enables it.`
+  if (state === 'quarantined')
+    return `The server has stopped ${name}, because it failed. It runs again when an administrator resets and enables it, or installs a newer version.`
+  if (state === 'revoked') return `${name} is revoked and must not run.`
+  return `${name} waits for the consent of an administrator.`
+}

@@ -257,7 +257,11 @@ export class PluginCalls {
     const { plugin, method, callId, userId, record, text } = running
     const budget = budgetOf(plugin.granted as Permissions, method)
     return await duringWork('plugin call', `${plugin.key} ${method} ${callId}`, async () => {
-      const answer = await this.#functions.run(isolate.guest, setting, { method, text, budget }, running)
+      const onUnawaited = (error: GuestError) =>
+        void this.#failures.keepUncaught(running, error).catch((reason: unknown) => {
+          this.#options.log.warn({ err: reason, plugin: plugin.key, callId }, 'A failure of a plugin could not be stored')
+        })
+      const answer = await this.#functions.run(isolate.guest, setting, { method, text, budget }, { ...running, onUnawaited })
       noteWork()
       const onLeftOut = (what: string) => {
         record.log('warn', escapedText(what))

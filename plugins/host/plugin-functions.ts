@@ -31,6 +31,8 @@ interface AskingCall {
   call: { onProgress?: (fraction: number, text: string | null) => void }
   /** Receives promises that were rejected without a handler. */
   uncaught: GuestError[]
+  /** Learns after the answer that a host call failed which the code did not wait for. */
+  onUnawaited: (error: GuestError) => void
 }
 
 interface PluginFunctionsOptions extends HostCallsOptions {
@@ -57,6 +59,7 @@ export class PluginFunctions {
     return guest.call(asked.method, asked.text, asked.budget, {
       ...this.#optionsOf(setting, asked.method, running.callId, running.record),
       onUncaught: (error) => void running.uncaught.push(error),
+      onUnawaited: running.onUnawaited,
       onOutput: this.#outputHandler(setting, running.callId, running),
     })
   }

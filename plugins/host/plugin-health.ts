@@ -108,8 +108,9 @@ export class PluginHealth {
     return shared
   }
 
-  async #isHostile({ id }: InstalledPlugin, code: string): Promise<boolean> {
-    return QUARANTINE.codes.includes(code) && (await countFailures(this.#options.database, id, QUARANTINE)) >= QUARANTINE.failures
+  /** Counts the failures of the version that runs: those of another version say nothing of a repaired one. */
+  async #isHostile(plugin: InstalledPlugin, code: string): Promise<boolean> {
+    return QUARANTINE.codes.includes(code) && (await countFailures(this.#options.database, plugin, QUARANTINE)) >= QUARANTINE.failures
   }
 
   /** @returns false when somebody has changed the plugin meanwhile */

@@ -181,7 +181,10 @@ export class PluginLifecycle {
     const plugin = await getPlugin(this.#options.database, id)
     if (enabled && plugin.granted === null) refuse('conflict', `An administrator must first grant the permissions of ${plugin.key}.`)
     if (enabled && plugin.state === 'quarantined')
-      refuse('conflict', `${plugin.key} is in quarantine (${plugin.stateReason}); reset it first.`)
+      refuse(
+        'conflict',
+        `${plugin.key} is in quarantine. ${plugin.stateReason} Reset it first: POST /api/v1/admin/plugins/${plugin.key}/reset.`,
+      )
     if (enabled) await this.#refuseRevoked(plugin.key, plugin)
     await updatePlugin(this.#options.database, id, {
       state: enabled ? 'enabled' : plugin.granted === null ? 'waiting' : 'disabled',
@@ -273,8 +276,13 @@ export class PluginLifecycle {
 
   /** Runs a version that needs no consent. Returns for how many users the plugin pauses. */
   async #takeOver(before: InstalledPlugin, version: RecordedVersion, identified: Identified): Promise<number> {
+    // The version before is in quarantine, and never runs again by itself; the administrator who installs this one has acted.
+    const [change, only] =
+      before.state === 'quarantined'
+        ? [{ state: 'enabled', previousVersionId: null } as const, { from: ['quarantined'] } as const]
+        : [{}, undefined]
     try {
-      return (await this.#switchTo(before, version, {})).pausedUsers
+      return (await this.#switchTo(before, version, change, only)).pausedUsers
     } catch (error) {
       // A version that could not take over is deleted: it would only block the next try. It also decides nothing about later ones.
       if (error instanceof AppError && (await deleteUnusedVersion(this.#options.database, version.id)))
@@ -358,7 +366,7 @@ async function getForRollback(database: Knex, plugin: InstalledPlugin, sha256: s
       version.id === plugin.runningVersionId
         ? `${plugin.key} ${version.version} runs already.`
         : `${plugin.key} ${version.version} is not older than ${plugin.version}, which runs. To run it: POST /api/v1/admin/plugins/${plugin.key}/consent with ` +
-            `{"sha256":"${version.sha256}"}, or carrel plugin consent ${plugin.key} ${version.version}`,
+            `{"sha256":"${version.sha256}"}`,
     )
   return version
 }
@@ -385,5 +393,5 @@ function withVersion(plugin: InstalledPlugin, version: VersionRow, { isSeen }: {
   }
 }
 
-/** A new version, or a reset, lifts the quarantine, so that an administrator can enable the plugin again. */
+/** A rollback, or a reset, lifts the quarantine, so that an administrator can enable the plugin again. */
 const calmState = (state: PluginState): PluginChange => (state === 'quarantined' ? { state: 'disabled' } : {})

@@ -7,6 +7,8 @@ import { configuredAddress } from '#plugins/packages/permissions.ts'
 export interface PluginNeeds {
   /** Members of the configuration that have no value. */
   config: string[]
+  /** Why addresses in the configuration may not be contacted: sentences, each with its member. */
+  addresses: string[]
   /** Where the missing credentials go, such as `https://api.example.org`; undefined when none are missing. */
   credentialsFor?: string | null
 }
@@ -18,7 +20,10 @@ export function administratorFields(auth: PluginAuth): readonly string[] {
   return CREDENTIAL_FIELDS[auth.type]
 }
 
-export async function needsOf(plugins: Pick<Plugins, 'authOf' | 'authStatus'>, plugin: InstalledPlugin): Promise<PluginNeeds> {
+export async function needsOf(
+  plugins: Pick<Plugins, 'authOf' | 'authStatus' | 'addressProblems'>,
+  plugin: InstalledPlugin,
+): Promise<PluginNeeds> {
   const { manifest, config } = plugin
   const { required = [], properties = {} } = (manifest.config ?? {}) as {
     required?: string[]
@@ -28,15 +33,21 @@ export async function needsOf(plugins: Pick<Plugins, 'authOf' | 'authStatus'>, p
   const hosts = (manifest.permissions?.networkFromConfig ?? []).filter((key) => configuredAddress(key, plugin) === undefined)
   const auth = plugins.authOf(plugin)
   // Of users, each enters their own.
-  const isMissing = auth !== undefined && auth.scope !== 'user' && (await plugins.authStatus(plugin, null)) === 'missing'
-  return { config: [...new Set([...hosts, ...unset])], ...(isMissing && { credentialsFor: destinationOf(auth) }) }
+  const isForServer = auth !== undefined && auth.scope !== 'user' && auth.problem === undefined
+  const isMissing = isForServer && (await plugins.authStatus(plugin, null)) === 'missing'
+  return {
+    config: [...new Set([...hosts, ...unset])],
+    addresses: plugins.addressProblems(plugin),
+    ...(isMissing && { credentialsFor: destinationOf(auth) }),
+  }
 }
 
 /** What is missing, for clients of the API: sentences after another, or nothing. */
-export function describeNeeds({ key }: Pick<InstalledPlugin, 'key'>, { config, credentialsFor }: PluginNeeds): string {
+export function describeNeeds({ key }: Pick<InstalledPlugin, 'key'>, { config, addresses, credentialsFor }: PluginNeeds): string {
   const at = `PATCH /api/v1/admin/plugins/${key}`
   return [
     ...(config.length > 0 ? [` It still needs ${config.join(', ')}: ${at} with config.`] : []),
+    ...addresses.map((problem) => ` ${problem}`),
     ...(credentialsFor !== undefined
       ? [` It still needs credentials for ${credentialsFor ?? 'its service'}: ${at} with credentials.`]
       : []),

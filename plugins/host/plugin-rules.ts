@@ -1,7 +1,7 @@
 import type { LocalServices } from '#core/settings/local-hosts.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { checkAddress, type EgressRule } from '#plugins/network/request.ts'
-import { ruleOfAddress } from '#plugins/network/rules.ts'
+import { ruleOfMember } from '#plugins/network/rules.ts'
 import { linkUrlsOf } from '#plugins/packages/manifest.ts'
 import { configuredAddress } from '#plugins/packages/permissions.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
@@ -16,11 +16,21 @@ export const requestRules = ({ granted, config, privateOrigins }: Granted, local
     : [
         ...granted.network,
         ...granted.networkFromConfig.flatMap((key) => {
-          // Invalid ones were refused when they were saved.
-          const ruled = ruleOfAddress(configuredAddress(key, { config, granted }), { privateOrigins, local })
-          return 'rule' in ruled ? [ruled.rule] : []
+          const ruled = ruleOfMember(key, { config, granted, privateOrigins }, local)
+          return ruled !== null && 'rule' in ruled ? [ruled.rule] : []
         }),
       ]
+
+/** Why configured addresses may not be contacted now, each with its origin. */
+export const refusedAddresses = (
+  { granted, config, privateOrigins }: Granted,
+  local: LocalServices | undefined,
+): { origin: string | undefined; problem: string }[] =>
+  (granted?.networkFromConfig ?? []).flatMap((key) => {
+    const ruled = ruleOfMember(key, { config, granted, privateOrigins }, local)
+    const origin = URL.parse(String(configuredAddress(key, { config, granted })))?.origin
+    return ruled !== null && 'error' in ruled ? [{ origin, problem: ruled.error }] : []
+  })
 
 /** The hosts of links in answers: those that the plugin may contact, and those of its web links. Links are only opened. */
 export function linkRules(plugin: Granted & Pick<InstalledPlugin, 'manifest'>, local: LocalServices | undefined): EgressRule[] {

@@ -279,14 +279,14 @@ export async function listFailures(
   return { items, total: Number(count?.['count'] ?? 0) }
 }
 
-/** The number of calls since then that ended with one of these codes. */
+/** The number of calls of a version since then that ended with one of these codes. */
 export async function countFailures(
   database: Knex,
-  pluginId: string,
+  { id, version }: { id: string; version: string },
   since: { codes: readonly string[]; minutes: number },
 ): Promise<number> {
   const row = await database('plugin_failures')
-    .where('plugin_id', pluginId)
+    .where({ plugin_id: id, version })
     .whereIn('code', [...since.codes])
     .whereRaw(`occurred_at > now() - make_interval(mins => ?)`, [since.minutes])
     .select(database.raw('count(DISTINCT coalesce(user_id, id)) AS count'))

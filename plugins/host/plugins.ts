@@ -6,9 +6,10 @@ import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { type AuthStatus, authOf, confirmDestination, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import { type Review, type RevocationOf, reviewStored } from '#plugins/host/consent-review.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { type InstalledPlugin, stopWords } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
+import { refusedAddresses } from '#plugins/host/plugin-rules.ts'
 import { getPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
 import { changeForUsers } from '#plugins/host/user-pauses.ts'
 import type { Egress } from '#plugins/network/egress.ts'
@@ -130,8 +131,7 @@ export class Plugins {
     if (!this.#options.enabled) return { ...refusal, message: 'Plugins are disabled: the server runs in safe mode.' }
     if (plugin.granted === null) return { ...refusal, message: 'An administrator must first grant its permissions.' }
     // Its setup may contact the hosts of the plugin.
-    if (plugin.state !== 'enabled')
-      return { ...refusal, message: `${quotedText(plugin.manifest.name)} is ${plugin.state}, and runs nothing.` }
+    if (plugin.state !== 'enabled') return { ...refusal, message: stopWords(plugin) }
     try {
       await this.#options.calls.runApart(plugin, 'setup', { userId: null, input: null })
       return { success: true, latencyMs: latencyMs(), message: `${quotedText(plugin.manifest.name)} ${plugin.version} starts.`, code: null }
@@ -167,6 +167,11 @@ export class Plugins {
   /** The `auth` of its manifest, with the destination by its present configuration. */
   authOf(plugin: InstalledPlugin): PluginAuth {
     return authOf(plugin, this.#options.egress.local)
+  }
+
+  /** Why addresses in its configuration may not be contacted: sentences, each with its member. */
+  addressProblems(plugin: InstalledPlugin): string[] {
+    return refusedAddresses(plugin, this.#options.egress.local).map(({ problem }) => problem)
   }
 
   /** @throws invalid_value with the path of the wrong member */

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { type InstalledPlugin, stopWords } from '#plugins/host/installed-plugin.ts'
 import type { CallSetting } from '#plugins/host/live-isolates.ts'
 import { getPlugin } from '#plugins/host/plugin-store.ts'
 import { pauseOf } from '#plugins/host/user-consent.ts'
@@ -30,8 +30,8 @@ export async function getRunnable(
 ): Promise<Runnable> {
   const plugin = await getPlugin(database, pluginId)
   refuseInSafeMode(enabled)
-  if (plugin.state !== 'enabled' || plugin.granted === null)
-    refuse('conflict', `${quotedText(plugin.manifest.name)} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
+  if (plugin.granted === null) refuse('conflict', stopWords({ ...plugin, state: 'waiting' }))
+  if (plugin.state !== 'enabled') refuse('conflict', stopWords(plugin))
   return { plugin, own: await findOwn(database, plugin, userId) }
 }
 

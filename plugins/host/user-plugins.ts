@@ -8,7 +8,7 @@ import type { Credentials, StoredCredentials } from '#plugins/credentials/creden
 import { type AuthStatus, confirmDestination } from '#plugins/credentials/plugin-auth.ts'
 import { type SignInAnswer, type SignInBegun, SignIns } from '#plugins/credentials/sign-in.ts'
 import { migrateOwner } from '#plugins/host/data-migration.ts'
-import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { type InstalledPlugin, stopWords } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
 import type { Plugins } from '#plugins/host/plugins.ts'
@@ -283,15 +283,6 @@ function refuseOther({ manifest }: InstalledPlugin): never {
     'conflict',
     `${quotedText(manifest.name)} asks for something else than you have agreed to or were shown. GET /api/v1/user/plugins shows it as consent; to agree, enable the plugin with the sha256 in consent, which is not that of the package.`,
   )
-}
-
-/** Why a plugin runs for nobody, for a user who has it. The reasons of the server and of repositories are for administrators. */
-function stopWords({ state, manifest }: InstalledPlugin): string {
-  const name = quotedText(manifest.name)
-  if (state === 'disabled') return `An administrator has disabled ${name}. It runs again when an administrator enables it.`
-  if (state === 'quarantined') return `The server has stopped ${name}, because it failed. It runs again when an administrator enables it.`
-  if (state === 'revoked') return `${name} is revoked and must not run.`
-  return `${name} waits for the consent of an administrator.`
 }
 
 /** Sort key that ignores case. */

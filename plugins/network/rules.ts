@@ -3,7 +3,7 @@ import { hostAndPort, isLocalHost, type LocalServices, NO_LOCAL_SERVICES } from 
 import { isGrantableAddress } from '#plugins/network/address.ts'
 import type { EgressRule } from '#plugins/network/request.ts'
 import { readOrigin } from '#plugins/packages/origin.ts'
-import { covers } from '#plugins/packages/permissions.ts'
+import { configuredAddress, covers, type Permissions } from '#plugins/packages/permissions.ts'
 
 /** Methods for querying a service; nothing in a configuration permits deleting. */
 const CONFIGURED_METHODS = ['GET', 'POST'] as const
@@ -55,4 +55,19 @@ export function ruleOfAddress(
   if (port !== '') return { error: `A port is allowed ${only}` }
   if (net.isIP(host) !== 0 || !host.includes('.')) return { error: `${hostname} is not a public host name. Others are allowed ${only}` }
   return { rule: { host, methods: CONFIGURED_METHODS, origin } }
+}
+
+/**
+ * The rule for a member of the configuration that names a host, as {@link ruleOfAddress}; null when nothing is entered. What was allowed when it
+ * was entered may be refused by now: the server was started with other settings, or a grant has ended.
+ */
+export function ruleOfMember(
+  key: string,
+  plugin: { config: Readonly<Record<string, unknown>>; granted: Permissions | null; privateOrigins: readonly string[] },
+  local: LocalServices | undefined,
+): { rule: EgressRule } | { error: string } | null {
+  const address = configuredAddress(key, plugin)
+  if (address === undefined) return null
+  const ruled = ruleOfAddress(address, { privateOrigins: plugin.privateOrigins, local })
+  return 'rule' in ruled ? ruled : { error: `config/${key}: ${ruled.error}` }
 }

@@ -41,7 +41,7 @@ type Signed = Pick<PluginPackage, 'manifest' | 'signedBy' | 'nextSigners'>
 export function checkIdentity(before: PluginIdentity | null, read: Signed, origin: PackageOrigin): Accepted {
   const trusted = findTrusted(read, origin)
   const follows = before !== null && mayFollow(before, read.signedBy)
-  if (before !== null && before.signers.length > 0 && !follows && trusted === null) refuseSigner(before, read)
+  if (before !== null && before.signers.length > 0 && !follows && trusted === null) refuseSigner(before, read, origin)
   const staysInPlace = before === null || origin.repository === before.repository || (origin.repository === null && follows)
   if (!staysInPlace && origin.moveFrom !== (before.repository ?? FILES)) refuseMove(before, read, origin)
   const { id: key, version } = read.manifest
@@ -75,9 +75,13 @@ function findTrusted({ manifest: { id, version }, signedBy }: Signed, { trustKey
 const describeSigners = (keys: readonly string[]) =>
   keys.length === 0 ? 'not signed' : `signed with ${keys.map(fingerprintOf).join(' and ')}`
 
-function refuseSigner({ signers, named, version: since }: PluginIdentity, { manifest: { id, version }, signedBy }: Signed): never {
+function refuseSigner(
+  { signers, named, version: since }: PluginIdentity,
+  { manifest: { id, version }, signedBy }: Signed,
+  origin: PackageOrigin,
+): never {
   const keys = signers.map(fingerprintOf).join(named ? ' or ' : ' and ')
-  const trust = `If its author tells you in another way that the new key is theirs, confirm the key: trustKey=${signedBy.map(fingerprintOf)[0]}.`
+  const trust = `If its author tells you in another way that the new key is theirs, confirm the key: ${confirming('trustKey', signedBy.map(fingerprintOf)[0] ?? '', origin)}.`
   return refuse(
     'conflict',
     `${id} ${version} is ${describeSigners(signedBy)}. Since ${since} it must be signed with ${keys}. ${
@@ -86,16 +90,26 @@ function refuseSigner({ signers, named, version: since }: PluginIdentity, { mani
   )
 }
 
+/** How a request confirms something: an upload has its package as body, an installation from a repository has a JSON object. */
+const confirming = (name: keyof typeof CONFIRMING_FLAGS, value: string, { repository }: Pick<PackageOrigin, 'repository'>): string =>
+  repository === null ? `query parameter ${name}=${value}` : `"${name}": "${value}" in the body`
+
+const CONFIRMING_FLAGS = { trustKey: '--trust-key', moveFrom: '--move-from' }
+
 /** What these errors say for a command line, where the parameters of a request that confirm something are flags. */
 export const withConfirmingFlags = (message: string): string =>
-  message.replace(/\btrustKey=/, '--trust-key ').replace(/\bmoveFrom=/, '--move-from ')
+  message.replace(
+    /query parameter (trustKey|moveFrom)=|"(trustKey|moveFrom)": "([^"]*)" in the body/,
+    (_, parameter?: keyof typeof CONFIRMING_FLAGS, member?: keyof typeof CONFIRMING_FLAGS, value = '') =>
+      `${CONFIRMING_FLAGS[(parameter ?? member) as keyof typeof CONFIRMING_FLAGS]} ${value}`,
+  )
 
 const placeOf = (repository: string | null) => repository ?? 'files that an administrator installs'
 
-function refuseMove(before: PluginIdentity, { manifest: { id, version } }: Signed, { repository }: PackageOrigin): never {
+function refuseMove(before: PluginIdentity, { manifest: { id, version } }: Signed, origin: PackageOrigin): never {
   return refuse(
     'conflict',
-    `${id} belongs to ${placeOf(before.repository)}, and this package of ${version} comes from ${placeOf(repository)}. ` +
-      `If it shall come from there from now on, confirm that: moveFrom=${before.repository ?? FILES}.`,
+    `${id} belongs to ${placeOf(before.repository)}, and this package of ${version} comes from ${placeOf(origin.repository)}. ` +
+      `If it shall come from there from now on, confirm that: ${confirming('moveFrom', before.repository ?? FILES, origin)}.`,
   )
 }

@@ -28,24 +28,25 @@ export interface Upgrade {
 }
 
 /**
- * @returns the version with the same number that the new one replaces: one that others have signed and that never ran, so that nobody can take the
+ * @returns the version with the same number that the new one replaces: one that never ran, whoever has signed it, so that nobody can take the
  * numbers of an author; null when there is none
  * @throws conflict when the version is not newer, except than a development build
  */
 export function checkUpgrade({ before, versions, manifest: { id, version }, sha256, signedBy }: Upgrade): KeptVersion | null {
   const same = versions.find((one) => one.version === version) ?? null
   const hasRun = same !== null && (same.rolledBackAt !== null || [before.runningVersionId, before.previousVersionId].includes(same.id))
-  if (same !== null && (hasRun || isDeepStrictEqual([...same.signedBy].sort(), [...signedBy].sort())))
+  const isSame = same?.sha256 === sha256 && isDeepStrictEqual([...same.signedBy].sort(), [...signedBy].sort())
+  if (same !== null && (hasRun || isSame))
     refuse(
       'conflict',
       same.sha256 === sha256
-        ? `${id} ${version} is here already. To run it: carrel plugin consent ${id} ${version}, or consent to its SHA-256, ${sha256}.`
+        ? `${id} ${version} is here already. To run it: POST /api/v1/admin/plugins/${id}/consent with {"sha256":"${sha256}"}`
         : `${id} ${version} is here already, with other content (SHA-256 ${same.sha256}). Raise the version in manifest.json, and pack it again.`,
     )
   if (before.runningVersionId !== null && compare(version, before.version) < 0 && !DEVELOPMENT.test(before.version))
     refuse(
       'conflict',
-      `${id} ${version} is older than ${before.version}, which runs. To run an older version that is stored: carrel plugin rollback ${id}`,
+      `${id} ${version} is older than ${before.version}, which runs. To run an older version that is stored: POST /api/v1/admin/plugins/${id}/rollback`,
     )
   return same
 }

@@ -1,7 +1,7 @@
 import { refuse } from '#core/foundation/errors.ts'
 import { NO_LOCAL_SERVICES } from '#core/settings/local-hosts.ts'
 import type { HttpsEgress } from '#plugins/network/https-egress.ts'
-import { isAllowedLocal, localRule } from '#plugins/network/rules.ts'
+import { isAllowedLocal, localHint, localRule } from '#plugins/network/rules.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /**
@@ -67,6 +67,8 @@ export function downloadThrough(
             cause: error,
           },
         )
+      const hint = isAllowedLocal(url, local) ? '' : localHint(url)
+      if (hint !== '') return refuse('invalid_value', `${url.origin} is not at a public host.${hint}`, { cause: error })
       const places = 'a host that is not allowed for repositories: one that is not public, or not https'
       return refuse('invalid_value', `${url.href} leads to ${toOtherHosts ? places : `another host by a redirect, or to ${places}`}.`, {
         cause: error,

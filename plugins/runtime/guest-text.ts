@@ -115,6 +115,13 @@ const PENDING_MAX = 16
 export const readPendingTimers = (stacks: unknown, file: string): CodePosition[][] =>
   Array.isArray(stacks) ? stacks.slice(0, PENDING_MAX).map((stack) => readPlaces(stack, file)) : []
 
+/** A host call without an answer: its kind, and where it was made. @param said untrusted, of any type */
+export function readUnawaited(said: unknown, file: string): { kind: string; places: CodePosition[] } | null {
+  if (typeof said !== 'string') return null
+  const at = said.indexOf('\n')
+  return { kind: at === -1 ? said : said.slice(0, at), places: readPlaces(said, file) }
+}
+
 /** Of the runner; and what a position or a number of bytes may be. */
 const SHARES_MAX = 20
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0

@@ -9,6 +9,7 @@ import {
   readFailure,
   readOutput,
   readPendingTimers,
+  readUnawaited,
   requestLengthMax,
   type SaidEnding,
   STACK_BYTES_MAX,
@@ -34,6 +35,8 @@ export interface AnswerHeader {
   wallMs: unknown
   /** Of traced programs. */
   pending?: unknown
+  /** If a host call has no answer yet. */
+  unawaited?: unknown
 }
 
 /** Of a message with a host call, untrusted. */
@@ -223,11 +226,14 @@ export class IsolateSession {
     return true
   }
 
-  onAnswer({ kind, id, cpuMs, wallMs, pending }: AnswerHeader, body: string): boolean {
-    if (!this.#running.has(id as number)) return false
+  onAnswer({ kind, id, cpuMs, wallMs, pending, unawaited }: AnswerHeader, body: string): boolean {
+    const running = this.#running.get(id as number)
+    if (running === undefined) return false
     const lengthMax = kind === 'done' ? this.#program.resultLengthMax : FAILURE_LENGTH_MAX
     if (body.length > lengthMax) return this.#reportViolation(`an answer of ${body.length} characters`)
-    const { call } = this.#finish(id) as RunningCall
+    running.noteUnawaited(readUnawaited(unawaited, this.#file))
+    this.#finish(id)
+    const { call } = running
     const pendingTimers = readPendingTimers(pending, this.#file)
     if (kind === 'done') call.resolve({ text: body, cpuMs: Number(cpuMs) || 0, wallMs: Number(wallMs) || 0, pendingTimers })
     else call.reject(readFailure(body, this.#file))

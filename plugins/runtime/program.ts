@@ -74,4 +74,6 @@ export interface CallOptions {
   onOutput?: (kind: 'log' | 'progress', payload: Record<string, unknown>) => void
   /** Called once, for the first unhandled rejection during the call, which continues. */
   onUncaught?: (error: GuestError) => void
+  /** Called once, after the answer, when a host call fails that the code did not wait for. */
+  onUnawaited?: (error: GuestError) => void
 }

@@ -1,3 +1,4 @@
+import type { CodePosition } from '#plugins/packages/source-map.ts'
 import { GuestError, refuseGuest } from './guest-error.ts'
 import { MAIN_LENGTH_MAX, REQUESTED_LENGTH_MAX, readRecord, requestLengthMax } from './guest-text.ts'
 import type { Answer, Budget, CallOptions, PluginLimits } from './program.ts'
@@ -35,6 +36,8 @@ export class RunningCall {
   #lines = 0
   #hasUncaught = false
   #requestedLength = 0
+  /** The oldest host call that its code did not wait for, and where it was made. */
+  #unawaited: { kind: string; places: CodePosition[] } | null = null
 
   constructor(call: GuestCall, limits: OutputLimits) {
     this.call = call
@@ -77,6 +80,10 @@ export class RunningCall {
     return null
   }
 
+  noteUnawaited(found: { kind: string; places: CodePosition[] } | null): void {
+    this.#unawaited = found
+  }
+
   /** @param reply called once, unless the call has ended by then */
   async answer(kind: string, body: string, reply: (outcome: 'ok' | 'error', value: unknown) => void): Promise<void> {
     this.#ended ??= new AbortController()
@@ -92,10 +99,24 @@ export class RunningCall {
         refuseGuest('limit', `A call may send the server at most ${REQUESTED_LENGTH_MAX} characters in total.`)
       replyOnce('ok', await onRequest(kind, await readRequest(this.call.options, kind, body), signal))
     } catch (error) {
+      if (signal.aborted) this.#reportUnawaited(kind, error)
       if (error instanceof GuestError) replyOnce('error', { code: error.own ?? error.code, message: error.message })
       // A bug of the server, whose details the guest must not see.
       else replyOnce('error', { code: 'server', message: 'The server failed to handle this call.' })
     }
+  }
+
+  /** The guest never learns that a host call failed whose answer it did not wait for. Its author does, once for a call. */
+  #reportUnawaited(kind: string, error: unknown): void {
+    const { onUnawaited } = this.call.options
+    if (onUnawaited === undefined || this.#unawaited === null || this.#hasUncaught || !(error instanceof GuestError)) return
+    // It was ended with its call.
+    if ((error.own ?? error.code) === 'closed') return
+    this.#hasUncaught = true
+    const places = this.#unawaited.kind === kind ? this.#unawaited.places : []
+    onUnawaited(
+      new GuestError('thrown', `ctx.${kind} failed after the answer, because nothing awaited it: ${error.message}`, null, null, places),
+    )
   }
 }
 

@@ -240,16 +240,20 @@ export const pluginDiagnosticsRoutes = takingPluginIds([
         ),
       ),
       total: Count,
-      windowFailures: Type.Integer({ minimum: 0, description: 'Failures within the window that only broken or hostile code causes.' }),
+      windowFailures: Type.Integer({
+        minimum: 0,
+        description: 'Failures of the running version within the window that only broken or hostile code causes.',
+      }),
       windowSeconds: Count,
       threshold: Type.Integer({ minimum: 0, description: 'Number of failures within the window that leads to quarantine.' }),
     }),
     run: async (call, { params, query }) => {
       const { services } = call
-      const { id } = await getPlugin(call, params.pluginId)
+      const plugin = await getPlugin(call, params.pluginId)
+      const { id } = plugin
       const [{ items, total }, windowFailures] = await Promise.all([
         listFailures(services.database, id, { offset: query.offset ?? 0, limit: query.limit ?? 50 }),
-        countFailures(services.database, id, QUARANTINE),
+        countFailures(services.database, plugin, QUARANTINE),
       ])
       const calls = new Map(services.pluginLogs.calls(id).map((one) => [one.callId, readable(one, call.caller.userId)]))
       const failures = items.map(({ version, callId, userId, ...failure }) => {

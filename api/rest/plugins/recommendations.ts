@@ -2,6 +2,7 @@ import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
+import { PluginReference, takingPluginIds } from '#api/rest/plugins/plugin-reference.ts'
 import { pictureAddress } from '#api/views/plugin-pictures.ts'
 import { SERIES_STATUSES } from '#core/fields/series-metadata.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
@@ -21,12 +22,10 @@ const Count = Type.Optional(Type.Integer({ minimum: 0 }))
 /** An optional series of this library. */
 const SeriesId = (description: string) => Type.Optional(Type.String({ format: 'uuid', description }))
 const WhichPlugin = Type.Object({
-  pluginId: Type.Optional(
-    Type.String({
-      format: 'uuid',
-      description: 'A plugin that the user has enabled; default: the first of them by name, without test tools.',
-    }),
-  ),
+  pluginId: Type.Optional({
+    ...PluginReference,
+    description: 'A plugin that the user has enabled; default: the first of them by name, without test tools.',
+  }),
 })
 const REASON_LENGTH_MAX = 200
 
@@ -74,7 +73,7 @@ function recommendationView(call: Call<Services>, plugin: InstalledPlugin, { cov
   return { ...item, inCodex: item.inService, ...(item.serviceSeriesId !== undefined && { codexSeriesId: item.serviceSeriesId }) }
 }
 
-export const recommendationRoutes = [
+export const recommendationRoutes = takingPluginIds([
   endpoint({
     name: 'listMyRecommendations',
     method: 'GET',
@@ -158,4 +157,4 @@ export const recommendationRoutes = [
       return { dismissed: true }
     },
   }),
-]
+])

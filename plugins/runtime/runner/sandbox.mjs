@@ -12,7 +12,8 @@ import { SandboxTimers } from './sandbox-timers.mjs'
  * @typedef {import('./kill-place.mjs').Found} Found
  * @typedef {import('./kill-place.mjs').Share} Share
  * @typedef {import('./call-budgets.mjs').Budget} Budget
- * @typedef {Budget & { pending?: string[] }} Used by a call; `pending`: the stacks of timers that were pending at its answer, if its code is traced
+ * @typedef {Budget & { pending?: string[], unawaited?: string }} Used by a call; `pending`: the stacks of timers that were pending at its answer, if its code is traced;
+ *   `unawaited`: the oldest host call without an answer, its kind, and in further lines the stack of its caller
  *
  * @typedef {object} Listener
  * @property {(kind: 'done' | 'fail', id: number, text: string, used: Used) => void} onAnswer of calls
@@ -24,6 +25,9 @@ import { SandboxTimers } from './sandbox-timers.mjs'
  *   stuck when it cannot be stopped and uses a core until the process is killed
  * @property {{ onOpen: (inspection: import('./inspection.mjs').Inspection) => void, onMessage: (text: string) => void }} debugging
  */
+
+/** Ten places; the header of a frame has 64 KB. */
+const UNAWAITED_LENGTH_MAX = 4_096
 
 /** Interval for checking the use of running calls; a budget is exceeded by about half of it. */
 const CHECK_EVERY_MS = 10
@@ -308,16 +312,17 @@ export class Sandbox {
           this.#callOf.set(id, call)
           return this.#listener.onRequest(kind, id, text, { call, wanted })
         }
-        if (kind === 'done' || kind === 'fail') this.#onAnswer(kind, id, text)
+        if (kind === 'done' || kind === 'fail') this.#onAnswer(kind, id, text, wanted)
       },
       { ignored: true },
     )
   }
 
-  /** @param {'done' | 'fail'} kind @param {number} id @param {string} text */
-  #onAnswer(kind, id, text) {
+  /** @param {'done' | 'fail'} kind @param {number} id @param {string} text @param {unknown} unawaited */
+  #onAnswer(kind, id, text, unawaited) {
     const used = this.#finish(id)
     if (used === null) return
+    if (typeof unawaited === 'string') used.unawaited = unawaited.slice(0, UNAWAITED_LENGTH_MAX)
     this.#answers.push({ kind, id, text, used })
     if (this.#inside.size === 0) this.#sendAnswers()
   }

@@ -81,5 +81,8 @@ t.test('a plugin gets its configuration and credentials by its name, and says wh
   t.match(await run('plugin', 'credentials', 'org.example.echo', '--delete'), { code: 0, output: /Deleted/ })
   t.match(await run('plugin', 'test', 'org.example.echo'), { code: 0, output: /still needs credentials/ })
   await run('plugin', 'disable', 'org.example.echo')
-  t.match(await run('plugin', 'test', 'org.example.echo'), { code: 1, output: /is disabled/ })
+  t.match(await run('plugin', 'test', 'org.example.echo'), {
+    code: 1,
+    output: /An administrator has disabled "Echo"\. It runs again when an administrator enables it\./,
+  })
 })

@@ -13,7 +13,7 @@ const saying = (word: string) =>
   `export default { metadata: { series: { search: () => ({ results: [{ externalId: "1", title: "${word}" }] }), get: () => ({ externalId: "1" }) } } }`
 
 t.test('plugins are agreed to, gone back, stopped and taken away, and a running server goes by it', async (t) => {
-  const { url } = await openTestDatabase(t)
+  const { url, database } = await openTestDatabase(t)
   const room = await makeRoom(t)
   const data = path.join(room, 'data')
   const file = (name: string, bytes: Buffer) => {
@@ -78,6 +78,19 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
   t.match(await ask(id), /first/)
   t.match(await run('plugin', 'disable', 'org.example.echo'), { code: 0, output: /is disabled/ })
   t.notMatch(await ask(id), /first/)
+  t.match(await run('plugin', 'enable', 'org.example.echo'), { code: 0, output: /is enabled/ })
+
+  const stateReason = 'It broke its sandbox 3 times within 10 minutes. Last error: "cpu".'
+  await database('plugins').where({ id }).update({ state: 'quarantined', state_reason: stateReason })
+  t.match(await run('plugin', 'enable', 'org.example.echo'), {
+    code: 1,
+    output: `org.example.echo is in quarantine. ${stateReason} Reset it first: npm run carrel -- plugin reset org.example.echo`,
+  })
+  t.match(await run('plugin', 'reset', 'org.example.echo'), {
+    code: 0,
+    output:
+      /^Deleted the failures of org\.example\.echo; it is disabled\.\nTo enable it: npm run carrel -- plugin enable org\.example\.echo/,
+  })
   t.match(await run('plugin', 'enable', 'org.example.echo'), { code: 0, output: /is enabled/ })
 
   t.match(await run('plugin', 'install', 'echo', '--yes'), { code: 0 })

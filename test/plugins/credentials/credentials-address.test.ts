@@ -2,11 +2,12 @@ import http, { type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
+import { describeNeeds, needsOf } from '#plugins/host/plugin-needs.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { addCaller } from '#test/support/library-rows.ts'
-import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
 t.setTimeout(60_000)
@@ -119,7 +120,8 @@ t.test('credentials go to a local service that is allowed for development', asyn
   t.teardown(() => service.close())
   const { port } = service.address() as AddressInfo
   const origin = `http://localhost:${port}`
-  const { host, run } = await openTestHost(t, echo, { egress: new HttpsEgress(undefined, new Set([`localhost:${port}`])) })
+  const egress = new HttpsEgress(undefined, new Set([`localhost:${port}`]))
+  const { host, run, database } = await openTestHost(t, echo, { egress })
   const { id, call } = await run(
     `export default { metadata: { series: {
       async search(_, ctx) {
@@ -133,6 +135,46 @@ t.test('credentials go to a local service that is allowed for development', asyn
   t.equal(await host.plugins.authStatus(await host.plugins.get(id), null), 'connected')
   t.match(await call('metadata.series.search', { query: '', limit: 1 }), { results: [{ title: 'connected: you sent [credential]' }] })
   t.same(asked, [{ url: '/api/mine', key: TOKEN }])
+
+  // A server that was started again without the setting.
+  const { host: other } = await openHostOn(t, database)
+  const plugin = await other.plugins.get(id)
+  const problem =
+    'config/baseUrl: localhost is this server itself, or in a network that plugins may not access. If it is a service of yours for ' +
+    `development, start the server with --plugin-allow-local localhost:${port}; commands follow a running server, or take the same flag.`
+  await t.rejects(other.pluginCredentials.bound({ pluginId: id, userId: null }, other.plugins.authOf(plugin)), {
+    own: 'permission',
+    message: problem,
+  })
+  await t.rejects(other.plugins.edit(id, { credentials: { token: TOKEN } }), { code: 'invalid_value', message: problem })
+  const needs = await needsOf(other.plugins, plugin)
+  t.same(needs, { config: [], addresses: [problem] })
+  t.equal(describeNeeds(plugin, needs), ` ${problem}`)
+  const search = { pluginId: id, userId: null, method: 'metadata.series.search', input: { query: '', limit: 1 } }
+  await t.rejects(other.pluginCalls.call(search), { message: `"Echo" failed (permission): "${problem}"` })
+  t.match(await host.pluginCalls.call(search), { result: { results: [{ title: 'connected: you sent [credential]' }] } }, 'nothing is lost')
+})
+
+t.test('a plugin without credentials says too why its configured address is not contacted', async (t) => {
+  const local = new Set(['localhost:8712'])
+  const { host, run, database } = await openTestHost(t, echo, { egress: new HttpsEgress(undefined, local) })
+  const { id } = await run(
+    `export default { metadata: { series: {
+      search: async ({ query }, ctx) => void (await ctx.fetch(query)),
+      get: () => ({ externalId: '1' }) } } }`,
+    { ...fromConfig(), auth: undefined },
+  )
+  await host.plugins.edit(id, { config: { baseUrl: 'http://localhost:8712/api' } })
+  const { host: other } = await openHostOn(t, database)
+  const search = (query: string) =>
+    other.pluginCalls.call({ pluginId: id, userId: null, method: 'metadata.series.search', input: { query, limit: 1 } })
+  await t.rejects(search('http://localhost:8712/api/books'), {
+    message:
+      '"Echo" failed (permission): "config/baseUrl: localhost is this server itself, or in a network that plugins may not access. If it ' +
+      'is a service of yours for development, start the server with --plugin-allow-local localhost:8712; commands follow a running ' +
+      'server, or take the same flag."',
+  })
+  await t.rejects(search('http://localhost:8713/'), { message: '"Echo" failed (permission): "http://localhost:8713 is not https."' })
 })
 
 t.test('credentials of a user do not follow a change of the host', async (t) => {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openPluginHost } from '#api/compose-plugin-host.ts'
-import type { Log } from '#core/foundation/log.ts'
+import { type Log, silentLog } from '#core/foundation/log.ts'
 import { bundleProject } from '#plugins/devkit/bundling/bundle.ts'
 import { packProject } from '#plugins/devkit/pack.ts'
 import { readValidProject } from '#plugins/devkit/project.ts'
@@ -108,6 +109,47 @@ t.test('failures, calls and logs name the line of the author', async (t) => {
   t.match(await call('missing'), { failed: {} })
   t.match((await shown()).failure, { errorCode: 'not_found', source: lineOf('missing') }, 'also for an error from a response')
   t.equal(said.length, before + 1)
+})
+
+t.test('a host call that fails after the answer, because nothing awaited it, is a warning with its place', async (t) => {
+  const said: unknown[] = []
+  const log = { ...silentLog, warn: (about: unknown, message: unknown) => void said.push([about, message]) } as typeof silentLog
+  const { host, run, database } = await openTestHost(t, undefined, { log })
+  const main = `export default { metadata: { series: {
+  search({ query }, ctx) {
+    if (query === 'quota') ctx.storage.set('big', 'x'.repeat(20000))
+    if (query === 'host') ctx.http.json('https://elsewhere.example.com/')
+    if (query === 'race') ctx.sleep(50_000)
+    return { results: [] } },
+  get: () => ({ externalId: '1' }) } } }`
+  const { id, call } = await run(main, { permissions: { storage: { quotaKB: 8 } } })
+  for (const query of ['race', 'quota', 'host']) t.same(await call('metadata.series.search', { query, limit: 1 }), { results: [] })
+  const stored = async () => await database('plugin_failures').orderBy('occurred_at').select('code', 'message', 'source')
+  while ((await stored()).length < 2) await sleep(20)
+  const failures = [
+    {
+      code: 'unhandled',
+      message:
+        'Unhandled promise rejection: ctx.storage.set failed after the answer, because nothing awaited it: The storage of this plugin may contain at most 8 KB.',
+      source: 'main.js:3:33',
+    },
+    {
+      code: 'unhandled',
+      message:
+        'Unhandled promise rejection: ctx.fetch failed after the answer, because nothing awaited it: https://elsewhere.example.com is not a host that this plugin may contact: permissions.network in its manifest.json does not name it.',
+      source: 'main.js:4:32',
+    },
+  ]
+  t.same(await stored(), failures, 'and what was not awaited and did not fail is none')
+  const lines = failures.map(({ message, source }) => `${message} (${source})`)
+  t.match(
+    host.pluginLogs.lines(id, { limit: 10 }).lines,
+    lines.map((message) => ({ level: 'error', message, method: 'metadata.series.search' })),
+  )
+  t.match(
+    said.slice(-2),
+    lines.map((message) => [{ code: 'unhandled' }, `org.example.echo: ${message}`]),
+  )
 })
 
 t.test('a timeout mentions an earlier unhandled rejection', async (t) => {

@@ -117,7 +117,7 @@ t.test('a rollback to a version that is not older names the command that runs it
     code: 'conflict',
     message:
       'org.example.echo 2.0.0 is not older than 1.0.0, which runs. To run it: POST /api/v1/admin/plugins/org.example.echo/consent with ' +
-      `{"sha256":"${sha256}"}, or carrel plugin consent org.example.echo 2.0.0`,
+      `{"sha256":"${sha256}"}`,
   })
   await t.rejects(host.pluginLifecycle.rollBack(id, { sha256: first }), {
     code: 'conflict',

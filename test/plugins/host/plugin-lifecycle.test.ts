@@ -263,7 +263,7 @@ async function disableDuringCall(t: Test, { other, id, call }: { other: PluginHo
   // The plugin is within the call by then.
   await sleep(1_000)
   await other.pluginLifecycle.setEnabled(id, false)
-  await t.rejects(last, { code: 'conflict', message: /is disabled/ })
+  await t.rejects(last, { code: 'conflict', message: /An administrator has disabled "Echo"/ })
 }
 
 t.test('a plugin that was disabled on another server is not restarted by its last failure', async (t) => {

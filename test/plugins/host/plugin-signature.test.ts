@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { bundledPlugins } from '#plugins/packages/bundled-plugins.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
+import { withConfirmingFlags } from '#plugins/packages/identity.ts'
 import { packPlugin, publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 import { manifestOf } from '#test/support/plugins.ts'
@@ -80,8 +81,11 @@ t.test('trust names the fingerprint of the key, and accepts no package without a
   await t.rejects(install(other), {
     message:
       `org.example.echo 1.1.0 is signed with ${printOf(STRANGER)}. Since 1.0.0 it must be signed with ${printOf(AUTHOR)}. ` +
-      `If its author tells you in another way that the new key is theirs, confirm the key: trustKey=${printOf(STRANGER)}.`,
+      `If its author tells you in another way that the new key is theirs, confirm the key: query parameter trustKey=${printOf(STRANGER)}.`,
   })
+  const said = (origin: object) => install(other, origin).catch(({ message }: Error) => withConfirmingFlags(message))
+  for (const origin of [{}, { repository: A }])
+    t.match(await said(origin), `the new key is theirs, confirm the key: --trust-key ${printOf(STRANGER)}.`, 'for a command line')
   await conflict(other, /not with SHA256:\S+, which you trust/, { trustKey: printOf(NEXT) })
   for (const unsigned of [version('1.1.0', []), resigned(version('1.1.0', []), [], asFormat1)])
     for (const trustKey of [printOf(AUTHOR), printOf(STRANGER)]) await conflict(unsigned, /is not signed, and not with/, { trustKey })
@@ -110,9 +114,13 @@ t.test('the identity stays after a rollback to an unsigned version, after remova
 t.test('a plugin belongs to the repository that it came from until a person moves it', async (t) => {
   const { install, run, conflict } = await open(t)
   await run(version('1.0.0', [AUTHOR]), { repository: A })
-  await conflict(version('1.0.1', [AUTHOR]), /belongs to https:\/\/a\.example\.org\/plugins\/.*moveFrom=https:\/\/a/, { repository: B })
+  await conflict(
+    version('1.0.1', [AUTHOR]),
+    /belongs to https:\/\/a\.example\.org\/plugins\/.*confirm that: "moveFrom": "https:\/\/a\.example\.org\/plugins\/" in the body\.$/,
+    { repository: B },
+  )
   await conflict(version('1.0.1', [STRANGER]), /must be signed with/, { repository: B, moveFrom: A })
-  await conflict(version('1.0.1', [STRANGER]), /moveFrom=/, { repository: B, trustKey: printOf(STRANGER) })
+  await conflict(version('1.0.1', [STRANGER]), /"moveFrom": "/, { repository: B, trustKey: printOf(STRANGER) })
   t.match(await install(version('1.0.1', [AUTHOR])), { version: '1.0.1' }, 'a file with the pinned key')
   await conflict(version('1.0.2', [AUTHOR]), /belongs to https:\/\/a/, { repository: B, moveFrom: 'files' })
   t.match(await install(version('1.0.2', [AUTHOR]), { repository: B, moveFrom: A }), { version: '1.0.2' })

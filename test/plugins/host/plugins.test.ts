@@ -29,7 +29,7 @@ t.test('a plugin is installed, granted permissions, called, disabled and deleted
   t.match(plugin, { key: 'org.example.echo', state: 'waiting', granted: null, version: '1.0.0' })
   t.same(waitsFor, ['runs for the first time'])
   const search = { pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'dune', limit: 5 }, userId: null }
-  await t.rejects(host.pluginCalls.call(search), { code: 'conflict', message: /waiting/ })
+  await t.rejects(host.pluginCalls.call(search), { code: 'conflict', message: '"Echo" waits for the consent of an administrator.' })
   await t.rejects(host.pluginLifecycle.setEnabled(plugin.id, true), { code: 'conflict' }, 'nobody has agreed')
   await t.rejects(host.pluginLifecycle.consent(plugin.id, { sha256: 'another' }), { code: 'conflict' })
   t.match(await host.pluginLifecycle.consent(plugin.id, { sha256: plugin.sha256 }), {
@@ -159,13 +159,48 @@ t.test('failures have codes, count, and lead to quarantine', async (t) => {
   await t.rejects(search('loop'), { code: 'unavailable' })
   await t.rejects(
     search('fine'),
-    { code: 'conflict', message: /quarantined/ },
+    {
+      code: 'conflict',
+      message:
+        'The server has stopped "Echo", because it failed. It runs again when an administrator resets and enables it, or installs a newer version.',
+    },
     'the plugin is quarantined after three failures within ten minutes',
   )
-  await t.rejects(host.pluginLifecycle.setEnabled(id, true), { code: 'conflict', message: /reset/ })
+  await t.rejects(host.pluginLifecycle.setEnabled(id, true), {
+    code: 'conflict',
+    message:
+      /^org\.example\.echo is in quarantine\. It broke its sandbox 3 times within 10 minutes\. Last error: ".*" Reset it first: POST \/api\/v1\/admin\/plugins\/org\.example\.echo\/reset\.$/,
+  })
   t.match(await host.pluginLifecycle.reset(id), { state: 'disabled' })
   await host.pluginLifecycle.setEnabled(id, true)
   t.same(await search('fine'), { results: [] })
+})
+
+t.test('a newer version that an administrator installs leaves the quarantine, and begins without failures', async (t) => {
+  const { host, run } = await openHost(t)
+  const main = `export default { metadata: { series: {
+    search({ query }) { if (query === 'loop') for (;;); return { results: [] } }, get: () => ({ externalId: '1' }) } } }`
+  const limits = { cpuMs: 100 }
+  const { id, call } = await run(main, { limits })
+  const search = async (query: string) => await call('metadata.series.search', { query, limit: 1 })
+  for (let times = 0; times < 3; times++) await t.rejects(search('loop'), { code: 'unavailable' })
+  t.match(await host.plugins.get(id), { state: 'quarantined' })
+  await host.pluginLifecycle.install(pluginOf(main, { limits, version: '1.0.1' }), { userId: null })
+  t.match(await host.plugins.get(id), { state: 'enabled', version: '1.0.1', stateReason: null })
+  t.same(await search('fine'), { results: [] })
+  for (let times = 0; times < 2; times++) await t.rejects(search('loop'), { code: 'unavailable' })
+  t.match(await host.plugins.get(id), { state: 'enabled', version: '1.0.1' }, 'failures of the version before do not count')
+  await t.rejects(search('loop'), { code: 'unavailable' })
+  t.match(
+    await host.plugins.get(id),
+    { state: 'quarantined', version: '1.0.1' },
+    'a version from the quarantine never runs again by itself',
+  )
+
+  await host.pluginLifecycle.reset(id)
+  await host.pluginLifecycle.setEnabled(id, false)
+  await host.pluginLifecycle.install(pluginOf(main, { limits, version: '1.0.2' }), { userId: null })
+  t.match(await host.plugins.get(id), { state: 'disabled', version: '1.0.2' }, 'what an administrator has disabled stays so')
 })
 
 t.test('neither errors of the server nor error codes of the plugin itself lead to quarantine', async (t) => {

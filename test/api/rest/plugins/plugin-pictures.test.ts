@@ -173,7 +173,11 @@ t.test('the address of a picture is of no use once the plugin has lost its right
   const other = await coverOf('https://api.example.org/2.jpg')
   t.match(await get(path), { status: 200 })
   await request('POST', `/api/v1/admin/plugins/${id}/disable`, { token: adminToken })
-  t.match(await get(path), { status: 409, json: { message: '"Naming" is disabled.' } }, 'although it was loaded before')
+  t.match(
+    await get(path),
+    { status: 409, json: { message: 'An administrator has disabled "Naming". It runs again when an administrator enables it.' } },
+    'although it was loaded before',
+  )
   await request('POST', `/api/v1/admin/plugins/${id}/enable`, { token: adminToken })
   t.match(await get(path), { status: 200 })
 
@@ -185,7 +189,7 @@ t.test('the address of a picture is of no use once the plugin has lost its right
   t.match(await get(path), { status: 409, json: { message: /covers\.example\.org is not a host that this plugin may contact/ } })
   t.match(await get(other), { status: 200 }, 'another host')
   await database('plugins').where({ id }).update({ state: 'revoked' })
-  t.match(await get(other), { status: 409, json: { message: '"Naming" is revoked.' } })
+  t.match(await get(other), { status: 409, json: { message: '"Naming" is revoked and must not run.' } })
   await database('plugins').where({ id }).update({ state: 'enabled' })
 
   const shown = { plugin: await services.plugins.get(id), userId: maintainer.id, isOwn: true }

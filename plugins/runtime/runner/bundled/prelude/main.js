@@ -70,60 +70,6 @@ function openChannel(send, limitsText) {
   limits = parse(limitsText);
 }
 
-// answers.ts
-var MESSAGE_LENGTH_MAX = 4096;
-var STACK_LENGTH_MAX2 = 8192;
-var CODE_LENGTH_MAX = 64;
-function sendResult(id, value) {
-  let text;
-  try {
-    text = stringify(value);
-  } catch (error) {
-    return sendFailure(id, error, "invalid_result", "The answer is not plain JSON: ");
-  }
-  const result = textOr(text, "null");
-  if (result.length > limits.resultLength)
-    return sendProblem(id, {
-      code: "invalid_result",
-      message: `The result has ${result.length} characters; the limit is ${limits.resultLength}.`
-    });
-  post("done", id, result);
-}
-function sendFailure(id, error, code, begin = "") {
-  let name = "Error";
-  let message = "";
-  let stack = "";
-  let own = null;
-  let wait = null;
-  try {
-    if (error !== null && typeof error === "object") {
-      const thrown = error;
-      name = textOr(thrown["name"], name);
-      message = textOr(thrown["message"], message);
-      stack = textOr(thrown["stack"], stack);
-      own = textOr(thrown["code"], own);
-      const seconds = thrown["retryAfterSeconds"];
-      if (typeof seconds === "number" && seconds > 0 && seconds < 1e9) wait = seconds;
-    } else message = textOr(error, message);
-  } catch {
-    message = "The code threw an unreadable error.";
-  }
-  if (message === "") message = name === "Error" ? "The code threw a value that is not an error." : name;
-  sendProblem(id, { code, message: begin + message, own, stack, wait });
-}
-function sendProblem(id, { code, message, own = null, stack = "", wait = null }) {
-  const text = stringify({
-    // Own properties, so that nothing that guests put on a prototype is read.
-    __proto__: null,
-    code,
-    message: slice(message, 0, MESSAGE_LENGTH_MAX),
-    own: own === null ? null : slice(own, 0, CODE_LENGTH_MAX),
-    stack: slice(stack, 0, STACK_LENGTH_MAX2),
-    wait
-  });
-  post("fail", id, text);
-}
-
 // call.ts
 var calls = {
   live: 0,
@@ -210,6 +156,62 @@ function withStackOf(caller, error) {
 }
 function tell(call, kind, payload) {
   if (!call.ended) post(kind, call.id, stringify({ __proto__: null, ...payload }));
+}
+
+// answers.ts
+var MESSAGE_LENGTH_MAX = 4096;
+var STACK_LENGTH_MAX2 = 8192;
+var CODE_LENGTH_MAX = 64;
+function sendResult(id, value) {
+  let text;
+  try {
+    text = stringify(value);
+  } catch (error) {
+    return sendFailure(id, error, "invalid_result", "The answer is not plain JSON: ");
+  }
+  const result = textOr(text, "null");
+  if (result.length > limits.resultLength)
+    return sendProblem(id, {
+      code: "invalid_result",
+      message: `The result has ${result.length} characters; the limit is ${limits.resultLength}.`
+    });
+  const unawaited = waitingRequest(id);
+  if (unawaited === null) post("done", id, result);
+  else post("done", id, result, id, unawaited);
+}
+function sendFailure(id, error, code, begin = "") {
+  let name = "Error";
+  let message = "";
+  let stack = "";
+  let own = null;
+  let wait = null;
+  try {
+    if (error !== null && typeof error === "object") {
+      const thrown = error;
+      name = textOr(thrown["name"], name);
+      message = textOr(thrown["message"], message);
+      stack = textOr(thrown["stack"], stack);
+      own = textOr(thrown["code"], own);
+      const seconds = thrown["retryAfterSeconds"];
+      if (typeof seconds === "number" && seconds > 0 && seconds < 1e9) wait = seconds;
+    } else message = textOr(error, message);
+  } catch {
+    message = "The code threw an unreadable error.";
+  }
+  if (message === "") message = name === "Error" ? "The code threw a value that is not an error." : name;
+  sendProblem(id, { code, message: begin + message, own, stack, wait });
+}
+function sendProblem(id, { code, message, own = null, stack = "", wait = null }) {
+  const text = stringify({
+    // Own properties, so that nothing that guests put on a prototype is read.
+    __proto__: null,
+    code,
+    message: slice(message, 0, MESSAGE_LENGTH_MAX),
+    own: own === null ? null : slice(own, 0, CODE_LENGTH_MAX),
+    stack: slice(stack, 0, STACK_LENGTH_MAX2),
+    wait
+  });
+  post("fail", id, text);
 }
 
 // web-globals.ts

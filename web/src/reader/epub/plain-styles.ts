@@ -1,23 +1,13 @@
+import { importsOf, plainNames } from './plain-names.ts'
+
 /** What old books say with the names of EPUB 3.0 or of WebKit: how vertical text is written. */
 const PROPERTIES = [
   ...['writing-mode', 'text-orientation', 'text-combine-upright'],
   ...['text-emphasis-style', 'text-emphasis-color', 'text-emphasis-position'],
 ]
 
-/** Books import two or three; a book that imports itself ends here. */
-const IMPORTS_DEPTH_MAX = 2
-/** Of a chapter or of an import; books name a handful. */
-const SHEETS_MAX = 16
-
-/** The same styles with the names of today. */
-export const plainNames = (styles: string): string =>
-  styles
-    .replace(/-(?:epub|webkit)-text-combine\s*:\s*horizontal/gi, 'text-combine-upright: all')
-    .replace(/-(?:epub|webkit)-(?=(?:writing-mode|text-orientation|text-emphasis(?:-style|-color|-position)?)\s*:)/gi, '')
-
-/** What styles import, in their order. */
-export const importsOf = (styles: string): string[] =>
-  Array.from(styles.matchAll(/@import\s+(?:url\(\s*)?["']?([^"')\s;]+)/gi), ([, href]) => href as string)
+/** Of a chapter, with what they import: books have a handful, and one made to hurt must not ask for thousands. */
+const SHEETS_MAX = 32
 
 /** Whether this browser reads the old names; Firefox does not. */
 export const knowsOldNames = (): boolean => CSS.supports('-epub-writing-mode', 'vertical-rl')
@@ -26,11 +16,12 @@ export const knowsOldNames = (): boolean => CSS.supports('-epub-writing-mode', '
 export async function plainStyles(chapter: Document | null, address: string): Promise<string> {
   if (!chapter) return ''
   const used = 'style, link[rel~="stylesheet"]:not([rel~="alternate"])'
-  const sheets = Array.from(chapter.querySelectorAll(used)).slice(0, SHEETS_MAX)
+  const sheets = Array.from(chapter.querySelectorAll(used))
+  const read = new Set<string>()
   const rules = await Promise.all(
     sheets.map((sheet) => {
       const href = sheet.getAttribute('href')
-      return href === null ? withImports(sheet.textContent ?? '', address) : loadRules(href, address)
+      return href === null ? withImports(sheet.textContent ?? '', address, read) : loadRules(href, address, read)
     }),
   )
   const elements = Array.from(chapter.querySelectorAll('[style*="-writing-mode"]'), (element) => element.getAttribute('style') ?? '')
@@ -38,18 +29,18 @@ export async function plainStyles(chapter: Document | null, address: string): Pr
   return [...rules, ...inline].join('\n')
 }
 
-/** @param base of the address */
-async function loadRules(href: string, base: string, depth = 0): Promise<string> {
+/** @param base of the address @param read the addresses that were read, which are not read again */
+async function loadRules(href: string, base: string, read: Set<string>): Promise<string> {
   const address = URL.canParse(href, base) ? new URL(href, base) : null
-  if (address?.origin !== location.origin) return ''
+  if (address?.origin !== location.origin || read.has(address.href) || read.size >= SHEETS_MAX) return ''
+  read.add(address.href)
   // Without it the text is written as before.
   const response = await fetch(address, { credentials: 'same-origin' }).catch(() => null)
-  return response?.ok ? withImports(await response.text(), address.href, depth) : ''
+  return response?.ok ? withImports(await response.text(), address.href, read) : ''
 }
 
-async function withImports(styles: string, base: string, depth = 0): Promise<string> {
-  const imported = depth < IMPORTS_DEPTH_MAX ? importsOf(styles).slice(0, SHEETS_MAX) : []
-  const before = await Promise.all(imported.map((href) => loadRules(href, base, depth + 1)))
+async function withImports(styles: string, base: string, read: Set<string>): Promise<string> {
+  const before = await Promise.all(importsOf(styles).map((href) => loadRules(href, base, read)))
   return [...before, rulesOf(styles)].join('\n')
 }
 

@@ -47,6 +47,8 @@ export function chapterStyles(settings: TextSettings, faces: FaceAddresses): [be
     ${settings.align === 'book' ? '' : `p, li, dd, blockquote { text-align: ${settings.align} !important; }`}
     html { hyphens: ${settings.hyphens ? 'auto' : 'manual'} !important; -webkit-hyphens: ${settings.hyphens ? 'auto' : 'manual'} !important; }
     ${settings.publisherStyles && scheme === 'light' ? '' : `* { color: inherit !important; background-color: transparent !important; border-color: currentColor !important; } html { background: ${page} !important; color: ${ink} !important; } a, a * { color: ${link} !important; }`}
+    /* Words that a search shows: Firefox paints them gray on gray while the chapter has no focus. */
+    ::selection { background-color: color-mix(in srgb, ${link} 30%, ${page}); color: ${ink}; }
     [hidden] { display: none; }
     pre { white-space: pre-wrap !important; }
   `

@@ -27,3 +27,10 @@ t.test('a face of the interface is at its address, and stands before the others 
   t.match(before, /"Carrel Dyslexia"; src: url\("\/dyslexia.woff2"\)/)
   t.match(after, /font-family: "Carrel Dyslexia", sans-serif !important/)
 })
+
+t.test('selected words have colors of the paper, also where the browser would paint them gray on gray', async (t) => {
+  t.match(
+    chapterStyles({ ...TEXT_DEFAULTS, paper: 'night' }, FACES)[1],
+    '::selection { background-color: color-mix(in srgb, #e6bd6c 30%, #1a1917); color: #cfc7bb; }',
+  )
+})

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { importsOf, plainNames } from '../../../../../web/src/reader/epub/plain-styles.ts'
+import { importsOf, plainNames } from '../../../../../web/src/reader/epub/plain-names.ts'
 
 t.test('Names of EPUB 3.0 and of WebKit for vertical writing become the names of today, and no others change', async (t) => {
   t.equal(

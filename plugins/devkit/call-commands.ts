@@ -74,7 +74,7 @@ export const replay: ToolCommand = {
   usage: '<call.json>',
   summary: 'repeats a saved call and shows the result',
   about:
-    'A call is { "method", "input", "config", "userConfig", "library", "fixtures" }: library is the library of the user, as a list of series, of which the plugin sees what its manifest asks for; fixtures is the name of a file in fixtures/, or its content; without it, requests go to the real service. The answer is shown as a server would read it.',
+    'A call is { "method", "input", "config", "userConfig", "library", "fixtures" }: library is the library of the user, as a list of series, of which the plugin sees what its manifest asks for; fixtures is the name of a file in fixtures/, or its content; without it, requests go to the real service. The answer is shown as a server would read it, except that an invalid item of a list fails the call: a server leaves out that item.',
   flags: [
     { name: 'json', isSwitch: true, repeatable: false, about: 'Prints { answer | code, message, source, trace } as JSON.' },
     ALLOW_LOCAL,

@@ -1,4 +1,5 @@
 import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
+import { methodsOf } from '#plugins/packages/manifest.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
 import { bundleProject } from './bundling/bundle.ts'
@@ -80,6 +81,9 @@ async function runTests(input: ToolInput, part: TestPart): Promise<number> {
   const supervisor = new Supervisor({ log, spare: false })
   const types = checkTypesUnless(input, project, input.stop)
   const outcomes: TestOutcome[] = []
+  const own = methodsOf(project.manifest)
+  for (const { name, method } of calls.filter((call) => !own.includes(call.method)))
+    printMessage(out, ['yellow', '!'], `${CALLS_FOLDER}/${name}.json calls ${method}, which manifest.json does not name: no check uses it.`)
   const bare = isOn('record') ? missingCredentials(input, project.manifest) : null
   if (bare !== null) printMessage(out, ['yellow', '!'], bare)
   const show = printing(input, outcomes)

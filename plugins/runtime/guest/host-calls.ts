@@ -86,10 +86,11 @@ function isWaiting(call: Call): boolean {
  * rejections, with their place.
  */
 export function endAfterRequests(call: Call, end: () => void): void {
-  if (!limits.isTraced || !isWaiting(call)) return end()
-  call.end = end
+  const isLater = limits.isTraced && isWaiting(call)
+  if (isLater) call.end = end
   try {
-    setTimer(end, LAST_ANSWERS_MS, true)
+    if (isLater) setTimer(end, LAST_ANSWERS_MS, true)
+    else end()
   } catch {
     // There are too many timers to wait.
     end()

@@ -247,10 +247,11 @@ function isWaiting(call) {
   return false;
 }
 function endAfterRequests(call, end) {
-  if (!limits.isTraced || !isWaiting(call)) return end();
-  call.end = end;
+  const isLater = limits.isTraced && isWaiting(call);
+  if (isLater) call.end = end;
   try {
-    setTimer(end, LAST_ANSWERS_MS, true);
+    if (isLater) setTimer(end, LAST_ANSWERS_MS, true);
+    else end();
   } catch {
     end();
   }

@@ -10,7 +10,7 @@ import type { CallTrace } from '../../plugin-sdk/testing.ts'
 import { ALLOW_LOCAL, readAllowLocal, typedRecord } from './allow-local.ts'
 import { bundleProject } from './bundling/bundle.ts'
 import { counted, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
-import { CREDENTIALS, readCredentials } from './credentials-file.ts'
+import { CREDENTIALS, missingCredentials, readCredentials } from './credentials-file.ts'
 import { replayEgress } from './host-answers.ts'
 import { type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
 import { readValidProject } from './project.ts'
@@ -74,7 +74,7 @@ export const replay: ToolCommand = {
   usage: '<call.json>',
   summary: 'repeats a saved call and shows the result',
   about:
-    'A call is { "method", "input", "config", "userConfig", "library", "fixtures" }: library is the library of the user, as a list of series, of which the plugin sees what its manifest asks for; fixtures is the name of a file in fixtures/, or its content; without it, requests go to the real service. The answer is shown as a server would read it.',
+    'A call is { "method", "input", "config", "userConfig", "library", "fixtures" }: library is the library of the user, as a list of series, of which the plugin sees what its manifest asks for; fixtures is the name of a file in fixtures/, or its content; without it, requests go to the real service. The answer is shown as a server would read it, except that an invalid item of a list fails the call: a server leaves out that item.',
   flags: [
     { name: 'json', isSwitch: true, repeatable: false, about: 'Prints { answer | code, message, source, trace } as JSON.' },
     ALLOW_LOCAL,
@@ -109,6 +109,8 @@ export const replay: ToolCommand = {
       else for (const line of JSON.stringify(outcome.answer, null, 2).split('\n').flatMap(messageLines)) out.line(line)
       for (const request of new Set(unmatched))
         printMessage(out, FAILED, `No fixture matches ${request}. If the call is in ${CALLS_FOLDER}/, record it: ${typedRecord([request])}`)
+      const bare = call.fixtures === null ? missingCredentials(input, built.manifest) : null
+      if (bare !== null) printMessage(out, ['yellow', '!'], bare)
       return hasFailed || unmatched.length > 0 ? 1 : 0
     }),
 }

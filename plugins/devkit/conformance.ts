@@ -40,6 +40,8 @@ const ALLOWED_CODES = new Set([
   'limit',
   'permission',
 ])
+const EXPECTED =
+  '\nExpected is an answer, or an error of @carrel/plugin-sdk that says what went wrong, such as RateLimitError, UpstreamError or NotFoundError.'
 /** Titles that break code tested only with English: other scripts, accents, characters of URLs and patterns. */
 const UNICODE = 'Les Misérables – 進撃の巨人 ΑΩ 100 % &?#"\'\\ [a+ 😀'
 /** More pages than any user turns. */
@@ -145,7 +147,8 @@ class TestedMethod {
     } catch (error) {
       if (!(error instanceof CallProblem)) throw error
       const isSlow = error.code === 'timeout' && error.trace.wallMs >= this.budget.wallMs
-      if (!ALLOWED_CODES.has(error.code) || isSlow) throw new Error(`${what}, it ended with ${describeProblem(error)}`)
+      if (!ALLOWED_CODES.has(error.code) || isSlow)
+        throw new Error(`${what}, it ended with ${describeProblem(error)}${isSlow ? '' : EXPECTED}`)
     }
     return null
   }

@@ -52,6 +52,12 @@ export async function readCredentials(
   return read
 }
 
+/** Of a command that sends requests to services: that they carry no credentials, though the manifest has `auth`. Null otherwise. */
+export const missingCredentials = ({ flag }: Pick<ToolInput, 'flag'>, { auth }: Manifest): string | null =>
+  flag(CREDENTIALS.name) !== undefined || CREDENTIAL_FIELDS[auth?.type ?? 'none'].length === 0
+    ? null
+    : `Requests are sent without credentials, which auth in manifest.json requires. Add --${CREDENTIALS.name} FILE.`
+
 function readTexts(text: string): Record<string, string> | null {
   try {
     const value: unknown = JSON.parse(text)

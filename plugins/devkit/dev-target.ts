@@ -27,7 +27,7 @@ export const TARGET_FLAGS: readonly DescribedFlag[] = [
     value: 'key',
     isSwitch: false,
     repeatable: false,
-    about: `For --server: the API key of an administrator. Better from ${VARIABLES.token}, or "token" in ${FILE}: others can see arguments.`,
+    about: `For --server: the API key of an administrator. Better from ${VARIABLES.token}, or "token" in ${FILE}: others can see arguments, and npm prints them.`,
   },
   {
     name: 'key-file',

@@ -46,9 +46,12 @@ export async function findFixtures(folder: string, name: string): Promise<Fixtur
   }
 }
 
+/** Statuses that say nothing about what was requested: the credentials, the pace or the service is the reason. */
+const isRefusal = (status = 200): boolean => [401, 403, 429].includes(status) || status >= 500
+
 /**
- * Sends requests to the service and records its responses. Replaces existing fixtures for the same request; fixtures that people have added by hand,
- * such as failures that no service produces on demand, still come first.
+ * Sends requests to the service and records its responses. Replaces existing fixtures for the same request, except with a refusal; fixtures that people
+ * have added by hand, such as failures that no service produces on demand, still come first.
  */
 export class Recorder {
   readonly egress: Egress
@@ -57,6 +60,8 @@ export class Recorder {
   readonly #keepsOthers: boolean
   readonly #recorded = new Map<string, Exchange>()
   readonly #isNew: boolean
+  /** What is said of each request whose earlier response stays because the service refused it this time. */
+  readonly refused = new Map<string, string>()
 
   /** @param keepsOthers whether fixtures of requests that are not made this time stay */
   constructor(outside: Egress, before: Fixtures | null, keepsOthers = false) {
@@ -73,7 +78,15 @@ export class Recorder {
         const written = replay.next({ method, url: url.href, headers: hop.headers, ...(body === undefined ? {} : { body }) })
         if (written?.failure) return refuseGuest(written.failure.code, written.failure.message)
         const answer = await outside.fetch(given, policy, signal)
-        this.#recorded.set(keyOf({ method, url: url.href, body }), exchangeOf({ method, url: url.href, body }, answer))
+        const made = { method, url: url.href, body }
+        const key = keyOf(made)
+        const before = this.#others.find(({ request }) => keyOf(request) === key)
+        if (isRefusal(answer.status) && before !== undefined && !isRefusal(before.response?.status))
+          this.refused.set(key, `the response to ${method} ${url.href} stays as it was: the service answered ${answer.status} this time`)
+        else {
+          this.refused.delete(key)
+          this.#recorded.set(key, exchangeOf(made, answer))
+        }
         return answer
       },
     }
@@ -85,8 +98,8 @@ export class Recorder {
   }
 
   get exchanges(): Exchange[] {
-    // A service that did not respond to anything has no other answers.
-    const isKept = this.#keepsOthers || this.#recorded.size === 0
+    // A service that did not respond to anything has no other answers; after a refusal, code makes fewer requests.
+    const isKept = this.#keepsOthers || this.#recorded.size === 0 || this.refused.size > 0
     const others = this.#others.filter(({ request }) => isKept && !this.#recorded.has(keyOf(request)))
     return [...this.#kept, ...others, ...this.#recorded.values()]
   }

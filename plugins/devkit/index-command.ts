@@ -9,7 +9,7 @@ import { consentRecordOf } from '#plugins/consent/record.ts'
 import { describeRecord } from '#plugins/consent/record-lines.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { type PluginPackage, readPackage } from '#plugins/packages/plugin-package.ts'
+import { type PluginPackage, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
 import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
 import { EXPIRES_DAYS_MAX, INDEX_NAME, indexProblem, RepositoryIndex, SIGNATURE_NAME, signIndex } from '#plugins/repositories/index-file.ts'
 import { renderIndexPage, type ShownPlugin } from '#plugins/repositories/index-page.ts'
@@ -18,7 +18,7 @@ import { counted, fileReason, printMessage, readCount, type ToolCommand, type To
 import { writePackage } from './pack.ts'
 import { readOptional } from './project.ts'
 import { readKey, unpack } from './signing.ts'
-import { typedTool } from './typed.ts'
+import { quotedWord, typedTool } from './typed.ts'
 
 /** Several times the limit of an index. */
 const PACKAGES_MAX = 10_000
@@ -59,9 +59,29 @@ export const index: ToolCommand = {
     const keyFile = flag('key')
     if (keyFile === undefined)
       throw new ToolProblem(`Servers reject an unsigned index. Add --key FILE (make a key with ${typedTool('sign --new-key FILE')}).`)
-    await makeIndex(input, folder, await readKey(path.resolve(cwd, keyFile)))
+    const key = await readKey(path.resolve(cwd, keyFile))
+    const problem = (await findIndexKey(folder, [key])).problem
+    if (problem !== null) throw new ToolProblem(problem)
+    await makeIndex(input, folder, key)
     return 0
   },
+}
+
+/**
+ * Which of the keys signs the index of a folder: servers trust only the first that they saw.
+ * @returns the first key for a new index; with `problem`, why it must not sign
+ */
+export async function findIndexKey(folder: string, keys: readonly KeyObject[]): Promise<{ key: KeyObject; problem: string | null }> {
+  const [first] = keys as [KeyObject]
+  const known = (await findIndex(folder))?.keys ?? [publicKeyText(first)]
+  const key = keys.find((one) => known.includes(publicKeyText(one)))
+  if (key !== undefined) return { key, problem: null }
+  const given = keys.map((one) => fingerprintOf(publicKeyText(one))).join(', ')
+  const file = path.join(folder, INDEX_NAME)
+  return {
+    key: first,
+    problem: `${file} is signed by ${known.map(fingerprintOf).join(', ')}, and servers that know the repository refuse any other key; given is ${given}. The index was not written. Write it with its key: ${typedTool(`index ${quotedWord(folder)} --key FILE`)}. If that key is lost, delete ${file} to begin a new repository, which administrators must add again.`,
+  }
 }
 
 const isIndexUrl = (url: string): boolean =>

@@ -44,6 +44,9 @@ export function withInstead(message: string): string {
   // Of V8, for a dynamic import.
   if (message === 'Not supported')
     return 'import() is not available: a plugin is a single file. Import the module at the beginning of the file.'
+  // Of axios.
+  if (message.startsWith('There is no suitable adapter to dispatch the request'))
+    return `${message.replace(/\.$/, '')}: axios needs XMLHttpRequest or modules of Node, which the sandbox does not have. Use ctx.http.json or ctx.fetch.`
   // With a place, more follows.
   if (/^The code exceeded (its|the) memory limit[^.]*\.$/.test(message))
     return `${message} It was too fast for its place to be found. Look for a loop that adds to a list, or for a list that is copied.`

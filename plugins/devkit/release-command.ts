@@ -13,7 +13,7 @@ import { type PluginPackage, publicKeyText, readPackage } from '#plugins/package
 import { INDEX_NAME } from '#plugins/repositories/index-file.ts'
 import { checkNews, newsOf, withEntry } from './changelog.ts'
 import { fileReason, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
-import { checkIndexFlags, INDEX_FLAGS, makeIndex } from './index-command.ts'
+import { checkIndexFlags, findIndexKey, INDEX_FLAGS, makeIndex } from './index-command.ts'
 import { packProject, writePackage } from './pack.ts'
 import { hasErrors, NEXT_FLAG, printFindings, printPackage, readNext } from './package-commands.ts'
 import { type Project, readOptional, readValidProject } from './project.ts'
@@ -307,5 +307,8 @@ async function listRelease(input: ToolInput, place: string, keys: Keys): Promise
     )
     return
   }
-  await makeIndex(input, place, keys[0] as Keys[number])
+  const { key, problem } = await findIndexKey(place, keys)
+  // The package may have a new key, which its last version named.
+  if (problem !== null) printMessage(out, ['yellow', '!'], problem)
+  else await makeIndex(input, place, key)
 }

@@ -2,6 +2,8 @@ import { SourceMap } from 'node:module'
 import * as esbuild from 'esbuild'
 import type { AppError } from '#core/foundation/errors.ts'
 import { escapePointer } from '#core/foundation/json-pointer.ts'
+import { MANIFEST_SHAPE } from '#plugins/packages/manifest.ts'
+import { listUnknownMembers } from '#plugins/packages/manifest-members.ts'
 
 /** A place in the author's sources. */
 export interface SourceLine {
@@ -87,8 +89,18 @@ async function positionOfFault(text: string): Promise<string> {
   return location ? `${MANIFEST}:${location.line}:${location.column + 1}` : MANIFEST
 }
 
+/** Members of a manifest that present servers ignore: from a newer interface, or misspelled. @param text that is valid JSON */
+export const describeUnknownMembers = (text: string): string[] =>
+  listUnknownMembers(MANIFEST_SHAPE, JSON.parse(text))
+    .filter(({ place, name }) => place !== '' || name !== '$schema')
+    .map(({ place, name, advice }) => {
+      const at = positionInJson(text, `${place}/${escapePointer(name)}`)
+      return `${at}${place === '' ? '' : ` at ${place}`}: unknown member "${name}", which servers ignore.${advice}`
+    })
+
 /**
- * The problems for which a server would refuse a manifest, a sentence for each, with the line and column of its member.
+ * The problems for which a server would refuse a manifest, a sentence for each, with the line and column of its member; then its unknown members, which
+ * may be the reason.
  * @param error of `readManifest`
  */
 export async function describeManifestRefusal({ message, details }: AppError, bytes: Buffer): Promise<string[]> {
@@ -102,5 +114,5 @@ export async function describeManifestRefusal({ message, details }: AppError, by
     return place === '' ? `${fault}: ${problem.message}.` : `${positionInJson(text, place)} at ${place}: ${problem.message}.`
   })
   const [more] = /It has \d+ more errors\.$/.exec(message) ?? []
-  return more === undefined ? sentences : [...sentences, more]
+  return [...sentences, ...(more === undefined ? [] : [more]), ...(isWhole ? [] : describeUnknownMembers(text))]
 }

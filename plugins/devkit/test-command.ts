@@ -1,10 +1,11 @@
 import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
+import { methodsOf } from '#plugins/packages/manifest.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
 import { bundleProject } from './bundling/bundle.ts'
 import { counted, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { runConformance } from './conformance.ts'
-import { CREDENTIALS, readCredentials } from './credentials-file.ts'
+import { CREDENTIALS, missingCredentials, readCredentials } from './credentials-file.ts'
 import { packProject } from './pack.ts'
 import { CallProblem, describeProblem } from './plugin-session.ts'
 import { readValidProject } from './project.ts'
@@ -80,6 +81,11 @@ async function runTests(input: ToolInput, part: TestPart): Promise<number> {
   const supervisor = new Supervisor({ log, spare: false })
   const types = checkTypesUnless(input, project, input.stop)
   const outcomes: TestOutcome[] = []
+  const own = methodsOf(project.manifest)
+  for (const { name, method } of calls.filter((call) => !own.includes(call.method)))
+    printMessage(out, ['yellow', '!'], `${CALLS_FOLDER}/${name}.json calls ${method}, which manifest.json does not name: no check uses it.`)
+  const bare = isOn('record') ? missingCredentials(input, project.manifest) : null
+  if (bare !== null) printMessage(out, ['yellow', '!'], bare)
   const show = printing(input, outcomes)
   try {
     const tools = new TestingTools({
@@ -96,6 +102,7 @@ async function runTests(input: ToolInput, part: TestPart): Promise<number> {
     if (isOn('record')) await recordCalls(calls, tools, show)
     for (const file of isOn('record') ? await tools.saveRecorded() : [])
       for (const line of messageLines(`  recorded ${escapedText(file)}`)) out.line(line)
+    for (const said of tools.listRefused()) printMessage(out, ['yellow', '!'], escapedText(said))
     const recorded = isOn('record') ? await listCalls(folder) : calls
     if (part.conformance) await runConformance({ built, supervisor, calls: recorded }, show)
   } finally {

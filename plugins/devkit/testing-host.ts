@@ -145,6 +145,13 @@ export class TestingTools {
     }
   }
 
+  /** What was not recorded, and why. */
+  listRefused(): string[] {
+    return [...this.#recorders].flatMap(([name, { refused }]) =>
+      [...refused.values()].map((said) => `${FIXTURES_FOLDER}/${name}.json: ${said}.`),
+    )
+  }
+
   /** Writes the recorded fixtures; returns the files. */
   saveRecorded(): Promise<string[]> {
     const recorded = [...this.#recorders].filter(([, { hasRecorded }]) => hasRecorded)

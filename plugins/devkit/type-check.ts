@@ -5,6 +5,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
 import { counted, printMessage, type ToolInput } from './command.ts'
+import { INSTEAD } from './instead.ts'
 import type { Project } from './project.ts'
 
 /** What the project's own TypeScript says. */
@@ -90,12 +91,20 @@ function compile(folder: string, compiler: string, stop?: AbortSignal): Promise<
 
 const ERROR = /^(?:(.+)\((\d+),(\d+)\): )?error (TS\d+): (.*)$/
 
+/** In place of the compiler's advice to add types of Node or of browsers, which the sandbox does not have; tests run in Node. */
+function withoutOtherTypes(message: string, file = ''): string {
+  const [, name] = /^Cannot find name '([\w$]+)'\. Do you need to (?:install type definitions for node|.*'dom')/.exec(message) ?? []
+  if (name === undefined || file.startsWith('test/')) return message
+  return `Cannot find name '${name}': the sandbox does not have it.${Object.hasOwn(INSTEAD, name) ? ` Use ${INSTEAD[name]}.` : ''}`
+}
+
 /** The compiler indents the lines that explain the one before. */
 function readErrors(text: string): string[] {
   const errors: string[] = []
   for (const line of text.split(/\r?\n/)) {
     const [found, file, row, column, code, message] = ERROR.exec(line) ?? []
-    if (found !== undefined) errors.push(`${file === undefined ? '' : `${file}:${row}:${column}: `}${message} (${code})`)
+    if (found !== undefined)
+      errors.push(`${file === undefined ? '' : `${file}:${row}:${column}: `}${withoutOtherTypes(message as string, file)} (${code})`)
     else if (/^\s+\S/.test(line) && errors.length > 0) errors[errors.length - 1] += `\n${line}`
   }
   return errors

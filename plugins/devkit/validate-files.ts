@@ -53,6 +53,8 @@ export async function checkFiles({ folder, extras, manifest }: Project): Promise
         check: 'files',
         message: `${name} is not ${name === 'icon.png' ? 'a PNG picture' : 'an SVG picture'}.`,
       })
+    else if (name === 'icon.svg' && SCRIPT.test(String(bytes)))
+      findings.push({ level: 'error', check: 'files', message: `${name} contains a script, which no page runs. Remove it.` })
   }
   return findings
 }
@@ -60,6 +62,9 @@ export async function checkFiles({ folder, extras, manifest }: Project): Promise
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex')
 /** What may precede the root of an SVG picture: declarations, comments and spaces. */
 const BEFORE_ROOT = /^\uFEFF?(?:\s|<\?[^>]*>|<!--[\s\S]*?-->|<!DOCTYPE[^>]*>)*/i
+
+/** Code in an SVG picture: an element, an attribute for an event, or an address. */
+const SCRIPT = /<(?:\w+:)?script[\s/>]|\son\w+\s*=\s*["']|javascript:/i
 
 const isPicture = (name: string, bytes: Buffer): boolean =>
   name === 'icon.png'

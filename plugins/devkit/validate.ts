@@ -1,11 +1,10 @@
 import * as esbuild from 'esbuild'
 import { AppError } from '#core/foundation/errors.ts'
-import { escapePointer } from '#core/foundation/json-pointer.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
-import { MANIFEST_SHAPE, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
-import { listUnknownMembers } from '#plugins/packages/manifest-members.ts'
+import { linkUrlsOf, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { covers } from '#plugins/packages/permissions.ts'
+import { isReservedId } from '#plugins/packages/similar-ids.ts'
 import { GuestError, withLines } from '#plugins/runtime/guest-error.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Bundle, bundleProject } from './bundling/bundle.ts'
@@ -17,7 +16,7 @@ import { type Built, programOf, sourceIn } from './plugin-session.ts'
 import { ManifestRefused, type Project, readValidProject } from './project.ts'
 import { listMissingGlobals } from './sandbox-globals.ts'
 import { findSecrets } from './secrets.ts'
-import { packageOf, positionInJson, type SourceLine, spelled } from './source-lines.ts'
+import { describeUnknownMembers, packageOf, positionInJson, type SourceLine, spelled } from './source-lines.ts'
 import { checkTypes, type TypeCheck } from './type-check.ts'
 import { typedTool } from './typed.ts'
 import { compareTypes, TYPES_FILE } from './types-command.ts'
@@ -97,20 +96,16 @@ export async function validateWith(
   return { findings: findings.sort((a, b) => Number(a.level === 'warning') - Number(b.level === 'warning')), project, bundle, typesLeftOut }
 }
 
-/** Members that present servers ignore: from a newer interface, or misspelled. */
-function checkManifest({ manifestBytes }: Project): Finding[] {
+function checkManifest({ manifest: { id, license }, manifestBytes }: Project): Finding[] {
   const text = manifestBytes.toString('utf8')
-  const given = JSON.parse(text) as Record<string, unknown>
-  const findings = listUnknownMembers(MANIFEST_SHAPE, given)
-    .filter(({ place, name }) => place !== '' || name !== '$schema')
-    .map(
-      ({ place, name, advice }): Finding => ({
-        level: 'warning',
-        check: 'manifest',
-        message: `${positionInJson(text, `${place}/${escapePointer(name)}`)}${place === '' ? '' : ` at ${place}`}: unknown member "${name}", which servers ignore.${advice}`,
-      }),
-    )
-  if (given['license'] === undefined)
+  const findings = describeUnknownMembers(text).map((message): Finding => ({ level: 'warning', check: 'manifest', message }))
+  if (isReservedId(id))
+    findings.push({
+      level: 'error',
+      check: 'manifest',
+      message: `${positionInJson(text, '/id')} at /id: ${id} is, or looks like, an id below carrel., which only plugins have that come with the server. Servers refuse it. Choose another, such as org.example.${id.split('.').at(-1)}.`,
+    })
+  if (license === undefined)
     findings.push({
       level: 'warning',
       check: 'manifest',
@@ -202,12 +197,13 @@ const checkImports = ({ imports }: BundleScan): Finding[] =>
 const NAMESPACES = new Set(['www.w3.org'])
 const ADDRESS = /https?:\/\/([a-z0-9-]+(?:\.[a-z0-9-]+)+)/gi
 
-function checkHosts({ permissions = {} }: Manifest, { literals, lineOf }: BundleScan): Finding[] {
+function checkHosts({ capabilities, permissions = {} }: Manifest, { literals, lineOf }: BundleScan): Finding[] {
   const granted = (permissions.network ?? []).map(({ host }) => host)
+  const linked = [...linkUrlsOf(capabilities).map(({ hostname }) => hostname), ...(capabilities.webLinks?.hosts ?? [])]
   const found = new Map<string, SourceLine | null>()
   for (const [index, text] of literals.entries())
     for (const [, host = ''] of text.matchAll(ADDRESS)) if (!found.has(host.toLowerCase())) found.set(host.toLowerCase(), lineOf(index))
-  const ungranted = [...found].filter(([host]) => !NAMESPACES.has(host) && !granted.some((rule) => covers(rule, host)))
+  const ungranted = [...found].filter(([host]) => !NAMESPACES.has(host) && ![...granted, ...linked].some((rule) => covers(rule, host)))
   const unused = granted.filter(
     (rule) => ![...found.keys()].some((host) => covers(rule, host)) && !literals.some((text) => text.includes(rule.replace(/^\*\./, ''))),
   )
@@ -216,7 +212,7 @@ function checkHosts({ permissions = {} }: Manifest, { literals, lineOf }: Bundle
       ([host, line]): Finding => ({
         level: 'warning',
         check: 'hosts',
-        message: `${before(line)}The code contains a URL of ${host}, which the manifest does not list. It works as a link or a cover; ctx.fetch refuses it.`,
+        message: `${before(line)}The code contains a URL of ${host}, which the manifest does not list. Requests to it are refused, and answers lose links and covers there. List it in permissions.network for requests and covers, or in capabilities.webLinks.hosts if it is only for links.`,
       }),
     ),
     ...unused.map(

@@ -3,6 +3,7 @@ import type { LocalServices } from '#core/settings/local-hosts.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { checkedAddress, type Granted, linkRules, requestRules } from '#plugins/host/plugin-rules.ts'
 import { type AnswerShape, isAddress, mapAnswer, RESULT_SCHEMAS } from '#plugins/host/results.ts'
+import { covers } from '#plugins/packages/permissions.ts'
 
 type AddressKind = 'picture' | 'link'
 
@@ -37,7 +38,9 @@ export function withinGrants<Answer>(
     const checked = checkedAddress(address, rules[kind])
     if ('href' in checked) return checked.href
     const { host, problem } = checked
-    if (!named.has(host) && named.size < HOSTS_NAMED_MAX) onLeftOut(host, `A ${kind} was left out of the answer: ${problem}`)
+    const isUnnamed = kind === 'link' && host !== '' && !rules.link.some((rule) => covers(rule.host, host))
+    const advice = isUnnamed ? ` For links, capabilities.webLinks.hosts may name it instead.` : ''
+    if (!named.has(host) && named.size < HOSTS_NAMED_MAX) onLeftOut(host, `A ${kind} was left out of the answer: ${problem}${advice}`)
     named.add(host)
     return null
   })

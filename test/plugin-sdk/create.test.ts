@@ -55,7 +55,7 @@ for (const [index, template] of TEMPLATES.entries())
     const { scripts, devDependencies } = JSON.parse(await readFile(path.join(project, 'package.json'), 'utf8')) as Record<string, object>
     const own = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as { devDependencies: Record<string, string> }
     t.match(devDependencies, { typescript: own.devDependencies['typescript'] }, 'the compiler that builds the SDK')
-    t.same(Object.keys(scripts ?? {}), ['dev', 'test', 'validate', 'pack', 'release', 'typecheck'])
+    t.same(Object.keys(scripts ?? {}), ['dev', 'test', 'validate', 'pack', 'release', 'typecheck', 'carrel-plugin'])
 
     const tests = await script('test')
     t.match(tests, /✔ \d+ passed/)

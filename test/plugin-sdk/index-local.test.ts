@@ -53,11 +53,13 @@ t.test('the tutorial works with a local service and reloads every change', async
     said += `${text}\n`
   }
   const stop = new AbortController()
+  const [, variable = ''] = /^(\w+)=\$KEY /.exec(dev) ?? []
+  process.env[variable] = made.key
+  t.teardown(() => delete process.env[variable])
   const given = dev
     .replace(/^.*\bdev\b/, 'dev')
     .replace(' -- ', ' ')
     .replace('$URL', server.url)
-    .replace('$KEY', made.key)
   const ended = runCommandLine(given.split(' '), {
     cwd: folder,
     out: { line: hear, paint: (_style, text) => text },

@@ -12,6 +12,8 @@ export interface Call {
   lines: number
   letters: number
   signal: Signal | null
+  /** Ends a call that has returned, and waits for its host calls. */
+  end: (() => void) | null
   fail: (error: unknown) => void
 }
 

@@ -3,7 +3,7 @@ import { apply, create, defineProperty, freeze, GuestError, ownKeys, parse, sett
 import { type Call, calls } from './call.ts'
 import { limits } from './channel.ts'
 import { makeContext } from './context.ts'
-import { closedProblem } from './host-calls.ts'
+import { closedProblem, endAfterRequests } from './host-calls.ts'
 import { clearTimers } from './timers.ts'
 
 type Handler = (...given: unknown[]) => unknown
@@ -57,7 +57,7 @@ export function runCall(id: number, name: string, text: string, contextText: unk
   const handler = handlers?.[name]
   if (handler === undefined) return sendProblem(id, { code: 'not_implemented', message: `The program has no function "${name}".` })
   const call = beginCall(id)
-  const succeed = (value: unknown) => endCall(call, () => sendResult(id, value))
+  const succeed = (value: unknown) => endAfterRequests(call, () => endCall(call, () => sendResult(id, value)))
   let result: unknown
   let then: unknown
   try {
@@ -74,7 +74,7 @@ export function runCall(id: number, name: string, text: string, contextText: unk
 function beginCall(id: number): Call {
   const counts = { requests: 0, running: 0, first: null, last: null, lines: 0, letters: 0 }
   const fail = (error: unknown) => endCall(call, () => sendFailure(id, error, 'thrown'))
-  const call: Call = { id, ended: false, ...counts, signal: null, fail }
+  const call: Call = { id, ended: false, ...counts, signal: null, end: null, fail }
   calls.live += 1
   calls.current = call
   return call

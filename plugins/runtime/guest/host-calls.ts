@@ -1,6 +1,7 @@
 import { create, GuestError, GuestPromise, indexOf, parse, slice, stackOf, stringify, textOr } from './built-ins.ts'
 import { type Call, calls, type HostCall } from './call.ts'
 import { limits, post } from './channel.ts'
+import { setTimer } from './timers.ts'
 
 const pending: Record<number, HostCall> = create(null)
 let lastId = 0
@@ -68,6 +69,32 @@ export function receiveReply(id: number, outcome: string, text: string): void {
   // The caller of `ask` knows the kind of its answer.
   if (outcome === 'ok') request.resolve(answer as never)
   else request.reject(withStackOf(request.caller, problem(answer.code, answer.message)))
+  if (call.end !== null && !isWaiting(call)) call.end()
+}
+
+/** Longer than answers from fixtures take. */
+const LAST_ANSWERS_MS = 1_000
+
+/** Whether it waits for an answer that may be an error. */
+function isWaiting(call: Call): boolean {
+  for (const id in pending) if ((pending[id] as HostCall).call === call && (pending[id] as HostCall).kind !== 'sleep') return true
+  return false
+}
+
+/**
+ * Ends a call that has returned. In traced code host calls that nobody waited for are answered first, so that those that fail are reported as unhandled
+ * rejections, with their place.
+ */
+export function endAfterRequests(call: Call, end: () => void): void {
+  const isLater = limits.isTraced && isWaiting(call)
+  if (isLater) call.end = end
+  try {
+    if (isLater) setTimer(end, LAST_ANSWERS_MS, true)
+    else end()
+  } catch {
+    // There are too many timers to wait.
+    end()
+  }
 }
 
 /** The oldest request that a call waits for: its kind, and in further lines the stack of its caller. */

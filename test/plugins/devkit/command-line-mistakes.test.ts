@@ -24,6 +24,7 @@ const search = (body: string): Change => ({
   manifest: { permissions: PERMISSIONS },
   ...file('src/main.ts', ECHO.replace(/const \{ titles \}[\s\S]*?\}\)\) \}/, body)),
 })
+const FORGETFUL = search("ctx.storage.set('big', 'x'.repeat(20000)); return { results: [] }")
 const main = (code: string) => file('src/main.ts', code)
 const tested = (code: string) => file('test/main.test.ts', `import { openPlugin, test } from '@carrel/plugin-sdk/testing'\n${code}`)
 const released: Change = { manifest: { permissions: PERMISSIONS }, ...file('CHANGELOG.md', '## 1.0.0\n\nNew.\n') }
@@ -139,6 +140,37 @@ const MISTAKES: [name: string, change: Change, typed: string, message: string][]
     search("await ctx.fetch('https://api.example.org/', { body: { a: 1 } as never }); return { results: [] }"),
     REPLAY,
     'invalid_argument: A body must be a text; for JSON: JSON.stringify(value). at src/main.ts:7:19',
+  ],
+  [
+    'a value that is too large, stored without await',
+    FORGETFUL,
+    REPLAY,
+    'unhandled: Unhandled promise rejection: The storage would have 20005 bytes; the limit is 16384. at src/main.ts:7:21',
+  ],
+  [
+    'the same in a test',
+    {
+      ...FORGETFUL,
+      files: {
+        ...FORGETFUL.files,
+        ...tested("test('one', async () => void (await (await openPlugin()).call('metadata.series.search', { query: 'a', limit: 1 })))")
+          .files,
+      },
+    },
+    TEST,
+    'unhandled: Unhandled promise rejection: The storage would have 20005 bytes; the limit is 16384. at src/main.ts:7:21 ',
+  ],
+  [
+    'a request to a host that is not granted, without await',
+    search("void ctx.http.json('https://other.example.net/x'); return { results: [] }"),
+    REPLAY,
+    'unhandled: Unhandled promise rejection: https://other.example.net is not a host that this plugin may contact: permissions.network in its manifest.json does not name it. at src/main.ts:7:23',
+  ],
+  [
+    'what comes after the answer',
+    search("void (async () => { await ctx.storage.set('a', 1); await ctx.storage.set('b', 2) })(); return { results: [] }"),
+    REPLAY,
+    'unhandled: Unhandled promise rejection: The call has ended. at src/main.ts:7:',
   ],
   // Tests.
   [

@@ -18,11 +18,13 @@ const CODE = `export default { metadata: { series: {
   get: ({ externalId }) => ({ externalId, title: externalId }) } } }`
 const API_KEY = { type: 'apiKey', scope: 'server', bind: { hostFrom: 'site', header: 'X-Api-Key' } }
 
-async function openAuthor(t: Test, manifest: object = { auth: API_KEY }) {
+/** @param isStrict whether the service refuses requests without a key */
+async function openAuthor(t: Test, manifest: object = { auth: API_KEY }, isStrict = false) {
   const asked: unknown[] = []
   const server = http.createServer(({ headers }, response) => {
     asked.push(headers['x-api-key'])
     response.setHeader('content-type', 'application/json')
+    if (isStrict && headers['x-api-key'] === undefined) response.statusCode = 401
     response.end(JSON.stringify({ sent: headers['x-api-key'] ?? 'nothing' }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -98,4 +100,26 @@ t.test('errors of an invalid file reveal nothing of its content', async (t) => {
   await plain.give({ token: TOKEN })
   const given = await runTool(plain.folder, ['replay', 'calls/search.json', '--credentials', plain.file])
   t.match(given, { code: 1, stderr: /is not needed: the manifest requires no credentials/ })
+})
+
+t.test('a recording without them says so, and replaces no response by a refusal', async (t) => {
+  const { folder, place, file, give } = await openAuthor(t, { auth: API_KEY }, true)
+  await give({ token: TOKEN })
+  const record = (...given: string[]) => runTool(folder, ['test', '--no-conformance', '--record', '--allow-local', place, ...given])
+  t.match(await record('--credentials', file), { code: 0 })
+  const fixtures = () => readFile(path.join(folder, 'fixtures/dune.json'), 'utf8')
+  const before = await fixtures()
+  const { code, stdout } = await record()
+  t.equal(code, 1)
+  const said = stdout.replaceAll(/\s+/g, ' ')
+  t.match(said, '! Requests are sent without credentials, which auth in manifest.json requires. Add --credentials FILE. ')
+  t.match(said, `! fixtures/dune.json: the response to GET http://${place}/titles stays as it was: the service answered 401 this time. `)
+  t.notMatch(said, ' recorded ')
+  t.equal(await fixtures(), before)
+  t.match(await runTool(folder, ['test', '--no-conformance']), { code: 0, stdout: /✔ 1 passed/ })
+  const replayed = await runTool(folder, ['replay', 'calls/search.json', '--allow-local', place])
+  t.match(
+    replayed.stdout.replaceAll(/\s+/g, ' '),
+    /✖ auth: .* ! Requests are sent without credentials, which auth .* Add --credentials FILE\./,
+  )
 })

@@ -96,3 +96,18 @@ export default { metadata: { series: {
   t.match(replayed, { code: 0 })
   t.equal(replayed.stdout.match(/^! src\/main\.ts:/gm)?.length, 2, replayed.stdout)
 })
+
+t.test("a host call that the answer does not wait for is nobody's mistake when its failure is handled", async (t) => {
+  const code = `export default { metadata: { series: {
+    async search(_, ctx) {
+      ctx.storage.set('big', 'x'.repeat(200_000)).catch(() => {})
+      void ctx.sleep(60_000)
+      return await Promise.race([ctx.fetch('https://api.example.org/slow'), { results: [] }])
+    } } } }`
+  const manifest = manifestOf({ permissions: { storage: { quotaKB: 1 } } }) as unknown as Manifest
+  const session = new PluginSession(findSupervisor(), { manifest, code }, { egress: { fetch: () => new Promise(() => {}) } })
+  t.teardown(() => session.close())
+  const { answer, trace } = await session.call('metadata.series.search', { query: 'x', limit: 1 })
+  t.match(answer, { results: [] })
+  t.same(trace.warnings, [])
+})

@@ -104,3 +104,17 @@ t.test('types that are not checked are said to be so', async (t) => {
   const bare = await openPluginFolder(t, { files: { 'tsconfig.json': TSCONFIG } })
   t.match(await runTool(bare, ['test']), { code: 0, stdout: /Types were not checked: TypeScript is not installed[\s\S]*npm install/ })
 })
+
+t.test('an error of types has no advice to add types of what the sandbox does not have', async (t) => {
+  const folder = await openTypedFolder(t, `${WRONG.replace("'ten'", 'Number(process.env.X)')}console.log(Buffer)\n`)
+  const { code, stdout } = await runTool(folder, ['validate'])
+  t.equal(code, 1)
+  const said = stdout.replaceAll(/\s+/g, ' ')
+  for (const message of [
+    "Cannot find name 'process': the sandbox does not have it. Use ctx.config for settings of the administrator. (TS",
+    "Cannot find name 'console': the sandbox does not have it. Use ctx.log. (TS",
+    "Cannot find name 'Buffer': the sandbox does not have it. Use Uint8Array, and strings. (TS",
+  ])
+    t.ok(said.includes(message), said)
+  t.notMatch(said, /@types|target library/)
+})

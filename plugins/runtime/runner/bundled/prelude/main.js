@@ -77,6 +77,55 @@ var calls = {
   current: null
 };
 
+// timers.ts
+var TIMERS_MAX = 16;
+var timers = create(null);
+var live = 0;
+var last = 0;
+function setTimer(run, ms, isDeadline = false) {
+  const call = calls.current;
+  if (calls.live === 0 || call === null) throw new GuestError("Timers are available only during a call.");
+  if (live >= TIMERS_MAX) throw new NativeRangeError(`At most ${TIMERS_MAX} timers may be pending at a time.`);
+  const id = ++last;
+  const caller = new GuestError();
+  timers[id] = { run, call, caller };
+  live += 1;
+  if (limits.isTraced && !isDeadline) post("timer", id, toText(ms), call.id, stackOf(caller));
+  else post("timer", id, toText(ms), call.id);
+  return id;
+}
+function waitingTimer(callId) {
+  for (const id in timers) {
+    const { call, caller } = timers[id];
+    if (call.id === callId) return `a timer
+${stackOf(caller)}`;
+  }
+  return null;
+}
+function clearTimer(id) {
+  if (timers[id] === void 0) return;
+  delete timers[id];
+  live -= 1;
+  post("untimer", id, "");
+}
+function runTimer(id) {
+  const timer = timers[id];
+  if (timer === void 0) return;
+  const { run, call } = timer;
+  delete timers[id];
+  live -= 1;
+  calls.current = call;
+  try {
+    run();
+  } catch (error) {
+    call.fail(error);
+  }
+}
+function clearTimers() {
+  for (const id in timers) delete timers[id];
+  live = 0;
+}
+
 // host-calls.ts
 var pending = create(null);
 var lastId = 0;
@@ -136,6 +185,22 @@ function receiveReply(id, outcome, text) {
   const answer = parse(text);
   if (outcome === "ok") request.resolve(answer);
   else request.reject(withStackOf(request.caller, problem(answer.code, answer.message)));
+  if (call.end !== null && !isWaiting(call)) call.end();
+}
+var LAST_ANSWERS_MS = 1e3;
+function isWaiting(call) {
+  for (const id in pending) if (pending[id].call === call && pending[id].kind !== "sleep") return true;
+  return false;
+}
+function endAfterRequests(call, end) {
+  const isLater = limits.isTraced && isWaiting(call);
+  if (isLater) call.end = end;
+  try {
+    if (isLater) setTimer(end, LAST_ANSWERS_MS, true);
+    else end();
+  } catch {
+    end();
+  }
 }
 function waitingRequest(callId) {
   for (const id in pending) {
@@ -329,55 +394,6 @@ async function readJson(response) {
   }
 }
 
-// timers.ts
-var TIMERS_MAX = 16;
-var timers = create(null);
-var live = 0;
-var last = 0;
-function setTimer(run, ms, isDeadline = false) {
-  const call = calls.current;
-  if (calls.live === 0 || call === null) throw new GuestError("Timers are available only during a call.");
-  if (live >= TIMERS_MAX) throw new NativeRangeError(`At most ${TIMERS_MAX} timers may be pending at a time.`);
-  const id = ++last;
-  const caller = new GuestError();
-  timers[id] = { run, call, caller };
-  live += 1;
-  if (limits.isTraced && !isDeadline) post("timer", id, toText(ms), call.id, stackOf(caller));
-  else post("timer", id, toText(ms), call.id);
-  return id;
-}
-function waitingTimer(callId) {
-  for (const id in timers) {
-    const { call, caller } = timers[id];
-    if (call.id === callId) return `a timer
-${stackOf(caller)}`;
-  }
-  return null;
-}
-function clearTimer(id) {
-  if (timers[id] === void 0) return;
-  delete timers[id];
-  live -= 1;
-  post("untimer", id, "");
-}
-function runTimer(id) {
-  const timer = timers[id];
-  if (timer === void 0) return;
-  const { run, call } = timer;
-  delete timers[id];
-  live -= 1;
-  calls.current = call;
-  try {
-    run();
-  } catch (error) {
-    call.fail(error);
-  }
-}
-function clearTimers() {
-  for (const id in timers) delete timers[id];
-  live = 0;
-}
-
 // handlers.ts
 var handlers = null;
 function installRegister() {
@@ -420,7 +436,7 @@ function runCall(id, name, text, contextText) {
   const handler = handlers?.[name];
   if (handler === void 0) return sendProblem(id, { code: "not_implemented", message: `The program has no function "${name}".` });
   const call = beginCall(id);
-  const succeed = (value) => endCall(call, () => sendResult(id, value));
+  const succeed = (value) => endAfterRequests(call, () => endCall(call, () => sendResult(id, value)));
   let result;
   let then;
   try {
@@ -436,7 +452,7 @@ function runCall(id, name, text, contextText) {
 function beginCall(id) {
   const counts = { requests: 0, running: 0, first: null, last: null, lines: 0, letters: 0 };
   const fail = (error) => endCall(call, () => sendFailure(id, error, "thrown"));
-  const call = { id, ended: false, ...counts, signal: null, fail };
+  const call = { id, ended: false, ...counts, signal: null, end: null, fail };
   calls.live += 1;
   calls.current = call;
   return call;

@@ -44,6 +44,9 @@ const NAMELESS: ReadonlySet<Rule> = new Set(['folder', 'oneshots'])
 const EXAMPLES_MAX = 50
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
+/** First the book of the file, then those that are missing since it has their path: they stay with it. */
+type BooksByPath = Map<string, [ArrangedBook, ...ArrangedBook[]]>
+
 /** What a layout makes of the books that a library has. */
 interface Arrangement {
   groups: SeriesGroup[]
@@ -200,11 +203,14 @@ async function planLibrary(
   rules: Rules,
   { library, layout, signal, isNew, isPreview = false }: Plan,
 ): Promise<Arrangement> {
-  const books = new Map<string, ArrangedBook>()
+  const books: BooksByPath = new Map()
   for (let after = FIRST; ; ) {
     signal.throwIfAborted()
     const rows = await listArrangedBooks(database, library, { after, limit: STEP })
-    for (const row of rows) books.set(row.path, row)
+    for (const row of rows) {
+      const others = books.get(row.path)
+      books.set(row.path, !others ? [row] : row.isDisplaced ? [...others, row] : [row, ...others])
+    }
     if (rows.length < STEP) break
     after = rows.at(-1)?.id as string
   }
@@ -213,7 +219,7 @@ async function planLibrary(
   const groups = found && new Map(paths.map((path, index) => [path, found[index] as PatternGroups]))
   const tree = new TreePlaces(layout, [...paths, ...(await calibreFiles(library.path, books))], {
     known: (path) => {
-      const { isPending, named, groupedBy, writers } = books.get(path) as ArrangedBook
+      const [{ isPending, named, groupedBy, writers }] = books.get(path) as [ArrangedBook]
       // What a file says later moves no book.
       if (groupedBy !== null && !isNew) return { named: groupedBy || null, writers: writers ?? [] }
       return isPending ? null : { named, writers: writers ?? [] }
@@ -228,16 +234,17 @@ async function planLibrary(
   const names = new Map<string, string>()
   for (const [index, path] of tree.books.entries()) {
     if (index % STEP === 0) await nextTurn(undefined, { signal })
-    const { id, seriesId, fileName, isAnalyzed, named, groupedBy } = books.get(path) as ArrangedBook
     const place = tree.place(path)
     const isByNames = waitsForMetadata(layout) && (layout.strategy !== 'auto' || !NAMELESS.has(place.rule))
-    if (isByNames && isAnalyzed && (isNew ? groupedBy !== (named ?? '') : groupedBy === null)) names.set(id, named ?? '')
     const target = placeKey(place.series)
     const rule = places.get(target)?.rule
     // The special rule says more than that the folder is the series.
     if (rule === undefined || rule === 'folder') places.set(target, { ...(places.get(target) ?? place.series), rule: place.rule })
-    placed.set(id, { fileName, ...placedBook(fileName, place) })
-    targets.push({ id, seriesId, target })
+    for (const { id, seriesId, fileName, isAnalyzed, named, groupedBy } of books.get(path) ?? []) {
+      if (isByNames && isAnalyzed && (isNew ? groupedBy !== (named ?? '') : groupedBy === null)) names.set(id, named ?? '')
+      placed.set(id, { fileName, ...placedBook(fileName, place) })
+      targets.push({ id, seriesId, target })
+    }
   }
   const known = new Map([...series].map(([id, { key }]) => [id, key]))
   // A book of a series that was made meanwhile is settled, or the next run finds it.
@@ -249,10 +256,10 @@ async function planLibrary(
 }
 
 /** The files that tell a folder of Calibre, where books may lie in one. */
-async function calibreFiles(root: string, books: ReadonlyMap<string, ArrangedBook>): Promise<string[]> {
+async function calibreFiles(root: string, books: BooksByPath): Promise<string[]> {
   const files: string[] = []
   const above = new Set<string>()
-  for (const [path, { hasSidecar }] of books) {
+  for (const [path, [{ hasSidecar }]] of books) {
     const folder = parentOf(path)
     if (folder === '' || !hasCalibreId(nameOfFolder(folder))) continue
     if (hasSidecar) files.push(`${folder}/${FOLDER_FILES.opf}`)

@@ -23,6 +23,8 @@ export interface ArrangedBook extends PlacedBook {
   seriesId: string
   /** Relative to the library. */
   path: string
+  /** Another book has the path: this one is missing. */
+  isDisplaced: boolean
   fileName: string
   /** Waits for its analysis. */
   isPending: boolean
@@ -53,7 +55,10 @@ export async function listArrangedBooks(
      FROM books b LEFT JOIN book_metadata m ON m.book_id = b.id WHERE b.library_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`,
     [[...library.path].length + 2, library.id, after, limit],
   )
-  return rows.map((row: ArrangedBook) => ({ ...row, path: row.path.replace(missingSuffix(row.id), '') }))
+  return rows.map((row: ArrangedBook) => {
+    const path = row.path.replace(missingSuffix(row.id), '')
+    return { ...row, path, isDisplaced: path !== row.path }
+  })
 }
 
 /** The key of each series of a library, and its title. */

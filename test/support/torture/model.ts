@@ -100,7 +100,15 @@ export class Model {
       return
     }
     if (ABILITIES.followsContent && !isEqual(content, row.content)) row.replaced = row.content
+    if (row.progress && !hasSamePages(content, row.content)) this.#cut(row, row.progress, content)
     Object.assign(row, { content, version, isRotten: false })
+  }
+
+  /** Progress beyond the last page returns when the content before does, but not after a third one. */
+  #cut(row: Row, progress: NonNullable<Row['progress']>, content: Content): void {
+    const isBack = row.cut !== null && hasSamePages(content, row.cut)
+    if (row.cut && !isBack) row.progress = { ...progress, currentPage: Math.min(progress.currentPage, row.content.pages) }
+    row.cut = !isBack && (row.progress as typeof progress).currentPage > content.pages ? row.content : null
   }
 
   /**
@@ -126,7 +134,7 @@ export class Model {
     } else this.rows.splice(this.rows.indexOf(copy), 1)
     const book = seen.get(row.id) as SeenBook
     const [isMissing, isHeld] = [book.deleted, book.missing?.why === 'withheld']
-    Object.assign(row, { library, path, content, version, known, isMissing, isHeld, replaced: null })
+    Object.assign(row, { library, path, content, version, known, isMissing, isHeld, replaced: null, cut: null })
   }
 
   /** A book whose path another one has taken has the former path of that one, and is missing there. */
@@ -159,6 +167,7 @@ const newRow = (book: SeenBook, facts: Pick<Row, 'library' | 'content' | 'versio
   isHeld: false,
   isRotten: false,
   replaced: null,
+  cut: null,
   progress: null,
   title: null,
 })

@@ -16,6 +16,8 @@ export interface Row {
   isRotten: boolean
   /** The content that its file had before. */
   replaced: Content | null
+  /** The content in which somebody had read further than the present one has pages. */
+  cut: Content | null
   isMissing: boolean
   /** A scan has not found it, and did not mark it. */
   isHeld: boolean

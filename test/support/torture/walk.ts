@@ -108,6 +108,7 @@ export class Walk {
         const currentPage = Math.min(step.page, row.content.pages)
         await this.#server.ask('PUT', `books/${row.id}/progress`, { currentPage })
         row.progress = { currentPage, completed: currentPage === row.content.pages }
+        row.cut = null
         return []
       }
       case 'rate':
@@ -255,6 +256,9 @@ export class Walk {
     const { rows } = this.model
     const unknown = [...seen.values()].filter(({ id }) => !rows.some((row) => row.id === id))
     const differences = unknown.map((book) => `${book.library}/${book.filePath} is a book that the model does not have`)
+    const libraryOf = new Map([...seen.values()].map(({ seriesId, library }) => [seriesId, library]))
+    for (const { library, filePath, seriesId } of seen.values())
+      if (libraryOf.get(seriesId) !== library) differences.push(`the series of ${library}/${filePath} has books of both libraries`)
     for (const row of rows) differences.push(...compareBook(row, seen.get(row.id)))
     for (const library of LIBRARIES) {
       const isThere = (place: string) => this.tree.filesOf(library).has(place) || this.tree.look(library, place) !== 'gone'

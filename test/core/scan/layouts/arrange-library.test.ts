@@ -1,4 +1,5 @@
 import t from 'tap'
+import { missingSuffix } from '#core/catalog/library-folder.ts'
 import { editLibrary, previewLayout } from '#core/scan/edit-library.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { findRules } from '#test/support/supervisor.ts'
@@ -148,4 +149,17 @@ t.test('a flat library is grouped by its files at once', async (t) => {
   await fixture.scan()
   await settled(fixture)
   t.same(await labels(fixture), { '#batman': 2, '#saga': 1 })
+})
+
+t.test('a missing book whose path another one has moves with that one', async (t) => {
+  const fixture = await openLibraryFixture(t, { files: ['Manga/Berserk/Vol 1/one.cbz', 'Manga/Berserk/Vol 2/two.cbz'] })
+  await fixture.scan()
+  const books = await fixture.books()
+  const [one, two] = ['Manga/Berserk/Vol 1/one.cbz', 'Manga/Berserk/Vol 2/two.cbz'].map((path) => books.get(path))
+  if (!one || !two) return t.fail('both are books')
+  const place = { path: one.path + missingSuffix(two.id), series_id: one.series_id, deleted_at: new Date() }
+  await fixture.database('books').where('id', two.id).update(place)
+  t.same(await labels(fixture), { 'Manga/Berserk/Vol 1': 2 })
+  await editLayout(fixture, { seriesStrategy: 'series_volume_chapter' })
+  t.same(await labels(fixture), { 'Manga/Berserk': 2 })
 })

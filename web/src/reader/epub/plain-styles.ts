@@ -6,7 +6,7 @@ const PROPERTIES = [
   ...['text-emphasis-style', 'text-emphasis-color', 'text-emphasis-position'],
 ]
 
-/** Of a chapter, with what they import: books have a handful, and one made to hurt must not ask for thousands. */
+/** Of a chapter, with what they import: books have a handful, and a hostile one must not ask for thousands. */
 const SHEETS_MAX = 32
 
 /** Whether this browser reads the old names; Firefox does not. */

@@ -152,7 +152,9 @@ export const sign: ToolCommand = {
     const [given] = words
     if (fresh !== undefined) {
       const publicKey = await createKey(path.resolve(cwd, fresh))
-      out.line(`${out.paint('green', '✔')} ${escapedLines(fresh)} contains a new key. Keep it secret, and out of your repository (.gitignore); you need it for every update.`)
+      out.line(
+        `${out.paint('green', '✔')} ${escapedLines(fresh)} contains a new key. Keep it secret, and out of your repository (.gitignore); you need it for every update.`,
+      )
       out.line(`  public  ${publicKey}`)
       out.line(`  fingerprint  ${fingerprintOf(publicKey)}`)
     }

@@ -227,16 +227,14 @@ export class IsolateSession {
   }
 
   onAnswer({ kind, id, cpuMs, wallMs, pending, unawaited }: AnswerHeader, body: string): boolean {
-    const running = this.#running.get(id as number)
-    if (running === undefined) return false
+    if (!this.#running.has(id as number)) return false
     const lengthMax = kind === 'done' ? this.#program.resultLengthMax : FAILURE_LENGTH_MAX
     if (body.length > lengthMax) return this.#reportViolation(`an answer of ${body.length} characters`)
+    const running = this.#finish(id) as RunningCall
     running.noteUnawaited(readUnawaited(unawaited, this.#file))
-    this.#finish(id)
-    const { call } = running
     const pendingTimers = readPendingTimers(pending, this.#file)
-    if (kind === 'done') call.resolve({ text: body, cpuMs: Number(cpuMs) || 0, wallMs: Number(wallMs) || 0, pendingTimers })
-    else call.reject(readFailure(body, this.#file))
+    if (kind === 'done') running.call.resolve({ text: body, cpuMs: Number(cpuMs) || 0, wallMs: Number(wallMs) || 0, pendingTimers })
+    else running.call.reject(readFailure(body, this.#file))
     this.#owner.onAnswer()
     return true
   }
@@ -244,11 +242,10 @@ export class IsolateSession {
   onOutput(kind: 'log' | 'progress' | 'uncaught', id: unknown, body: string): boolean {
     const running = this.#running.get(id as number)
     if (running === undefined) return false
-    const { options } = running.call
     const violation = kind === 'uncaught' ? running.countUncaught() : running.countLine()
     if (violation !== null) return this.#reportViolation(violation)
-    if (kind === 'uncaught') options.onUncaught?.(readFailure(body, this.#file))
-    else options.onOutput?.(kind, readOutput(body))
+    if (kind === 'uncaught') running.call.options.onUncaught?.(readFailure(body, this.#file))
+    else running.call.options.onOutput?.(kind, readOutput(body))
     return true
   }
 

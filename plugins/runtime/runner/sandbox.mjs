@@ -307,8 +307,7 @@ export class Sandbox {
         if (kind === 'timer' && this.#budgets.size > 0) return this.#timers.set(id, Number(text), call, wanted)
         if (kind === 'untimer') return this.#timers.clear(id)
         if (kind === 'log' || kind === 'progress') return this.#listener.onRequest(kind, id, text)
-        if (kind === 'host') {
-          if (typeof call !== 'number' || typeof wanted !== 'string') return
+        if (kind === 'host' && typeof call === 'number' && typeof wanted === 'string') {
           this.#callOf.set(id, call)
           return this.#listener.onRequest(kind, id, text, { call, wanted })
         }

@@ -152,14 +152,15 @@ t.test('a flat library is grouped by its files at once', async (t) => {
 })
 
 t.test('a missing book whose path another one has moves with that one', async (t) => {
-  const fixture = await openLibraryFixture(t, { files: ['Manga/Berserk/Vol 1/one.cbz', 'Manga/Berserk/Vol 2/two.cbz'] })
+  const files = ['Manga/Berserk/Vol 1/one.cbz', ...['two', 'three', 'four'].map((name) => `Manga/Berserk/Vol 2/${name}.cbz`)]
+  const fixture = await openLibraryFixture(t, { files })
   await fixture.scan()
   const books = await fixture.books()
-  const [one, two] = ['Manga/Berserk/Vol 1/one.cbz', 'Manga/Berserk/Vol 2/two.cbz'].map((path) => books.get(path))
+  const [one, two] = files.map((path) => books.get(path))
   if (!one || !two) return t.fail('both are books')
   const place = { path: one.path + missingSuffix(two.id), series_id: one.series_id, deleted_at: new Date() }
   await fixture.database('books').where('id', two.id).update(place)
-  t.same(await labels(fixture), { 'Manga/Berserk/Vol 1': 2 })
+  t.same(await labels(fixture), { 'Manga/Berserk/Vol 1': 2, 'Manga/Berserk/Vol 2': 2 })
   await editLayout(fixture, { seriesStrategy: 'series_volume_chapter' })
-  t.same(await labels(fixture), { 'Manga/Berserk': 2 })
+  t.same(await labels(fixture), { 'Manga/Berserk': 4 })
 })

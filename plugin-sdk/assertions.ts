@@ -42,8 +42,8 @@ export async function assertFails(call: Promise<unknown>, code: string): Promise
     answer = await call
   } catch (error) {
     if (isFailure(error, code)) return error
-    const other = isObject(error) ? `${String(error['code'])}: ${String(error['message'])}` : String(error)
-    throw new Error(`The call should have failed with ${code}, but failed with ${other}`, { cause: error })
+    const { code: other = 'no code', message = String(error) } = isObject(error) ? error : {}
+    throw new Error(`The call should have failed with ${code}, but failed with ${String(other)}: ${String(message)}`, { cause: error })
   }
   throw new Error(`The call should have failed with ${code}, but returned ${shown(answer)}.`)
 }

@@ -7,7 +7,7 @@ import { TESTING_HOST } from '../../plugin-sdk/testing.ts'
 import { asProblem, otherPackages, sdkPlugin } from './bundling/bundle.ts'
 import { fileReason, ToolProblem } from './command.ts'
 import { describeProblem } from './plugin-session.ts'
-import type { TestingTools } from './testing-host.ts'
+import type { NamedTest, TestingTools } from './testing-host.ts'
 import { typedTool } from './typed.ts'
 
 /** The result of one test. */
@@ -79,29 +79,32 @@ export async function runTestFiles(
         const message = `It has no tests. Import test from ${TESTING}, and call it.`
         onOutcome({ group: file, name: 'the file has tests', state: 'failed', message, wallMs: performance.now() - at })
       }
-      for (const { name, run } of tests) {
-        const began = performance.now()
-        const problem = await attempt(run, folder)
-        // Node reports a rejection that nobody handles after the other work of its turn.
-        await nextTurn()
-        const { missed, warnings } = tools.endTest()
-        const [unhandled] = rejections.splice(0).map((reason) => `${UNHANDLED} ${describe(reason, folder)}`)
-        const message = problem ?? (missed.length > 0 ? `${missed.join('; ')}.` : (unhandled ?? null))
-        onOutcome({
-          group: file,
-          name,
-          state: message === null ? 'passed' : 'failed',
-          message,
-          wallMs: performance.now() - began,
-          warnings,
-        })
-      }
+      for (const test of tests) onOutcome(await runTest(test, { folder, file, tools, rejections }))
     }
   } finally {
     delete globals[TESTING_HOST]
     process.off('unhandledRejection', noteRejection)
     await rm(built, { recursive: true, force: true })
   }
+}
+
+interface TestPlace {
+  folder: string
+  file: string
+  tools: TestingTools
+  /** Of promises that nobody handled; those of this test are taken out. */
+  rejections: unknown[]
+}
+
+async function runTest({ name, run }: NamedTest, { folder, file, tools, rejections }: TestPlace): Promise<TestOutcome> {
+  const began = performance.now()
+  const problem = await attempt(run, folder)
+  // Node reports a rejection that nobody handles after the other work of its turn.
+  await nextTurn()
+  const { missed, warnings } = tools.endTest()
+  const [unhandled] = rejections.splice(0).map((reason) => `${UNHANDLED} ${describe(reason, folder)}`)
+  const message = problem ?? (missed.length > 0 ? `${missed.join('; ')}.` : (unhandled ?? null))
+  return { group: file, name, state: message === null ? 'passed' : 'failed', message, wallMs: performance.now() - began, warnings }
 }
 
 const UNHANDLED = 'Nobody waited for a promise that failed, so write await before it:'

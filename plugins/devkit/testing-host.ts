@@ -47,7 +47,7 @@ function problemOfOptions(options: OpenOptions): string | null {
 }
 
 /** A test that an author has registered. */
-interface NamedTest {
+export interface NamedTest {
   name: string
   run: () => Promise<void> | void
 }

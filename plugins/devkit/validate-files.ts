@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
-import { localeProblems } from '#plugins/packages/locales.ts'
+import { localeOf, localeProblems } from '#plugins/packages/locales.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readSourceMap } from '#plugins/packages/source-map.ts'
 import type { Bundle } from './bundling/bundle.ts'
@@ -93,12 +93,24 @@ function checkChangelog(text: string | undefined, { version }: Manifest): Findin
   return news === '' ? warning(`CHANGELOG.md says nothing of ${now}. ${advice}`) : []
 }
 
+/** A language that this tool does not know may come with a newer one. */
+function languageHint(name: string): Finding[] {
+  const language = localeOf(name)
+  if (language === null) return []
+  const isKnown = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' }).of(language) !== undefined
+  const hint = isKnown
+    ? `the usual name of this language is ${language}.`
+    : `no language "${language}" is known; languages are such as en or pt-BR.`
+  return isKnown && name === `locales/${language}.json` ? [] : [{ level: 'warning', check: 'locales', message: `${name}: ${hint}` }]
+}
+
 function checkLocale(name: string, bytes: Buffer, manifest: Manifest): Finding[] {
-  return localeProblems(name, bytes, manifest).map(({ isError, member, message }) => {
+  const found = localeProblems(name, bytes, manifest).map(({ isError, member, message }): Finding => {
     const place = member === '' ? name : positionInJson(bytes.toString('utf8'), `/${escapePointer(member)}`, name)
     const at = member === '' ? '' : ` at ${briefText(member)}`
     return { level: isError ? 'error' : 'warning', check: 'locales', message: `${place}${at}: ${message}.` }
   })
+  return [...found, ...languageHint(name)]
 }
 
 /** An absolute path, on Unix, on Windows or as a file URL. */

@@ -4,7 +4,7 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { nearestName } from '#core/foundation/nearest-name.ts'
 import { briefJson, briefText, readablePattern } from '#core/foundation/stranger-text.ts'
-import { ADVICE, LANGUAGE, MANIFEST_SHAPE, type Manifest, PATTERNS } from '#plugins/packages/manifest.ts'
+import { ADVICE, MANIFEST_SHAPE, type Manifest, PATTERNS } from '#plugins/packages/manifest.ts'
 import { type Shape, shapeAt } from '#plugins/packages/manifest-form.ts'
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { CONFIG_ADVICE, CONFIG_PATTERNS, ConfigSchema } from '#plugins/packages/plugin-config.ts'
@@ -38,9 +38,10 @@ interface LocaleProblem {
 
 /** What is wrong with a file of translations. @param name of the file in the package */
 export function localeProblems(name: string, bytes: Uint8Array, manifest: Manifest): LocaleProblem[] {
-  const of = languageProblem(LOCALE.exec(name)?.[1] ?? '')
-  const found: LocaleProblem[] = of === null ? [] : [{ ...of, member: '' }]
+  const found: LocaleProblem[] = []
   const wrong = (message: string, member = '') => void found.push({ isError: true, member, message })
+  const ofName = languageProblem(LOCALE.exec(name)?.[1] ?? '')
+  if (ofName !== null) wrong(ofName)
   let value: unknown
   try {
     value = readPlainJson(bytes, (message) => refuse('invalid_value', message))
@@ -78,21 +79,18 @@ function adviceOn(member: string, known: readonly string[]): string {
   return near === null ? `; it has ${known.slice(0, NAMES_LISTED_MAX).join(', ')}${more}` : ` (did you mean ${near}?)`
 }
 
-/** A language that nobody knows may come with a newer system. */
-function languageProblem(tag: string): Pick<LocaleProblem, 'isError' | 'message'> | null {
-  const [canonical] = canonicalTags(tag)
-  if (canonical === undefined) {
-    const [meant] = canonicalTags(tag.replaceAll('_', '-'))
-    const instead = meant === undefined ? 'languages are such as en or pt-BR' : `write locales/${meant}.json`
-    return { isError: true, message: `"${briefText(tag)}" is no language; ${instead}` }
-  }
-  const name = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' }).of(canonical)
-  if (name === undefined) return { isError: false, message: `no language "${canonical}" is known; languages are such as en or pt-BR` }
-  return canonical === tag ? null : { isError: false, message: `the usual name of this language is ${canonical}` }
+/** What is wrong with the language in the name of a file; null when it is the name of one, known or not. */
+function languageProblem(tag: string): string | null {
+  if (canonicalTags(tag).length > 0) return null
+  const [meant] = canonicalTags(tag.replaceAll('_', '-'))
+  return `"${briefText(tag)}" is no language; ${meant === undefined ? 'languages are such as en or pt-BR' : `write locales/${meant}.json`}`
 }
 
+/** The language of a file of translations. @returns null when its name has none */
+export const localeOf = (name: string): string | null => canonicalTags(LOCALE.exec(name)?.[1] ?? '')[0] ?? null
+
+/** The canonical form of the name of a language, as in BCP 47; nothing for any other text. */
 function canonicalTags(tag: string): string[] {
-  if (!new RegExp(LANGUAGE).test(tag)) return []
   try {
     return Intl.getCanonicalLocales(tag)
   } catch {

@@ -23,8 +23,7 @@ const URL_TEXT = '^https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?([/?#][A-Za-z0-9._~
 const LINK_TEMPLATE =
   '^https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[A-Za-z0-9._~:/?#\\[\\]@!$&\\(\\)*+,;=%-]*\\{(title|id)\\}[A-Za-z0-9._~:/?#\\[\\]@!$&\\(\\)*+,;=%-]*$'
 const CONFIG_KEY = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
-/** A language as in BCP 47. */
-export const LANGUAGE = '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$'
+const LANGUAGE = '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$'
 /** Without a colon: the server adds `plugin:` in front. */
 const SOURCE = '^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$'
 const HEADER = '^[A-Za-z][A-Za-z0-9-]{0,63}$'

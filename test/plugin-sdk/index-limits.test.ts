@@ -34,6 +34,7 @@ const kb = (bytes: number) => `${bytes / 1024} KB`
 
 async function rowsOfCode(): Promise<[limit: string, standard: string, most: string][]> {
   const calls = await numbersOf('plugins/host/plugin-calls.ts')
+  const locales = await numbersOf('plugins/packages/locales.ts')
   const { plugin, ...program } = pluginProgram({
     manifest: { id: 'a.b', capabilities: {} } as unknown as Manifest,
     code: '',
@@ -149,6 +150,11 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     ['Caching of responses (`http.cacheTtl`)', 'none', `${most(http.properties.cacheTtl.properties.get) / 86_400} days`],
     ['Package, `main.js`, `main.js.map`', '', [PACKAGE_BYTES_MAX, CODE_BYTES_MAX, placeOf('main\\.js\\.map$/')].map(mb).join(', ')],
     ['`manifest.json`, icon, README and the like', '', [placeOf('manifest\\.json'), placeOf('icon'), placeOf('README')].map(kb).join(', ')],
+    [
+      '`locales/<language>.json`, each text in it',
+      '',
+      `${kb(placeOf('locales'))} and ${locales('TEXTS_MAX')} texts, ${grouped(locales('TEXT_LENGTH_MAX'))} characters`,
+    ],
     ['A page or a feed to parse', '', `${html('HTML_LENGTH_MAX') / 1024 / 1024} M characters, ${grouped(html('ELEMENTS_MAX'))} elements`],
     ['Failures until a capability is paused', '', `${BREAKER.failures} of the last ${BREAKER.of} calls`],
     ['Terminated sandboxes until a plugin is quarantined', '', `${QUARANTINE.failures} within ${QUARANTINE.minutes} min`],

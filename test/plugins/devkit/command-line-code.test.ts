@@ -106,7 +106,7 @@ const MISTAKES: [name: string, change: Change, typed: string, message: string][]
     'a hash of a number',
     search("await ctx.crypto.digest('sha1', 5)"),
     REPLAY,
-    'ctx.crypto.digest needs texts of at most 1000000 characters; one is no text but of type number.',
+    'ctx.crypto.digest needs texts of at most 1048576 characters; one is no text but of type number.',
   ],
   [
     'a number as key',

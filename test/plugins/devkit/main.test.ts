@@ -113,7 +113,7 @@ t.test('usage errors are one sentence with advice', async (t) => {
 
 t.test('pack is reproducible, and refuses packages that no server would accept', async (t) => {
   const folder = await openPluginFolder(t, {
-    files: { 'CHANGELOG.md': '# 1.0.0\n', 'locales/de.json': '{"summary":"Antwortet"}', 'notes.txt': 'mine' },
+    files: { 'CHANGELOG.md': '# 1.0.0\n\nNew.\n', 'locales/de.json': '{"summary":"Antwortet"}', 'notes.txt': 'mine' },
   })
   const first = await runTool(folder, ['pack'])
   t.same([first.code, first.stderr], [0, ''])

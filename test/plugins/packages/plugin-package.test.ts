@@ -76,7 +76,7 @@ t.test('the largest package takes no more memory than its content', async (t) =>
   const files = filesOf({ 'main.js': code, 'main.js.map': Buffer.alloc(8 * MB, 32), 'README.md': Buffer.alloc(256 * 1024, 32), ...locales })
   const bytes = packPlugin(files)
   t.ok(bytes.length < MB, `${bytes.length} bytes`)
-  // In a separate process, which has not packed them. While the source map is read it is another 8 MB of text.
+  // In a separate process, which has not packed them. While the source map is read it is another 8 MB of text, and translations are 6 MB until they are collected.
   const source = `
     import { readPackage } from '#plugins/packages/plugin-package.ts'
     const bytes = Buffer.from(process.env.PACKAGE, 'base64')
@@ -91,7 +91,7 @@ t.test('the largest package takes no more memory than its content', async (t) =>
   })
   const { length, grown } = JSON.parse(stdout) as { length: number; grown: number }
   t.equal(length, 2 * MB - 2)
-  t.ok(grown > 10 * MB && grown < 35 * MB, `${(grown / MB).toFixed(1)} MB`)
+  t.ok(grown > 10 * MB && grown < 45 * MB, `${(grown / MB).toFixed(1)} MB`)
   for (const name of ['manifest.json', INTEGRITY, SIGNATURE, 'README.md', 'icon.svg', 'main.js', 'locales/en.json'])
     t.throws(
       () => readPackage(changed((files) => files.set(name, Buffer.alloc(10 * MB, '[')))),

@@ -89,10 +89,10 @@ async function positionOfFault(text: string): Promise<string> {
   return location ? `${MANIFEST}:${location.line}:${location.column + 1}` : MANIFEST
 }
 
-/** Members of a manifest that present servers ignore: from a newer interface, or misspelled. @param text that is valid JSON */
-export const describeUnknownMembers = (text: string): string[] =>
+/** Members of a manifest that present servers ignore: from a newer interface, or misspelled. @param text that is valid JSON @param named pointers of members to leave out */
+export const describeUnknownMembers = (text: string, named: readonly string[] = []): string[] =>
   listUnknownMembers(MANIFEST_SHAPE, JSON.parse(text))
-    .filter(({ place, name }) => place !== '' || name !== '$schema')
+    .filter(({ place, name }) => !['/$schema', ...named].includes(`${place}/${name}`))
     .map(({ place, name, advice }) => {
       const at = positionInJson(text, `${place}/${escapePointer(name)}`)
       return `${at}${place === '' ? '' : ` at ${place}`}: unknown member "${name}", which servers ignore.${advice}`
@@ -114,5 +114,7 @@ export async function describeManifestRefusal({ message, details }: AppError, by
     return place === '' ? `${fault}: ${problem.message}.` : `${positionInJson(text, place)} at ${place}: ${problem.message}.`
   })
   const [more] = /It has \d+ more errors\.$/.exec(message) ?? []
-  return [...sentences, ...(more === undefined ? [] : [more]), ...(isWhole ? [] : describeUnknownMembers(text))]
+  if (more !== undefined) return [...sentences, more]
+  const named = problems.map(({ path }) => path.replace(/^\/manifest/, ''))
+  return isWhole ? sentences : [...sentences, ...describeUnknownMembers(text, named)]
 }

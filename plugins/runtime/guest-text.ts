@@ -115,11 +115,11 @@ const PENDING_MAX = 16
 export const readPendingTimers = (stacks: unknown, file: string): CodePosition[][] =>
   Array.isArray(stacks) ? stacks.slice(0, PENDING_MAX).map((stack) => readPlaces(stack, file)) : []
 
-/** A host call without an answer: its kind, and where it was made. @param said untrusted, of any type */
-export function readUnawaited(said: unknown, file: string): { kind: string; places: CodePosition[] } | null {
-  if (typeof said !== 'string') return null
-  const at = said.indexOf('\n')
-  return { kind: at === -1 ? said : said.slice(0, at), places: readPlaces(said, file) }
+/** A host call without an answer, and where it was made. @param said untrusted, of any type */
+export function readUnawaited(said: unknown, file: string): { id: unknown; places: CodePosition[] } | null {
+  if (!Array.isArray(said)) return null
+  const [id, stack]: unknown[] = said
+  return { id, places: readPlaces(stack, file) }
 }
 
 /** Of the runner; and what a position or a number of bytes may be. */

@@ -254,7 +254,7 @@ export class IsolateSession {
     if (running === undefined) return false
     const violation = running.countRequest(wanted, body.length)
     if (violation !== null) return this.#reportViolation(violation)
-    void running.answer(wanted as string, body, (outcome, value) => this.#reply(id, outcome, value))
+    void running.answer({ id, kind: wanted as string, body }, (outcome, value) => this.#reply(id, outcome, value))
     return true
   }
 

@@ -22,6 +22,12 @@ const GRACE_MS = 250
 
 type OutputLimits = Pick<PluginLimits, 'hostCalls' | 'inFlight' | 'logLines'>
 
+interface Unawaited {
+  /** Of the host call; untrusted. */
+  id: unknown
+  places: CodePosition[]
+}
+
 /** A call in its isolate: its deadline, host calls and messages. */
 export class RunningCall {
   readonly call: GuestCall
@@ -37,7 +43,9 @@ export class RunningCall {
   #hasUncaught = false
   #requestedLength = 0
   /** The oldest host call that its code did not wait for, and where it was made. */
-  #unawaited: { kind: string; places: CodePosition[] } | null = null
+  #unawaited: Unawaited | null = null
+  /** Host calls that failed, by id: the call may have been answered before it learned of that. */
+  readonly #failed = new Map<unknown, { kind: string; error: unknown }>()
 
   constructor(call: GuestCall, limits: OutputLimits) {
     this.call = call
@@ -80,12 +88,17 @@ export class RunningCall {
     return null
   }
 
-  noteUnawaited(found: { kind: string; places: CodePosition[] } | null): void {
+  noteUnawaited(found: Unawaited | null): void {
     this.#unawaited = found
+    const failed = found === null ? undefined : this.#failed.get(found.id)
+    if (failed !== undefined) this.#reportUnawaited(found?.id, failed.kind, failed.error)
   }
 
   /** @param reply called once, unless the call has ended by then */
-  async answer(kind: string, body: string, reply: (outcome: 'ok' | 'error', value: unknown) => void): Promise<void> {
+  async answer(
+    { id, kind, body }: { id: unknown; kind: string; body: string },
+    reply: (outcome: 'ok' | 'error', value: unknown) => void,
+  ): Promise<void> {
     this.#ended ??= new AbortController()
     const { signal } = this.#ended
     const replyOnce = (outcome: 'ok' | 'error', value: unknown) => {
@@ -99,7 +112,8 @@ export class RunningCall {
         refuseGuest('limit', `A call may send the server at most ${REQUESTED_LENGTH_MAX} characters in total.`)
       replyOnce('ok', await onRequest(kind, await readRequest(this.call.options, kind, body), signal))
     } catch (error) {
-      if (signal.aborted) this.#reportUnawaited(kind, error)
+      if (signal.aborted) this.#reportUnawaited(id, kind, error)
+      else this.#failed.set(id, { kind, error })
       if (error instanceof GuestError) replyOnce('error', { code: error.own ?? error.code, message: error.message })
       // A bug of the server, whose details the guest must not see.
       else replyOnce('error', { code: 'server', message: 'The server failed to handle this call.' })
@@ -107,13 +121,13 @@ export class RunningCall {
   }
 
   /** The guest never learns that a host call failed whose answer it did not wait for. Its author does, once for a call. */
-  #reportUnawaited(kind: string, error: unknown): void {
+  #reportUnawaited(id: unknown, kind: string, error: unknown): void {
     const { onUnawaited } = this.call.options
     if (onUnawaited === undefined || this.#unawaited === null || this.#hasUncaught || !(error instanceof GuestError)) return
     // It was ended with its call.
     if ((error.own ?? error.code) === 'closed') return
     this.#hasUncaught = true
-    const places = this.#unawaited.kind === kind ? this.#unawaited.places : []
+    const places = this.#unawaited.id === id ? this.#unawaited.places : []
     onUnawaited(
       new GuestError('thrown', `ctx.${kind} failed after the answer, because nothing awaited it: ${error.message}`, null, null, places),
     )

@@ -1,6 +1,6 @@
 import { slice, stringify, textOr } from './built-ins.ts'
 import { limits, post } from './channel.ts'
-import { waitingRequest } from './host-calls.ts'
+import { oldestRequest, waitingRequest } from './host-calls.ts'
 
 const MESSAGE_LENGTH_MAX = 4_096
 const STACK_LENGTH_MAX = 8_192
@@ -28,9 +28,9 @@ export function sendResult(id: number, value: unknown) {
       code: 'invalid_result',
       message: `The result has ${result.length} characters; the limit is ${limits.resultLength}.`,
     })
-  const unawaited = waitingRequest(id)
+  const unawaited = oldestRequest(id)
   if (unawaited === null) post('done', id, result)
-  else post('done', id, result, id, unawaited)
+  else post('done', id, result, unawaited, waitingRequest(id) ?? '')
 }
 
 /** A thrown value may be anything, and reading it may run code of the guest, which counts for the budget of the call. */

@@ -99,10 +99,15 @@ export function endAfterRequests(call: Call, end: () => void): void {
 
 /** The oldest request that a call waits for: its kind, and in further lines the stack of its caller. */
 export function waitingRequest(callId: number): string | null {
-  for (const id in pending) {
-    const { call, kind, caller } = pending[id] as HostCall
-    if (call.id === callId) return `${kind}\n${stackOf(caller)}`
-  }
+  const id = oldestRequest(callId)
+  if (id === null) return null
+  const { kind, caller } = pending[id] as HostCall
+  return `${kind}\n${stackOf(caller)}`
+}
+
+/** The id of the oldest request of a call without an answer. */
+export function oldestRequest(callId: number): number | null {
+  for (const id in pending) if ((pending[id] as HostCall).call.id === callId) return +id
   return null
 }
 

@@ -12,8 +12,8 @@ import { SandboxTimers } from './sandbox-timers.mjs'
  * @typedef {import('./kill-place.mjs').Found} Found
  * @typedef {import('./kill-place.mjs').Share} Share
  * @typedef {import('./call-budgets.mjs').Budget} Budget
- * @typedef {Budget & { pending?: string[], unawaited?: string }} Used by a call; `pending`: the stacks of timers that were pending at its answer, if its code is traced;
- *   `unawaited`: the oldest host call without an answer, its kind, and in further lines the stack of its caller
+ * @typedef {Budget & { pending?: string[], unawaited?: [id: number, stack: string] }} Used by a call; `pending`: the stacks of timers that were pending at its answer, if its code is traced;
+ *   `unawaited`: the oldest host call without an answer, and the stack of its caller
  *
  * @typedef {object} Listener
  * @property {(kind: 'done' | 'fail', id: number, text: string, used: Used) => void} onAnswer of calls
@@ -311,17 +311,17 @@ export class Sandbox {
           this.#callOf.set(id, call)
           return this.#listener.onRequest(kind, id, text, { call, wanted })
         }
-        if (kind === 'done' || kind === 'fail') this.#onAnswer(kind, id, text, wanted)
+        if (kind === 'done' || kind === 'fail') this.#onAnswer(kind, id, text, call, wanted)
       },
       { ignored: true },
     )
   }
 
-  /** @param {'done' | 'fail'} kind @param {number} id @param {string} text @param {unknown} unawaited */
-  #onAnswer(kind, id, text, unawaited) {
+  /** @param {'done' | 'fail'} kind @param {number} id @param {string} text @param {unknown} unawaited @param {unknown} stack */
+  #onAnswer(kind, id, text, unawaited, stack) {
     const used = this.#finish(id)
     if (used === null) return
-    if (typeof unawaited === 'string') used.unawaited = unawaited.slice(0, UNAWAITED_LENGTH_MAX)
+    if (typeof unawaited === 'number' && typeof stack === 'string') used.unawaited = [unawaited, stack.slice(0, UNAWAITED_LENGTH_MAX)]
     this.#answers.push({ kind, id, text, used })
     if (this.#inside.size === 0) this.#sendAnswers()
   }

@@ -18,7 +18,7 @@ const MANIFEST = { auth: { type: 'apiKey', scope: 'server', bind: { host: 'api.e
 
 t.test('every route of one plugin takes the id of the plugin itself beside its UUID', async (t) => {
   const isNaming = (route: Route<Services>) =>
-    [route.query, 'body' in route && route.body].some((part) => Object.hasOwn((part || {}).properties ?? {}, 'pluginId'))
+    [route.query, 'body' in route && route.body].some((part) => Object.hasOwn((part || undefined)?.properties ?? {}, 'pluginId'))
   // A repository names plugins that may not be installed.
   const named = routes.filter(
     (route) => route.path.includes('/:pluginId') || (isNaming(route) && route.name !== 'installPluginOfRepository'),

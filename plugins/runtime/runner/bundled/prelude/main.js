@@ -203,11 +203,14 @@ function endAfterRequests(call, end) {
   }
 }
 function waitingRequest(callId) {
-  for (const id in pending) {
-    const { call, kind, caller } = pending[id];
-    if (call.id === callId) return `${kind}
+  const id = oldestRequest(callId);
+  if (id === null) return null;
+  const { kind, caller } = pending[id];
+  return `${kind}
 ${stackOf(caller)}`;
-  }
+}
+function oldestRequest(callId) {
+  for (const id in pending) if (pending[id].call.id === callId) return +id;
   return null;
 }
 function withStackOf(caller, error) {
@@ -240,9 +243,9 @@ function sendResult(id, value) {
       code: "invalid_result",
       message: `The result has ${result.length} characters; the limit is ${limits.resultLength}.`
     });
-  const unawaited = waitingRequest(id);
+  const unawaited = oldestRequest(id);
   if (unawaited === null) post("done", id, result);
-  else post("done", id, result, id, unawaited);
+  else post("done", id, result, unawaited, waitingRequest(id) ?? "");
 }
 function sendFailure(id, error, code, begin = "") {
   let name = "Error";

@@ -142,3 +142,22 @@ t.test('an index is signed by the key that servers know, and by no other', async
   t.equal(await index(), before)
   t.match(await runTool(folder, ['index', '.', '--key', 'key.pem']), { code: 0, stdout: /number 2/ })
 })
+
+t.test('a release with a new key leaves the index as it is, and says who must sign it', async (t) => {
+  const folder = await openPluginFolder(t, { ...file('new.md', 'New.\n') })
+  await runTool(folder, ['sign', '--new-key', 'key.pem'])
+  const [, next = ''] = /public {2}(\S+)/.exec((await runTool(folder, ['sign', '--new-key', 'other.pem'])).stdout) ?? []
+  const release = (...given: string[]) => runTool(folder, ['release', ...given, '--changelog', 'new.md', '--yes'])
+  const first = await release('--key', 'key.pem', '--next', next, '--name', 'Own', '--url', 'https://example.org/p/')
+  t.equal(first.code, 0, first.output)
+  const index = () => readFile(path.join(folder, 'releases/index.json'), 'utf8')
+  const before = await index()
+  const second = await release('patch', '--key', 'other.pem')
+  t.equal(second.code, 0, second.output)
+  t.match(
+    second.output.replaceAll(/\s+/g, ' '),
+    /✔ releases\/\S+-1\.0\.1\.plugin .* ! \S+ is signed by \S+, .* The index was not written\. Write it with its key: /,
+  )
+  t.equal(await index(), before)
+  t.match(await runTool(folder, ['index', 'releases', '--key', 'key.pem']), { code: 0, stdout: /number 2: 1 plugin, 2 versions/ })
+})

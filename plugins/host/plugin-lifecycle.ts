@@ -277,10 +277,7 @@ export class PluginLifecycle {
   /** Runs a version that needs no consent. Returns for how many users the plugin pauses. */
   async #takeOver(before: InstalledPlugin, version: RecordedVersion, identified: Identified): Promise<number> {
     // The version before is in quarantine, and never runs again by itself; the administrator who installs this one has acted.
-    const [change, only] =
-      before.state === 'quarantined'
-        ? [{ state: 'enabled', previousVersionId: null } as const, { from: ['quarantined'] } as const]
-        : [{}, undefined]
+    const [change, only] = before.state === 'quarantined' ? LIFTED : ([{}, undefined] as const)
     try {
       return (await this.#switchTo(before, version, change, only)).pausedUsers
     } catch (error) {
@@ -392,6 +389,9 @@ function withVersion(plugin: InstalledPlugin, version: VersionRow, { isSeen }: {
     dataVersion: manifest.dataVersion ?? 1,
   }
 }
+
+/** How a version that needs no consent takes over from one in quarantine. */
+const LIFTED = [{ state: 'enabled', previousVersionId: null }, { from: ['quarantined'] }] as const
 
 /** A rollback, or a reset, lifts the quarantine, so that an administrator can enable the plugin again. */
 const calmState = (state: PluginState): PluginChange => (state === 'quarantined' ? { state: 'disabled' } : {})

@@ -236,7 +236,7 @@ export class IsolateSession {
     const { call } = running
     const pendingTimers = readPendingTimers(pending, this.#file)
     if (kind === 'done') call.resolve({ text: body, cpuMs: Number(cpuMs) || 0, wallMs: Number(wallMs) || 0, pendingTimers })
-    else call.reject(readFailure(body, this.#file))
+    else call.reject(Object.assign(readFailure(body, this.#file), { cpuMs: Number(cpuMs) || 0 }))
     this.#owner.onAnswer()
     return true
   }

@@ -23,6 +23,7 @@ interface Shown {
   context?: { callId: string }
   source: string | null
   code?: string
+  cpuMs?: number
   message: string
 }
 
@@ -83,6 +84,7 @@ t.test('failures, calls and logs name the line of the author', async (t) => {
   const running = /CPU limit of 500 ms\. It was running spin\./
   t.match(killed.failure, { errorCode: 'cpu', errorMessage: running, source: lineOf('spin') })
   t.match(killed.call, { code: 'cpu', message: running, source: lineOf('spin') })
+  t.ok(Number(killed.call?.cpuMs) >= 500, `at least its limit: ${killed.call?.cpuMs} ms`)
   for (const text of [killed.line, said.at(-1)]) t.ok(lineOf('spin').test(String(text)), String(text))
   const [, lines] = /It spent its time at (.*)\.$/.exec(killed.call?.message ?? '') ?? []
   if (lines !== undefined) t.match(lines, /^src\/main\.ts:\d+ \(\d+ %\)/)

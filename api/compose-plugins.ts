@@ -14,6 +14,7 @@ import { LibraryJobs } from '#core/matching/library-jobs.ts'
 import { MatchTasks } from '#core/matching/match-tasks.ts'
 import { Matching } from '#core/matching/matching.ts'
 import { Recommendations } from '#core/recommendations/recommendations.ts'
+import { localServices } from '#core/settings/local-hosts.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
@@ -53,7 +54,7 @@ interface PluginComposition {
 /** Opens all components that run plugins. Starts no process until something is called or rendered. */
 export async function openPlugins(dependencies: PluginDependencies): Promise<PluginComposition> {
   const { settings, log, database, jobs = new RegularJobs(log), tasks, drawCover, resizeImage, supervisor, rules } = dependencies
-  const { egress = new HttpsEgress(undefined, new Set(settings.plugins.allowLocal)) } = dependencies
+  const { egress = new HttpsEgress(undefined, localServices(settings.plugins.allowLocal, settings)) } = dependencies
   const { enabled } = settings.plugins
   const templates = openTemplates(supervisor)
   const secrets = await credentialKeys(settings)

@@ -142,7 +142,8 @@ async function takeDataFolder({ settings, log, purpose, stop }: Parameters<typeo
   const began = Date.now()
   for (let isReported = false; ; isReported = true) {
     try {
-      return await openDataFolder(settings.dataFolder, purpose, settings.plugins.allowLocal)
+      const serving = { allowLocal: settings.plugins.allowLocal, port: settings.port }
+      return await openDataFolder(settings.dataFolder, purpose, purpose === 'server' ? serving : {})
     } catch (error) {
       if (!(error instanceof FolderInUse) || purpose === 'command') throw error
       // A lock without a name is about to be written, or was just removed.

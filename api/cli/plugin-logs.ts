@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
+import { findHolder } from '#core/embedded/data-folder.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 
@@ -54,7 +55,9 @@ async function readKey({ flag, cwd }: Pick<CommandInput, 'flag' | 'cwd'>): Promi
 
 async function openRemote(input: CommandInput): Promise<Remote> {
   const { flag, settings, stop } = input
-  const given = flag('server') ?? `http://127.0.0.1:${settings.port}`
+  const running = flag('server') === undefined ? await findHolder(settings.dataFolder) : null
+  const port = running?.purpose === 'server' && running.port ? running.port : settings.port
+  const given = flag('server') ?? `http://127.0.0.1:${port}`
   const server = URL.canParse(given) ? new URL(given.endsWith('/') ? given : `${given}/`) : null
   if (server === null || !/^https?:$/.test(server.protocol))
     throw new CommandProblem(`--server must be an address such as https://books.example.org, not "${given}".`)
@@ -209,7 +212,8 @@ export const pluginLogs: Command = {
       value: 'url',
       isSwitch: false,
       repeatable: false,
-      about: 'Address of the server. Default: this machine, with the port from the settings.',
+      about:
+        'Address of the server. Default: this machine, with the port of the server that uses the data folder, else that from the settings.',
     },
     { name: 'key-file', value: 'file', isSwitch: false, repeatable: false, about: 'File whose first line is the API key.' },
     { name: 'key', value: 'key', isSwitch: false, repeatable: false, about: 'The API key itself; other users of this machine can see it.' },

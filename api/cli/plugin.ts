@@ -19,6 +19,7 @@ import { credentialKeys, findHolder } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
+import { localServices } from '#core/settings/local-hosts.ts'
 import { describeRunning, type InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import type { EgressNetwork } from '#plugins/network/egress.ts'
@@ -48,8 +49,9 @@ export async function withPlugins(
     const supervisor = new Supervisor({ log, spare: false })
     // The server of this data folder may have been started for development.
     const server = await findHolder(settings.dataFolder)
-    const allowed = server?.purpose === 'server' ? (server.allowLocal ?? []) : []
-    const egress = new HttpsEgress(way, new Set([...settings.plugins.allowLocal, ...allowed]))
+    const { allowLocal = [], port = settings.port } = server?.purpose === 'server' ? server : {}
+    const local = localServices([...settings.plugins.allowLocal, ...allowLocal], { host: settings.host, port })
+    const egress = new HttpsEgress(way, local)
     const secrets = use === 'look' ? [UNUSED_KEY] : await credentialKeys(settings)
     const host = openPluginHost({ database, supervisor, egress, log, secrets, enabled: settings.plugins.enabled })
     try {

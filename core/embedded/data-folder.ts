@@ -32,6 +32,8 @@ interface Holder {
   startedAt: string
   /** The local services that plugins of a server may use, which commands go by too. */
   allowLocal?: readonly string[]
+  /** The port of a server; 0 if it takes any free one. */
+  port?: number
   /** It received the signal to stop and is finishing its work. */
   closing?: boolean
 }
@@ -108,7 +110,11 @@ export async function makeDataFolder(folder: string): Promise<string> {
  * Creates the data folder if new and locks it for this process, until close() or the end of the process, however it ends.
  * @throws FolderInUse when another process holds it
  */
-export async function openDataFolder(folder: string, purpose: Purpose, allowLocal: readonly string[] = []): Promise<DataFolder> {
+export async function openDataFolder(
+  folder: string,
+  purpose: Purpose,
+  serving: Pick<Holder, 'allowLocal' | 'port'> = {},
+): Promise<DataFolder> {
   const real = await makeDataFolder(folder)
   const file = path.join(real, 'carrel.lock')
   const guard = await claimName(real, file)
@@ -118,7 +124,7 @@ export async function openDataFolder(folder: string, purpose: Purpose, allowLoca
     host: os.hostname(),
     pidNamespace: await pidNamespace(),
     startedAt: new Date().toISOString(),
-    ...(allowLocal.length > 0 && { allowLocal }),
+    ...serving,
   }
   try {
     const before = await readHolder(file)
@@ -156,7 +162,7 @@ export async function openDataFolder(folder: string, purpose: Purpose, allowLoca
 }
 
 /** The process that holds the folder now, or null. Does not lock it. */
-export async function findHolder(folder: string): Promise<Pick<Holder, 'pid' | 'purpose' | 'allowLocal'> | null> {
+export async function findHolder(folder: string): Promise<Pick<Holder, 'pid' | 'purpose' | 'allowLocal' | 'port'> | null> {
   const real = await realpath(folder).catch(() => null)
   if (real === null) return null
   const file = path.join(real, 'carrel.lock')

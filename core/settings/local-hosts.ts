@@ -3,6 +3,8 @@ import net from 'node:net'
 /** The services on this machine or in its network that plugins and repositories may use, by host and port (`localhost:8600`). Off if empty. */
 export interface LocalServices {
   has(address: string): boolean
+  /** Whether it is an address of this server itself, which is never allowed. */
+  isSelf?(address: string): boolean
 }
 
 export const NO_LOCAL_SERVICES: LocalServices = { has: () => false }
@@ -31,6 +33,19 @@ export function isLocalHost(host: string): boolean {
   // BlockList treats IPv4-mapped IPv6 addresses as IPv4; here only the plain spelling is accepted.
   if (family === 0 || bare.startsWith('::ffff:')) return host === 'localhost'
   return LOCAL.check(bare, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** Whether HOST:PORT is this server, as far as that is known before it listens. */
+export function namesServer(address: string, { host, port }: { host: string; port: number }): boolean {
+  const at = address.lastIndexOf(':')
+  const named = address.slice(0, at).replace(/^\[|\]$/g, '')
+  return address.slice(at + 1) === String(port) && (named === host || named === 'localhost' || named === '::1' || named.startsWith('127.'))
+}
+
+/** The allowed services of a server that listens there. */
+export function localServices(allowed: readonly string[], server: { host: string; port: number }): LocalServices {
+  const known = new Set(allowed)
+  return { has: (address) => known.has(address), isSelf: (address) => namesServer(address, server) }
 }
 
 /** Host and port of a URL, with the default port of its scheme. */

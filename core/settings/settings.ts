@@ -1,3 +1,4 @@
+import { namesServer } from '#core/settings/local-hosts.ts'
 import type { Value } from '#core/settings/parse-value.ts'
 import type { Setting, SettingKey, SettingKind, SettingRow } from '#core/settings/setting-table.ts'
 
@@ -105,7 +106,7 @@ function checkedValues(get: Get, problems: string[]) {
   if (secretKeys.some((key) => Buffer.byteLength(key) < 32)) problems.push('Every key of CARREL_SECRET_KEY must have at least 32 bytes.')
   // A value that its kind refuses is missing here, whatever its type says.
   for (const address of get('plugins.allowLocal') ?? [])
-    if (isOwnAddress(address, { host: get('host'), port: get('port') }))
+    if (namesServer(address, { host: get('host'), port: get('port') }))
       problems.push(`--plugin-allow-local names this server itself, ${address}: plugins never reach it.`)
   const databaseUrl = get('databaseUrl')
   if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl))
@@ -120,11 +121,4 @@ function checkedValues(get: Get, problems: string[]) {
     secretKeys,
     databaseUrl: databaseUrl ?? null,
   }
-}
-
-/** As far as this is known before the server listens. */
-function isOwnAddress(address: string, { host, port }: { host: string; port: number }): boolean {
-  const at = address.lastIndexOf(':')
-  const named = address.slice(0, at).replace(/^\[|\]$/g, '')
-  return address.slice(at + 1) === String(port) && (named === host || named === 'localhost' || named === '::1' || named.startsWith('127.'))
 }

@@ -6,6 +6,9 @@ import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { DEFAULT_LIMITS, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { describeConfiguredHost, requestedPermissions } from '#plugins/packages/permissions.ts'
 
+/** The key of a later version says by itself that this is over. */
+const UNSIGNED = 'is not signed'
+
 /**
  * A record in words, for the person who consents to it. Lines of the program begin with two spaces and a verb, or with a sign; what the author wrote
  * stands below in lines of its own. Every member of a record has its words: one that is unknown here is shown as JSON.
@@ -75,7 +78,7 @@ function identityEntries({ manifest, signedBy, repository }: AnyRecord, { summar
   if (isBundled && signedBy.length === 0 && repository === null) return [identity, { text: 'comes with the server' }]
   return [
     identity,
-    ...(signedBy.length === 0 ? [{ text: 'is not signed' }] : signedBy.map((key) => ({ text: `is signed with ${fingerprintOf(key)}` }))),
+    ...(signedBy.length === 0 ? [{ text: UNSIGNED }] : signedBy.map((key) => ({ text: `is signed with ${fingerprintOf(key)}` }))),
     repository === null ? { text: 'comes from a file' } : { text: 'comes from a repository', said: [['its address is', repository]] },
   ]
 }
@@ -337,6 +340,9 @@ const PHRASES_MAX = 20
 /** The longest text of ours has about half of it. */
 const PHRASE_LENGTH_MAX = 300
 
+/** A phrase is a verb with what follows it. */
+const goneWords = (text: string): string => (text.startsWith('is ') ? `is no longer ${text.slice(3)}` : `no longer ${text}`)
+
 /** The same in short, as phrases that follow "waits for consent, because it". */
 export function phrasesOf(before: ConsentRecord, after: ConsentRecord): string[] {
   const { gone, come } = differing(before, after)
@@ -345,7 +351,7 @@ export function phrasesOf(before: ConsentRecord, after: ConsentRecord): string[]
       const earlier = gone.find(({ text }) => text === entry.text)
       return earlier === undefined ? entry.text : `${entry.text} (${saidAnew(earlier, entry)})`
     }),
-    ...gone.filter(({ text }) => !come.some((entry) => entry.text === text)).map(({ text }) => `no longer ${text}`),
+    ...gone.flatMap(({ text }) => (text === UNSIGNED || come.some((entry) => entry.text === text) ? [] : [goneWords(text)])),
   ].map((phrase) => briefText(phrase, PHRASE_LENGTH_MAX))
   const more = phrases.length - PHRASES_MAX
   return [...phrases.slice(0, PHRASES_MAX), ...(more > 0 ? [`has ${more} more differences`] : [])]

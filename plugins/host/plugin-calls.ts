@@ -294,7 +294,11 @@ export class PluginCalls {
   async #fail(running: Running, error: unknown): Promise<never> {
     const wallMs = performance.now() - running.begunAt
     const reported: ReportedFailure = await this.#failures.report(running, error, running.uncaught[0] ?? null)
-    endRecord(running, { ...reported, cpuMs: 0, wallMs, queueMs: 0, resultLength: 0 })
+    // Code that exceeds its limit is ended, and says no more; it used at least that much.
+    const isSpent = reported.code === 'cpu'
+    const used = error instanceof GuestError ? error.cpuMs : 0
+    const cpuMs = isSpent ? Math.max(used, budgetOf(running.plugin.granted as Permissions, running.method).cpuMs) : used
+    endRecord(running, { ...reported, cpuMs, wallMs, queueMs: 0, resultLength: 0 })
     running.call.signal?.throwIfAborted()
     // It was ended because it must not run any more, which is no failure.
     if (error instanceof GuestError && error.code === 'closed') await getRunnable(this.#options, running.call.pluginId, running.userId)

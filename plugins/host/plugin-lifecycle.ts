@@ -77,6 +77,9 @@ const KEPT_VERSIONS = 2
 /** Successful calls until a new version is trusted. */
 const PROBATION_CALLS = 50
 
+/** For a version that an administrator installs, who has acted so; the version in quarantine never runs again by itself. */
+const LIFTED = [{ state: 'enabled', previousVersionId: null }, { from: ['quarantined'] }] as const
+
 interface LifecycleOptions {
   database: Knex
   log: Log
@@ -276,7 +279,6 @@ export class PluginLifecycle {
 
   /** Runs a version that needs no consent. Returns for how many users the plugin pauses. */
   async #takeOver(before: InstalledPlugin, version: RecordedVersion, identified: Identified): Promise<number> {
-    // The version before is in quarantine, and never runs again by itself; the administrator who installs this one has acted.
     const [change, only] = before.state === 'quarantined' ? LIFTED : ([{}, undefined] as const)
     try {
       return (await this.#switchTo(before, version, change, only)).pausedUsers
@@ -389,9 +391,6 @@ function withVersion(plugin: InstalledPlugin, version: VersionRow, { isSeen }: {
     dataVersion: manifest.dataVersion ?? 1,
   }
 }
-
-/** How a version that needs no consent takes over from one in quarantine. */
-const LIFTED = [{ state: 'enabled', previousVersionId: null }, { from: ['quarantined'] }] as const
 
 /** A rollback, or a reset, lifts the quarantine, so that an administrator can enable the plugin again. */
 const calmState = (state: PluginState): PluginChange => (state === 'quarantined' ? { state: 'disabled' } : {})

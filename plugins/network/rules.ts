@@ -25,9 +25,9 @@ export const localRule = ({ hostname, origin }: URL, methods: readonly string[])
   local: true,
 })
 
-/** How a service on this machine or in its network can be reached; empty for another. */
-export const localHint = (url: URL): string =>
-  isLocalHost(url.hostname)
+/** How a service on this machine or in its network can be reached; empty for another, and for this server itself. */
+export const localHint = (url: URL, local: LocalServices): string =>
+  isLocalHost(url.hostname) && local.isSelf?.(hostAndPort(url)) !== true
     ? ` If it is a service of yours for development, start the server with --plugin-allow-local ${hostAndPort(url)}; commands follow a running server, or take the same flag.`
     : ''
 
@@ -47,8 +47,9 @@ export function ruleOfAddress(
   const { url, host } = read
   const { protocol, hostname, port, origin } = url
   if (isAllowedLocal(url, local)) return { rule: localRule(url, CONFIGURED_METHODS) }
+  if (local.isSelf?.(hostAndPort(url))) return { error: `${hostAndPort(url)} is this server itself, which plugins never reach.` }
   if (/(^|\.)localhost$/.test(host) || (net.isIP(host) !== 0 && !isGrantableAddress(host)))
-    return { error: `${hostname} is this server itself, or in a network that plugins may not access.${localHint(url)}` }
+    return { error: `${hostname} is this server itself, or in a network that plugins may not access.${localHint(url, local)}` }
   if (privateOrigins.includes(origin)) return { rule: { host, methods: CONFIGURED_METHODS, origin, private: true } }
   const only = `only for a host that is granted as a private host. To grant ${origin}, enter it together with privateHosts.`
   if (protocol !== 'https:') return { error: `Plain http is allowed ${only}` }

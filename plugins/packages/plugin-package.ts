@@ -97,6 +97,7 @@ export function readPackage(bytes: Buffer): PluginPackage {
   const listed = need(INTEGRITY)
   const integrity = checkIntegrity(listed, manifest, files)
   checkLocales(files, manifest)
+  checkIcon(files.get('icon.svg'))
   const signature = files.get(SIGNATURE)
   const signedBy = signature === undefined ? [] : readSignatures(signature, listed)
   if (integrity.format === 2) checkSigners(integrity, signedBy)
@@ -110,6 +111,16 @@ export function readPackage(bytes: Buffer): PluginPackage {
     signedBy: integrity.format === 2 ? integrity.signers : signedBy,
     nextSigners: integrity.format === 2 ? integrity.nextSigners : null,
   }
+}
+
+/** What runs code, or loads something, when a page shows the picture as a document. */
+const ACTIVE_SVG = /<\s*(?:[\w-]+:)?(?:script|foreignObject|iframe|object|embed|handler)\b|\son\w+\s*=|javascript:|<!ENTITY/i
+
+function checkIcon(svg: Buffer | undefined): void {
+  // Every character of UTF-16 and UTF-32 has such bytes, and XML has none.
+  if (svg?.includes(0)) wrong('icon.svg is not in UTF-8: save it as UTF-8.')
+  const [found] = ACTIVE_SVG.exec(svg?.toString('latin1') ?? '') ?? []
+  if (found !== undefined) wrong(`icon.svg contains ${JSON.stringify(found.trim())}, which can run code. An icon only draws: remove it.`)
 }
 
 /** Unpacking and hashing take some milliseconds up to this size; most plugins are smaller. Starting a thread takes half a second of another core. */

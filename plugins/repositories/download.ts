@@ -67,7 +67,7 @@ export function downloadThrough(
             cause: error,
           },
         )
-      const hint = isAllowedLocal(url, local) ? '' : localHint(url)
+      const hint = isAllowedLocal(url, local) ? '' : localHint(url, local)
       if (hint !== '') return refuse('invalid_value', `${url.origin} is not at a public host.${hint}`, { cause: error })
       const places = 'a host that is not allowed for repositories: one that is not public, or not https'
       return refuse('invalid_value', `${url.href} leads to ${toOtherHosts ? places : `another host by a redirect, or to ${places}`}.`, {

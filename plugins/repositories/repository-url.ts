@@ -23,7 +23,7 @@ export function repositoryFolder(text: string, local: LocalServices = NO_LOCAL_S
   try {
     checkAddress({ url, method: 'GET', headers: {}, body: undefined, strayed: false }, [{ host: url.hostname, methods: ['GET'] }])
   } catch (error) {
-    if (error instanceof GuestError) return wrong(`${error.message}${localHint(url)}`)
+    if (error instanceof GuestError) return wrong(`${error.message}${localHint(url, local)}`)
     throw error
   }
   return url.href

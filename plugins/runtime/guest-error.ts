@@ -39,6 +39,8 @@ export class GuestError extends Error {
   readonly places: readonly CodePosition[]
   /** Of code that exceeded a limit: where it spent its CPU time, or allocated its memory; empty when unknown. Untrusted too. */
   readonly shares: readonly CodeShare[]
+  /** CPU time that the failed call used, in milliseconds; 0 if unknown. */
+  cpuMs = 0
 
   constructor(
     code: GuestErrorCode,

@@ -230,11 +230,10 @@ export class IsolateSession {
     if (!this.#running.has(id as number)) return false
     const lengthMax = kind === 'done' ? this.#program.resultLengthMax : FAILURE_LENGTH_MAX
     if (body.length > lengthMax) return this.#reportViolation(`an answer of ${body.length} characters`)
-    const running = this.#finish(id) as RunningCall
-    running.noteUnawaited(readUnawaited(unawaited, this.#file))
+    const { call } = this.#finish(id, readUnawaited(unawaited, this.#file)) as RunningCall
     const pendingTimers = readPendingTimers(pending, this.#file)
-    if (kind === 'done') running.call.resolve({ text: body, cpuMs: Number(cpuMs) || 0, wallMs: Number(wallMs) || 0, pendingTimers })
-    else running.call.reject(readFailure(body, this.#file))
+    if (kind === 'done') call.resolve({ text: body, cpuMs: Number(cpuMs) || 0, wallMs: Number(wallMs) || 0, pendingTimers })
+    else call.reject(Object.assign(readFailure(body, this.#file), { cpuMs: Number(cpuMs) || 0 }))
     this.#owner.onAnswer()
     return true
   }
@@ -306,10 +305,10 @@ export class IsolateSession {
     return new GuestError('closed', `${this.#program.name} was closed.`)
   }
 
-  #finish(id: unknown): RunningCall | undefined {
+  #finish(id: unknown, unawaited: ReturnType<typeof readUnawaited> = null): RunningCall | undefined {
     const running = this.#running.get(id as number)
     this.#running.delete(id as number)
-    running?.end()
+    running?.end(unawaited)
     return running
   }
 

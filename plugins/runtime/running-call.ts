@@ -1,6 +1,5 @@
-import type { CodePosition } from '#plugins/packages/source-map.ts'
 import { GuestError, refuseGuest } from './guest-error.ts'
-import { MAIN_LENGTH_MAX, REQUESTED_LENGTH_MAX, readRecord, requestLengthMax } from './guest-text.ts'
+import { MAIN_LENGTH_MAX, REQUESTED_LENGTH_MAX, readRecord, type readUnawaited, requestLengthMax } from './guest-text.ts'
 import type { Answer, Budget, CallOptions, PluginLimits } from './program.ts'
 
 /** A queued or running call. */
@@ -22,12 +21,6 @@ const GRACE_MS = 250
 
 type OutputLimits = Pick<PluginLimits, 'hostCalls' | 'inFlight' | 'logLines'>
 
-interface Unawaited {
-  /** Of the host call; untrusted. */
-  id: unknown
-  places: CodePosition[]
-}
-
 /** A call in its isolate: its deadline, host calls and messages. */
 export class RunningCall {
   readonly call: GuestCall
@@ -43,7 +36,7 @@ export class RunningCall {
   #hasUncaught = false
   #requestedLength = 0
   /** The oldest host call that its code did not wait for, and where it was made. */
-  #unawaited: Unawaited | null = null
+  #unawaited: ReturnType<typeof readUnawaited> = null
   /** Host calls that failed, by id: the call may have been answered before it learned of that. */
   readonly #failed = new Map<unknown, { kind: string; error: unknown }>()
 
@@ -60,8 +53,12 @@ export class RunningCall {
     clearTimeout(this.#deadline)
   }
 
-  end(): void {
+  /** @param unawaited the oldest host call without an answer, of a call that was answered */
+  end(unawaited: ReturnType<typeof readUnawaited>): void {
     this.clearDeadline()
+    this.#unawaited = unawaited
+    const failed = this.#failed.get(unawaited?.id)
+    if (failed !== undefined) this.#reportUnawaited(unawaited?.id, failed.kind, failed.error)
     this.#ended?.abort()
   }
 
@@ -86,12 +83,6 @@ export class RunningCall {
     if (typeof wanted !== 'string') return 'a host call without a kind'
     this.#requestedLength += length
     return null
-  }
-
-  noteUnawaited(found: Unawaited | null): void {
-    this.#unawaited = found
-    const failed = found === null ? undefined : this.#failed.get(found.id)
-    if (failed !== undefined) this.#reportUnawaited(found?.id, failed.kind, failed.error)
   }
 
   /** @param reply called once, unless the call has ended by then */

@@ -29,6 +29,10 @@ import { SandboxTimers } from './sandbox-timers.mjs'
 /** Ten places; the header of a frame has 64 KB. */
 const UNAWAITED_LENGTH_MAX = 4_096
 
+/** @param {Used} used @param {unknown} id @param {unknown} stack @returns {Used} */
+const withUnawaited = (used, id, stack) =>
+  typeof id === 'number' && typeof stack === 'string' ? { ...used, unawaited: [id, stack.slice(0, UNAWAITED_LENGTH_MAX)] } : used
+
 /** Interval for checking the use of running calls; a budget is exceeded by about half of it. */
 const CHECK_EVERY_MS = 10
 /** A disposed isolate stops within 5 ms, unless it is inside an uninterruptible built-in function. */
@@ -321,8 +325,7 @@ export class Sandbox {
   #onAnswer(kind, id, text, unawaited, stack) {
     const used = this.#finish(id)
     if (used === null) return
-    if (typeof unawaited === 'number' && typeof stack === 'string') used.unawaited = [unawaited, stack.slice(0, UNAWAITED_LENGTH_MAX)]
-    this.#answers.push({ kind, id, text, used })
+    this.#answers.push({ kind, id, text, used: withUnawaited(used, unawaited, stack) })
     if (this.#inside.size === 0) this.#sendAnswers()
   }
 }

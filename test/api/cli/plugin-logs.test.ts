@@ -9,6 +9,7 @@ import { Terminal } from '#api/cli/terminal.ts'
 import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
 import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
+import { openDataFolder } from '#core/embedded/data-folder.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
@@ -24,7 +25,7 @@ const MAIN = `export default { metadata: { series: {
   get: () => ({ externalId: '1' }) } } }`
 
 /** The command as main.ts calls it. */
-function run(words: string[], flags: Record<string, string>, cwd = '/') {
+function run(words: string[], flags: Record<string, string>, cwd = '/', settings = testSettings({ port: 1 })) {
   const stop = new AbortController()
   let output = ''
   const out = new Terminal({ write: (text: string) => (output += text) })
@@ -32,7 +33,7 @@ function run(words: string[], flags: Record<string, string>, cwd = '/') {
   const unwrapped = () => output.replaceAll(/\n {4}/g, ' ')
   const ended = pluginLogs.run({
     ...{
-      settings: testSettings({ port: 1 }),
+      settings,
       words,
       flag: (name: string) => flags[name],
       env: {},
@@ -82,6 +83,15 @@ async function openLine(t: Test, port: number) {
   })
   return { url: `http://127.0.0.1:${(line.address() as AddressInfo).port}`, cut }
 }
+
+t.test('without an address, the server of the data folder is asked', async (t) => {
+  const settings = testSettings({ port: 1, dataFolder: t.testdir() })
+  const held = await openDataFolder(settings.dataFolder, 'server', { port: 2 })
+  const asked = () => run(['org.example.echo'], { key: 'k' }, '/', settings).ended
+  await t.rejects(asked(), { message: /^http:\/\/127\.0\.0\.1:2 does not answer/ })
+  await held.close()
+  await t.rejects(asked(), { message: /^http:\/\/127\.0\.0\.1:1 does not answer/ }, 'else the port of the settings')
+})
 
 t.test('the lines of a plugin of a running server', onlyFull, async (t) => {
   const supervisor = new Supervisor({ log: silentLog })

@@ -127,7 +127,7 @@ t.test('a repository on this machine is taken where its place is named, and nowh
   for (const allowLocal of [[], [`127.0.0.1:${port}`], ['localhost:1']])
     await t.rejects(run(`add ${folder}`, allowLocal), refused, allowLocal.join())
   t.same(asked, [])
-  const held = await openDataFolder(dataFolder, 'server', [`localhost:${port}`])
+  const held = await openDataFolder(dataFolder, 'server', { allowLocal: [`localhost:${port}`] })
   t.match(await run(`add ${folder}`, []), { code: 0, output: /Fingerprint of the key/ }, 'a running server of the data folder decides')
   await held.close()
   await t.rejects(run(`add ${folder}`, []), refused)

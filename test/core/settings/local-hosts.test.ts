@@ -1,6 +1,7 @@
 import t from 'tap'
-import { hostAndPort, isLocalHost, readLocalAddress } from '#core/settings/local-hosts.ts'
+import { hostAndPort, isLocalHost, localServices, readLocalAddress } from '#core/settings/local-hosts.ts'
 import { readSettings, SettingsRefused } from '#core/settings/read-settings.ts'
+import { ruleOfAddress } from '#plugins/network/rules.ts'
 
 t.test('a place is a host of this machine or its network, and a port', (t) => {
   for (const [text, place] of [
@@ -42,6 +43,18 @@ t.test('a place is a host of this machine or its network, and a port', (t) => {
   t.equal(hostAndPort(new URL('http://localhost/x')), 'localhost:80')
   t.equal(hostAndPort(new URL('https://localhost/x')), 'localhost:443')
   for (const host of ['example.org', '', '[::ffff:127.0.0.1]', 'localhost.example.org']) t.notOk(isLocalHost(host), host)
+  t.end()
+})
+
+t.test('the address of the server itself is no service, and no setting allows it', (t) => {
+  const local = localServices(['localhost:8600'], { host: '0.0.0.0', port: 8711 })
+  t.same(ruleOfAddress('http://localhost:8711/api', { privateOrigins: [], local }), {
+    error: 'localhost:8711 is this server itself, which plugins never reach.',
+  })
+  t.match(ruleOfAddress('http://localhost:8712/', { privateOrigins: [], local }), {
+    error: /start the server with --plugin-allow-local localhost:8712;/,
+  })
+  t.match(ruleOfAddress('http://localhost:8600/', { privateOrigins: [], local }), { rule: { origin: 'http://localhost:8600' } })
   t.end()
 })
 

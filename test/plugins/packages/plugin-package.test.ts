@@ -168,6 +168,14 @@ t.test('packages that no server would install are not packed', async (t) => {
   t.throws(() => pack({ 'main.js': Buffer.from([0xff]) }), refused(/main\.js is not UTF-8/))
   t.throws(() => pack({ 'main.js': 'a\0b' }), refused(/main\.js contains NUL/))
   t.throws(() => pack({ 'README.md': 'a\0b' }), refused(/README\.md contains NUL/))
+  for (const active of ['<script>x()</script>', '<svg:script href="x"/>', '<rect onload="x()"/>', '<a href="javascript:x()"/>'])
+    t.throws(
+      () => pack({ 'icon.svg': `<svg>${active}</svg>` }),
+      refused(/icon\.svg contains ".*", which can run code\. An icon only draws: remove it\./),
+      active,
+    )
+  const hidden = Buffer.from('<svg><script>x()</script></svg>', 'utf16le')
+  t.throws(() => pack({ 'icon.svg': hidden }), refused(/icon\.svg is not in UTF-8: save it as UTF-8\./))
   t.throws(() => pack({}, [AUTHOR, AUTHOR]), refused(/twice by the same key/))
   t.throws(() => pack({}, [1, 2, 3, 4, 5].map(keyOf)), refused(/1 to 4 signatures/))
   for (const { privateKey } of [generateKeyPairSync('ec', { namedCurve: 'P-256' }), generateKeyPairSync('ed448')])

@@ -174,10 +174,7 @@ t.test('packages that no server would install are not packed', async (t) => {
       refused(/icon\.svg contains ".*", which can run code\. An icon only draws: remove it\./),
       active,
     )
-  t.throws(
-    () => pack({ 'icon.svg': Buffer.from('<svg><script/></svg>', 'utf16le') }),
-    refused(/icon\.svg is not in UTF-8: save it as UTF-8/),
-  )
+  t.throws(() => pack({ 'icon.svg': Buffer.from('<svg/>', 'utf16le') }), refused(/icon\.svg is not in UTF-8: save it as UTF-8/))
   t.throws(() => pack({}, [AUTHOR, AUTHOR]), refused(/twice by the same key/))
   t.throws(() => pack({}, [1, 2, 3, 4, 5].map(keyOf)), refused(/1 to 4 signatures/))
   for (const { privateKey } of [generateKeyPairSync('ec', { namedCurve: 'P-256' }), generateKeyPairSync('ed448')])

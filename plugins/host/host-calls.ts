@@ -158,6 +158,8 @@ async function fetchFor(
     // Refused before anybody was contacted.
     if (contacts === 0) note(hostOf(payload['url']), error instanceof GuestError ? (error.own ?? error.code) : 'server', 0, false)
     if (!(error instanceof GuestError) || error.own !== 'permission' || contacts > 0) throw error
+    // The author's tool is no server, and says what to do itself.
+    if (egress.local?.isSelf === undefined) throw error
     // The rules say nothing of it: it was allowed when it was entered.
     const origin = URL.parse(String(payload['url']))?.origin
     const refused = refusedAddresses(caller, egress.local).find((one) => one.origin === origin)

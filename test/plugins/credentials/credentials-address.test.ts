@@ -1,6 +1,7 @@
 import http, { type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { localServices } from '#core/settings/local-hosts.ts'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
 import { describeNeeds, needsOf } from '#plugins/host/plugin-needs.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
@@ -165,7 +166,9 @@ t.test('a plugin without credentials says too why its configured address is not 
     { ...fromConfig(), auth: undefined },
   )
   await host.plugins.edit(id, { config: { baseUrl: 'http://localhost:8712/api' } })
-  const { host: other } = await openHostOn(t, database)
+  const { host: other } = await openHostOn(t, database, echo, {
+    egress: new HttpsEgress(undefined, localServices([], { host: '::', port: 8085 })),
+  })
   const search = (query: string) =>
     other.pluginCalls.call({ pluginId: id, userId: null, method: 'metadata.series.search', input: { query, limit: 1 } })
   await t.rejects(search('http://localhost:8712/api/books'), {

@@ -140,6 +140,8 @@ try {
   try {
     const { id } = await server.post<{ id: string }>('/api/v1/libraries', { name: 'Bench', path: library, scanImmediately: false })
     const client = new Client({ connectionString: (await findRunningUrl(join(folder, 'data'))) ?? undefined })
+    // When something fails, the server stops with its database: the first error is the one to see, not that of this connection.
+    client.on('error', () => {})
     await client.connect()
     const { scan, analysis, both, pending, scanPeakMb, copied } = await scanAndAnalyze(server, id, client)
     const peakMb = server.peakRssMb()

@@ -262,18 +262,19 @@ async function countPendingBooks(database: Knex, libraryId: string, by: Viewer |
 
 /** Of the pending books of the library, those whose files were read, and look like parts of files. @param by as in `countPendingBooks` */
 export async function countIncomplete(database: Knex, libraryId: string, by: Viewer | null): Promise<number> {
-  const looks = database('tasks AS t')
-    .join('books', 'books.id', 't.book_id')
-    .where({
-      't.type': 'analyze_book',
-      't.library_id': libraryId,
-      't.status': 'pending',
-      'books.state': 'pending',
-      'books.deleted_at': null,
-    })
-    .whereRaw(`t.params -> 'look' ->> 'isIncomplete' = 'true'`)
-  if (by) looks.modify(visibleTo(by, 'books.series_id'))
-  return Number((await looks.countDistinct({ count: 'books.id' }).first())?.['count'])
+  // First: while a large library is new, its tasks and books have no statistics, and a join would look through all tasks for each book.
+  const looks = database('tasks')
+    .where({ type: 'analyze_book', library_id: libraryId, status: 'pending' })
+    .whereRaw(`params -> 'look' ->> 'isIncomplete' = 'true'`)
+    .select('book_id')
+  const books = database
+    .withMaterialized('looks', looks)
+    .from('books')
+    .whereIn('id', database.select('book_id').from('looks'))
+    .where('state', 'pending')
+    .whereNull('deleted_at')
+  if (by) books.modify(visibleTo(by, 'books.series_id'))
+  return Number((await books.count({ count: '*' }).first())?.['count'])
 }
 
 /** Analyses of the library that wait or run, including books that were analyzed before. @param by as in `countPendingBooks` */

@@ -3,6 +3,7 @@ import { Check, Errors } from 'typebox/schema'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { nearestName } from '#core/foundation/nearest-name.ts'
+import { isObject } from '#core/foundation/plain-object.ts'
 import { briefJson, briefText, readablePattern } from '#core/foundation/stranger-text.ts'
 import { ADVICE, MANIFEST_SHAPE, type Manifest, PATTERNS } from '#plugins/packages/manifest.ts'
 import { type Shape, shapeAt } from '#plugins/packages/manifest-form.ts'
@@ -50,7 +51,7 @@ export function localeProblems(name: string, bytes: Uint8Array, manifest: Manife
     wrong(error.message)
     return found
   }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+  if (!isObject(value)) {
     wrong(`must be an object of texts by their places in manifest.json, such as { "summary": "…" }; it is ${briefJson(value)}`)
     return found
   }

@@ -28,7 +28,7 @@ export interface Upgrade {
 }
 
 /**
- * @returns the version with the same number that the new one replaces: one that never ran, whoever has signed it, so that nobody can take the
+ * @returns the version with the same number that the new one replaces: one that never ran, by any signer, so that nobody can take the
  * numbers of an author; null when there is none
  * @throws conflict when the version is not newer, except than a development build
  */

@@ -106,7 +106,7 @@ t.test('a verification reads each file once, also if the clock of the database i
   t.equal(analyzed.get('a/1.cbz'), 2, 'by the scan and the verification')
 })
 
-t.test('one task reads the files of a library at a time, whoever asks and whatever node runs it', async (t) => {
+t.test('one task reads the files of a library at a time, for all who ask and on all nodes', async (t) => {
   let gate = Promise.resolve()
   const analyze: Analyze = async (...given) => {
     await gate

@@ -9,12 +9,13 @@ export interface FileToVerify {
   bytes: number
 }
 
+/** Verifications of the library on any node; a canceled one is ending. */
+const running = (database: Knex, libraryId: string): Knex.QueryBuilder =>
+  database('tasks').where({ type: 'verify_library', library_id: libraryId, status: 'processing', cancel_requested: false })
+
 /** The verification of the library that is running, on any node, and was not canceled; null if there is none. */
 export async function findVerification(database: Knex, libraryId: string): Promise<string | null> {
-  const row = await database('tasks')
-    .where({ type: 'verify_library', library_id: libraryId, status: 'processing', cancel_requested: false })
-    .orderBy('started_at')
-    .first('id')
+  const row = await running(database, libraryId).orderBy('started_at').first('id')
   return row?.id ?? null
 }
 
@@ -22,12 +23,7 @@ export async function findVerification(database: Knex, libraryId: string): Promi
 export async function takeFiles(database: Knex, { libraryId, taskId }: { libraryId: string; taskId: string }): Promise<boolean> {
   return await database.transaction(async (trx) => {
     await lockLibrary(trx, libraryId)
-    const other = await trx('tasks')
-      // A canceled one is ending.
-      .where({ type: 'verify_library', library_id: libraryId, status: 'processing', cancel_requested: false })
-      .whereNot('id', taskId)
-      .whereRaw(`params ->> 'isReading' = 'true'`)
-      .first('id')
+    const other = await running(trx, libraryId).whereNot('id', taskId).whereRaw(`params ->> 'isReading' = 'true'`).first('id')
     if (other) return false
     await trx('tasks')
       .where('id', taskId)

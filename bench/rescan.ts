@@ -82,7 +82,7 @@ const start = () =>
 async function scanAndAnalyze(server: RunningServer, libraryId: string, client: Client) {
   const before = await usageOf(server)
   await server.post(`/api/v1/libraries/${libraryId}/scan`)
-  const first = await awaitScan(server, libraryId, { analyzed: false, timeoutMs: 600_000, pollMs: 50 })
+  const first = await awaitScan(server, libraryId, { analyzed: false, timeoutMs: 600_000, pollMs: 250 })
   if (first.status !== 'completed' || first.filesTotal !== files) throw new Error(`The first scan failed: ${JSON.stringify(first)}`)
   const scanned = await usageOf(server)
   const scanPeakMb = server.peakRssMb()

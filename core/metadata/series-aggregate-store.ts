@@ -71,13 +71,15 @@ export async function listHints(trx: Knex, seriesIds: readonly string[]): Promis
  */
 export async function listHigherAges(database: Knex, bookIds: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await database.raw(
-    `SELECT s.id, max(age.years) AS years
-     FROM books b JOIN book_metadata m ON m.book_id = b.id JOIN series s ON s.id = b.series_id LEFT JOIN series_metadata sm ON sm.series_id = s.id
-       CROSS JOIN LATERAL (SELECT CAST(m.embedded #>> '{series,fields,ageRating}' AS int) AS years) AS age
-     WHERE b.id = ANY(CAST(? AS uuid[])) AND b.deleted_at IS NULL AND age.years > coalesce(sm.age_rating, -1)
+    // The ages first: while a large library is new, its series and books have no statistics, and a join would look through all series for each few books.
+    `WITH aged AS MATERIALIZED (
+       SELECT b.series_id, max(CAST(m.embedded #>> '{series,fields,ageRating}' AS int)) AS years FROM book_metadata m JOIN books b ON b.id = m.book_id
+       WHERE m.book_id = ANY(CAST(? AS uuid[])) AND b.deleted_at IS NULL AND m.embedded #>> '{series,fields,ageRating}' IS NOT NULL GROUP BY b.series_id
+     )
+     SELECT s.id, aged.years FROM aged JOIN series s ON s.id = aged.series_id LEFT JOIN series_metadata sm ON sm.series_id = s.id
+     WHERE s.id = ANY(ARRAY(SELECT series_id FROM aged)) AND aged.years > coalesce(sm.age_rating, -1)
        AND s.sidecar #> '{fields,ageRating}' IS NULL AND coalesce(sm.sources ->> 'ageRating', 'embedded') = 'embedded'
-       AND NOT 'ageRating' = ANY(coalesce(sm.locks, '{}'))
-     GROUP BY s.id`,
+       AND NOT 'ageRating' = ANY(coalesce(sm.locks, '{}'))`,
     [[...bookIds]],
   )
   return new Map((rows as { id: string; years: number }[]).map(({ id, years }) => [id, years]))

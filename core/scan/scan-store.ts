@@ -270,7 +270,7 @@ export async function countIncomplete(database: Knex, libraryId: string, by: Vie
   const books = database
     .withMaterialized('looks', looks)
     .from('books')
-    .whereIn('id', database.select('book_id').from('looks'))
+    .whereRaw('id = ANY(ARRAY(SELECT book_id FROM looks))')
     .where('state', 'pending')
     .whereNull('deleted_at')
   if (by) books.modify(visibleTo(by, 'books.series_id'))

@@ -12,6 +12,7 @@ import {
   listFilesToVerify,
   recordCheck,
   takeFiles,
+  withdrawVerification,
 } from '#core/analysis/verify-store.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
 import type { Analyze } from '#core/fields/analysis.ts'
@@ -56,7 +57,8 @@ export async function requestVerification(
     dedupeKey: libraryId,
     params: { since: new Date().toISOString() },
   })
-  return { taskId }
+  // One that began since we looked reads the files already.
+  return { taskId: (await withdrawVerification(database, { libraryId, taskId })) ?? taskId }
 }
 
 /** Takes the content that the file of a book has now, in place of the one with its old hash. @throws not_found; conflict when it is the same */

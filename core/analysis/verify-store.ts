@@ -9,6 +9,12 @@ export interface FileToVerify {
   bytes: number
 }
 
+/** A task and its library. */
+interface OfLibrary {
+  libraryId: string
+  taskId: string
+}
+
 /** Verifications of the library on any node; a canceled one is ending. */
 const running = (database: Knex, libraryId: string): Knex.QueryBuilder =>
   database('tasks').where({ type: 'verify_library', library_id: libraryId, status: 'processing', cancel_requested: false })
@@ -19,8 +25,15 @@ export async function findVerification(database: Knex, libraryId: string): Promi
   return row?.id ?? null
 }
 
+/** Deletes a verification that waits while another one of its library is running, whose id it returns; null when none is. */
+export async function withdrawVerification(database: Knex, { libraryId, taskId }: OfLibrary): Promise<string | null> {
+  const other = await running(database, libraryId).whereNot('id', taskId).orderBy('started_at').first('id')
+  if (other) await database('tasks').where({ id: taskId, status: 'pending' }).delete()
+  return other?.id ?? null
+}
+
 /** Records that this task reads the files of the library; false while another one does, on any node. It keeps them if it is run again after a kill. */
-export async function takeFiles(database: Knex, { libraryId, taskId }: { libraryId: string; taskId: string }): Promise<boolean> {
+export async function takeFiles(database: Knex, { libraryId, taskId }: OfLibrary): Promise<boolean> {
   return await database.transaction(async (trx) => {
     await lockLibrary(trx, libraryId)
     const other = await running(trx, libraryId).whereNot('id', taskId).whereRaw(`params ->> 'isReading' = 'true'`).first('id')

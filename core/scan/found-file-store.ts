@@ -62,8 +62,9 @@ export async function countKnownBooks(database: Knex, libraryId: string): Promis
 /** Series of a library with existing books. */
 export async function countSeries(database: Knex, libraryId: string): Promise<number> {
   const { rows } = await database.raw(
+    // One look into an index for each series: a join reads all books.
     `SELECT count(*)::int AS count FROM series s
-     WHERE s.library_id = ? AND EXISTS (SELECT 1 FROM books b WHERE b.series_id = s.id AND b.deleted_at IS NULL)`,
+     WHERE s.library_id = ? AND (SELECT true FROM books b WHERE b.series_id = s.id AND b.deleted_at IS NULL LIMIT 1)`,
     [libraryId],
   )
   return rows[0].count

@@ -14,9 +14,8 @@ import { loadStates, type StoredState, storeStates } from '#core/metadata/metada
 import { withValuesOfFile } from '#core/metadata/reapply-embedded.ts'
 import { type BookToName, listBooksToName, type NamedByStrategy, storeNamed } from '#core/scan/position-store.ts'
 import { strategyTitles } from '#core/scan/strategy-titles.ts'
-import { listSeriesOfLibrary, listTitledFolders } from '#core/scan/title-store.ts'
+import { findLastRenaming, listSeriesOfLibrary, listTitledFolders, type Renaming } from '#core/scan/title-store.ts'
 import type { TaskAdder, TaskHandler, TaskRun } from '#core/tasks/task.ts'
-import { listTasks, type TaskRecord } from '#core/tasks/task-query.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Books per transaction: short enough that nobody waits for their rows. */
@@ -67,10 +66,7 @@ export async function renameLibrary({ tasks }: { tasks: TaskAdder }, libraryId: 
   return await tasks.add({ type: 'renumber_library', libraryId, dedupeKey: libraryId })
 }
 
-const findLastRenaming = async (database: Knex, libraryId: string) =>
-  (await listTasks(database, { taskType: 'renumber_library', libraryId, limit: 1 }))[0]
-
-const isStopped = (task: TaskRecord | undefined) => task?.status === 'cancelled' || task?.status === 'failed'
+const isStopped = (last: Renaming | undefined) => last?.status === 'cancelled' || last?.status === 'failed'
 
 /** The same for a library whose strategies were sent again, unchanged, if its last renaming was canceled or failed. */
 export async function renameStopped({ database, tasks }: Dependencies, libraryId: string): Promise<void> {
@@ -90,7 +86,7 @@ export async function renameEdited(
   if (!now) return
   const last = await findLastRenaming(database, library.id)
   // Finished tasks are deleted after a while; one that waits will see all.
-  const renamedAt = last ? (last.startedAt === null ? null : new Date(last.startedAt)) : (library.last_scanned_at ?? startedAt)
+  const renamedAt = last ? last.startedAt : (library.last_scanned_at ?? startedAt)
   const isLost = renamedAt !== null && now.updated_at > renamedAt
   if (isLost || isStopped(last) || now.updated_at > startedAt) await renameLibrary({ tasks }, library.id)
 }

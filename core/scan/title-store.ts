@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { type Viewer, visibleTo } from '#core/account/visibility.ts'
+import type { TaskStatus } from '#core/foundation/task-status.ts'
 
 /** The path of a series, and the title rules of its library. */
 export interface TitledFolder {
@@ -37,4 +38,18 @@ export async function listVisibleSeriesOfLibrary(database: Knex, caller: Viewer,
     .modify(visibleTo(caller, 'series.id'))
     .orderBy('series.id')
     .pluck('series.id')
+}
+
+/** A task that names the books of a library anew. */
+export interface Renaming {
+  status: TaskStatus
+  startedAt: Date | null
+}
+
+/** The last renaming of the library, of those that are not deleted yet. */
+export async function findLastRenaming(database: Knex, libraryId: string): Promise<Renaming | undefined> {
+  return await database('tasks')
+    .where({ library_id: libraryId, type: 'renumber_library' })
+    .orderBy('created_at', 'desc')
+    .first('status', 'started_at AS startedAt')
 }

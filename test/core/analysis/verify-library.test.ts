@@ -5,6 +5,7 @@ import { acceptContent, requestVerification } from '#core/analysis/verify-librar
 import { deleteLibraryRows } from '#core/catalog/library-content-store.ts'
 import type { Analyze } from '#core/fields/analysis.ts'
 import { silentLog } from '#core/foundation/log.ts'
+import type { TaskAdder } from '#core/tasks/task.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
@@ -132,4 +133,33 @@ t.test('one task reads the files of a library at a time, for all who ask and on 
   release()
   t.same(await until(async () => (await getTask(database, taskId)).result), { verified: 3, rotted: 0, damaged: 0 })
   t.same(await verify(fixture), { verified: 3, rotted: 0, damaged: 0 }, 'afterwards, a new one')
+})
+
+t.test('a request that comes while the task of another one begins is about that one, and leaves no second task', async (t) => {
+  let release = () => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let isGated = false
+  const { fixture } = await openBooks(t, async (...given) => {
+    if (isGated) await gate
+    return await findPool().analyze(...given)
+  })
+  const { database, libraryId, tasks } = fixture
+  isGated = true
+  t.teardown(() => release())
+  let first = ''
+  const late: TaskAdder = {
+    addMany: (all) => tasks.addMany(all),
+    add: async (task) => {
+      first = (await requestVerification(fixture, null, libraryId)).taskId
+      await until(async () => (await getTask(database, first)).status === 'processing')
+      return await tasks.add(task)
+    },
+  }
+  const { taskId } = await requestVerification({ database, tasks: late }, null, libraryId)
+  t.equal(taskId, first)
+  t.same(await database('tasks').where('type', 'verify_library').pluck('id'), [first])
+  release()
+  t.same(await until(async () => (await getTask(database, first)).result), { verified: 3, rotted: 0, damaged: 0 })
 })

@@ -44,6 +44,7 @@ const LEFT_OUT: Record<string, string> = {
   'POST /api/v1/genres/cleanup': 'for administrators: what only a hidden series has is in use, and stays',
   'POST /api/v1/tags/cleanup': 'as above',
   'DELETE /api/v1/tasks/nuke': 'for administrators: ends all tasks, and counts them',
+  'DELETE /:prefix/api/v1/tasks': 'as above',
   'PUT /api/v1/user/password': 'ends the session that asks',
   'POST /api/v1/auth/change-password': 'as above',
 }

@@ -209,7 +209,8 @@ export async function countTasks(database: Knex, by: Caller | null = null): Prom
   if (restricted) tasks.modify(withoutHidden(database, by))
   const { rows } = await database.raw(
     `WITH t AS (:tasks) SELECT type, status, count(*)::int AS count FROM t GROUP BY type, status
-     UNION ALL SELECT type, 'stale', count(*)::int FROM t WHERE status = 'processing' AND worker NOT IN (${LIVE_WORKERS}) GROUP BY type`,
+     UNION ALL SELECT type, 'stale', count(*)::int FROM t WHERE status = 'processing' AND worker NOT IN (${LIVE_WORKERS}) GROUP BY type
+     ORDER BY type`,
     { tasks },
   )
   const none = () => ({ pending: 0, processing: 0, completed: 0, failed: 0, cancelled: 0, stale: 0, total: 0 })

@@ -134,7 +134,7 @@ t.test('installs, runs, and does not install again', onlyFull, async (t) => {
   t.same(said.args, ['--library', 'a b', 'quick', '3'])
   t.equal(said.cwd, elsewhere, 'the user’s folder stays')
   t.ok(said.dep && said.dev)
-  t.equal(Number(said.threads), Math.max(6, os.availableParallelism() + 4))
+  t.equal(Number(said.threads), os.availableParallelism() + 16)
   t.equal(said.cache, path.join(root, '.cache', 'compile'))
 
   const second = await launch(root, ['api/program.mjs', 'quick', '0']).ended

@@ -7,6 +7,7 @@ import { say, sayFailure } from '#parts/above/toasts.tsx'
 import { useMenu } from '#parts/above/use-menu.tsx'
 import { Icon } from '#parts/icon.tsx'
 import { useMayDo } from '#parts/may-do.ts'
+import { isReadable } from '#parts/works/is-readable.ts'
 import { partRead } from '#parts/works/words.ts'
 import { bookEntries, setBookRead } from '#parts/works/work-menus.ts'
 import { partTexts } from '#texts/parts.ts'
@@ -26,7 +27,7 @@ export function BookActions({ book }: { book: FullBookRecord }) {
   const markLabel = isRead ? partTexts.markUnread() : partTexts.markRead()
   return (
     <>
-      {book.pageCount > 0 && !book.analysisError && (
+      {isReadable(book) && (
         <Link className="btn main big" href={`/books/${book.id}/read`}>
           <Icon of={Play} />
           <span>{readWords(book)}</span>

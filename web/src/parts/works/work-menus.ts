@@ -4,6 +4,7 @@ import { markBook, markSeries, wantToRead } from '#api/reading.ts'
 import type { BookRecord, SeriesRecord } from '#api/records.ts'
 import type { MenuEntry } from '#parts/above/menu.tsx'
 import { say, sayFailure } from '#parts/above/toasts.tsx'
+import { isReadable } from '#parts/works/is-readable.ts'
 import { partTexts } from '#texts/parts.ts'
 
 /** Marks a book, says so, and offers to take it back. A place in the middle of a book cannot be given back by "unread", so it is not offered then. */
@@ -28,9 +29,9 @@ export function setWanted(series: { id: string; title: string }, isWanted: boole
 
 /** What can be done with a book where it is shown as a card or row. */
 export function bookEntries(book: BookRecord): MenuEntry[] {
-  const { id, readProgress, seriesId, pageCount } = book
+  const { id, readProgress, seriesId } = book
   const entries: MenuEntry[] = []
-  if (pageCount > 0) {
+  if (isReadable(book)) {
     const isBegun = readProgress && !readProgress.completed
     entries.push({ text: isBegun ? partTexts.continueReading() : partTexts.read(), icon: BookOpen, href: `/books/${id}/read` })
   }

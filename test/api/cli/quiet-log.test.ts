@@ -74,7 +74,7 @@ function isQuiet(t: Test, output: string, linesMax: number): void {
 
 t.test('a database that goes away', onlyFull, async (t) => {
   const postgres = await openOwnPostgres(t)
-  const server = await startCarrel(t, path.join(await makeRoom(t), 'data'), [], { env: { DATABASE_URL: postgres.url } })
+  const server = await startCarrel(t, path.join(await makeRoom(t), 'data'), [], { env: { DATABASE_URL: postgres.url, CARREL_WEB_BUILD: 'false' } })
   // The last line of its welcome.
   await server.said(/Books +\d+ found.*\n/)
   const before = server.output().length

@@ -8,7 +8,6 @@ import t from 'tap'
 import { describeRoutes } from '#api/docs/openapi.ts'
 import { routes } from '#api/routes.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
-import { onlyFull } from '#test/support/lane-size.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { ADMIN } from '#test/support/server.ts'
 
@@ -31,7 +30,7 @@ interface Flows {
 }
 
 // The types are made here and kept nowhere: they are as long as the document, and would have to be made anew with every route.
-t.test('a client made of the document is understood by the compiler and by the server', onlyFull, async (t) => {
+t.test('a client made of the document is understood by the compiler and by the server', async (t) => {
   const document = JSON.parse(JSON.stringify(describeRoutes(routes)))
   const folder = t.testdir({
     'api-types.ts': await openapiTypes(document),

@@ -13,7 +13,7 @@ import { LEVEL, NODE, readLevel, readNodes, ServerActivity } from './activity/se
 import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
 import { type Bundle, bundleOf, bundleOptions, bundleProblem, bundleProject } from './bundling/bundle.ts'
 import { kilobytes, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
-import { CREDENTIALS, type GivenCredentials, readCredentials } from './credentials-file.ts'
+import { CREDENTIALS, type GivenCredentials, missingCredentials, readCredentials } from './credentials-file.ts'
 import { DebugRelay } from './debug-relay.ts'
 import { type DevServer, openDevServer } from './dev-server.ts'
 import { DevSession } from './dev-session.ts'
@@ -83,6 +83,8 @@ export const dev: ToolCommand = {
       out.line(`Debugger  ${inspector.devtoolsUrl}`)
       out.line(`          Open it in Chrome, or find it at chrome://inspect. For other debuggers: ${inspector.url}`)
     }
+    const bare = missingCredentials(input, first.manifest)
+    if (bare !== null) printMessage(out, ['yellow', '!'], bare)
     if (local.size > 0) out.line(`Local     ${[...local].join(', ')} may be requested, if the configuration names it`)
     out.line('Press Ctrl-C to stop.')
     const builds = new Builds(input, page, { server, activity, credentials }, (project, bundle) =>

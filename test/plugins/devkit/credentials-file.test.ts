@@ -3,6 +3,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { runDev } from '#test/support/dev-process.ts'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
 t.setTimeout(60_000)
@@ -122,4 +123,11 @@ t.test('a recording without them says so, and replaces no response by a refusal'
     replayed.stdout.replaceAll(/\s+/g, ' '),
     /✖ auth: .* ! Requests are sent without credentials, which auth .* Add --credentials FILE\./,
   )
+})
+
+t.test('dev says at its start that requests carry none', async (t) => {
+  const { folder } = await openAuthor(t)
+  const { says, end } = runDev(t, folder, [])
+  await says(/Requests\s+are\s+sent\s+without\s+credentials/g)
+  t.equal(await end(), 0)
 })

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { readSources, sourcePaths } from '#test/support/architecture.ts'
-import { findShortTitles, findUnexplainedPauses, findUnmarkedCosts } from '#test/support/test-rules.ts'
+import { findForeignEndings, findShortTitles, findUnexplainedPauses, findUnmarkedCosts } from '#test/support/test-rules.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const files = readSources(
@@ -38,6 +38,18 @@ t.test('a long pause says beside it why it is so long', async (t) => {
   t.equal(found('// Longer than the limit.', long), 0)
   t.equal(found('', 'await sleep(20)'), 0)
   t.equal(found('', `while (!done) ${long}`), 0, 'between two looks')
+})
+
+/** Has a PostgreSQL of its own. */
+const ALONE = 'test/faults-own-database.test.ts'
+
+t.test('a test ends connections to its own database only', async (t) => {
+  t.same(files.filter(({ path }) => path !== ALONE).flatMap(findForeignEndings), [])
+  const found = (where: string) =>
+    findForeignEndings({ path: 'test/a.test.ts', text: ['`SELECT pg_', 'terminate_backend(pid) FROM pg_locks', where, '`'].join('') })
+      .length
+  t.equal(found(` WHERE locktype = 'advisory'`), 1)
+  t.equal(found(` WHERE datname = current_database()`), 0)
 })
 
 /** They hold tests of others as texts. */

@@ -58,3 +58,14 @@ export const findShortTitles = ({ path, text }: SourceFile): string[] =>
     .map(([, , title = '']) => title)
     .filter((title) => title.split(' ').length < WORDS_MIN && !title.includes('${'))
     .map((title) => `${path}: "${title}" is no sentence`)
+
+/** Statements that end what others do, in a database cluster that all tests share, without the name of the test's own database. */
+export function findForeignEndings({ path, text }: SourceFile): string[] {
+  const statements = text.match(/[`'"]\s*SELECT pg_(?:terminate|cancel)_backend[^`"]*/g) ?? []
+  return statements
+    .filter((statement) => !statement.includes('current_database()'))
+    .map(
+      (statement) =>
+        `${path}: ${statement.slice(1, 80)} … ends connections of other tests, too: compare the database with current_database()`,
+    )
+}

@@ -32,7 +32,10 @@ t.test('a node receives signals and is alive while it is connected, and again af
   await until(() => heard.length === 2)
   t.same(heard, [{ hello: 'world' }, 2])
 
-  await database.raw(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()`)
+  await database.raw(
+    `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  )
   await until(() => losses === 1)
   t.same(await live(), [], 'others take it for dead meanwhile')
   await until(() => returns === 1)

@@ -98,7 +98,9 @@ t.test('when a node loses its connection, its streams end and earlier events are
   await tell(database, [{ event: { type: 'library_updated', libraryId: randomUUID() } }])
   await until(() => follower.typesOf().length > 0)
   const seen = follower.taken.at(-1)?.id as string
-  await database.raw(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN carrel_event'`)
+  await database.raw(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN carrel_event'`,
+  )
   await until(() => follower.isOver())
   t.same(follower.typesOf(), ['library_updated', 'reload'], 'it must reload and authenticate again')
   t.equal(changes, 1, 'permissions are loaded again too')

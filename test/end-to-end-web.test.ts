@@ -3,6 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { accessibilityFaults, sidewaysPixels } from '#test/support/accessibility.ts'
 import { openBrowser, openPage, withoutChromium } from '#test/support/browser.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
 import { makePicture } from '#test/support/pictures.ts'
@@ -36,12 +37,26 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
 
+/** For the pages without the frame; other tests look at the others. At the end the page has the size that it had before. */
+async function lookAt(t: Test, page: Page, what: string): Promise<void> {
+  for (const size of [{ width: 320, height: 640 }, { width: 1200, height: 800 }]) {
+    await page.setViewportSize(size)
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      t.same(await accessibilityFaults(page), [], `${what}, ${size.width} pixels, ${colorScheme}`)
+    }
+    t.equal(await sidewaysPixels(page), 0, `${what}, ${size.width} pixels`)
+  }
+}
+
 async function setUp(t: Test) {
   const books = await writeBooks(t)
   const { url } = await openWebServer(t, { books })
   const browser = await openBrowser(t)
   const { page, complaints } = await openPage(browser, url)
   await page.goto(url)
+  await page.getByRole('button', { name: 'Create account' }).waitFor()
+  await lookAt(t, page, 'the first account')
   await page.getByLabel('Name').fill(ADA.username)
   await page.getByLabel('E-mail address').fill(ADA.email)
   await page.getByLabel('Password', { exact: true }).fill(ADA.password)
@@ -62,10 +77,12 @@ t.test(
       await page.getByText('4 files, looked at just now').waitFor()
       t.equal(await page.getByLabel('Name').inputValue(), 'Manga', 'the library is named after its folder')
       await page.getByRole('region', { name: 'What this folder becomes' }).getByText('The Tidekeeper', { exact: true }).waitFor()
+      await lookAt(t, page, 'the first library')
       await page.getByRole('button', { name: 'Add and scan' }).click()
       await page.getByRole('heading', { name: 'Manga is scanned' }).waitFor()
       await page.getByText('Broken', { exact: true }).first().waitFor()
       await page.locator('img[src*="/thumbnail"]').first().waitFor()
+      await lookAt(t, page, 'the first scan')
     })
 
     await t.test('The pages of the frame show the library, and an unknown address says so', async (t) => {
@@ -123,6 +140,7 @@ t.test(
       await page.getByLabel('Password', { exact: true }).fill('a wrong one')
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByText('The user name or the password is wrong.').waitFor()
+      await lookAt(t, page, 'signing in')
       await page.getByLabel('Password', { exact: true }).fill(ADA.password)
       await page.getByRole('button', { name: 'Sign in' }).click()
       for (const each of [other, page]) await each.getByRole('button', { name: 'ada: account' }).waitFor()
@@ -148,6 +166,22 @@ t.test(
       await behind.getByRole('heading', { name: 'Recently added' }).waitFor()
       t.equal(behind.url(), `${below}/`)
       await behind.locator('img[src*="/thumbnail"]').first().waitFor()
+      t.same(others, [])
+    })
+
+    await t.test('Where administrators allow it, a stranger makes an account and is signed in', async (t) => {
+      const setting = `${url}/api/v1/admin/settings/auth.registration_enabled`
+      const changed = await page.request.put(setting, { data: { value: 'true' }, headers: { origin: url } })
+      t.ok(changed.ok(), await changed.text())
+      const { page: stranger, complaints: others } = await openPage(browser, url)
+      await stranger.goto(url)
+      await stranger.getByRole('link', { name: 'Create an account' }).click()
+      await lookAt(t, stranger, 'a new account')
+      await stranger.getByLabel('Name').fill('rita')
+      await stranger.getByLabel('E-mail address').fill('rita@example.org')
+      await stranger.getByLabel('Password', { exact: true }).fill('rita has a password')
+      await stranger.getByRole('button', { name: 'Create account' }).click()
+      await stranger.getByRole('button', { name: 'rita: account' }).waitFor()
       t.same(others, [])
     })
 

@@ -39,7 +39,10 @@ async function signIn(page: Page): Promise<void> {
 
 /** For the pages without the frame; other tests look at the others. At the end the page has the size that it had before. */
 async function lookAt(t: Test, page: Page, what: string): Promise<void> {
-  for (const size of [{ width: 320, height: 640 }, { width: 1200, height: 800 }]) {
+  for (const size of [
+    { width: 320, height: 640 },
+    { width: 1200, height: 800 },
+  ]) {
     await page.setViewportSize(size)
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme })

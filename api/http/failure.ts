@@ -52,6 +52,7 @@ function writeLine({ request, response, route, path, id }: Exchange<never>, erro
     else if (error instanceof BrokenTransfer) log.warn({ ...fields, error }, 'A transfer was aborted because its content changed')
     else if (answer.status === 500) log.error({ ...fields, error }, 'A request failed')
     else if (answer.status === 503 && !(error instanceof AppError)) log.warn({ ...fields, error }, 'A request failed because of an outage')
+    else if (response.headersSent) log.warn({ ...fields, error }, 'An answer was ended in its middle')
     else if (error instanceof AppError && error.cause !== undefined) log.debug({ ...fields, error }, 'A request was refused')
   } catch {
     writeBareLine(fields, log)

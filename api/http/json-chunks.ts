@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { waitAnew } from '#core/database/statement-scope.ts'
 
 /** How long one slice may occupy the event loop; ten of them are not noticeable. */
 const SLICE_MS = 10
@@ -29,7 +30,10 @@ class StreamedList {
  */
 export function streamedList<Key, Value>(keys: readonly Key[], size: number, read: (part: Key[]) => Promise<readonly Value[]>): Value[] {
   async function* parts() {
-    for (let start = 0; start < keys.length; start += size) yield await read(keys.slice(start, start + size))
+    for (let start = 0; start < keys.length; start += size) {
+      waitAnew()
+      yield await read(keys.slice(start, start + size))
+    }
   }
   // It is not the list that it stands for in the type of an answer; `piecesOf` alone looks at it.
   return new StreamedList(parts) as unknown as Value[]

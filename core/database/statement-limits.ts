@@ -129,6 +129,7 @@ export class StatementLimiter {
     const begun = performance.now()
     const left = scope.signal()
     const refuse = () => (left.aborted ? hasLeft() : waitedTooLong(this.#limits))
+    if (scope.waiting++ === 0) scope.waitingSince = begun
     try {
       return await within(
         begun + this.#limits.waitMs - scope.waitedMs,
@@ -136,7 +137,7 @@ export class StatementLimiter {
         refuse,
       )
     } finally {
-      scope.waitedMs += performance.now() - begun
+      if (--scope.waiting === 0) scope.waitedMs += performance.now() - scope.waitingSince
     }
   }
 

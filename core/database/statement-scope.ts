@@ -15,8 +15,11 @@ export interface LiveScope extends StatementScope {
   isOver: boolean
   /** Whether its statements make a list or search, of which few run at a time. */
   isList: boolean
-  /** How long its statements have waited for permits. */
+  /** How long it has waited for permits; the same time counts once, however many of its statements wait. */
   waitedMs: number
+  /** Its statements that wait for permits, and since when there are any. */
+  waiting: number
+  waitingSince: number
   /** Called when a statement has to wait for a permit or a connection. */
   onWait?: (() => void) | undefined
   /** Whether its result depends on averages, see core/catalog/list-state-query.ts. */
@@ -30,7 +33,7 @@ const storage = new AsyncLocalStorage<LiveScope | null>()
  * begin after the work has ended do not.
  */
 export async function runInScope<T>(scope: StatementScope & Partial<LiveScope>, work: () => Promise<T>): Promise<T> {
-  const live: LiveScope = { isList: false, ...scope, isOver: false, waitedMs: 0 }
+  const live: LiveScope = { isList: false, ...scope, isOver: false, waitedMs: 0, waiting: 0, waitingSince: 0 }
   try {
     // Awaited inside: a knex query starts only when something awaits it.
     return await storage.run(live, async () => await work())
@@ -80,6 +83,15 @@ export function besideRequests(work: (database: Knex) => Promise<void>): (databa
 export function becomeList(): void {
   const scope = currentScope()
   if (scope) scope.isList = true
+}
+
+/**
+ * From now on, the statements of the current scope may wait for permits as long as those of a new one: for an answer that is read in parts while it is sent,
+ * and would otherwise end in the middle because all of its parts have waited a little.
+ */
+export function waitAnew(): void {
+  const scope = currentScope()
+  if (scope) scope.waitedMs = 0
 }
 
 /** The scope of the current statements, or null. */

@@ -5,7 +5,7 @@ import { openDatabase } from '#core/database/database.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { SingleFlight } from '#core/database/single-flight.ts'
 import type { StatementLimits } from '#core/database/statement-limits.ts'
-import { becomeList, besideRequests, runInScope, SHARED_OWNER } from '#core/database/statement-scope.ts'
+import { becomeList, besideRequests, runInScope, SHARED_OWNER, waitAnew } from '#core/database/statement-scope.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
@@ -176,6 +176,24 @@ t.test('statements of requests are limited in time and number', async (t) => {
     t.ok(await asList('bob', () => database.raw('SELECT 1')), 'of another user it is not')
     gone.abort()
     await first
+  })
+
+  await t.test('waits of statements at the same time count once, and a long answer waits anew for each of its parts', async (t) => {
+    // Each statement of a part but the first waits for those of its own request.
+    const database = openLimited(t, url, { limits: { listsPerOwner: 1, waitMs: 2_000 } })
+    const readPart = (statements: number) => Promise.all(Array.from({ length: statements }, () => database.raw('SELECT pg_sleep(0.02)')))
+    await asList('ada', async () => {
+      await readPart(30)
+      await readPart(2)
+    })
+    t.pass('30 that wait 0.6 s have not waited 9 s')
+    await asList('ada', async () => {
+      for (let part = 0; part < 30; part++) {
+        waitAnew()
+        await readPart(6)
+      }
+    })
+    t.pass('30 parts that wait 0.1 s each')
   })
 
   await t.test('one user never holds all connections, and nobody waits long for one', async (t) => {

@@ -11,6 +11,7 @@ import { VALID } from '#bench/stall/library.ts'
 import { ANSWERS, largeConfig } from '#bench/stall/plugin.ts'
 import { PREPARATIONS, REFUSALS } from '#bench/stall/preparations.ts'
 import { NAMES } from '#bench/stall/texts.ts'
+import { TOKEN_LENGTH_MAX } from '#plugins/host/picture-token.ts'
 
 export type { Fixtures } from '#bench/stall/fixtures.ts'
 export type { Input } from '#bench/stall/input.ts'
@@ -117,6 +118,8 @@ function namedOf(route: string, ids: Fixtures): Known {
     // The values that take longest to count; only people have roles.
     ...(/filter-values/.test(route) && { field: 'person', of: 'books', role: 'writer', search: '' }),
     ...(/GET .*\/tasks$/.test(route) && { from: '2000-01-01T00:00:00Z', until: '2100-01-01T00:00:00Z' }),
+    ...(/metrics\/:name$/.test(route) && { name: 'komga.series' }),
+    ...(/pictures\/:token$/.test(route) && { token: 'a'.repeat(TOKEN_LENGTH_MAX) }),
     // These routes need the book with the damaged file.
     bookId: /\/(retry|analyze-unanalyzed)$/.test(route) ? ids.brokenBookId : /\/previous$/.test(route) ? ids.bookIds[1] : ids.bookIds[0],
     key: /PUT|reset|history/.test(route) ? 'display.custom_metadata_template' : 'application.name',

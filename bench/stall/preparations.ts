@@ -14,6 +14,7 @@ const SLOW = 'a search of this size exceeds the time limit'
 
 /** Routes that refuse their requests here, and why. */
 export const REFUSALS: Record<string, string> = {
+  'GET /api/v1/plugins/:pluginId/pictures/:token': 'no answer named a picture',
   'POST /api/v1/tasks/:taskId/retry': 'the task may end before it is canceled',
   'POST /api/v1/tasks/:taskId/cancel': 'the task may end before it is canceled',
   'POST /api/v1/duplicates/scan': 'the previous search may still run',

@@ -4,7 +4,9 @@ import t from 'tap'
 import Type from 'typebox'
 import type { Route } from '#api/http/endpoint.ts'
 import { eventsOf } from '#api/http/event-stream.ts'
+import { streamedList } from '#api/http/json-chunks.ts'
 import type { Services } from '#api/http/services.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { endpoint, stream } from '#test/support/route.ts'
@@ -292,4 +294,26 @@ t.test('a disk without space is told as that', async (t) => {
   const answer = await request('POST', '/api/v1/setup/initialize', { body })
   t.match(answer, { status: 503, json: { error: 'unavailable', message: /disk .* full/ } })
   t.match(answer.headers.get('retry-after'), /^\d+$/)
+})
+
+t.test('an answer that fails after its beginning is ended, and the log says so', async (t) => {
+  const lines: string[] = []
+  const parts = endpoint({
+    ...shape,
+    method: 'GET',
+    path: '/parts/:index',
+    reply: Type.Array(Type.String()),
+    // More than an answer that is sent whole.
+    run: async () =>
+      streamedList([1, 2, 3], 1, async ([part]) => {
+        if (part === 3) throw new AppError('unavailable', 'All permits are in use.')
+        return ['x'.repeat(2_000_000)]
+      }),
+  })
+  const { url } = await openTestServer(t, { routes: [parts], log: { ...silentLog, warn: (_fields, message) => lines.push(message) } })
+  await t.rejects(
+    fetch(`${url}/parts/1`).then(async (answer) => await answer.text()),
+    { message: 'terminated' },
+  )
+  t.same(lines, ['An answer was ended in its middle'])
 })

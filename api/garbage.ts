@@ -10,6 +10,11 @@ const LOOK_EVERY_MS = 5_000
 const GROWTH_BYTES = 24 * 1024 * 1024
 /** How much the heap may grow, as a share of its size after the last collection. */
 const GROWTH_SHARE = 0.5
+/**
+ * A collection of more live objects than this stops the thread for over 50 ms, and for several times as long while its helper threads wait for a
+ * processor. A thread with work to do leaves it to V8, which marks in small steps.
+ */
+const LIVE_BYTES = 60 * 1024 * 1024
 
 /** A thread that is busy for less than this share of the time delays nobody, so that a smaller growth is worth a collection. */
 const IDLE_SHARE = 0.02
@@ -54,6 +59,7 @@ export function watchGarbage({ lookEveryMs = LOOK_EVERY_MS } = {}): void {
       busyLooks = 0
       return run('last-resort')
     }
+    if (!isIdle && lived > LIVE_BYTES) return
     const growth = isIdle ? IDLE_GROWTH_BYTES : Math.max(GROWTH_BYTES, lived * GROWTH_SHARE)
     if (!collecting && used >= lived + growth) run('regular')
   }

@@ -66,3 +66,38 @@ t.test('after work that is over everything is given back, once', onlyCost, (t) =
   t.equal(count(1_500), '2', 'after each of two times')
   t.end()
 })
+
+/** Allocates and rests with many live objects; says how many collections there were until it rested, and afterwards. */
+const LARGE = `
+const [, module, count] = process.argv
+const collect = globalThis.gc
+const kept = Array.from({ length: Number(count) }, (_, index) => ({ index, text: 'x' + index }))
+collect({ type: 'major' })
+let collections = 0
+globalThis.gc = (options) => {
+  collections += 1
+  return collect(options)
+}
+;(await import(module)).watchGarbage({ lookEveryMs: 100 })
+const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+let garbage = []
+for (const until = Date.now() + 1_500; Date.now() < until; await rest(1)) {
+  garbage.push(Array.from({ length: 50_000 }, (_, index) => ({ index, text: 'y' + index })))
+  if (garbage.length > 15) garbage = []
+}
+const busy = collections
+garbage = []
+for (const until = Date.now() + 20_000; Date.now() < until && collections === busy; ) await rest(100)
+console.log(busy, collections > busy, kept.length)
+`
+
+t.test('a busy thread with many live objects is not stopped for a whole collection', onlyCost, (t) => {
+  const module = new URL('../../api/garbage.ts', import.meta.url).href
+  const count = (live: number) =>
+    execFileSync(process.execPath, [...NODE_FLAGS, '--input-type=module', '-e', LARGE, '--', module, String(live)], {
+      encoding: 'utf8',
+    }).trim()
+  t.equal(count(900_000), '0 true 900000', 'only once it rests')
+  t.match(count(1_000), /^[1-9]/, 'few live objects are collected while it works')
+  t.end()
+})

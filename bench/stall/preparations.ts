@@ -27,6 +27,8 @@ export const REFUSALS: Record<string, string> = {
   'GET /:prefix/api/v1/books/:bookId/next': 'a series has one book here',
   'GET /:prefix/api/v1/books/:bookId/previous': 'a series has one book here',
   'POST /api/v1/books/list (largest body)': SLOW,
+  'POST /:prefix/api/v1/books/list (largest body)': SLOW,
+  'POST /:prefix/api/v1/series/list (largest body)': SLOW,
   'POST /api/v1/read-lists/import': SLOW,
   'POST /api/v1/templates/render (largest template over the largest series)': 'templates have their own limit of computing time',
   'POST /api/v1/admin/plugins/:pluginId/rollback (to the previous version)': 'the maximum of versions is installed',

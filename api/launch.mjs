@@ -277,7 +277,9 @@ async function runOnce(/** @type {string} */ program, own = false) {
   })
   for (const signal of SIGNALS)
     process.on(signal, () => {
-      if (!child.kill(signal)) signaled = signal
+      // Also for a program that is blocked and cannot follow it: its watchdog ends it, and then it must not be restarted.
+      signaled = signal
+      child.kill(signal)
     })
   /** @type {import('./stop-database.mjs').DatabaseProcess | null} */
   let database = null

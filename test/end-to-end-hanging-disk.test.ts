@@ -7,7 +7,7 @@ import { comic, until } from '#test/support/library-fixture.ts'
 import { mountDisk } from '#test/support/mounted-disk.ts'
 import { awaitScan, startServer } from '#test/support/running-server.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(480_000)
 
 /** Far more than an answer takes that waits for no disk. */
 const QUICK_MS = 8_000

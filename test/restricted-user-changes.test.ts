@@ -49,7 +49,7 @@ const LEFT_OUT: Record<string, string> = {
   'POST /api/v1/auth/change-password': 'as above',
 }
 
-t.setTimeout(240_000)
+t.setTimeout(480_000)
 
 for (const walker of WALKERS)
   t.test(`changes by a ${walker.role} with the rule ${walker.mode}${walker.byKey ? ' of a key' : ''}`, async (t) => {

@@ -73,9 +73,9 @@ const REFUSED_BY_FORM: Record<string, string> = {
 }
 
 /** Thousands of requests. */
-t.setTimeout(240_000)
+t.setTimeout(480_000)
 
-test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (t) => {
+test('a hidden series shows nowhere, on no route', { timeout: 480_000 }, async (t) => {
   const { folder, database, services, url, adminToken } = await openComposedServer(t)
 
   const libraryId = await addLibrary(database, { path: join(folder, 'library') })

@@ -38,7 +38,8 @@ export async function readVersions(
   const reading = Promise.all(files.map(async ({ known, ...file }) => versions.set(file.path, await readVersion(file, known))))
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
-    if (msMax !== null) timer = setTimeout(resolve, msMax)
+    // After a pause of this process, answers that are there already come first.
+    if (msMax !== null) timer = setTimeout(() => setImmediate(resolve), msMax)
   })
   await Promise.race([reading, late])
   clearTimeout(timer)

@@ -263,8 +263,9 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
   }
   // What it could not decide, a scan after the analyses of the new files reports, also if nobody asks for one.
   if (waiting > 0) await makeScanDue(database, library.id)
-  await endScan(database, run.id, { status: 'completed', counts, complete, withheld, notes: state.notes })
+  // Before the end, because nothing repeats a scan that has ended when the server is killed in between.
   if (await needsArranging(database, library, state.queued)) await queueArranging(dependencies.tasks, library.id, { afterAnalysis: true })
+  await endScan(database, run.id, { status: 'completed', counts, complete, withheld, notes: state.notes })
   const { errors: _, ...numbers } = counts
   return {
     ...numbers,

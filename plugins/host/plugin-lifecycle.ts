@@ -357,7 +357,7 @@ async function getForRollback(database: Knex, plugin: InstalledPlugin, sha256: s
     return refuse(
       'conflict',
       `There is no ${sha256 === undefined ? 'earlier version' : 'version with that hash'} of ${plugin.key} to roll back to. ` +
-        'Consent to the SHA-256 of another stored version to run that one.',
+        `Consent to the SHA-256 of another stored version to run that one: GET /api/v1/admin/plugins/${plugin.key}/versions lists them.`,
     )
   if (compare(version.version, plugin.version) >= 0)
     refuse(

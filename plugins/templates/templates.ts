@@ -41,7 +41,8 @@ export const TEMPLATE_LENGTH_MAX = 64 * 1024
 const RENDER_CPU_MS = 50
 /** For each further context of a batch. */
 const MORE_CPU_MS = 0.5
-/** On a busy machine a runner gets the processor late: the wall time is only a safeguard. */
+/** On a busy machine a runner gets the processor late, and may stand still for a second: the wall time is only a safeguard. */
+const WALL_MS_MIN = 10_000
 const WALL_FACTOR = 20
 /** Contexts in one transfer: larger batches are split, so that no answer exceeds its frame. */
 const BATCH_MAX = 1_000
@@ -75,7 +76,7 @@ export function openTemplates(supervisor: Supervisor): Templates {
   /** @param cpuMs the CPU budget */
   async function ask<Result>(name: string, input: string, cpuMs: number): Promise<Result> {
     try {
-      const { text } = await guest.call(name, input, { cpuMs, wallMs: Math.ceil(cpuMs * WALL_FACTOR) })
+      const { text } = await guest.call(name, input, { cpuMs, wallMs: Math.max(WALL_MS_MIN, Math.ceil(cpuMs * WALL_FACTOR)) })
       return JSON.parse(text) as Result
     } catch (error) {
       throw error instanceof GuestError ? refusalOf(error, cpuMs) : error

@@ -10,7 +10,7 @@ import { testSettings } from '#test/support/server.ts'
 import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 import { resizePicture } from '#workers/images/image.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const FRESH = 'the-new-key-of-tests-that-has-at-least-thirty-two-bytes'
 const STRANGE = 'a-key-of-somebody-else-that-has-at-least-thirty-two-bytes'

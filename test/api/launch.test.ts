@@ -16,7 +16,7 @@ t.setTimeout(240_000)
 
 const launcher = fileURLToPath(new URL('../../api/launch.mjs', import.meta.url))
 
-/** Says what it was given, then stays until it is told to end; "quick" ends at once. */
+/** Says what it was given, then stays until it is told to end; "quick" ends at once, "blocked" stands still until its watchdog ends it. */
 const PROGRAM = `
 import { existsSync, writeFileSync } from 'node:fs'
 // Before the line that the test waits for.
@@ -36,6 +36,11 @@ if (process.argv.includes('stall')) {
     process.exit(75)
   }
   process.exit(4)
+}
+if (process.argv.includes('blocked')) {
+  for (const until = Date.now() + 1500; Date.now() < until; );
+  process.kill(process.pid, 'SIGVTALRM')
+  await new Promise((resolve) => setTimeout(resolve, 20000))
 }
 if (process.argv.includes('quick')) process.exit(Number(process.argv.at(-1)) || 0)
 process.on('disconnect', () => { console.log('alone'); process.exit(0) })
@@ -89,7 +94,7 @@ interface Launched {
   child: ChildProcess
   ended: Promise<{ code: number | null; signal: string | null; out: string; err: string }>
   out(): string
-  /** Waits until the program has printed a line that matches. */
+  /** Waits until the program or the launcher has printed a line that matches. */
   said(pattern: RegExp): Promise<void>
 }
 
@@ -113,8 +118,8 @@ function launch(root: string, args: string[], options: { cwd?: string; env?: Nod
     ended,
     out: () => out,
     async said(pattern) {
-      for (let tries = 0; !pattern.test(out); tries++) {
-        if (tries > 1000 || child.exitCode !== null) throw new Error(`It never said ${pattern}: ${out} ${err}`)
+      for (let tries = 0; !pattern.test(out + err); tries++) {
+        if (tries > 6_000 || child.exitCode !== null) throw new Error(`It never said ${pattern}: ${out} ${err}`)
         await sleep(20)
       }
     },
@@ -209,11 +214,14 @@ t.test('the server alone is started anew, and only when it stood still', async (
   t.equal(other.code, STALLED_EXIT_CODE, 'another program is what it is')
 
   const again = launch(root, ['api/main.ts', 'stall'])
-  await again.said(/main[\s\S]*main/)
-  // The launcher has seen the end of the program and pauses.
-  await sleep(200)
+  await again.said(/restarts in 2 s/)
   again.child.kill('SIGTERM')
   t.equal((await again.ended).signal, 'SIGTERM', 'a signal in the pause ends it')
+
+  const blocked = launch(root, ['api/main.ts', 'blocked'])
+  await blocked.said(/args/)
+  blocked.child.kill('SIGTERM')
+  t.equal((await blocked.ended).signal, 'SIGTERM', 'and so does one that it could not follow')
 
   const killed = launch(root, ['api/main.ts'])
   await killed.said(/args/)

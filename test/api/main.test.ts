@@ -27,7 +27,8 @@ t.test('started, used by commands, refused twice, stopped', async (t) => {
   t.equal(second.code, 1, 'a server that goes on is waited for only a moment')
   t.match(second.output, new RegExp(`in use by a Carrel server with pid ${server.child.pid}`))
 
-  await server.said(/Carrel is ready/)
+  // The last lines of its welcome: it is written line by line.
+  await server.said(/Carrel is ready[\s\S]* failed\n[\s\S]*broken.*\n/)
   t.match(server.output(), new RegExp(`Address +${server.url}`))
   t.match(server.output(), /Admin +none yet: open the address in a browser, or create one:/)
   t.match(server.output(), /Books +1 found, 1 failed/)
@@ -186,7 +187,7 @@ t.test('as it is typed under npm: a folder, and flags without the two dashes', o
   await mkdir(path.join(room, 'books'))
   const server = spawnCarrel([], npm('start', '--', path.join(room, 'books'), '--data-dir', data, '--port', '0', '--rate-limit', 'off'))
   t.teardown(() => void server.child.kill('SIGTERM'))
-  await server.said(/Carrel is ready/)
+  await server.said(/Carrel is ready[\s\S]*Books +\d+ found.*\n/)
   t.match(server.output(), /Libraries +books \(/)
   // The hint is what can be typed.
   const hint = /npm run carrel -- user add <name> (.*)/.exec(server.output())?.[1] as string

@@ -160,7 +160,7 @@ function ordered(all: readonly Route<Services>[]): Route<Services>[] {
   return all.toSorted((a, b) => rank(a) - rank(b))
 }
 
-t.setTimeout(240_000)
+t.setTimeout(480_000)
 
 test('for every route it is known who has promised what of its answer', async (t) => {
   const reference = findInterfaceReference()
@@ -186,7 +186,7 @@ test('for every route it is known who has promised what of its answer', async (t
   t.throws(() => readType('map<;>'), /is not a type/)
 })
 
-test('every route answers what it has promised', { timeout: 240_000 }, async (t) => {
+test('every route answers what it has promised', { timeout: 480_000 }, async (t) => {
   const room = mkdtempSync(join(tmpdir(), 'carrel-answers-'))
   const folder = join(room, 'data') // a library may not lie in it
   mkdirSync(folder)

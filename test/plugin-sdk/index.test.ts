@@ -12,7 +12,8 @@ import { bundle, compile, filesOf, installSdk, run, SDK_FOLDER, TSC, writeFiles 
 import type { Fixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Context } from '../../plugin-sdk/types.ts'
 
-t.setTimeout(60_000)
+// On a busy machine, npm alone takes many seconds.
+t.setTimeout(240_000)
 
 let kit: Awaited<ReturnType<typeof installSdk>>
 t.before(async () => {

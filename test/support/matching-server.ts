@@ -43,7 +43,7 @@ export const PROVIDER_MANIFEST = {
       { host: 'covers.example.org', reason: 'Its covers' },
     ],
   },
-  limits: { wallMs: 1_000 },
+  limits: { wallMs: 3_000 },
 }
 
 export const NOWHERE = '00000000-0000-4000-8000-000000000000'

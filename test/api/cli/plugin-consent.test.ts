@@ -11,7 +11,7 @@ import { openTestDatabase } from '#test/support/database.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { testSettings } from '#test/support/server.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const MAIN = 'export default { metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: "1" }) } } }'
 const HASH = /\b[0-9a-f]{64}\b/

@@ -18,7 +18,7 @@ import { both, INDEX, key, one, publicKey, two } from '#test/support/plugin-repo
 import { type Files, filesOf, indexOf, openRepositoryServer, REPOSITORY_URL, sha256Of } from '#test/support/plugin-repository.ts'
 import { testSettings } from '#test/support/server.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 /** @param line what follows `carrel plugin repository` */
 async function runCommand(commands: readonly Command[], settings: Settings, line: string, flags: Record<string, string>) {

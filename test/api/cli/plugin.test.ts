@@ -6,7 +6,7 @@ import { runInProcess } from '#test/support/command-in-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const main = 'export default { metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: "1" }) } } }'
 

@@ -243,7 +243,6 @@ t.test('streams end when their user may do something else, and are few enough', 
         () => true,
         () => false,
       ),
-    5_000,
   )
   t.equal((await fetch(`${url}/api/v1/events`)).status, 401)
 })

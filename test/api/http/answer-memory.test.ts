@@ -265,7 +265,8 @@ t.test('any version fulfills If-Match: *, also while others edit the record', as
   const waiting = (count: number) =>
     until(async () => {
       const { rows } = await database.raw(
-        `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR NO KEY UPDATE%'`,
+        `SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FOR NO KEY UPDATE%'`,
       )
       return rows.length === count
     })

@@ -38,29 +38,30 @@ t.test('a large body is read in turns of the event loop', onlyCost, async (t) =>
 })
 
 t.test('a body that makes progress is read to its end; one that pauses or crawls is not', async (t) => {
-  const limits = { bytesMax: 10_000_000, deadlineMs: 400 }
-  const begin = () => {
+  const begin = (deadlineMs: number) => {
     const stream = Object.assign(new PassThrough(), { headers: {} })
-    return { stream, body: readBytesBody(stream as unknown as IncomingMessage, limits) }
+    return { stream, body: readBytesBody(stream as unknown as IncomingMessage, { bytesMax: 10_000_000, deadlineMs }) }
   }
-  const steady = begin()
+  // Long enough for a machine that stands still for a second.
+  const steady = begin(1_500)
   const sent = (async () => {
-    for (let part = 0; part < 15; part++) {
-      steady.stream.write(Buffer.alloc(BODY_RATE_MIN / 10))
-      await sleep(80)
+    for (let part = 0; part < 16; part++) {
+      steady.stream.write(Buffer.alloc(BODY_RATE_MIN / 4))
+      // A little less than a part may take at the lowest rate.
+      await sleep(200)
     }
     steady.stream.end()
   })()
-  t.equal((await steady.body).length, 15 * (BODY_RATE_MIN / 10), 'three times as long as a pause may be')
+  t.equal((await steady.body).length, 16 * (BODY_RATE_MIN / 4), 'twice as long as a pause may be')
   await sent
 
-  const paused = begin()
+  const paused = begin(400)
   paused.stream.write(Buffer.alloc(1_000_000))
   const began = performance.now()
   await t.rejects(paused.body, { code: 'request_timeout', message: /too slowly: 1000000 bytes/ })
   t.ok(performance.now() - began < 10_000, 'a beginning that was fast buys no pause')
 
-  const crawling = begin()
+  const crawling = begin(400)
   const timer = setInterval(() => crawling.stream.write('x'), 50)
   await t.rejects(crawling.body, { code: 'request_timeout' }).finally(() => clearInterval(timer))
 })

@@ -230,13 +230,14 @@ t.test('the feeds of a library', { timeout: 240_000 }, async (t) => {
   await t.test('a wrong password is throttled as at login', async (t) => {
     await services.accounts.createUser({ username: 'grace', email: 'grace@example.org', password: 'a long enough password' }, null)
     const wrong = { authorization: `Basic ${Buffer.from('grace:wrong').toString('base64')}` }
-    const statuses: number[] = []
-    for (let count = 0; count < 40 && statuses.at(-1) !== 429; count++) statuses.push((await ask('/opds/v2', wrong)).status)
-    t.equal(statuses[0], 401)
-    t.equal(statuses.at(-1), 429, `after ${statuses.length}`)
-    const { headers, text } = await ask('/opds/v2', wrong)
-    t.ok(Number(headers['retry-after']) > 0)
-    t.match(JSON.parse(text), { error: 'rate_limit_exceeded' })
+    const first = await ask('/opds/v2', wrong)
+    t.equal(first.status, 401)
+    // The first pause takes a second: the next request may come after it.
+    let last = first
+    for (let count = 0; count < 40 && last.status !== 429; count++) last = await ask('/opds/v2', wrong)
+    t.equal(last.status, 429)
+    t.ok(Number(last.headers['retry-after']) > 0)
+    t.match(JSON.parse(last.text), { error: 'rate_limit_exceeded' })
   })
 
   await t.test('compression, HEAD, copies, and a slash at the end', async (t) => {

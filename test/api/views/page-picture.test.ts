@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openKomgaServer, setSetting } from '#test/support/komga-server.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('a page is sent in the format that a client accepts, in every interface', async (t) => {
   const komga = await openKomgaServer(t)

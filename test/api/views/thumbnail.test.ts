@@ -13,7 +13,7 @@ import { ADMIN, get } from '#test/support/server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 import { measurePicture } from '#workers/images/image.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('what has no cover is shown as a placeholder in every interface, or refused', async (t) => {
   const { url, database, folder, adminToken } = await openComposedServer(t)

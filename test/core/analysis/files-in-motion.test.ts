@@ -65,9 +65,12 @@ t.test('a file with an error is looked at for a day, a complete one once', (t) =
 const errorsOf = async ({ database }: LibraryFixture): Promise<{ message: string; fatal: boolean }[]> =>
   await database('book_errors').select('message', 'fatal')
 
-/** The task that looks at the file again. */
+/** The task that looks at the file again, not the one of the scan. */
 const waitingOf = async ({ database }: LibraryFixture) =>
-  await database('tasks').where({ type: 'analyze_book', status: 'pending' }).first('id', 'params', 'scheduled_for', 'book_id')
+  await database('tasks')
+    .where({ type: 'analyze_book', status: 'pending' })
+    .whereRaw(`params -> 'look' IS NOT NULL`)
+    .first('id', 'params', 'scheduled_for', 'book_id')
 
 /** Has the task that looks again do so now, as if the file had been the same for so long. */
 async function lookNow(fixture: LibraryFixture, agoMs: number): Promise<void> {

@@ -8,7 +8,7 @@ import { readWork, workRegister } from '#core/foundation/current-work.ts'
 import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
 import { comic, type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const errorsOf = async (fixture: LibraryFixture, fileName: string) =>
   await fixture

@@ -124,7 +124,8 @@ t.test('one task reads the files of a library at a time, for all who ask and on 
   t.teardown(() => other.stop())
   handleBookAnalyses({ database, tasks: other, log: silentLog, settings: { dataFolder, workers: 1 }, analyze })
   const { taskId } = await requestVerification(fixture, null, libraryId)
-  await until(async () => (await getTask(database, taskId)).status === 'processing')
+  // It is running a moment before it has taken the files.
+  await until(async () => await database('tasks').where('id', taskId).whereRaw(`params ->> 'isReading' = 'true'`).first('id'))
   await other.start()
   t.same(await requestVerification({ database, tasks: other }, null, libraryId), { taskId }, 'a second request is about the same task')
   // As if both had come at one moment.

@@ -177,7 +177,7 @@ t.test('kept totals and all forms of the predicate agree with the rules, whateve
   // A busy machine compares fewer states.
   const until = performance.now() + sizeOf('milliseconds for random worlds', { main: 10_000, full: 90_000 })
   const property = fc.asyncProperty(fc.array(STEP, { minLength: 8, maxLength: 30 }), async (steps) => {
-    if (performance.now() > until) return
+    if (performance.now() > until && checks > 5) return
     const viewers = await openRandomWorld(database)
     await check(database, viewers)
     for (const [at, step] of steps.entries()) {

@@ -92,7 +92,10 @@ t.test('an order by kept numbers has every change before it, also while another 
     database('series_user_ratings').insert({ user_id: caller.userId, series_id, rating }).onConflict(['user_id', 'series_id']).merge()
   const waitsFor = (statement: string) =>
     until(async () => {
-      const { rows } = await database.raw(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE ?`, [statement])
+      const { rows } = await database.raw(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE ?`,
+        [statement],
+      )
       return rows.length > 0
     })
   const byRating = async () => {

@@ -60,7 +60,7 @@ t.test('a job that ends its thread is lost, and the next one has another thread'
 })
 
 t.test('a job has a deadline, which begins when its thread has started', async (t) => {
-  const host = open(t, { jobMsMax: 300 })
+  const host = open(t, { jobMsMax: 2_000 })
   t.type(await host.run('id'), 'number')
   const [late, next] = [host.run('spin'), host.run('id')]
   await t.rejects(late, lost('deadline'))

@@ -48,7 +48,7 @@ export default { metadata: { series: {
   } } } }`
 const MANIFEST = {
   capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'berserkdb' } },
-  ...{ permissions: { network: [{ host: '*.example.org', reason: 'The service' }] }, limits: { wallMs: 1_000 } },
+  permissions: { network: [{ host: '*.example.org', reason: 'The service' }] },
 }
 
 /** The sets of a series in the form of a preview, and whether a cover is selected. */
@@ -343,7 +343,7 @@ t.test('conditions, libraries and states exclude a provider', async (t) => {
 })
 
 t.test('a slow, limited or invalid provider gives a failure with a message, never an exception', async (t) => {
-  const { matching, pluginId, target, values } = await openMatcher(t)
+  const { matching, pluginId, target, values } = await openMatcher(t, { limits: { wallMs: 3_000 } })
   const series = await target('Berserk')
   const before = await values(series)
   const how = { pluginId, userId: null }

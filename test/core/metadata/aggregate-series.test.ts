@@ -1,11 +1,10 @@
 import { renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import type { Analyze } from '#core/fields/analysis.ts'
 import { patchSeries } from '#core/metadata/edit-series-metadata.ts'
-import { comic, type LibraryFixture, openLibraryFixture } from '#test/support/library-fixture.ts'
+import { comic, type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { addCaller, listOrphanedPeople } from '#test/support/library-rows.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 import { openPool } from '#workers/pool/pool.ts'
@@ -71,14 +70,6 @@ async function publisherOf(fixture: LibraryFixture, path: string): Promise<strin
     .where({ path, library_id: fixture.libraryId })
     .first('publisher')
   return row?.publisher ?? null
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await isSo()) return
-    await sleep(50)
-  }
-  throw new Error(`Waited in vain until ${isSo}`)
 }
 
 /** The real analysis, with a pause before its result is written. */

@@ -88,12 +88,15 @@ t.test('a list stays while no task runs, and an interrupted task runs again', as
   )
 
   t.test('as does one whose server was killed', async (t) => {
-    // What a killed server leaves: an active task that no living node runs.
+    // What a killed server leaves: an active task that no living node runs. Until its lock is free, nobody takes the task over.
+    const dying = await database.transaction()
+    await dying.raw('SELECT pg_advisory_xact_lock(12345)')
     await database('task_workers').insert({ worker: 'dead', node_id: 'dead', node_lock: 12_345 })
     await database('tasks').where('id', taskId).update({ status: 'processing', completed_at: null, result: null, worker: 'dead' })
     setAnswer({ value: { recommendations: [item('3', 1)] } })
     t.match(await get(), { taskId, taskStatus: 'running', recommendations: [{ externalId: '2' }] })
     t.equal((await rita('POST', 'recommendations/refresh')).status, 409)
+    await dying.commit()
     await until(async () => (await get()).taskId === undefined, 'it to be taken over')
     t.match(await get(), { recommendations: [{ externalId: '3' }] })
   })

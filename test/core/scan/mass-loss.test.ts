@@ -9,7 +9,7 @@ import { markMissing } from '#core/scan/mark-missing.ts'
 import { describeLoss, isMassLoss } from '#core/scan/mass-loss.ts'
 import type { TaskRun } from '#core/tasks/task.ts'
 import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
-import { type LibraryFixture, openLibraryFixture } from '#test/support/library-fixture.ts'
+import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { findRules } from '#test/support/supervisor.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
@@ -153,13 +153,9 @@ t.test('a confirmation for one folder is not valid for another', async (t) => {
     libraryId: fixture.libraryId,
     dedupeKey: 'x',
   })
-  const status = await new Promise<Awaited<ReturnType<typeof fixture.scans.getStatus>>>((resolve) => {
-    const look = setInterval(async () => {
-      const found = await fixture.scans.getStatus(fixture.libraryId)
-      if (found.status !== 'failed') return
-      clearInterval(look)
-      resolve(found)
-    }, 30)
+  const status = await until(async () => {
+    const found = await fixture.scans.getStatus(fixture.libraryId)
+    return found.status === 'failed' && found
   })
   t.match(status, { guard: { known: 4, missing: 4 } })
   t.equal(await present(fixture), 4)

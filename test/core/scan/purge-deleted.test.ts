@@ -13,7 +13,7 @@ import { type LibraryFixture, openLibraryFixture, until } from '#test/support/li
 import { addBook, addCaller, addSeries } from '#test/support/library-rows.ts'
 import { mountDisk } from '#test/support/mounted-disk.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('purging after a scan spares moved books', async (t) => {
   let release = () => {}

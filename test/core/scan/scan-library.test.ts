@@ -262,7 +262,11 @@ t.test('links are not followed', async (t) => {
   symlinkSync('/etc', join(fixture.root, 'out'))
   const status = await fixture.scan()
   t.match(status, { status: 'completed', filesTotal: 1 })
-  t.match((await getTask(fixture.database, status.taskId as string)).result, { symlinksSkipped: 2, filesTotal: 1, missing: 0 })
+  const task = await until(async () => {
+    const found = await getTask(fixture.database, status.taskId as string)
+    return found.status === 'completed' && found
+  })
+  t.match(task.result, { symlinksSkipped: 2, filesTotal: 1, missing: 0 })
 })
 
 t.test('one scan at a time, and canceling stops it and its analyses', async (t) => {
@@ -274,6 +278,7 @@ t.test('one scan at a time, and canceling stops it and its analyses', async (t) 
   const aborted: string[] = []
   const fixture = await openLibraryFixture(t, {
     files: Array.from({ length: 50 }, (_, index) => `s/${index}.cbz`),
+    manual: true,
     analyze: async ({ path }, { signal } = {}) => {
       started += 1
       if (started > 2) {
@@ -292,6 +297,7 @@ t.test('one scan at a time, and canceling stops it and its analyses', async (t) 
   const refused = [one, two].filter((result) => result.status === 'rejected')
   t.equal(refused.length, 1, 'one of two concurrent requests is refused')
   t.match(refused[0], { reason: { code: 'scan_running' } })
+  await fixture.tasks.start()
   await until(async () => (await fixture.scans.getStatus(fixture.libraryId)).status === 'completed')
   await until(() => started >= 5)
   t.ok((await fixture.scans.getStatus(fixture.libraryId)).pendingAnalysis >= 40)

@@ -316,11 +316,13 @@ t.test('a node that loses its connection keeps what it runs', { timeout: 240_000
   t.equal(begun, 1, 'it was not begun a second time')
   t.match(await getTask(database, taskId), { status: 'processing', attempts: 1 })
 
-  // As another node does, which sees our lock held by nobody.
-  await database('task_workers').update({ node_lock: 7 })
-  t.equal(await requeueLost(database, []), 1)
+  // As another node does, which sees our lock held by nobody. In one transaction: when the connection is back, the workers are, too.
+  await database.transaction(async (trx) => {
+    await trx('task_workers').update({ node_lock: 7 })
+    t.equal(await requeueLost(trx, []), 1)
+    t.equal((await trx('task_workers')).length, 0)
+  })
   await until(async () => (await database('tasks').where('id', taskId).first('runs')).runs === 2)
-  t.equal((await database('task_workers')).length, 0)
   await cut()
   await until(async () => (await database('task_workers')).length === 1)
   t.pass('its workers are known again when the connection is back')

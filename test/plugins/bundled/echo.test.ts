@@ -6,7 +6,7 @@ import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { agree } from '#test/support/plugin-hosts.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const { bytes } = await getBundledPlugin('echo')
 

@@ -7,6 +7,8 @@ import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { forgedIn, rowsOf } from '#test/support/forged-words.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
+t.setTimeout(240_000)
+
 const PLANE = 0x10000
 /** Of each block of 256 characters one, of the planes with letters of living languages three. */
 const characters = Array.from({ length: 17 }, (_, plane) =>

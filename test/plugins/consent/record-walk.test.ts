@@ -9,6 +9,8 @@ import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { sizeOf } from '#test/support/lane-size.ts'
 import { matches, openMaker, randomOf, shapeOf } from '#test/support/random-manifests.ts'
 
+t.setTimeout(240_000)
+
 /** The same manifests in each run, so that each member is certain to have its turn. */
 const SEED = 1
 const MANIFESTS = sizeOf('manifests', { main: 60, full: 200 })

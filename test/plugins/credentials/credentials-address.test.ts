@@ -11,7 +11,7 @@ import { addCaller } from '#test/support/library-rows.ts'
 import { openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const TOKEN = 'tok-5f2a-very-secret-one'
 const bindOf = (place: object) => ({ type: 'apiKey', scope: 'server', bind: { hostFrom: 'baseUrl', ...place } })

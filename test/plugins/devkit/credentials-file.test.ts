@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { runDev } from '#test/support/dev-process.ts'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const TOKEN = 'tok-5f2a-very-secret-one'
 /** Returns the status, and the service's echo of the request. */

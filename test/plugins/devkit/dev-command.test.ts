@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { runDev } from '#test/support/dev-process.ts'
@@ -48,12 +48,17 @@ t.test('the page calls the plugin, and its storage survives every build', async 
   })
   const get = { method: 'metadata.series.get', input: { externalId: '1' } }
   t.match((await ask('call', get)).answer, { storage: { times: 1 } })
+  // Put there as a whole: a file that is written in place is empty for a moment, and an empty one can be built.
+  const write = async (text: string) => {
+    await writeFile(`${folder}.new`, text)
+    await rename(`${folder}.new`, path.join(folder, 'src/main.ts'))
+  }
   clear()
-  await writeFile(path.join(folder, 'src/main.ts'), ECHO.replace('title: externalId }', "title: 'changed' }"))
+  await write(ECHO.replace('title: externalId }', "title: 'changed' }"))
   await says(/✔ Built 1\.0\.0/)
   t.match((await ask('call', get)).answer, { answer: { title: 'changed' }, storage: { times: 2 } })
   clear()
-  await writeFile(path.join(folder, 'src/main.ts'), 'const const')
+  await write('const const')
   await says(/✖ The bundler reports errors:\n +src\/main\.ts:1:7/)
   t.match((await ask('call', get)).answer, { storage: { times: 3 } }, 'the last successful build still runs')
 

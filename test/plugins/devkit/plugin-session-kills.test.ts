@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 const MAIN = `const kept: number[][] = []
 function spin(): void {

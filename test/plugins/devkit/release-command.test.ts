@@ -12,7 +12,7 @@ import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 import { ROOT, run } from '#test/support/sdk-install.ts'
 import { testSeed } from '#test/support/timed-property.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(540_000)
 
 const CHILD = path.join(ROOT, 'test', 'support', 'release-child.ts')
 const WHERE = ['--name', 'Own plugins', '--url', 'https://example.org/plugins/']

@@ -5,7 +5,7 @@ import { ToolProblem } from '#plugins/devkit/command.ts'
 import { readCall } from '#plugins/devkit/saved-call.ts'
 import { openLocalService, openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 /** A plugin that asks the service in its configuration, and a call of it whose fixtures do not exist yet. */
 async function openAuthor(t: Test, files: Record<string, string | null> = {}) {

@@ -15,7 +15,7 @@ import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { manifestOf, openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const PERMISSIONS = manifestOf()['permissions'] as Record<string, unknown>
 

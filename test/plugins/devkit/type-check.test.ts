@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 import { placeSdk, ROOT } from '#test/support/sdk-install.ts'
 
-t.setTimeout(90_000)
+t.setTimeout(240_000)
 
 const TSCONFIG = JSON.stringify({
   compilerOptions: {

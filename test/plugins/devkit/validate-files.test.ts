@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('an icon is a picture', async (t) => {
   for (const [name, text, isPicture] of [

@@ -115,7 +115,7 @@ t.test('of two administrators who consent at once, one wins, and the other gets 
 
 t.test('a package that arrives while a consent is given ends that consent', async (t) => {
   const arrived = Promise.withResolvers<void>()
-  const { host, database, run } = await openTestHost(t, async (_request, response) => {
+  const { host, database, run, way } = await openTestHost(t, async (_request, response) => {
     await arrived.promise
     response.end('{}')
   })
@@ -126,6 +126,7 @@ t.test('a package that arrives while a consent is given ends that consent', asyn
   const two = await host.pluginLifecycle.install(pluginOf(slow, { version: '2.0.0', name: 'Two', permissions }), someone)
   const consent = host.pluginLifecycle.consent(id, two)
   consent.catch(() => {})
+  while (way.asked.length === 0) await sleep(10)
   await other.pluginLifecycle.install(pluginOf(MAIN, { version: '3.0.0', name: 'Three' }), someone)
   arrived.resolve()
   await t.rejects(consent, { code: 'conflict', message: /stored meanwhile/ })
@@ -134,12 +135,13 @@ t.test('a package that arrives while a consent is given ends that consent', asyn
 })
 
 t.test('a package that is revoked while its consent makes it start does not run', async (t) => {
-  const { host, run, database, way } = await openTestHost(t)
+  const revoked = Promise.withResolvers<void>()
+  const { host, run, database, way } = await openTestHost(t, async (_request, response) => {
+    await revoked.promise
+    response.end('{}')
+  })
   const { id, call } = await run(MAIN)
-  const slow = MAIN.replace(
-    'default {',
-    `default { async setup(ctx) { await ctx.fetch('https://api.example.org/'); await ctx.sleep(1_500) },`,
-  )
+  const slow = MAIN.replace('default {', "default { async setup(ctx) { await ctx.fetch('https://api.example.org/') },")
   const two = await host.pluginLifecycle.install(pluginOf(slow, { version: '2.0.0', name: 'Two' }), someone)
   const consent = host.pluginLifecycle.consent(id, two)
   consent.catch(() => {})
@@ -148,6 +150,7 @@ t.test('a package that is revoked while its consent makes it start does not run'
     addRepository(trx, { url: 'https://plugins.example.org/', name: 'x', publicKey: 'x', repositoriesMax: 5 }),
   )
   await addRevocations(database, repository as string, [{ sha256: two.sha256, pluginKey: null, versionRange: null, reason: 'It steals.' }])
+  revoked.resolve()
   t.match(await consent, { state: 'revoked', stateReason: /2\.0\.0 was revoked\. Its repository says: "It steals/ })
   await t.rejects(call('metadata.series.search', { query: 'x', limit: 1 }), { code: 'conflict', message: /is revoked/ })
   await t.rejects(host.pluginLifecycle.consent(id, two), { code: 'conflict', message: /Its repository says: "It steals/ })

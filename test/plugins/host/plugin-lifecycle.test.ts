@@ -11,7 +11,8 @@ import { addRepository, addRevocations } from '#plugins/repositories/plugin-repo
 import { openTestDatabase } from '#test/support/database.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { openHostOn, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
-import { pluginOf, updateOf } from '#test/support/plugins.ts'
+import { type Loopback, pluginOf, updateOf } from '#test/support/plugins.ts'
+import { until } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
 
@@ -24,6 +25,9 @@ const saying = (word: string, more = '') => `export default { ${more} metadata: 
     return { results: [{ externalId: '1', title: '${word} ' + JSON.stringify(before) }] }
   },
   get: () => ({ externalId: '1' }) } } }`
+
+/** In the code of a plugin. */
+const ASKING = "await ctx.fetch('https://api.example.org/')"
 
 type Host = Awaited<ReturnType<typeof openTestHost>>['host']
 const asker = (host: Host, pluginId: string) => async (query: string) => {
@@ -200,7 +204,7 @@ t.test('after a rollback to a version that is revoked, a newer stored version ca
   ])
   const here = /is here already(?:, with other content|\. To run it: )/
   await t.rejects(host.pluginLifecycle.install(newer, { userId: null }), { code: 'conflict', message: here })
-  const none = /no earlier version .* Consent to the SHA-256 of another stored version/
+  const none = /no earlier version .* Consent to the SHA-256 of another stored version to run that one: GET .*\/versions lists them/
   await t.rejects(host.pluginLifecycle.rollBack(id), { code: 'conflict', message: none })
   t.match(await host.pluginLifecycle.consent(id, { sha256: second }), { state: 'enabled', version: '2.0.0' })
   t.match(await asker(host, id)('a'), /^two/)
@@ -208,12 +212,12 @@ t.test('after a rollback to a version that is revoked, a newer stored version ca
 
 /** Until so many statements wait for a lock. */
 async function waiting(database: Knex, statements: number) {
-  for (const until = Date.now() + 20_000; ; await sleep(20)) {
+  for (const deadline = Date.now() + 60_000; ; await sleep(20)) {
     const { rows } = await database.raw(
       `SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
     )
     if (rows[0].count >= statements) return
-    if (Date.now() > until) throw new Error('Nobody waits.')
+    if (Date.now() > deadline) throw new Error('Nobody waits.')
   }
 }
 
@@ -242,59 +246,69 @@ t.test('of two concurrent first installations, the second is an update', async (
 })
 
 t.test('an update that gets consent meanwhile is not deleted', async (t) => {
-  const { host, run, database } = await openTestHost(t)
-  const { id } = await run(saying('one'))
-  const update = host.pluginLifecycle.install(pluginOf(saying('two', 'async setup(ctx) { await ctx.sleep(500) },'), { version: '2.0.0' }), {
-    userId: null,
+  const consented = Promise.withResolvers<void>()
+  const { host, run, database } = await openTestHost(t, async (_request, response) => {
+    await consented.promise
+    response.end('{}')
   })
+  const { id } = await run(saying('one'))
+  const slow = saying('two', `async setup(ctx) { ${ASKING} },`)
+  const update = host.pluginLifecycle.install(pluginOf(slow, { version: '2.0.0' }), { userId: null })
   update.catch(() => {})
   while ((await host.plugins.versions(id)).length < 2) await sleep(10)
   const second = (await host.plugins.versions(id)).find(({ version }) => version === '2.0.0')?.id ?? ''
   // As another server would do it.
   await database('plugins').where({ id }).update({ version_id: second })
+  consented.resolve()
   await t.rejects(update, { code: 'conflict', message: /changed meanwhile/ })
   t.match(await host.plugins.get(id), { version: '2.0.0', runningVersionId: second })
 })
 
-/** Disables a plugin on another server while a call of it runs that takes three seconds. */
-async function disableDuringCall(t: Test, { other, id, call }: { other: PluginHostServices; id: string; call: () => Promise<unknown> }) {
+/** A service that never answers. */
+const silent = () => {}
+
+interface Disabling {
+  way: Loopback
+  other: PluginHostServices
+  id: string
+  call: () => Promise<unknown>
+}
+
+/** Disables a plugin on another server while a call of it waits for a service. */
+async function disableDuringCall(t: Test, { way, other, id, call }: Disabling) {
   const last = call()
   last.catch(() => {})
-  // The plugin is within the call by then.
-  await sleep(1_000)
+  await until(async () => way.asked.length > 0, 'the plugin to be within the call')
   await other.pluginLifecycle.setEnabled(id, false)
   await t.rejects(last, { code: 'conflict', message: /An administrator has disabled "Echo"/ })
 }
 
 t.test('a plugin that was disabled on another server is not restarted by its last failure', async (t) => {
-  const late = saying('two').replace(
-    `if (query === 'bad') throw`,
-    `if (query === 'late') await ctx.sleep(3_000)\n    if (query !== 'a') throw`,
-  )
-  const { host, run, database } = await openTestHost(t)
+  const late = saying('two').replace(`if (query === 'bad') throw`, `if (query === 'late') ${ASKING}\n    if (query !== 'a') throw`)
+  const { host, run, database, way } = await openTestHost(t, silent)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
   const { host: other } = await openHostOn(t, database)
   await host.pluginLifecycle.install(pluginOf(late, { version: '2.0.0' }), { userId: null })
   for (let times = 0; times < 4; times++) await t.rejects(ask('bad'))
-  await disableDuringCall(t, { other, id, call: () => ask('late') })
+  await disableDuringCall(t, { way, other, id, call: () => ask('late') })
   t.match(await host.plugins.get(id), { state: 'disabled' })
 })
 
 t.test('a plugin that breaks its sandbox while it is disabled elsewhere stays disabled', async (t) => {
-  const bomb = saying('one').replace(`if (query === 'bad') throw`, `if (query === 'late') await ctx.sleep(3_000)\n    for (;;);\n    throw`)
-  const { host, run, database } = await openTestHost(t)
+  const bomb = saying('one').replace(`if (query === 'bad') throw`, `if (query === 'late') ${ASKING}\n    for (;;);\n    throw`)
+  const { host, run, database, way } = await openTestHost(t, silent)
   const { id } = await run(bomb, { limits: { cpuMs: 100 } })
   const ask = asker(host, id)
   const { host: other } = await openHostOn(t, database)
   for (let times = 0; times < 2; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
-  await disableDuringCall(t, { other, id, call: () => ask('late') })
+  await disableDuringCall(t, { way, other, id, call: () => ask('late') })
   t.match(await host.plugins.get(id), { state: 'disabled' })
 })
 
 t.test('calls of the previous version end, and do not count for the probation of the new one', async (t) => {
-  const slow = saying('two').replace('const before', `if (query === 'slow') await ctx.sleep(2_500)\n    const before`)
-  const { host, run, database } = await openTestHost(t)
+  const slow = saying('two').replace('const before', `if (query === 'slow') ${ASKING}\n    const before`)
+  const { host, run, database, way } = await openTestHost(t, silent)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
   const { host: other } = await openHostOn(t, database)
@@ -302,7 +316,7 @@ t.test('calls of the previous version end, and do not count for the probation of
   for (let times = 0; times < 49; times++) await ask('a')
   const last = ask('slow')
   last.catch(() => {})
-  await sleep(50)
+  await until(async () => way.asked.length > 0, 'the plugin to be within the call')
   await other.pluginLifecycle.install(pluginOf(saying('three'), { version: '3.0.0' }), { userId: null })
   await t.rejects(last, { code: 'unavailable', message: /was closed/ })
   t.match(await host.plugins.get(id), { version: '3.0.0', probationCalls: 50 })

@@ -4,6 +4,8 @@ import t from 'tap'
 import type { LogLine } from '#plugins/logs/lines.ts'
 import { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 
+t.setTimeout(240_000)
+
 const begun = (pluginId: string, more: object = {}) => ({
   ...{ callId: randomUUID(), pluginId, key: `org.example.${pluginId}`, version: '1.0.0', method: 'metadata.series.search', userId: null },
   ...more,

@@ -25,7 +25,8 @@ const answerOf = (change: Partial<EgressResponse> = {}): EgressResponse => ({
 })
 
 t.test('the cache headers of a service say how long its response is kept', (t) => {
-  const later = (seconds: number) => new Date(Date.now() + seconds * 1000).toUTCString()
+  const now = Date.now()
+  const later = (seconds: number) => new Date(now + seconds * 1000).toUTCString()
   for (const [headers, seconds] of [
     [{}, UNSAID],
     [{ 'cache-control': 'public' }, UNSAID],

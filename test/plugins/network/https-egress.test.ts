@@ -9,7 +9,7 @@ import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(120_000)
 
 t.test('names that resolve to private addresses, to nothing, or never, are refused', async (t) => {
   const { way, fetch, closed } = await openTestEgress(t)
@@ -166,7 +166,7 @@ t.test('proxies in the environment are ignored', async (t) => {
   const names = ['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) => [name, name.toUpperCase()])
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
     env: { ...Object.fromEntries(names.map((name) => [name, address])), NODE_USE_ENV_PROXY: '1' },
-    timeout: 20_000,
+    timeout: 60_000,
   })
   t.same(JSON.parse(stdout), ['fine', 'upstream', 'sent'])
   t.match(way.asked, [{ url: '/', headers: { 'user-agent': POLICY.userAgent } }])

@@ -28,8 +28,8 @@ const setting = { type: 'object', properties: { work: { type: 'string', default:
 const MANIFEST = {
   capabilities: { 'metadata.series': { methods: ['search', 'get'] }, recommendations: { methods: ['refresh'] } },
   permissions: { network: [{ host: 'api.example.org', reason: 'Test' }], storage: { quotaKB: 1 } },
-  http: { rateLimit: { 'api.example.org': { perMinute: 18 } }, cacheTtl: { get: 2 } },
-  limits: { heapMB: 16, cpuMs: 400, wallMs: 1_500 },
+  http: { rateLimit: { 'api.example.org': { perMinute: 18 } }, cacheTtl: { get: 4 } },
+  limits: { heapMB: 16, cpuMs: 400, wallMs: 4_000 },
   ...{ config: setting, userConfig: setting },
 }
 
@@ -59,12 +59,23 @@ t.test('what a consent says that a plugin may use is what ends it when it uses m
   const [quotaKB] = stated('stores up to # KB for the server, and as much for each user')
   const [perMinute, burst] = stated('connects to api.example.org \\(GET\\), at most # a minute after # at once')
   const [cachedS] = stated('uses answers of services to get again for up to # s')
-  t.same([heapMB, quotaKB, perMinute, cachedS], [16, 1, 18, 2])
+  t.same([heapMB, quotaKB, perMinute, cachedS], [16, 1, 18, 4])
 
+  /** The message that a search fails with. A process that gets no processor is killed before it can say why: it is asked again. */
+  const refusalOf = async (query: string) => {
+    for (let tries = 1; ; tries++) {
+      const message = await search(query).then(
+        () => 'it has not failed',
+        (error: Error) => error.message,
+      )
+      if (tries === 3 || !message.includes('did not return in time')) return message
+      await host.pluginLifecycle.reset(id)
+    }
+  }
   await search('some')
-  await t.rejects(search('wall'), { message: new RegExp(`time limit of ${(wallS ?? 0) * 1000} ms`) })
+  t.match(await refusalOf('wall'), new RegExp(`time limit of ${(wallS ?? 0) * 1000} ms`))
   await t.rejects(search('cpu'), spent(cpuMs, wallS))
-  await t.rejects(search('memory'), { message: new RegExp(`memory limit of ${heapMB} MB`) })
+  t.match(await refusalOf('memory'), new RegExp(`memory limit of ${heapMB} MB`))
   await host.pluginLifecycle.reset(id)
 
   const apart = async (method: 'setup' | 'migrate', limit: { message: RegExp }) => {

@@ -9,7 +9,7 @@ import { runTool } from '#test/support/plugin-projects.ts'
 import { ROOT, TSC } from '#test/support/sdk-install.ts'
 import { BUNDLED_FOLDER, buildBundled, listBundled } from '../../../plugins/bundled/build.mjs'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('the committed bundles match their sources', async (t) => {
   const names = await listBundled()

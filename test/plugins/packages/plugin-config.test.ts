@@ -2,7 +2,7 @@ import t from 'tap'
 import { configSchemaProblem, readConfig } from '#plugins/packages/plugin-config.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const SCHEMA = {
   type: 'object',

@@ -10,7 +10,7 @@ import { manifestOf } from '#test/support/plugins.ts'
 import { INTEGRITY, keyOf, type PackageFiles, packed, SIGNATURE, unpacked } from '#test/support/signed-packages.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const MB = 1024 * 1024
 type Files = PackageFiles

@@ -5,6 +5,8 @@ import { PACKAGE_BYTES_MAX, readZip, writeZip, ZipError } from '#plugins/package
 import { sizeOf } from '#test/support/lane-size.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
+t.setTimeout(120_000)
+
 const MB = 1024 * 1024
 const anything = () => 20 * MB
 const bytes = (text: string) => Buffer.from(text)

@@ -3,6 +3,8 @@ import { add, both, conflict, endless, key, one, openTestRepositories, redirect,
 import { entryOf, type Files, filesOf, indexOf, type UnsignedIndex } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
+t.setTimeout(240_000)
+
 t.test('available plugins, and why some cannot be installed', async (t) => {
   const version = (number: string, change: Record<string, unknown> = {}) => {
     const bytes = pluginOf(`export default ${JSON.stringify(number)}`, { version: number })

@@ -7,6 +7,8 @@ import { findRevocation } from '#plugins/repositories/revocations.ts'
 import { add, both, conflict, INDEX, key, one, openTestRepositories, publicKey, refusal, two } from '#test/support/plugin-repositories.ts'
 import { entryOf, type Files, filesOf, newKey, REPOSITORY_URL, sha256Of } from '#test/support/plugin-repository.ts'
 
+t.setTimeout(240_000)
+
 t.test('a repository is previewed, added, refreshed, disabled and deleted', async (t) => {
   const { repositories, publish, asked } = await openTestRepositories(t)
   const offer = await repositories.preview('https://plugins.example.org/carrel')
@@ -118,9 +120,12 @@ t.test('indexes are refreshed periodically until close', async (t) => {
   for (let times = 0; times < 3_000 && (await repositories.get(id)).sequence < 2; times++) await sleep(20)
   t.equal((await repositories.get(id)).sequence, 2)
   await repositories.setEnabled(id, false)
-  // A refresh that had begun has ended.
-  await sleep(100)
-  const before = asked.length
+  let before = -1
+  for (let tries = 0; tries < 30 && before < asked.length; tries++) {
+    before = asked.length
+    // A refresh that had begun has sent its next request by then.
+    await sleep(1_000)
+  }
   // Seven times the interval.
   await sleep(150)
   t.equal(asked.length, before, 'a disabled repository is not fetched')
@@ -133,11 +138,12 @@ t.test('indexes are refreshed periodically until close', async (t) => {
 })
 
 t.test('closing the repositories cancels their downloads', async (t) => {
-  const { repositories, files } = await openTestRepositories(t)
+  const { repositories, files, asked } = await openTestRepositories(t)
   const { id } = await add(repositories)
   files[INDEX] = () => {}
+  const before = asked.length
   const refreshing = repositories.refresh(id)
-  await sleep(50)
+  while (asked.length === before) await sleep(10)
   const started = performance.now()
   await repositories.close()
   t.ok(performance.now() - started < 10_000, 'long before its deadline')

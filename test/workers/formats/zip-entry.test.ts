@@ -143,6 +143,8 @@ t.test('entries are checked once for each version of their file', async (t) => {
   await entry('long')
   t.equal(checked.size, 1)
   writeFileSync(path, buildZip([{ name: 'long', data: Buffer.concat([Buffer.from('y'), LONG.subarray(1)]) }]))
+  // Its size is the same, and its time may be.
+  utimesSync(path, 1, 1)
   // What was checked is remembered for two seconds.
   await new Promise((resolve) => setTimeout(resolve, 2_100))
   t.match(await ask('long'), { problem: { message: /damaged/ } }, 'a new version is checked again')

@@ -225,7 +225,8 @@ t.test('a child ends with its server in every case', async (t) => {
   writeFileSync(
     program,
     `import { ChildPool } from ${JSON.stringify(fileURLToPath(source))}
-    const pool = new ChildPool({ places: { pages: 2, covers: 2 }, heapMbMax: 256, deadlineMs: 60_000 })
+    // Slow pages have the lowest priority, at which this one would paint nothing beside busy programs.
+    const pool = new ChildPool({ places: { pages: 2, covers: 2 }, heapMbMax: 256, deadlineMs: 120_000, slowMs: 120_000 })
     pool.draw({ root: '/', path: ${JSON.stringify(path)}, index: 0, longestSide: 300, purpose: 'page' })
     setInterval(() => console.log(pool.pids().join()), 200)`,
   )
@@ -237,7 +238,7 @@ t.test('a child ends with its server in every case', async (t) => {
       .split(',')
       .map(Number)
       .some((pid) => (findProcess(pid)?.ticks ?? 0) > 200)
-  for (let turn = 0; turn < 300 && !(told && busy()); turn++) await sleep(100)
+  for (let turn = 0; turn < 1_000 && !(told && busy()); turn++) await sleep(100)
   const pids = told.split(',').map(Number)
   t.ok(busy(), 'one is painting')
   server.kill('SIGKILL')

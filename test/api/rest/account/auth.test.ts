@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { Passwords } from '#core/account/password.ts'
 import type { SignedIn } from '#core/account/sign-in.ts'
 import type { UserDetail, UserInfo } from '#core/account/user.ts'
@@ -72,6 +72,8 @@ async function signInWrongly(server: TestServer, cpuMs: () => number = () => 0) 
 
 t.test('credentials are taken where they belong', async (t) => {
   const server = await openTestServer(t)
+  // Not the last letter: some of its bits say nothing.
+  const altered = server.adminToken.replace(/.(?=.$)/, (letter) => (letter === 'x' ? 'y' : 'x'))
   const cookie = { cookie: `theme=dark; auth_token=${server.adminToken}` }
   const table: [name: string, path: string, headers: Record<string, string>, status: number][] = [
     ['nothing', '/api/v1/auth/me', {}, 401],
@@ -80,7 +82,7 @@ t.test('credentials are taken where they belong', async (t) => {
     ['cookie elsewhere', '/api/v1/user', cookie, 401],
     ['bad bearer beside a good cookie', '/api/v1/auth/me', { ...cookie, authorization: 'Bearer nonsense' }, 401],
     ['basic', '/api/v1/auth/me', { authorization: `Basic ${btoa(`ada:${ADMIN.password}`)}` }, 401],
-    ['altered token', '/api/v1/auth/me', { authorization: `Bearer ${server.adminToken.slice(0, -2)}xx` }, 401],
+    ['altered token', '/api/v1/auth/me', { authorization: `Bearer ${altered}` }, 401],
     [
       'token without signature',
       '/api/v1/auth/me',
@@ -130,8 +132,19 @@ t.test('refresh tokens rotate; using one twice ends the family', async (t) => {
   t.equal(race.filter(({ status }) => status === 200).length, 1, 'of five at once one wins')
 })
 
+/** The first pause takes a second, which a busy machine lets pass between two requests: its clock stands still until the test ends. */
+function stopClock(t: Test): void {
+  const { now } = performance
+  const stopped = performance.now()
+  performance.now = () => stopped
+  t.teardown(() => {
+    performance.now = now
+  })
+}
+
 t.test('guessing is slowed down per account', async (t) => {
   const server = await openTestServer(t)
+  stopClock(t)
   const guess = (username: string) =>
     server.request<Record<string, unknown>>('POST', '/api/v1/auth/login', { body: { username, password: 'a wrong one' } })
   for (let count = 0; count < 5; count++) t.equal((await guess('ada')).status, 401)
@@ -147,6 +160,7 @@ t.test('guessing is slowed down per account', async (t) => {
 
 t.test('a device and an address that were signed in from before are known, within bounds', async (t) => {
   const server = await openTestServer(t)
+  stopClock(t)
   const login = (password: string, cookie?: string) =>
     server.request('POST', '/api/v1/auth/login', {
       body: { username: ADMIN.username, password },

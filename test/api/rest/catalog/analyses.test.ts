@@ -57,6 +57,8 @@ test('work on several books is one task, with progress and an end, and is cancel
   const everything = await ask('POST', `/api/v1/series/${batman}/analyze`)
   t.match(everything, { status: 202, json: { taskId: String, tasksEnqueued: 2 } })
   await until(({ progress }) => progress !== undefined, everything.json.taskId)
+  // The analyses have workers of their own.
+  while (begun.length === 0) await sleep(100)
   t.match(await taskOf(everything.json.taskId), { status: 'processing', progress: { current: 0, total: 2 } })
 
   t.ok(await tasks.cancel(String(everything.json.taskId)))

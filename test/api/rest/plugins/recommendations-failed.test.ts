@@ -37,7 +37,7 @@ t.test('a run that failed shows to its reader until one succeeds', async (t) => 
   setAnswer({ value: { recommendations: 'none' } })
   t.match(await failed(), { lastError: { code: 'invalid_result', message: /recommendations/ } }, 'the last failure')
 
-  setAnswer({ value: { recommendations: [item('2', 1)], sleepMs: 1_500 } })
+  setAnswer({ value: { recommendations: [item('2', 1)], sleepMs: 3_000 } })
   await rita('POST', 'recommendations/refresh')
   const running: Answer = await get()
   t.match(running, { taskStatus: /pending|running/, lastError: undefined }, 'not while the next run goes on')

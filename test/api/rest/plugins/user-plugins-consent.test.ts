@@ -109,11 +109,17 @@ t.test('however many plugins there are, the list takes the same statements', asy
   const { ann, database, update } = await openWithReaders(t)
   const statements: string[] = []
   database.on('query', ({ sql }: { sql: string }) => statements.push(sql))
+  /** Of several requests the fewest: what the server does every second comes on top of some. */
   const count = async () => {
     await ann('GET', 'plugins')
-    statements.length = 0
-    const { json } = await ann<List>('GET', 'plugins')
-    return { statements: statements.length, plugins: json.enabled.length + json.available.length }
+    const found = { statements: Number.POSITIVE_INFINITY, plugins: 0 }
+    for (let time = 0; time < 5; time++) {
+      statements.length = 0
+      const { json } = await ann<List>('GET', 'plugins')
+      found.statements = Math.min(found.statements, statements.length)
+      found.plugins = json.enabled.length + json.available.length
+    }
+    return found
   }
   const one = await count()
   for (const name of ['b', 'c', 'd']) {

@@ -186,7 +186,8 @@ t.test('progress of many books is forgotten in the order in which it is recorded
   const forgotten = forgetProgress(database, userId, books)
   await until(async () => {
     const { rows } = await database.raw(
-      `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ILIKE '%delete from%read_progress%'`,
+      `SELECT FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ILIKE '%delete from%read_progress%'`,
     )
     return rows.length > 0
   })

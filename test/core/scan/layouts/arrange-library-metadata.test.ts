@@ -47,10 +47,11 @@ async function open(t: Test, strategy: SeriesStrategy) {
   const { database, scans, libraryId } = fixture
   await database('libraries').update({ series_strategy: strategy })
   const settle = async () => {
+    // A scan adds the task that moves books a moment after its end.
     await until(
       async () =>
         !(await database('tasks')
-          .whereIn('type', ['analyze_book', 'arrange_library'])
+          .whereIn('type', ['scan_library', 'analyze_book', 'arrange_library'])
           .whereIn('status', ['pending', 'processing'])
           .first('id')),
     )

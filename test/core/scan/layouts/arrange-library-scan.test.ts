@@ -99,6 +99,6 @@ t.test('a change of the layout waits for a scan that is just being started', asy
   await until(async () => {
     const { rows } = await database.raw(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
     return rows.length > 0
-  }, 10_000).finally(() => trx.commit())
+  }).finally(() => trx.commit())
   await edited
 })

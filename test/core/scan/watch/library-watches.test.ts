@@ -14,7 +14,7 @@ t.setTimeout(240_000)
 /** A node that watches the library of the fixture. */
 function openWatches(
   t: Test,
-  { database, scans, tasks }: LibraryFixture,
+  { database, scans, tasks }: Pick<LibraryFixture, 'database' | 'tasks'> & { scans: Pick<LibraryFixture['scans'], 'start'> },
   { log = silentLog, nodeLock = tasks.nodeLock }: { log?: Log; nodeLock?: number } = {},
 ) {
   const watches = new LibraryWatches({ database, scans, log, nodeLock, quietMs: 0 })
@@ -126,18 +126,22 @@ t.test('one node watches, and another one goes on after its death, and scans wha
 
 t.test('changes that are not scanned at the end are scanned by the next node', async (t) => {
   const fixture = await openLibraryFixture(t, { files: ['A/1.cbz'] })
-  const watches = openWatches(t, fixture)
+  const refused: unknown[] = []
+  const start: LibraryFixture['scans']['start'] = async (...given) =>
+    await fixture.scans.start(...given).catch((error: unknown) => {
+      refused.push(error)
+      throw error
+    })
+  const watches = openWatches(t, { ...fixture, scans: { start } })
   await watches.refresh()
   await isWatching(fixture)
-  // A scan that never ends, so that no other one begins.
-  await fixture.database('scans').insert({ id: fixture.libraryId, library_id: fixture.libraryId, mode: 'normal', status: 'processing' })
+  // A scan that never ends, so that no other one begins. One that seems to have begun long ago would count as lost.
+  const begun = { mode: 'normal', status: 'processing', started_at: new Date(Date.now() + 3_600_000) }
+  await fixture.database('scans').insert({ id: fixture.libraryId, library_id: fixture.libraryId, ...begun })
   fixture.put('A/2.cbz')
-  await until(async () => {
-    await watches.refresh()
-    return (await fixture.database('scans')).length === 1
-  })
-  // The event has arrived after half a second, and the scan is refused; there is nothing to see of it.
-  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  await until(() => refused.length > 0)
+  t.match(refused[0], { code: 'scan_running' })
+  await watches.refresh()
   await watches.close()
   t.equal((await fixture.database('library_watches')).length, 1, 'the claim says that something was missed')
 })

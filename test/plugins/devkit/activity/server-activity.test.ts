@@ -15,7 +15,7 @@ import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 /** Longer than the interval at which the tool asks whether the server answers again, which is then refused once. */
 const RESTART_MS = 1_500

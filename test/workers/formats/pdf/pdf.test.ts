@@ -13,6 +13,9 @@ import { analyzePdf } from '#workers/formats/pdf/pdf-analysis.ts'
 import { closePdfs, openPdf, withPdf } from '#workers/formats/pdf/pdf-document.ts'
 import { renderPage } from '#workers/formats/pdf/pdf-render.ts'
 
+// Hundreds of damaged files are read here.
+t.setTimeout(240_000)
+
 const folder = t.testdir()
 let count = 0
 
@@ -141,7 +144,7 @@ t.test('a document is opened once for many pages, and reopened when the file cha
 
   const others = Array.from({ length: 6 }, () => save(buildPdf({ pages: [{}] })))
   await Promise.all(others.map((other) => renderPdfPage({ ...fileAt(other), index: 0, longestSide: 50 })))
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  for (let waited = 0; openFiles() > 4 && waited < 600; waited++) await new Promise((resolve) => setTimeout(resolve, 50))
   t.equal(openFiles(), 4, 'the least used are closed')
 })
 

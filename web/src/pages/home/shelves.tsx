@@ -27,10 +27,12 @@ export interface HomeShelf {
   id: string
   title: string
   show: () => ReactNode
+  /** Whether it is not yet known that something is on it. */
+  isLoading: boolean
 }
 
 /** The shelves that every user can have, in their usual order. */
-const SHELVES: readonly HomeShelf[] = [
+const SHELVES: readonly Omit<HomeShelf, 'isLoading'>[] = [
   { id: 'reading', title: homeTexts.keepReading(), show: () => <Reading /> },
   { id: 'deck', title: homeTexts.onDeck(), show: () => <OnDeck /> },
   { id: 'recommended', title: homeTexts.recommended(), show: () => <Recommended /> },
@@ -39,14 +41,33 @@ const SHELVES: readonly HomeShelf[] = [
   { id: 'wanted', title: homeTexts.wantToRead(), show: () => <Wanted /> },
 ]
 
-/** All shelves of a user: pinned views come last, until they are moved. */
-export function useHomeShelves(views: readonly SavedView[]): readonly HomeShelf[] {
-  const plugins = useQuery({ ...myPluginsQuery, enabled: useMayDo('progress-read') }).data
-  const hasProvider = plugins?.enabled.some(isProvider)
+/**
+ * All shelves of a user: pinned views come last, until they are moved.
+ * @param isWanted whether what is on a shelf shall be asked for
+ */
+export function useHomeShelves(views: readonly SavedView[], isWanted: (id: string) => boolean): readonly HomeShelf[] {
+  const plugins = useQuery({ ...myPluginsQuery, enabled: useMayDo('progress-read') })
+  const provider = plugins.data?.enabled.find(isProvider)?.pluginId
+  const enabledOf = (id: string) => ({ enabled: isWanted(id) })
+  const loading: Readonly<Record<string, boolean>> = {
+    reading: useQuery({ ...keepReadingQuery, ...enabledOf('reading') }).isLoading,
+    deck: useQuery({ ...onDeckQuery, ...enabledOf('deck') }).isLoading,
+    recommended: useQuery({
+      ...recommendationsQuery(provider ?? ''),
+      enabled: provider !== undefined && isWanted('recommended'),
+    }).isLoading,
+    added: useQuery({ ...recentlyAddedQuery, ...enabledOf('added') }).isLoading,
+    updated: useQuery({ ...recentlyUpdatedQuery, ...enabledOf('updated') }).isLoading,
+    wanted: useQuery({ ...wantToReadQuery, ...enabledOf('wanted') }).isLoading,
+  }
+  const usual = SHELVES.filter(({ id }) => id !== 'recommended' || provider !== undefined || plugins.isLoading)
   const pinned = views
     .filter(({ isPinned }) => isPinned)
-    .map((view) => ({ id: `view:${view.id}`, title: view.name, show: () => <ViewShelf key={view.id} view={view} /> }))
-  return [...SHELVES.filter(({ id }) => id !== 'recommended' || hasProvider), ...pinned]
+    .map((view) => ({ id: `view:${view.id}`, title: view.name, isLoading: false, show: () => <ViewShelf key={view.id} view={view} /> }))
+  return [
+    ...usual.map((shelf) => ({ ...shelf, isLoading: loading[shelf.id] === true || (shelf.id === 'recommended' && plugins.isLoading) })),
+    ...pinned,
+  ]
 }
 
 type Plugin = { enabled: boolean; pause: unknown; capabilities: { userRecommendationProvider: unknown } }

@@ -266,9 +266,8 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
   // Before the end, because nothing repeats a scan that has ended when the server is killed in between.
   if (await needsArranging(database, library, state.queued)) await queueArranging(dependencies.tasks, library.id, { afterAnalysis: true })
   await endScan(database, run.id, { status: 'completed', counts, complete, withheld, notes: state.notes })
-  const { errors: _, ...numbers } = counts
   return {
-    ...numbers,
+    ...counts,
     errors: state.errorCount,
     missing,
     withheld: withheld.length,

@@ -40,6 +40,7 @@ if (process.argv.includes('stall')) {
 if (process.argv.includes('blocked')) {
   for (const until = Date.now() + 1500; Date.now() < until; );
   process.kill(process.pid, 'SIGVTALRM')
+  // The launcher ends it.
   await new Promise((resolve) => setTimeout(resolve, 20000))
 }
 if (process.argv.includes('quick')) process.exit(Number(process.argv.at(-1)) || 0)

@@ -270,29 +270,26 @@ t.test('links are not followed', async (t) => {
 })
 
 t.test('one scan at a time, and canceling stops it and its analyses', async (t) => {
-  let release = () => {}
-  const gate = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const gate = Promise.withResolvers<void>()
   let started = 0
   const aborted: string[] = []
   const fixture = await openLibraryFixture(t, {
     files: Array.from({ length: 50 }, (_, index) => `s/${index}.cbz`),
     manual: true,
     analyze: async ({ path }, { signal } = {}) => {
-      started += 1
-      if (started > 2) {
-        await Promise.race([gate, new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))]).catch(
-          (error) => {
-            aborted.push(path)
-            throw error
-          },
-        )
+      if (++started > 2) {
+        await Promise.race([
+          gate.promise,
+          new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+        ]).catch((error) => {
+          aborted.push(path)
+          throw error
+        })
       }
       return fakeAnalysis()
     },
   })
-  t.teardown(() => release())
+  t.teardown(() => gate.resolve())
   const [one, two] = await Promise.allSettled([fixture.scans.start(fixture.libraryId), fixture.scans.start(fixture.libraryId)])
   const refused = [one, two].filter((result) => result.status === 'rejected')
   t.equal(refused.length, 1, 'one of two concurrent requests is refused')
@@ -312,7 +309,7 @@ t.test('one scan at a time, and canceling stops it and its analyses', async (t) 
   const rows = [...(await fixture.books()).values()]
   t.equal(rows.filter((row) => row.state === 'analyzed').length, 2, 'finished books stay')
   t.equal(rows.filter((row) => row.state === 'pending').length, 48, 'the others wait')
-  release()
+  gate.resolve()
   t.match(await fixture.scan(), { status: 'completed', pendingAnalysis: 0 }, 'the next scan continues with the rest')
   t.equal([...(await fixture.books()).values()].filter((row) => row.state === 'pending').length, 0)
 })

@@ -66,6 +66,7 @@ t.test(`after ${steps} random steps the libraries are as a model says (seed ${se
     await walk.close()
     t.same(differences, [], `steps ${done + 1} to ${done + taken.length}`)
     if (differences.length === 0) continue
+    t.comment(server.lastLines())
     const short = await shorten(taken, repeat, { ms: SHORTEN_MS })
     const first = short.reasons ? 'They fail with fewer steps' : 'They did not fail a second time'
     t.comment([`${first}:`, ...short.items.map((step) => JSON.stringify(step)), ...(short.reasons ?? [])].join('\n'))

@@ -4,6 +4,7 @@ import { forgetSuspects } from '#core/analysis/suspect-store.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
 import { keptSum } from '#core/catalog/list-state-query.ts'
 import { eachId } from '#core/database/each-by-id.ts'
+import { repeatPassing } from '#core/database/repeat-passing.ts'
 import { announceBooks } from '#core/events/event-store.ts'
 import { raiseAgeRatings } from '#core/metadata/aggregate-series.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
@@ -12,8 +13,6 @@ import { insertBooks, type NewBooks, type SeenFile } from '#core/scan/new-book-s
 
 /** Rows per step through a library; keeps a statement around a megabyte. */
 const PAGE = 2_000
-/** A series row may vanish between finding and using it, when a renamed folder gets its old row back; moved books lock rows too (see relink-moved.ts). */
-const PASSING = new Set<unknown>(['23503', '40P01'])
 
 /** Options for recording files. */
 interface RecordedScan extends NewBooks {
@@ -132,17 +131,14 @@ interface KnownFile {
  * Returns the books that need analysis, in the order of the files.
  */
 export async function recordFiles(database: Knex, scan: RecordedScan, files: SeenFile[]): Promise<string[]> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const { wanted, arrived } = await database.transaction(async (trx) => await recordOnce(trx, scan, files))
-      // After the transaction, whose locks on books an analysis may wait for while it locks their series.
-      await markBooksChanged(database, arrived)
-      await raiseAgeRatings(database, arrived)
-      return wanted
-    } catch (error) {
-      if (!PASSING.has((error as { code?: string }).code) || attempt === 3) throw error
-    }
-  }
+  // A series row may vanish between finding and using it, when a renamed folder gets its old row back; moved books lock rows too (see relink-store.ts).
+  return await repeatPassing(async () => {
+    const { wanted, arrived } = await database.transaction(async (trx) => await recordOnce(trx, scan, files))
+    // After the transaction, whose locks on books an analysis may wait for while it locks their series.
+    await markBooksChanged(database, arrived)
+    await raiseAgeRatings(database, arrived)
+    return wanted
+  })
 }
 
 async function recordOnce(

@@ -3,6 +3,7 @@ import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
 import { countLongMissed, findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
+import { repeatPassing } from '#core/database/repeat-passing.ts'
 import type { ReadSeriesFile } from '#core/fields/series-file.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
@@ -115,15 +116,13 @@ export function scanLibrary(given: ScanDependencies): TaskHandler {
     try {
       const library = await findLibraryRow(dependencies.database, begun.libraryId)
       if (!library) return { skipped: true }
-      // Else a new series would have the place of one that is still to move there, with its metadata.
-      if (library.arrange_due) await arrangeNow(dependencies, library, run)
-      return await scan(dependencies, run, {
-        library,
-        deep: begun.mode === 'deep',
-        startedAt: begun.startedAt,
-        part: begun.path ?? '',
-        confirmedRoot: begun.confirmedRoot,
-        confirmedFolders: begun.confirmedFolders,
+      const { startedAt, path, confirmedRoot, confirmedFolders } = begun
+      const of = { library, deep: begun.mode === 'deep', startedAt, part: path ?? '', confirmedRoot, confirmedFolders }
+      // From the beginning, as after the death of its server. The walk of an unchanged library takes moments.
+      return await repeatPassing(async () => {
+        // Else a new series would have the place of one that is still to move there, with its metadata.
+        if (library.arrange_due) await arrangeNow(dependencies, library, run)
+        return await scan(dependencies, run, of)
       })
     } catch (error) {
       if (run.signal.aborted) {

@@ -34,6 +34,7 @@ const LOOK_MS = 5
 const SETTLED_WITHIN_MS = 60_000
 const OPEN_TASKS = `SELECT type, status, attempts, last_error FROM tasks WHERE status IN ('pending', 'processing') LIMIT 5`
 const PAGE = 500
+const LINES_LENGTH = 4_000
 
 interface Given {
   dataFolder: string
@@ -61,6 +62,11 @@ export class TestedServer {
   async kill(): Promise<void> {
     await this.#server?.kill()
     await this.start()
+  }
+
+  /** What it has said last, such as why a scan failed. */
+  lastLines(): string {
+    return this.#server?.output().slice(-LINES_LENGTH) ?? ''
   }
 
   async stop(): Promise<void> {

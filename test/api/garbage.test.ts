@@ -3,6 +3,13 @@ import t from 'tap'
 import { NODE_FLAGS } from '#api/node-tuning.mjs'
 import { onlyCost } from '#test/support/lane-size.ts'
 
+/** What a program prints that is run with the watch of garbage as its first argument, as the server is started. */
+const outputOf = (program: string, ...args: (string | number)[]): string => {
+  const module = new URL('../../api/garbage.ts', import.meta.url).href
+  const words = ['--input-type=module', '-e', program, '--', module, ...args.map(String)]
+  return execFileSync(process.execPath, [...NODE_FLAGS, ...words], { encoding: 'utf8' }).trim()
+}
+
 /**
  * Lets go of some 40 MB that have lived long enough to be called old, and then allocates nothing more: V8 by itself has no reason to collect it.
  * Says whether somebody else does within the seconds that are given.
@@ -22,15 +29,7 @@ console.log(isCollected() ? 'collected' : 'kept')
 `
 
 t.test('garbage does not pile up', onlyCost, (t) => {
-  const module = new URL('../../api/garbage.ts', import.meta.url).href
-  const fate = (mode: string, seconds: number, count = 400_000) =>
-    execFileSync(
-      process.execPath,
-      [...NODE_FLAGS, '--input-type=module', '-e', LITTER, '--', module, mode, String(seconds), String(count)],
-      {
-        encoding: 'utf8',
-      },
-    ).trim()
+  const fate = (mode: string, seconds: number, count = 400_000) => outputOf(LITTER, mode, seconds, count)
   t.equal(fate('watched', 20), 'collected')
   // Some 6 MB.
   t.equal(fate('watched', 20, 60_000), 'collected', 'a thread with nothing to do gives back less too')
@@ -58,12 +57,7 @@ console.log(flavors.filter((one) => one === 'last-resort').length)
 `
 
 t.test('after work that is over everything is given back, once', onlyCost, (t) => {
-  const module = new URL('../../api/garbage.ts', import.meta.url).href
-  const count = (busyMs: number) =>
-    execFileSync(process.execPath, [...NODE_FLAGS, '--input-type=module', '-e', WORK_AND_REST, '--', module, String(busyMs)], {
-      encoding: 'utf8',
-    }).trim()
-  t.equal(count(1_500), '2', 'after each of two times')
+  t.equal(outputOf(WORK_AND_REST, 1_500), '2', 'after each of two times')
   t.end()
 })
 
@@ -92,12 +86,7 @@ console.log(busy, collections > busy, kept.length)
 `
 
 t.test('a busy thread with many live objects is not stopped for a whole collection', onlyCost, (t) => {
-  const module = new URL('../../api/garbage.ts', import.meta.url).href
-  const count = (live: number) =>
-    execFileSync(process.execPath, [...NODE_FLAGS, '--input-type=module', '-e', LARGE, '--', module, String(live)], {
-      encoding: 'utf8',
-    }).trim()
-  t.equal(count(1_800_000), '0 true 1800000', 'only once it rests')
-  t.match(count(1_000), /^[1-9]/, 'few live objects are collected while it works')
+  t.equal(outputOf(LARGE, 1_800_000), '0 true 1800000', 'only once it rests')
+  t.match(outputOf(LARGE, 1_000), /^[1-9]/, 'few live objects are collected while it works')
   t.end()
 })

@@ -16,7 +16,7 @@ t.setTimeout(240_000)
 
 const launcher = fileURLToPath(new URL('../../api/launch.mjs', import.meta.url))
 
-/** Says what it was given, then stays until it is told to end; "quick" ends at once, "blocked" stands still until its watchdog ends it. */
+/** Prints what it was given, then runs until a signal ends it; "quick" ends at once, "blocked" blocks its event loop until its watchdog ends it. */
 const PROGRAM = `
 import { existsSync, writeFileSync } from 'node:fs'
 // Before the line that the test waits for.

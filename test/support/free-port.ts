@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 
-/** Below the ephemeral ports of outgoing connections, so that no other process takes it before it is used. */
+/** Below the ephemeral ports of outgoing connections, so that no other process takes it before it is used, or while its server is down. */
 const [PORT_MIN, PORT_MAX] = [20_000, 30_000]
 
 /** A port of this machine on which nothing listens at the moment. */

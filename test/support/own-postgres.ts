@@ -8,9 +8,8 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import { launchPostgres, launchProgram } from '#core/embedded/launch-postgres.ts'
 import { findPostgresRunner } from '#core/embedded/postgres-binaries.ts'
+import { freePort } from '#test/support/free-port.ts'
 
-/** Below the ephemeral ports of outgoing connections, so that no other process takes it while PostgreSQL is down. */
-const [PORT_MIN, PORT_MAX] = [20_000, 30_000]
 const PORT_TRIES = 10
 const START_MS_MAX = 120_000
 /** `fast`: disconnects clients and writes the memory to disk. `immediate`: as after a power loss. */
@@ -94,7 +93,7 @@ export async function openOwnPostgres(t: Test, settings: Record<string, string> 
 
   for (let tries = 0; server === null; tries++) {
     if (tries === PORT_TRIES) throw new Error('PostgreSQL did not start')
-    port = PORT_MIN + Math.floor(Math.random() * (PORT_MAX - PORT_MIN))
+    port = await freePort()
     await launch()
   }
   await query('CREATE ROLE keeper LOGIN')

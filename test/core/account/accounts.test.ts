@@ -15,6 +15,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/library-fixture.ts'
 import { TEST_PASSWORD_COST } from '#test/support/server.ts'
+import { stopClock } from '#test/support/stopped-clock.ts'
 
 const USER = '6f1c1a52-94a4-4c38-8a5f-0123456789ab'
 const SESSION = '7f1c1a52-94a4-4c38-8a5f-0123456789ab'
@@ -307,10 +308,7 @@ t.test('the recorded failure for an endless name is small', async (t) => {
 })
 
 t.test('failures for one account count together, whatever name the client sends', async (t) => {
-  // The pause after the fifth failure lasts a second, and all guesses fall into it, however slow the machine is.
-  const at = performance.now()
-  performance.now = () => at
-  t.teardown(() => Reflect.deleteProperty(performance, 'now'))
+  stopClock(t)
   const { accounts } = await openTestAccounts(t)
   const guess = async (username: string, how: 'login' | 'basic' = 'login', address = '10.0.0.1') => {
     const proof = { username, password: 'a guess', address }

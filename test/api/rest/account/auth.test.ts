@@ -1,10 +1,11 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { Passwords } from '#core/account/password.ts'
 import type { SignedIn } from '#core/account/sign-in.ts'
 import type { UserDetail, UserInfo } from '#core/account/user.ts'
 import { leastCpuMs, processCpuMs } from '#test/support/cpu-time.ts'
 import { onlyCost } from '#test/support/lane-size.ts'
 import { ADMIN, openTestServer, type TestServer } from '#test/support/server.ts'
+import { stopClock } from '#test/support/stopped-clock.ts'
 
 interface Failure {
   error: string
@@ -131,16 +132,6 @@ t.test('refresh tokens rotate; using one twice ends the family', async (t) => {
   const race = await Promise.all(Array.from({ length: 5 }, () => refresh(third.refreshToken)))
   t.equal(race.filter(({ status }) => status === 200).length, 1, 'of five at once one wins')
 })
-
-/** The first pause takes a second, which a busy machine lets pass between two requests: its clock stands still until the test ends. */
-function stopClock(t: Test): void {
-  const { now } = performance
-  const stopped = performance.now()
-  performance.now = () => stopped
-  t.teardown(() => {
-    performance.now = now
-  })
-}
 
 t.test('guessing is slowed down per account', async (t) => {
   const server = await openTestServer(t)

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { EditedUser } from '#core/account/user.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { stopClock } from '#test/support/stopped-clock.ts'
 
 const NEXT = 'another password 2'
 
@@ -59,13 +60,7 @@ t.test('existing clients change it at the address that they know, with legacy na
 t.test('guesses at the current password are slowed down together with those at the sign-in', async (t) => {
   const server = await openTestServer(t)
   const { token } = await server.signUp({ username: 'mia' })
-  // The first pause takes a second, which a busy machine lets pass between two requests: its clock stands still.
-  const { now } = performance
-  const stopped = performance.now()
-  performance.now = () => stopped
-  t.teardown(() => {
-    performance.now = now
-  })
+  stopClock(t)
   const guess = () =>
     server.request<{ error: string }>('PUT', '/api/v1/user/password', { token, body: { currentPassword: 'wrong', newPassword: NEXT } })
   const statuses: number[] = []

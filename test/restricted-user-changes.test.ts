@@ -60,7 +60,7 @@ for (const walker of WALKERS)
     const [without, beside] = await Promise.all([false, true].map((hides) => openWorld(t, { walker, ids, age, isElsewhere, hides })))
     if (!without || !beside) throw new Error('There are two servers.')
     let succeeded = 0
-    for (const { label, request, method } of requestsOf(ids.open)) {
+    for (const { label, request, method } of requestsOf(ids.open, walker)) {
       const answers = await Promise.all([without, beside].map(({ ask }) => ask(method, request)))
       const [one, other] = answers.map((text) => normal(text, ids))
       if (one?.startsWith('2')) succeeded++
@@ -114,7 +114,7 @@ async function openWorld(
       method,
       headers: { authorization: `Bearer ${user.accessToken}`, 'accept-encoding': 'identity', ...request.headers },
       ...(request.body !== undefined && {
-        body: typeof request.body === 'string' ? request.body.replaceAll('PLUGIN', plugin.id) : request.body,
+        body: typeof request.body === 'string' ? request.body.replaceAll('PLUGIN', plugin.id).replaceAll('FOLDER', folder) : request.body,
       }),
       redirect: 'manual',
     })
@@ -124,12 +124,14 @@ async function openWorld(
 }
 
 /** The same for both servers, as far as their plugins have the same id. */
-function* requestsOf(open: Ids): Generator<{ label: string; method: string; request: BuiltRequest }> {
+function* requestsOf(open: Ids, { role }: Walker): Generator<{ label: string; method: string; request: BuiltRequest }> {
   const bare = (method: string, path: string) => ({ label: `${method} ${path}`, method, request: { path, headers: {}, echoes: false } })
   const scan = `/api/v1/libraries/${open.libraryId}/scan`
   for (const path of ['.', 'Open Saga', SECRET, `${SECRET}/${SECRET} One.cbz`, 'nothing'])
     yield bare('POST', `${scan}?path=${encodeURIComponent(path)}`)
   for (const folder of ['.', SECRET, 'nothing']) yield bare('POST', `${scan}?confirm=${encodeURIComponent(folder)}`)
+  // Administrators change their own rules anyway.
+  if (role !== 'admin') yield* ofFolders(open)
   yield bare('GET', '/api/v1/duplicates')
   yield bare('POST', `/api/v1/series/${open.seriesId}/scan`)
   yield bare('DELETE', '/api/v1/user/readings?from=2000-01-01')
@@ -145,6 +147,26 @@ function* requestsOf(open: Ids): Generator<{ label: string; method: string; requ
     yield { label: `${route.method} ${route.path}`, method: route.method, request }
     // What was done is counted here.
     if (/\/(bulk|purge|retry|jobs|scan|analy|titles|renumber|metadata$)/.test(route.path)) yield bare('GET', '/api/v1/tasks/stats')
+  }
+}
+
+/** What the answers would tell of files and folders. */
+function* ofFolders({ libraryId }: Ids): Generator<{ label: string; method: string; request: BuiltRequest }> {
+  const headers = { 'content-type': 'application/json' }
+  const of = (method: string, path: string, body: object) => {
+    const text = JSON.stringify(body)
+    return { label: `${method} ${path} ${text}`, method, request: { path, headers, body: text, echoes: false } }
+  }
+  const library = `/api/v1/libraries/${libraryId}`
+  for (const query of ['?dryRun=true', '']) {
+    for (const seriesStrategy of ['flat', 'series_volume_chapter']) yield of('PATCH', `${library}${query}`, { seriesStrategy })
+    for (const pattern of [`^${SECRET}/(?<series>.*)`, `(?<series>${SECRET}[^/]*)`])
+      yield of('PATCH', `${library}${query}`, { seriesStrategy: 'custom', seriesConfig: { pattern } })
+  }
+  for (const path of [`FOLDER/${SECRET}`, `FOLDER/library/${SECRET}`, 'FOLDER/nothing']) {
+    yield of('POST', '/api/v1/libraries/preview-scan', { path })
+    yield of('POST', '/api/v1/libraries', { name: 'New', path })
+    yield of('PATCH', library, { path })
   }
 }
 

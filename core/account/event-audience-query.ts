@@ -5,7 +5,7 @@ import { type Permission, permissionKey } from '#core/account/permission.ts'
 import { wordsFor } from '#core/account/private-words.ts'
 import { readSight, SIGHT, type Sight, type Viewer, viewerKey } from '#core/account/visibility.ts'
 import { select } from '#core/database/select.ts'
-import type { Announcement, CarrelEvent, EventType, SeriesFacts } from '#core/events/event.ts'
+import { type Announcement, type CarrelEvent, type EventType, type SeriesFacts, seriesOf } from '#core/events/event.ts'
 import { readSeriesFacts } from '#core/events/event-store.ts'
 import type { Audience, Decision } from '#core/events/follow.ts'
 import type { Follower } from '#core/events/stream.ts'
@@ -51,13 +51,6 @@ const COVER_NEEDED = { book: 'books-read', series: 'series-read', library: 'libr
 
 const neededFor = (event: CarrelEvent): Permission | null =>
   event.type === 'cover_updated' ? COVER_NEEDED[event.entityType] : NEEDED[event.type]
-
-/** The series that decides who sees an event; undefined when none does. */
-function seriesOf({ event, seriesId }: Announcement): string | undefined {
-  const named = ('seriesId' in event ? event.seriesId : undefined) ?? seriesId
-  // A book id is never a series id: when an event does not name its series, only users who see everything receive it.
-  return event.type === 'cover_updated' && event.entityType !== 'library' ? (named ?? event.entityId) : named
-}
 
 /** The library that an event names. */
 const libraryOf = (event: CarrelEvent): string | undefined =>

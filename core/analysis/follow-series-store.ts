@@ -53,6 +53,8 @@ export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPa
     .where('id', fresh.id)
     .update({ name_key: trx.raw('chr(1) || id') })
   const isLeaving = old.library_id !== fresh.library_id
+  // Books of a hidden series may have come to the new one before.
+  await passProtection(trx, [{ seriesId: fresh.id, to: old.id }], { isChange: false, isMove: true })
   await trx('books').where('series_id', fresh.id).update({ series_id: old.id })
   const missing = isLeaving
     ? await trx('books').where({ series_id: old.id, library_id: old.library_id }).update({ series_id: fresh.id })

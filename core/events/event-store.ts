@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
-import type { Announcement, NewAnnouncement, SeriesFacts } from '#core/events/event.ts'
+import { type Announcement, type NewAnnouncement, type SeriesFacts, seriesOf } from '#core/events/event.ts'
 import { foldAnnouncements } from '#core/events/fold.ts'
 
 /** The channel on which the nodes notify each other. */
 export const EVENT_CHANNEL = 'carrel_event'
 /** PostgreSQL's limit is 8,000 bytes; a UTF-16 code unit takes at most three. */
 const PAYLOAD_BYTES_MAX = 7_900
-/** Per commit. More events are folded before their visibility is checked, which should be rare: a batch of a scan has hundreds of new books. */
+/** Per commit. More are folded before it is known who receives them, which should be rare: a batch of a scan has hundreds of new books. */
 const ANNOUNCED_MAX = 1_000
 /** So that one event fits into a notification: texts of users and lists of names are cut. */
 const TEXT_LENGTH_MAX = 300
@@ -25,8 +25,36 @@ const ID_BYTES = 9
  */
 export async function announce(trx: Knex.Transaction, announcements: readonly NewAnnouncement[]): Promise<void> {
   if (announcements.length === 0) return
-  const payloads = packAnnouncements(foldAnnouncements(dated(announcements), ANNOUNCED_MAX))
+  const all = dated(announcements)
+  const folded = foldAnnouncements(all, ANNOUNCED_MAX)
+  const payloads = packAnnouncements(folded === all ? all : await forWhoSeesAny(trx, all, folded))
   await trx.raw('SELECT pg_notify(?, payload) FROM unnest(CAST(? AS text[])) AS payload', [EVENT_CHANNEL, payloads])
+}
+
+/** Events of series that became one of their library go to those who see one of these series: it would tell others that something hidden has changed. */
+async function forWhoSeesAny(trx: Knex, all: readonly Announcement[], folded: readonly Announcement[]): Promise<Announcement[]> {
+  const own = new Set(all.flatMap(({ event }) => (event.type === 'library_updated' ? event.libraryId : [])))
+  const there = await readSeriesFacts(trx, [...new Set(all.flatMap((one) => seriesOf(one) ?? []))])
+  const facts = [...there.values(), ...all.flatMap(({ gone }) => gone ?? [])]
+  return folded.map((one) => {
+    const { event } = one
+    if (event.type !== 'library_updated' || own.has(event.libraryId)) return one
+    const { libraryId } = event
+    const members = lowestAges(facts.filter((each) => each.libraryId === libraryId))
+    // An id that is none of a series: only for who sees everything.
+    return { ...one, members, ...(members.length === 0 && { seriesId: libraryId }) }
+  })
+}
+
+/** Who sees a series of an age sees those of lower ages too. */
+function lowestAges(all: readonly SeriesFacts[]): SeriesFacts[] {
+  const lowest = new Map<string, SeriesFacts>()
+  for (const facts of all) {
+    const key = `${facts.age === null} ${[...facts.tagIds].sort()}`
+    const known = lowest.get(key)
+    if (known === undefined || (facts.age ?? 0) < (known.age ?? 0)) lowest.set(key, facts)
+  }
+  return [...lowest.values()]
 }
 
 function dated(announcements: readonly NewAnnouncement[]): Announcement[] {

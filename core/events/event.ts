@@ -176,3 +176,10 @@ export interface Announcement extends Reach {
   id: string
   event: CarrelEvent
 }
+
+/** The series that decides who sees an event; undefined when none does. */
+export function seriesOf({ event, seriesId }: Announcement): string | undefined {
+  const named = ('seriesId' in event ? event.seriesId : undefined) ?? seriesId
+  // A book id is never a series id: when an event does not name its series, only users who see everything receive it.
+  return event.type === 'cover_updated' && event.entityType !== 'library' ? (named ?? event.entityId) : named
+}

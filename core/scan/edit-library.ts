@@ -2,7 +2,8 @@ import { access, constants, stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
-import type { Caller } from '#core/account/caller.ts'
+import { type Caller, isAdministrator } from '#core/account/caller.ts'
+import { isRestricted } from '#core/account/user-store.ts'
 import type { Viewer } from '#core/account/visibility.ts'
 import { getLibraryRow } from '#core/analysis/named-records.ts'
 import {
@@ -14,7 +15,6 @@ import {
 } from '#core/catalog/library.ts'
 import { deleteLibraryRows, moveBookPaths } from '#core/catalog/library-content-store.ts'
 import { findFolderProblem, realLibraryPath } from '#core/catalog/library-folder.ts'
-import { listVisibleLibraryIds } from '#core/catalog/library-name-query.ts'
 import {
   insertLibrary,
   type LibraryChange,
@@ -50,8 +50,8 @@ import type { TaskAdder } from '#core/tasks/task.ts'
 /**
  * Creates a library for a folder; returns its id. With `scanImmediately` its first scan is queued.
  * @param by the caller; null for the operator at the command line
- * @throws invalid_value when the folder cannot be a library or a value is invalid; conflict when it overlaps another library; forbidden when the caller would
- *   not see the new library
+ * @throws invalid_value when the folder cannot be a library or a value is invalid; conflict when it overlaps another library; forbidden for a caller with
+ *   rules
  */
 export async function createLibrary(
   dependencies: { database: Knex; scans: Scans; rules: Rules; settings: FolderSettings },
@@ -59,6 +59,7 @@ export async function createLibrary(
   by: Editor | null = null,
 ): Promise<string> {
   const { database, scans } = dependencies
+  await refuseRestricted(database, by, 'create a library')
   await checkRules(dependencies.rules, request)
   const strategy = request.seriesStrategy ?? DEFAULT_SERIES_STRATEGY
   await checkLayout(dependencies.rules, strategy, request.seriesConfig)
@@ -68,19 +69,16 @@ export async function createLibrary(
     change.link_targets = await checkLinkTargets(dependencies, { given: request.linkTargets, libraryPath: path, libraryId: null, by })
   await checkNaming(dependencies.rules, namingOf(NEW_NAMING, change))
   // Before the lock as well: nobody waits behind it for a disk that does not answer, which is refused at once the second time.
-  await refuseOverlap(database, path, { by })
+  await refuseOverlap(database, path)
   const libraryId = await withLibraryLock(database, async (trx) => {
-    await refuseOverlap(trx, path, { by })
-    const id = await insertLibrary(trx, {
+    await refuseOverlap(trx, path)
+    return await insertLibrary(trx, {
       ...change,
       name: nameOf(request.name),
       path,
       series_strategy: strategy,
       ...(request.seriesConfig === undefined ? {} : { series_config: request.seriesConfig }),
     })
-    if (by !== null && !(await listVisibleLibraryIds(trx, by, [id])).has(id))
-      refuse('forbidden', 'You see only some of the libraries, and would not see a new one. Ask an administrator to create it.')
-    return id
   })
   if (request.scanImmediately) await scans.start(libraryId)
   return libraryId
@@ -89,7 +87,7 @@ export async function createLibrary(
 /**
  * Changes a library. Another layout is stored, and a task moves its books.
  * @param by as in {@link createLibrary}
- * @throws not_found, invalid_value, conflict
+ * @throws not_found, invalid_value, conflict; forbidden for another folder or layout, if the caller has rules
  */
 export async function editLibrary(
   { database, rules, settings, tasks }: { database: Knex; rules: Rules; settings: FolderSettings; tasks: TaskAdder },
@@ -101,13 +99,13 @@ export async function editLibrary(
   const change = changeOf(request)
   if (request.name) change.name = nameOf(request.name)
   if (request.isActive !== undefined && request.isActive !== null) change.is_active = request.isActive
-  const path = request.path ? await checkFolder(request.path, settings) : null
+  const path = request.path ? await folderOfEdit({ database, settings }, { libraryId, path: request.path, by }) : null
   const layout = changesLayout(request)
-    ? await layoutChangeOf({ database, rules }, await getLibraryRow(database, by, libraryId), request)
+    ? await layoutChangeOf({ database, rules }, await getLibraryRow(database, by, libraryId), { request, by })
     : null
   const targets = await linkTargetsOf({ database, settings }, { libraryId, path, request, by })
   // Before the lock as well, as in createLibrary; what it finds counts only for another folder than now.
-  if (path !== null) await refuseOverlap(database, path, { by, except: libraryId }).catch(() => {})
+  if (path !== null) await refuseOverlap(database, path, libraryId).catch(() => {})
   if (targets) change.link_targets = targets
   let isRenamed = false
   const edit = async (trx: Knex.Transaction) => {
@@ -123,7 +121,7 @@ export async function editLibrary(
     isRenamed = !isDeepStrictEqual(naming, namingOf(library, {}))
     if (path !== null && path !== library.path) {
       if (await findActiveScan(trx, libraryId)) refuse('scan_running', 'The folder cannot be changed while it is scanned.')
-      await refuseOverlap(trx, path, { by, except: libraryId })
+      await refuseOverlap(trx, path, libraryId)
       await moveBookPaths(trx, { id: libraryId, from: library.path, to: path })
       change.path = path
       // Of another place.
@@ -147,7 +145,27 @@ export async function editLibrary(
 
 const NAMING = ['bookStrategy', 'bookConfig', 'numberStrategy', 'numberConfig'] as const
 
-type Editor = Viewer & Pick<Caller, 'permissions'>
+/** Who edits libraries. */
+export type Editor = Viewer & Pick<Caller, 'permissions'>
+
+/**
+ * What a disk says about a folder, and whether a pattern matches any file, would tell people of what is hidden from them; and a layout moves that too.
+ * Administrators change their own rules anyway. @param what that is refused @throws forbidden
+ */
+export async function refuseRestricted(database: Knex, by: Editor | null, what: string): Promise<void> {
+  if (by !== null && !isAdministrator(by) && (await isRestricted(database, by)))
+    refuse('forbidden', `You do not see every library or series, so you cannot ${what}: ask an administrator.`)
+}
+
+/** The folder that the request gives, as it is stored. Clients send the present one along. */
+async function folderOfEdit(
+  { database, settings }: { database: Knex; settings: FolderSettings },
+  { libraryId, path, by }: { libraryId: string; path: string; by: Editor | null },
+): Promise<string> {
+  const { path: present } = await getLibraryRow(database, by, libraryId)
+  if (path !== present) await refuseRestricted(database, by, 'choose another folder for a library')
+  return await checkFolder(path, settings)
+}
 
 /** The link targets that the request gives; null when they do not change. Those of a library that moves must not be in its new folder. */
 async function linkTargetsOf(
@@ -167,11 +185,14 @@ async function linkTargetsOf(
 
 const changesLayout = ({ seriesStrategy, seriesConfig }: UpdateLibraryRequest) => Boolean(seriesStrategy) || seriesConfig !== undefined
 
-/** The columns of the layout of the request; null when the library has that layout. @throws invalid_value */
+/**
+ * The columns of the layout of the request; null when the library has that layout.
+ * @throws invalid_value; forbidden when the caller does not see every series
+ */
 async function layoutChangeOf(
   { database, rules }: { database: Knex; rules: Rules },
   library: LibraryRow,
-  { seriesStrategy, seriesConfig }: UpdateLibraryRequest,
+  { request: { seriesStrategy, seriesConfig }, by }: { request: UpdateLibraryRequest; by: Editor | null },
 ): Promise<{ series_strategy: SeriesStrategy; series_config: unknown } | null> {
   const strategy = seriesStrategy ?? (library.series_strategy as SeriesStrategy)
   // Settings of another strategy mean nothing to this one.
@@ -179,6 +200,7 @@ async function layoutChangeOf(
   await checkLayout(rules, strategy, config)
   const isSame = strategy === library.series_strategy && isDeepStrictEqual(config ?? {}, library.series_config ?? {})
   if (isSame) return null
+  await refuseRestricted(database, by, 'change the layout of a library')
   await checkMatches({ database, rules }, library, layoutOf(strategy, config))
   return { series_strategy: strategy, series_config: config }
 }
@@ -187,10 +209,10 @@ async function layoutChangeOf(
 export async function previewLayout(
   { database, rules }: { database: Knex; rules: Rules },
   libraryId: string,
-  { request, by, signal }: { request: UpdateLibraryRequest; by: Viewer | null; signal: AbortSignal },
+  { request, by, signal }: { request: UpdateLibraryRequest; by: Editor | null; signal: AbortSignal },
 ): Promise<LayoutChange> {
   const library = await getLibraryRow(database, by, libraryId)
-  const layout = await layoutChangeOf({ database, rules }, library, request)
+  const layout = await layoutChangeOf({ database, rules }, library, { request, by })
   return layout ? await previewArranging(database, rules, { library: { ...library, ...layout }, signal }) : NO_CHANGE
 }
 
@@ -323,11 +345,10 @@ async function findProblem(path: string, dataFolder: string): Promise<string | n
   return isReadable ? await findFolderProblem(path, dataFolder) : `The server may not read "${path}": check its permissions.`
 }
 
-/** Two libraries must not share files. @param for.except the library itself @throws conflict, which names the other library only to those who see it */
-export async function refuseOverlap(trx: Knex, path: string, { by, except }: { by: Viewer | null; except?: string }): Promise<void> {
+/** Two libraries must not share files. @param except the library itself @throws conflict, which names the other library: only for people without rules */
+export async function refuseOverlap(trx: Knex, path: string, except?: string): Promise<void> {
   // Compares real paths: a link into a library is inside it.
   const real = await realLibraryPath(path)
-  const seen = new Set((await listLibraryPaths(trx, by)).map(({ id }) => id))
   for (const other of await listLibraryPaths(trx)) {
     if (other.id === except?.toLowerCase()) continue
     if (other.linkTargets.some((target) => isInTargets(real, [target]) || isInTargets(target, [real])))
@@ -336,9 +357,6 @@ export async function refuseOverlap(trx: Knex, path: string, { by, except }: { b
       [path, other.path],
       [real, await realLibraryPath(other.path)],
     ] as [string, string][]) {
-      const isShared = `${one}/`.startsWith(`${two}/`) || `${two}/`.startsWith(`${one}/`)
-      if (isShared && !seen.has(other.id))
-        refuse('conflict', `"${path}" cannot be a library, because another library uses it. Choose another folder.`)
       if (one === two)
         refuse('conflict', `The library "${other.name}" has this folder already. Edit that library, or choose another folder.`)
       if (`${one}/`.startsWith(`${two}/`)) refuse('conflict', `"${path}" is inside the library "${other.name}" (${other.path}).`)

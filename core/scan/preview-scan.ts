@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import type { Viewer } from '#core/account/visibility.ts'
 import { DEFAULT_SERIES_STRATEGY, SERIES_STRATEGIES, type SeriesStrategy } from '#core/catalog/library.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { refuse, refuseValue } from '#core/foundation/errors.ts'
 import { Register } from '#core/foundation/register.ts'
 import type { FolderSettings } from '#core/scan/browse-folders.ts'
-import { checkFolder, filterOf, refuseOverlap } from '#core/scan/edit-library.ts'
+import { checkFolder, type Editor, filterOf, refuseOverlap, refuseRestricted } from '#core/scan/edit-library.ts'
 import { checkLayout } from '#core/scan/layouts/check-layout.ts'
 import { matchPatterns } from '#core/scan/layouts/match-patterns.ts'
 import { type ComparedSeries, LayoutPreview } from '#core/scan/layouts/preview-layouts.ts'
@@ -42,7 +41,7 @@ interface PreviewDependencies {
 /** What a new library takes. */
 interface PreviewRequest {
   /** Null for the operator at the command line. */
-  caller: (Viewer & { permissions: ReadonlySet<string> }) | null
+  caller: Editor | null
   folder: string
   seriesStrategy?: SeriesStrategy | null | undefined
   seriesConfig?: unknown
@@ -67,7 +66,7 @@ export interface ScanPreview extends ComparedSeries {
 
 /**
  * What a scan of a folder would find, without storing anything.
- * @throws invalid_value when the folder cannot be a library; conflict when it overlaps one; rate_limit_exceeded and unavailable when too many run
+ * @throws invalid_value when the folder cannot be a library; conflict when it overlaps one; forbidden for a caller with rules; rate_limit_exceeded and unavailable when too many run
  */
 export async function previewScan(dependencies: PreviewDependencies, request: PreviewRequest, signal: AbortSignal): Promise<ScanPreview> {
   const userId = request.caller?.userId ?? ''
@@ -93,13 +92,14 @@ async function previewFolder(dependencies: PreviewDependencies, request: Preview
   const { database, rules, settings } = dependencies
   const { caller, excludedPatterns = null } = request
   const strategy = request.seriesStrategy ?? DEFAULT_SERIES_STRATEGY
+  if (database) await refuseRestricted(database, caller, 'look for what a folder contains')
   await checkLayout(rules, strategy, request.seriesConfig)
   const allowedFormats = filterOf(request)
   const root = await checkFolder(request.folder, settings)
   const given = request.linkTargets ?? []
   let targets: string[] = []
   if (database) {
-    await refuseOverlap(database, root, { by: caller })
+    await refuseOverlap(database, root)
     if (given.length > 0)
       targets = await checkLinkTargets({ database, settings }, { given, libraryPath: root, libraryId: null, by: caller })
   } else if (given.length > 0)

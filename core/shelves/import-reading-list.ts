@@ -5,7 +5,8 @@ import { isNameText } from '#core/foundation/name-text.ts'
 import { type EntryMatch, listEntryMatches } from '#core/shelves/entry-match-query.ts'
 import type { ReadingList, ReadingListEntry, ReadReadingList } from '#core/shelves/reading-list.ts'
 import type { Shelf } from '#core/shelves/shelf.ts'
-import { addShelf, isShelfName } from '#core/shelves/shelf-store.ts'
+import { isShownShelfName } from '#core/shelves/shelf-query.ts'
+import { addShelf } from '#core/shelves/shelf-store.ts'
 
 /** A thousand books are 100 KB of CBL. */
 export const READING_LIST_BYTES_MAX = 2 * 1_048_576
@@ -40,7 +41,7 @@ export async function matchReadingList(
 ): Promise<{ name: string; nameIsTaken: boolean; entries: ReadingListEntry[]; matches: EntryMatch[][] }> {
   const { name, entries } = await readNamed(dependencies, file)
   const matches = await listEntryMatches(dependencies.database, caller, { entries, max: MATCHES_PER_ENTRY_MAX })
-  return { name, nameIsTaken: await isShelfName(dependencies.database, 'read_list', name), entries, matches }
+  return { name, nameIsTaken: await isShownShelfName(dependencies.database, caller, 'read_list', name), entries, matches }
 }
 
 interface ReadingListFile {

@@ -37,7 +37,8 @@ export async function listShelves(
   kind: ShelfKind,
   list: Window & { memberId?: string | undefined; search?: string | null; libraryIds?: readonly string[] | undefined },
 ): Promise<{ items: Shelf[]; total: number }> {
-  const matching = visibleShelves(database, caller, kind)
+  const restricted = await isRestricted(database, caller)
+  const matching = visibleShelves(database, caller, { kind, restricted })
   const { members, shelf, member } = SHELF_TABLES[kind]
   if (list.memberId !== undefined) {
     matching.whereExists(database(`${members} AS m`).whereRaw('m.?? = s.id AND m.?? = ?', [shelf, member, list.memberId]))
@@ -50,12 +51,11 @@ export async function listShelves(
     ])
     matching.whereExists(inLibraries.select(database.raw('1')))
   }
-  const [rows, counted, restricted] = await Promise.all([
+  const [rows, counted] = await Promise.all([
     withCounts(database, caller, kind, matching.clone()).orderByRaw('lower(s.name), s.id').offset(list.offset).limit(list.limit) as Promise<
       ShelfRow[]
     >,
     matching.count({ total: '*' }).first(),
-    isRestricted(database, caller),
   ])
   return { items: rows.map((row) => shelfOf(row, restricted)), total: Number(counted?.['total']) }
 }
@@ -82,8 +82,16 @@ export async function listMemberIds(
 
 /** Null also for a shelf that contains only members hidden from the caller: its name would reveal them. */
 export async function findShelf(database: Knex, caller: Caller, kind: ShelfKind, id: string): Promise<Shelf | null> {
-  const [row] = (await withCounts(database, caller, kind, visibleShelves(database, caller, kind).where('s.id', id))) as ShelfRow[]
-  return row ? shelfOf(row, await isRestricted(database, caller)) : null
+  const restricted = await isRestricted(database, caller)
+  const found = visibleShelves(database, caller, { kind, restricted }).where('s.id', id)
+  const [row] = (await withCounts(database, caller, kind, found)) as ShelfRow[]
+  return row ? shelfOf(row, restricted) : null
+}
+
+/** Whether a shelf that the caller sees has this name. */
+export async function isShownShelfName(database: Knex, caller: Caller, kind: ShelfKind, name: string): Promise<boolean> {
+  const shown = visibleShelves(database, caller, { kind, restricted: await isRestricted(database, caller) })
+  return (await shown.whereRaw('lower(s.name) = lower(?)', [name]).first('s.id')) !== undefined
 }
 
 /** One page of the series of a collection that the caller may see, in its own order unless a sort is given. */
@@ -158,16 +166,13 @@ function visibleMembers(database: Knex, caller: Caller, kind: ShelfKind): Knex.Q
     .modify(visibleTo(caller, seriesOf))
 }
 
-/** Shelves with a member that the caller may see, and empty ones. */
-function visibleShelves(database: Knex, caller: Caller, kind: ShelfKind): Knex.QueryBuilder {
-  const { shelves, members, shelf } = SHELF_TABLES[kind]
-  return database(`${shelves} AS s`)
-    .modify(asUser(caller))
-    .where((either) => {
-      either
-        .whereExists(visibleMembers(database, caller, kind).select(database.raw('1')))
-        .orWhereNotExists(database(`${members} AS m`).whereRaw('m.?? = s.id', [shelf]).select(database.raw('1')))
-    })
+/**
+ * Shelves with a member that the caller may see, and, for somebody who may see every series, empty ones. Others would learn from an empty one that hidden members
+ * have come or gone.
+ */
+function visibleShelves(database: Knex, caller: Caller, { kind, restricted }: { kind: ShelfKind; restricted: boolean }): Knex.QueryBuilder {
+  const shelves = database(`${SHELF_TABLES[kind].shelves} AS s`).modify(asUser(caller))
+  return restricted ? shelves.whereExists(visibleMembers(database, caller, kind).select(database.raw('1'))) : shelves
 }
 
 const withCounts = (database: Knex, caller: Caller, kind: ShelfKind, query: Knex.QueryBuilder): Knex.QueryBuilder =>

@@ -11,7 +11,10 @@ import { SHELF_TABLES } from '#core/shelves/shelf-table.ts'
 
 const IDS_LISTED_MAX = 5
 
-/** Creates a shelf with its members in this order. @throws conflict when the name is taken; not_found for an unknown or hidden member */
+/**
+ * Creates a shelf with its members in this order.
+ * @throws conflict when the name is taken; not_found for an unknown or hidden member; forbidden for an empty one that the caller would not see
+ */
 export async function addShelf(
   database: Knex,
   caller: Caller,
@@ -24,14 +27,13 @@ export async function addShelf(
       const [row] = await trx(SHELF_TABLES[kind].shelves).insert({ name, summary, ordered }, 'id')
       await writeMembers(trx, caller, kind, { id: row.id, memberIds: shelf.memberIds })
       await announceShelf(trx, kind, 'created', { id: row.id })
-      return (await findShelf(trx, caller, kind, row.id)) as Shelf
+      const { noun, things } = SHELF_TABLES[kind]
+      return (
+        (await findShelf(trx, caller, kind, row.id)) ??
+        refuse('forbidden', `You do not see every series, and would not see an empty ${noun}: name at least one of its ${things}.`)
+      )
     })
     .catch((error) => refuseTaken(kind, error))
-}
-
-/** Whether a shelf has this name, also one that the caller may not see: {@link addShelf} would refuse it. */
-export async function isShelfName(database: Knex, kind: ShelfKind, name: string): Promise<boolean> {
-  return (await database(SHELF_TABLES[kind].shelves).whereRaw('lower(name) = lower(?)', [name]).first('id')) !== undefined
 }
 
 /**
@@ -58,7 +60,9 @@ export async function editShelf(
         .update({ ...change, updated_at: trx.fn.now() })
       const earlier = await listAllMemberIds(trx, kind, shelf.id)
       if (shelf.memberIds) await changeMembers(trx, caller, kind, { id: shelf.id, how: 'replace', memberIds: shelf.memberIds })
-      await announceShelf(trx, kind, 'updated', { id: shelf.id, before: earlier, isOfMembers: Object.keys(change).length === 0 })
+      // Apps send along what stays as it is.
+      const isOfMembers = Object.entries(change).every(([name, value]) => value === before[name as keyof ShelfEdit])
+      await announceShelf(trx, kind, 'updated', { id: shelf.id, before: earlier, isOfMembers })
       return await viewOfChanged(trx, caller, kind, before)
     })
     .catch((error) => refuseTaken(kind, error))
@@ -134,13 +138,13 @@ export async function announceShelf(
   const [had, has] = [new Set(before), new Set(now)]
   const all = [...new Set([...before, ...now])]
   const changed = isOfMembers ? all.filter((id) => had.has(id) !== has.has(id)) : []
-  // Everybody sees an empty one.
-  const members = now.length === 0 || before.length === 0 ? [] : await listFacts(trx, kind, changed.length > 0 ? changed : all)
+  const members = await listFacts(trx, kind, changed.length > 0 ? changed : all)
   const event =
     kind === 'collection'
       ? { type: `collection_${how}` as const, collectionId: of.id }
       : { type: `read_list_${how}` as const, readListId: of.id }
-  await announce(trx, [{ event, members }])
+  // Only who may see every series sees an empty one; an id that is none of a series says so.
+  await announce(trx, [{ event, members, ...(all.length === 0 && { seriesId: of.id }) }])
 }
 
 async function listAllMemberIds(trx: Knex, kind: ShelfKind, id: string): Promise<string[]> {

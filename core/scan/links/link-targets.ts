@@ -37,7 +37,6 @@ export async function checkLinkTargets(
     refuse('forbidden', 'Only administrators choose where links may lead: everyone who reads the library reads the files there.')
   const root = await realLibraryPath(libraryPath)
   const others = (await listLibraryPaths(database)).filter(({ id }) => id !== libraryId?.toLowerCase())
-  const seen = new Set((await listLibraryPaths(database, by)).map(({ id }) => id))
   const targets: string[] = []
   for (const [index, folder] of given.entries()) {
     const place = `/linkTargets/${index}`
@@ -48,9 +47,8 @@ export async function checkLinkTargets(
     const problem = await askDiskOf(target, () => findFolderProblem(target, settings.dataFolder))
     if (problem) refuseValue(place, problem)
     for (const other of others) {
-      if (!overlap(target, await realLibraryPath(other.path))) continue
-      const name = seen.has(other.id) ? `the library "${other.name}"` : 'another library'
-      refuse('conflict', `Links cannot lead to "${folder}", because it shares files with ${name}.`)
+      if (overlap(target, await realLibraryPath(other.path)))
+        refuse('conflict', `Links cannot lead to "${folder}", because it shares files with the library "${other.name}".`)
     }
     targets.push(target)
   }

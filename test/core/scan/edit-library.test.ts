@@ -2,9 +2,11 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import t from 'tap'
+import type { UpdateLibraryRequest } from '#core/catalog/library.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { addLibrary } from '#core/scan/add-library.ts'
-import { createLibrary, editLibrary, removeLibrary } from '#core/scan/edit-library.ts'
+import { createLibrary, editLibrary, previewLayout, removeLibrary } from '#core/scan/edit-library.ts'
+import { previewScan } from '#core/scan/preview-scan.ts'
 import { Scans } from '#core/scan/scans.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { setTestRule } from '#test/support/access-rules.ts'
@@ -62,22 +64,47 @@ t.test('whoever sees some libraries changes only these, creates none, and learns
   const caller = await addCaller(database, { role: 'maintainer' })
   await setTestRule(database, { user_id: caller.userId }, { libraries: [kids] })
 
-  await t.rejects(createLibrary(dependencies, { name: 'New', path: at('new') }, caller), {
-    code: 'forbidden',
-    message: /only some of the libraries/,
+  // The same words, whatever is there.
+  const refusals = async (ask: (path: string) => Promise<unknown>) => {
+    const answers: string[] = []
+    for (const folder of [at('new'), at('kids'), at('adults'), path.join(at('adults'), 'nowhere'), path.join(at('kids'), 'nowhere')])
+      answers.push(await ask(folder).then(String, ({ code, message }) => `${code}: ${message}`))
+    return answers
+  }
+  const preview = (folder: string) => previewScan(dependencies, { caller, folder }, new AbortController().signal)
+  for (const [what, ask] of Object.entries({
+    'create a library': (folder: string) => createLibrary(dependencies, { name: 'New', path: folder }, caller),
+    'look for what a folder contains': preview,
+  }))
+    t.same(
+      new Set(await refusals(ask)),
+      new Set([`forbidden: You do not see every library or series, so you cannot ${what}: ask an administrator.`]),
+      what,
+    )
+  const [another, present, ...others] = await refusals((folder) => editLibrary(dependencies, kids, { path: folder }, caller))
+  t.equal(present, 'undefined', 'apps send the present folder along')
+  t.same(new Set([...others, another]).size, 1)
+  t.match(another, /^forbidden: .* cannot choose another folder for a library/)
+  t.equal((await database('libraries')).length, 2, 'nothing was created')
+
+  // No answer tells which files a pattern would match, or what another layout would move.
+  const [hidden] = await database('series').insert({ library_id: kids, path: 'Secret', title: 'Secret' }, ['id'])
+  const facts = { file_name: 'Secret 01.cbz', file_format: 'cbz', file_size: 1, file_mtime_ns: 1, title: 'Secret 01', state: 'analyzed' }
+  await database('books').insert({
+    library_id: kids,
+    series_id: hidden.id,
+    path: path.join(at('kids'), 'Secret', 'Secret 01.cbz'),
+    ...facts,
   })
-  t.equal((await database('libraries')).length, 2, 'nothing stays of it')
-  const overlap = async (folder: string) =>
-    await createLibrary(dependencies, { name: 'New', path: folder }, caller).then(String, ({ code, message }) => `${code}: ${message}`)
-  t.match(await overlap(at('kids')), /^conflict: The library "Kids" has this folder already/)
-  t.equal(
-    await overlap(at('adults')),
-    `conflict: "${at('adults')}" cannot be a library, because another library uses it. Choose another folder.`,
+  const layouts = ['^Secret/(?<series>.*)', '^zzz(?<series>x)'].map(
+    (pattern): UpdateLibraryRequest => ({ seriesStrategy: 'custom', seriesConfig: { pattern } }),
   )
-  await t.rejects(editLibrary(dependencies, kids, { path: at('adults') }, caller), {
-    code: 'conflict',
-    message: /because another library uses it/,
-  })
+  const { signal } = new AbortController()
+  for (const request of [...layouts, { seriesStrategy: 'flat' } as UpdateLibraryRequest]) {
+    const refused = { code: 'forbidden', message: /cannot change the layout/ }
+    await t.rejects(editLibrary(dependencies, kids, request, caller), refused)
+    await t.rejects(previewLayout(dependencies, kids, { request, by: caller, signal }), refused)
+  }
 
   const unknown = '00000000-0000-4000-8000-000000000000'
   const asks: Record<string, (id: string) => Promise<unknown>> = {

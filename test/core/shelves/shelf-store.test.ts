@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { findShelf, listMemberIds, listShelves } from '#core/shelves/shelf-query.ts'
-import { addShelf, editMembers, editShelf } from '#core/shelves/shelf-store.ts'
+import { findShelf, isShownShelfName, listMemberIds, listShelves } from '#core/shelves/shelf-query.ts'
+import { addShelf, editMembers, editShelf, removeShelf } from '#core/shelves/shelf-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/library-fixture.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
@@ -51,7 +51,8 @@ t.test('who does not see a member learns nothing when it comes and goes', async 
     await change('append', hidden)
     t.same(await shown(), before, 'also when it was changed')
     await change('remove', hidden)
-    await editShelf(database, mia, kind, { id, edit: {}, memberIds: [member(one), member(hidden)] })
+    // As apps do, which send all that they know along.
+    await editShelf(database, mia, kind, { id, edit: { name: 'Shelf' }, memberIds: [member(one), member(hidden)] })
     t.same(await shown(), before)
     await change('append', two)
     await editShelf(database, mia, kind, { id, edit: { name: 'New name' }, memberIds: [member(one), member(two)] })
@@ -61,6 +62,38 @@ t.test('who does not see a member learns nothing when it comes and goes', async 
       [`${kind}_created`, `${kind}_updated`, `${kind}_updated`],
       'what ada sees has changed twice',
     )
+    all.length = 0
+  }
+})
+
+t.test('who does not see every series sees no empty shelf, and does not learn that hidden members come to one or leave it', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const [mia, ada] = [await addCaller(database, { role: 'maintainer' }), await addCaller(database, { role: 'maintainer' })]
+  const library_id = await addLibrary(database)
+  const hidden = await addSeries(database, { library_id, title: 'Hidden' })
+  await shareSeries(database, { seriesId: hidden, caller: ada, mode: 'deny' })
+  const bookId = await addBook(database, { library_id, series_id: hidden, title: 'Book' })
+  const [seen, all] = await receiveEvents(t, database, [ada, mia])
+  if (!seen || !all) throw new Error('Two follow.')
+  for (const kind of ['collection', 'read_list'] as const) {
+    const memberIds = [kind === 'collection' ? hidden : bookId]
+    await t.rejects(addShelf(database, ada, kind, { name: 'Mine', memberIds: [] }), { code: 'forbidden', message: /name at least one/ })
+    const { id } = await addShelf(database, mia, kind, { name: 'Shelf', memberIds: [] })
+    const shown = async () => [
+      await findShelf(database, ada, kind, id),
+      (await listShelves(database, ada, kind, { offset: 0, limit: 9 })).total,
+      await isShownShelfName(database, ada, kind, 'SHELF'),
+    ]
+    t.same(await shown(), [null, 0, false], 'empty')
+    t.match(await findShelf(database, mia, kind, id), { count: 0 })
+    t.equal(await isShownShelfName(database, mia, kind, 'SHELF'), true)
+    await editMembers(database, mia, kind, { id, how: 'append', memberIds })
+    t.same(await shown(), [null, 0, false], 'with a hidden member')
+    await editMembers(database, mia, kind, { id, how: 'remove', memberIds })
+    t.same(await shown(), [null, 0, false], 'without it')
+    await removeShelf(database, mia, kind, id)
+    await until(() => all.length === 4)
+    t.same(seen, [])
     all.length = 0
   }
 })

@@ -3,6 +3,7 @@ import type { DataServices } from '#api/areas/data.ts'
 import { KomgaBook } from '#api/komga/book-view.ts'
 import { readKomgaCondition } from '#api/komga/condition.ts'
 import { answerBookIds, answerBooks, getKomgaBook, readBooks } from '#api/komga/lists.ts'
+import { compileSent } from '#api/komga/own-condition.ts'
 import { komgaPageQuery, PageOf, readWindow } from '#api/komga/page-object.ts'
 import { bookFilterQuery, readBookFilter } from '#api/komga/query-filter.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
@@ -11,7 +12,6 @@ import { readKomgaBookSort } from '#api/komga/sort.ts'
 import { bookFile } from '#api/views/book-file.ts'
 import { findAdjacentBooks } from '#core/catalog/book-query.ts'
 import { listDuplicateIds } from '#core/catalog/duplicates.ts'
-import { compileFilter } from '#core/catalog/filter-query.ts'
 import { readSearch } from '#core/catalog/search-query.ts'
 import { BOOK_MEDIA_TYPES } from '#core/fields/book-format.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -55,7 +55,7 @@ export const komgaBookRoutes = [
       const filter = {
         search: readSearch(body.fullTextSearch),
         includeDeleted: seen.deleted,
-        ...(condition && { condition: compileFilter(condition, 'books', call.caller) }),
+        ...(condition && { condition: compileSent(condition, 'books', call.caller) }),
       }
       return await answerBooks(call, query, { filter, sort: readKomgaBookSort(query.sort) })
     },

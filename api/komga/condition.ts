@@ -1,12 +1,8 @@
 import { formatsOfProfile, type MediaProfile } from '#api/komga/media-profile.ts'
+import { type FilterTarget, type OwnCondition, refuseAt, sentAs } from '#api/komga/own-condition.ts'
 import { rolesBehind } from '#api/komga/values.ts'
-import { refuse } from '#core/foundation/errors.ts'
 import { isObject } from '#core/foundation/plain-object.ts'
-
-/** A condition in the grammar of our own lists; `compileFilter` checks it as it checks those of clients. */
-export type OwnCondition = Record<string, unknown>
-
-type Target = 'books' | 'series'
+import { isUuid } from '#core/foundation/schema.ts'
 
 /** One comparison as Komga writes it; operators and keywords are case-insensitive. */
 interface Comparison {
@@ -34,10 +30,6 @@ const NUMBER: Record<string, string> = { is: 'eq', isnot: 'ne', greaterthan: 'gt
 /** Komga has other operators for numbers that may be null (isNullT). */
 const NONE: Record<string, string> = { isnull: 'isNull', isnullt: 'isNull', isnotnull: 'isNotNull', isnotnullt: 'isNotNull' }
 
-function refuseAt(path: string, message: string): never {
-  refuse('invalid_request', `The member ${path.slice(1)} ${message}.`, { details: [{ path, message }] })
-}
-
 const unknownOperator = ({ operator, path }: Comparison): never =>
   refuseAt(`${path}/operator`, `is "${operator.slice(0, 40)}", which is no operator of this member`)
 
@@ -47,7 +39,7 @@ const text =
     const none = NONE[given.operator]
     if (none) return { [field]: { operator: none } }
     const [operator, isNegative] = TEXT[given.operator] ?? unknownOperator(given)
-    const condition = { [field]: { operator, value: given.value } }
+    const condition = { [field]: sentAs(`${given.path}/value`, { operator, value: given.value }) }
     return isNegative ? { not: condition } : condition
   }
 
@@ -56,7 +48,8 @@ const number =
   (given) => {
     const none = NONE[given.operator]
     if (none) return { [field]: { operator: none } }
-    return { [field]: { operator: NUMBER[given.operator] ?? unknownOperator(given), value: given.value } }
+    const operator = NUMBER[given.operator] ?? unknownOperator(given)
+    return { [field]: sentAs(`${given.path}/value`, { operator, value: given.value }) }
   }
 
 const bool =
@@ -66,11 +59,14 @@ const bool =
     return { [field]: { operator: given.operator === 'istrue' ? 'isTrue' : 'isFalse' } }
   }
 
+/** A text that is no id of this server is the id of nothing. */
 const id =
   (field: string): Translate =>
   (given) => {
-    if (given.operator !== 'is' && given.operator !== 'isnot') unknownOperator(given)
-    return { [field]: { operator: given.operator === 'is' ? 'is' : 'isNot', value: given.value } }
+    const { operator, value, path } = given
+    if (operator !== 'is' && operator !== 'isnot') unknownOperator(given)
+    if (typeof value !== 'string') refuseAt(`${path}/value`, 'must be a text')
+    return { [field]: { operator: operator === 'is' ? 'in' : 'notIn', values: isUuid(value) ? [value] : [] } }
   }
 
 /** Keywords of Komga, each with its condition. */
@@ -103,7 +99,7 @@ const date =
     if (operator === 'before' || operator === 'after') {
       // Java writes the name of the time zone after the offset.
       const value = typeof given.dateTime === 'string' ? withoutZone(given.dateTime) : given.dateTime
-      return { [field]: { operator, value } }
+      return { [field]: sentAs(`${path}/dateTime`, { operator, value }) }
     }
     if (!RELATIVE.has(operator)) unknownOperator(given)
     const match = typeof given.duration === 'string' ? DURATION.exec(given.duration) : null
@@ -116,7 +112,7 @@ const date =
   }
 
 const author =
-  (target: Target): Translate =>
+  (target: FilterTarget): Translate =>
   ({ operator, value, path, ...rest }) => {
     if (operator !== 'is' && operator !== 'isnot') unknownOperator({ operator, value, path, ...rest })
     const { name, role } = (typeof value === 'object' && value !== null ? value : {}) as { name?: unknown; role?: unknown }
@@ -128,7 +124,7 @@ const author =
   }
 
 /** A person of the book or series: by name, by role, or by both. */
-export function authorCondition(target: Target, { name, role }: { name: string | null; role: string | null }): OwnCondition {
+export function authorCondition(target: FilterTarget, { name, role }: { name: string | null; role: string | null }): OwnCondition {
   if (role === null) {
     const fields = target === 'series' ? ['author', 'bookAuthor'] : ['author']
     return { anyOf: fields.map((field) => is(field, name ?? '')) }
@@ -191,7 +187,7 @@ const COMMON = {
   readStatus: word(READ_STATUS),
   oneShot: bool('oneshot'),
 }
-const FIELDS: Record<Target, Record<string, Translate>> = {
+const FIELDS: Record<FilterTarget, Record<string, Translate>> = {
   series: {
     ...COMMON,
     collectionId: id('collectionId'),
@@ -231,7 +227,7 @@ interface Seen {
  * @param seen.now is set if it compares with the present time
  * @throws invalid_request with the path of an unknown member, operator or value
  */
-export function readKomgaCondition(given: unknown, target: Target, seen: Seen = { deleted: false, now: false }): OwnCondition {
+export function readKomgaCondition(given: unknown, target: FilterTarget, seen: Seen = { deleted: false, now: false }): OwnCondition {
   const fields = FIELDS[target]
   return read(given, '/condition')
 
@@ -242,13 +238,13 @@ export function readKomgaCondition(given: unknown, target: Target, seen: Seen = 
       .filter(([key, member]) => member !== null && !(key === 'type' && typeof member === 'string'))
       .map(([key, member]) => readMember(key, member, `${path}/${key}`))
     const [only] = parts
-    return parts.length === 1 && only ? only : { allOf: parts }
+    return parts.length === 1 && only ? only : sentAs(path, { allOf: parts })
   }
 
   function readMember(key: string, member: unknown, path: string): OwnCondition {
     if (key === 'allOf' || key === 'anyOf') {
       if (!Array.isArray(member)) refuseAt(path, 'must be a list of conditions')
-      return { [key]: member.map((part, index) => read(part, `${path}/${index}`)) }
+      return sentAs(path, { [key]: member.map((part, index) => read(part, `${path}/${index}`)) })
     }
     const translate = Object.hasOwn(fields, key) ? fields[key] : undefined
     if (!translate) refuseAt(path, `is no field to filter by; there are ${Object.keys(fields).join(', ')}, and allOf, anyOf`)
@@ -257,6 +253,6 @@ export function readKomgaCondition(given: unknown, target: Target, seen: Seen = 
     const { value, dateTime, duration } = member
     const operator = member['operator'].toLowerCase()
     if (RELATIVE.has(operator)) seen.now = true
-    return translate({ operator, value, dateTime, duration, path })
+    return sentAs(path, translate({ operator, value, dateTime, duration, path }))
   }
 }

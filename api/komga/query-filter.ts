@@ -1,24 +1,17 @@
 import Type from 'typebox'
-import { authorCondition, MEDIA_PROFILE, MEDIA_STATUS, type OwnCondition, READ_STATUS, SERIES_STATUS } from '#api/komga/condition.ts'
+import { authorCondition, MEDIA_PROFILE, MEDIA_STATUS, READ_STATUS, SERIES_STATUS } from '#api/komga/condition.ts'
+import { compileSent, type FilterTarget, type OwnCondition, sentAs } from '#api/komga/own-condition.ts'
+import { many, QUERY_LENGTH_MAX, readIds, wordsOf } from '#api/komga/query-values.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { BookFilter } from '#core/catalog/book-query.ts'
-import { compileFilter } from '#core/catalog/filter-query.ts'
+import type { CompiledCondition } from '#core/catalog/filter-query.ts'
 import { readSearch, readTitlePattern, SEARCH_LENGTH_MAX, type TitlePattern } from '#core/catalog/search-query.ts'
 import type { SeriesFilter } from '#core/catalog/series-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 /** The limit of one condition. */
-const VALUES_MAX = 100
-/** A list of names with commas; some names are long. */
-const VALUE_LENGTH_MAX = 4_000
+const AUTHORS_MAX = 100
 
-const many = (description: string) =>
-  Type.Optional(
-    Type.Array(Type.String({ maxLength: VALUE_LENGTH_MAX }), {
-      maxItems: VALUES_MAX,
-      description: `${description} Repeat the parameter, or separate values with commas.`,
-    }),
-  )
 const text = Type.Optional(Type.String({ maxLength: SEARCH_LENGTH_MAX }))
 const flag = Type.Optional(Type.Boolean())
 
@@ -28,8 +21,8 @@ const common = {
   tag: many('With one of these tags.'),
   read_status: many('UNREAD, IN_PROGRESS or READ.'),
   author: Type.Optional(
-    Type.Array(Type.String({ maxLength: VALUE_LENGTH_MAX }), {
-      maxItems: VALUES_MAX,
+    Type.Array(Type.String({ maxLength: QUERY_LENGTH_MAX }), {
+      maxItems: AUTHORS_MAX,
       description: '`name,role`; one of these people. Repeat the parameter for more.',
     }),
   ),
@@ -40,7 +33,7 @@ const common = {
 export const seriesFilterQuery = {
   ...common,
   search_regex: Type.Optional(
-    Type.String({ maxLength: VALUE_LENGTH_MAX, description: '`expression,field`; the field is TITLE or TITLE_SORT. Ignores case.' }),
+    Type.String({ maxLength: QUERY_LENGTH_MAX, description: '`expression,field`; the field is TITLE or TITLE_SORT. Ignores case.' }),
   ),
   collection_id: many('Of these collections.'),
   status: many('ENDED, ONGOING, ABANDONED or HIATUS.'),
@@ -92,19 +85,19 @@ interface BookFilterQuery extends CommonQuery {
   released_after?: string
 }
 
-const isGiven = (condition: OwnCondition | null): condition is OwnCondition => condition !== null
-
-/** `tag=a,b` is the same as `tag=a&tag=b`. */
-const wordsOf = (values: Values): string[] =>
-  (values ?? [])
-    .flatMap((value) => value.split(','))
-    .map((word) => word.trim())
-    .filter((word) => word !== '')
+/** The condition of each parameter; null if it is absent. */
+type Parts<Query> = { [Name in keyof Query]?: OwnCondition | null }
 
 /** One of these values; null when none is given. */
 function oneOf(values: Values, condition: (value: string) => OwnCondition): OwnCondition | null {
   const words = wordsOf(values)
   return words.length === 0 ? null : { anyOf: words.map(condition) }
+}
+
+/** As {@link oneOf}; ids that this server could not have match nothing. */
+function oneOfIds(values: Values, field: string): OwnCondition | null {
+  const ids = readIds(values)
+  return ids === undefined ? null : { [field]: { operator: 'in', values: ids } }
 }
 
 const is = (field: string) => (value: string) => ({ [field]: { operator: 'is', value } })
@@ -136,66 +129,77 @@ function patternOf(given: string | undefined): TitlePattern | null {
       .trim()
       .toLowerCase() ?? ''
   ] as TitlePattern['of'] | undefined
-  return given === undefined || comma < 1 || of === undefined ? null : readTitlePattern(of, given.slice(0, comma))
+  return given === undefined || comma < 1 || of === undefined ? null : readTitlePattern(of, given.slice(0, comma), '/search_regex')
 }
 
 /** `Alan Moore,writer`; a name may contain commas, a role contains none. */
-function authorOf(target: 'books' | 'series', value: string): OwnCondition {
+function authorOf(target: FilterTarget, value: string): OwnCondition {
   const comma = value.lastIndexOf(',')
   return comma < 0
     ? authorCondition(target, { name: value, role: null })
     : authorCondition(target, { name: value.slice(0, comma), role: value.slice(comma + 1).trim() })
 }
 
-const authorsOf = (target: 'books' | 'series', authors: Values): OwnCondition | null =>
+const authorsOf = (target: FilterTarget, authors: Values): OwnCondition | null =>
   authors?.length ? { anyOf: authors.map((value) => authorOf(target, value)) } : null
 
-/** The filter of a query for series. @throws invalid_request */
+/** All of the conditions; nothing if there is none. @param further conditions that are no part of the query */
+function compileAll(
+  parts: Readonly<Record<string, OwnCondition | null | undefined>>,
+  { further, target, caller }: { further: readonly OwnCondition[]; target: FilterTarget; caller: Caller },
+): { condition?: CompiledCondition } {
+  const given = Object.entries(parts).flatMap(([name, part]) => (part ? [sentAs(`/${name}`, part)] : []))
+  const allOf = [...given, ...further]
+  return allOf.length > 0 ? { condition: compileSent({ allOf }, target, caller) } : {}
+}
+
+/** The filter of a query for series. @throws invalid_request with the name of the parameter */
 export function readSeriesFilter(query: SeriesFilterQuery, caller: Caller, further: readonly OwnCondition[] = []): SeriesFilter {
-  const parts = [
-    oneOf(query.library_id, is('libraryId')),
-    oneOf(query.collection_id, is('collectionId')),
-    oneOf(query.tag, is('tag')),
-    oneOf(query.genre, is('genre')),
-    oneOf(query.publisher, is('publisher')),
-    oneOf(query.language, is('language')),
-    oneOf(query.sharing_label, is('sharingTag')),
-    oneOf(query.status, keyword(SERIES_STATUS, 'status')),
-    oneOf(query.read_status, keyword(READ_STATUS, 'read_status')),
-    oneOf(query.age_rating, numeric('ageRating', 'age_rating')),
-    oneOf(query.release_year, numeric('year', 'release_year')),
-    authorsOf('series', query.author),
-    switched('completion', query.complete),
-    switched('oneshot', query.oneshot),
+  const parts: Parts<SeriesFilterQuery> = {
+    library_id: oneOfIds(query.library_id, 'libraryId'),
+    collection_id: oneOfIds(query.collection_id, 'collectionId'),
+    tag: oneOf(query.tag, is('tag')),
+    genre: oneOf(query.genre, is('genre')),
+    publisher: oneOf(query.publisher, is('publisher')),
+    language: oneOf(query.language, is('language')),
+    sharing_label: oneOf(query.sharing_label, is('sharingTag')),
+    status: oneOf(query.status, keyword(SERIES_STATUS, 'status')),
+    read_status: oneOf(query.read_status, keyword(READ_STATUS, 'read_status')),
+    age_rating: oneOf(query.age_rating, numeric('ageRating', 'age_rating')),
+    release_year: oneOf(query.release_year, numeric('year', 'release_year')),
+    author: authorsOf('series', query.author),
+    complete: switched('completion', query.complete),
+    oneshot: switched('oneshot', query.oneshot),
     // No list contains a series all of whose books are deleted.
-    query.deleted ? { anyOf: [] } : null,
-    ...further,
-  ].filter(isGiven)
+    deleted: query.deleted ? { anyOf: [] } : null,
+  }
   const pattern = patternOf(query.search_regex)
   return {
     search: readSearch(query.search),
     ...(pattern && { pattern }),
-    ...(parts.length > 0 && { condition: compileFilter({ allOf: parts }, 'series', caller) }),
+    ...compileAll(parts, { further, target: 'series', caller }),
   }
 }
 
-/** The filter of a query for books. The list contains deleted books only if the query requests them. @throws invalid_request */
+/**
+ * The filter of a query for books. The list contains deleted books only if the query requests them.
+ * @throws invalid_request with the name of the parameter
+ */
 export function readBookFilter(query: BookFilterQuery, caller: Caller, further: readonly OwnCondition[] = []): BookFilter {
-  const parts = [
-    oneOf(query.library_id, is('libraryId')),
-    oneOf(query.series_id, is('seriesId')),
-    oneOf(query.tag, is('tag')),
-    oneOf(query.media_status, keyword(MEDIA_STATUS, 'media_status')),
-    oneOf(query.media_profile, keyword(MEDIA_PROFILE, 'media_profile')),
-    oneOf(query.read_status, keyword(READ_STATUS, 'read_status')),
-    authorsOf('books', query.author),
-    query.released_after ? { releaseDate: { operator: 'after', value: query.released_after } } : null,
-    query.deleted ? { deleted: { operator: 'isTrue' } } : null,
-    ...further,
-  ].filter(isGiven)
+  const parts: Parts<BookFilterQuery> = {
+    library_id: oneOfIds(query.library_id, 'libraryId'),
+    series_id: oneOfIds(query.series_id, 'seriesId'),
+    tag: oneOf(query.tag, is('tag')),
+    media_status: oneOf(query.media_status, keyword(MEDIA_STATUS, 'media_status')),
+    media_profile: oneOf(query.media_profile, keyword(MEDIA_PROFILE, 'media_profile')),
+    read_status: oneOf(query.read_status, keyword(READ_STATUS, 'read_status')),
+    author: authorsOf('books', query.author),
+    released_after: query.released_after ? { releaseDate: { operator: 'after', value: query.released_after } } : null,
+    deleted: query.deleted ? { deleted: { operator: 'isTrue' } } : null,
+  }
   return {
     search: readSearch(query.search),
     ...(query.deleted && { includeDeleted: true }),
-    ...(parts.length > 0 && { condition: compileFilter({ allOf: parts }, 'books', caller) }),
+    ...compileAll(parts, { further, target: 'books', caller }),
   }
 }

@@ -5,13 +5,13 @@ import type { DataServices } from '#api/areas/data.ts'
 import { KomgaBook } from '#api/komga/book-view.ts'
 import { readKomgaCondition } from '#api/komga/condition.ts'
 import { answerBooks, answerSeries, getKomgaSeries, type KomgaCall } from '#api/komga/lists.ts'
+import { compileSent } from '#api/komga/own-condition.ts'
 import { komgaPageQuery, PageOf } from '#api/komga/page-object.ts'
 import { bookFilterQuery, readBookFilter, readSeriesFilter, seriesFilterQuery } from '#api/komga/query-filter.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { KomgaSeries } from '#api/komga/series-view.ts'
 import { readKomgaSeriesSort, readOrderInSeries } from '#api/komga/sort.ts'
 import { seriesArchive } from '#api/views/series-archive.ts'
-import { compileFilter } from '#core/catalog/filter-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { getSeries, listAlphabeticalGroups, type SeriesFilter } from '#core/catalog/series-query.ts'
 import type { SeriesSort } from '#core/catalog/series-sort-query.ts'
@@ -38,7 +38,7 @@ function readBody(call: KomgaCall, { condition, fullTextSearch }: Static<typeof 
   const seen = { deleted: false, now: false }
   const own = condition != null ? readKomgaCondition(condition, 'series', seen) : undefined
   if (seen.now) call.changesWithTime()
-  return { search: readSearch(fullTextSearch), ...(own && { condition: compileFilter(own, 'series', call.caller) }) }
+  return { search: readSearch(fullTextSearch), ...(own && { condition: compileSent(own, 'series', call.caller) }) }
 }
 
 /** Lists by date, the latest first. */

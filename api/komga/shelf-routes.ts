@@ -3,6 +3,7 @@ import { streamedList } from '#api/http/json-chunks.ts'
 import { KomgaBook } from '#api/komga/book-view.ts'
 import { type KomgaCall, readBooks } from '#api/komga/lists.ts'
 import { komgaPage, komgaPageQuery, PageOf, readWindow } from '#api/komga/page-object.ts'
+import { many, readIds } from '#api/komga/query-values.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { COLLECTION, type KomgaShelfKind, READ_LIST, readingOrderOf, type ShelfServices } from '#api/komga/shelf-kind.ts'
 import { komgaShelves, listVisibleMembers } from '#api/komga/shelf-view.ts'
@@ -11,7 +12,7 @@ import { CHECKED_COVER, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { findChosenCover } from '#core/catalog/edit-covers.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { isUuid, Uuid } from '#core/foundation/schema.ts'
+import { Uuid } from '#core/foundation/schema.ts'
 import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import type { Shelf } from '#core/shelves/shelf.ts'
 import { findShelf, listShelves } from '#core/shelves/shelf-query.ts'
@@ -23,7 +24,7 @@ const komgaStream = komgaStreamOf<ShelfServices>()
 const listQuery = Type.Object({
   ...komgaPageQuery,
   search: Type.Optional(Type.String({ maxLength: SEARCH_LENGTH_MAX })),
-  library_id: Type.Optional(Type.Array(Type.String({ maxLength: 4_000 }), { maxItems: 100 })),
+  library_id: many('With members of these libraries.'),
 })
 /** A user has fewer collections or read lists than this, and one book or series is on a handful of them. */
 const SHELVES_MAX = 1_000
@@ -78,9 +79,8 @@ function listRoutes(of: KomgaShelfKind) {
       reply: PageOf(of.Reply),
       run: async (call, { query }) => {
         const window = readWindow(query)
-        const libraryIds = query.library_id?.flatMap((ids) => ids.split(',')).filter((one) => isUuid(one))
         const limit = Math.min(window.limit, SHELVES_MAX)
-        const wanted = { offset: window.offset, limit, search: query.search?.trim() ?? null, libraryIds }
+        const wanted = { offset: window.offset, limit, search: query.search?.trim() ?? null, libraryIds: readIds(query.library_id) }
         const { items, total } = await listShelves(call.services.database, call.caller, of.kind, wanted)
         return komgaPage(window, { content: showAll(call, items), count: items.length, total })
       },

@@ -3,24 +3,22 @@ import type { DataServices } from '#api/areas/data.ts'
 import { KomgaAuthor } from '#api/komga/book-view.ts'
 import type { KomgaCall } from '#api/komga/lists.ts'
 import { komgaPage, komgaPageQuery, PageOf, readWindow } from '#api/komga/page-object.ts'
+import { AnyId, many, readIds } from '#api/komga/query-values.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
 import { KOMGA_ROLES } from '#api/komga/values.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
-import { isUuid, Uuid } from '#core/foundation/schema.ts'
+import { isUuid } from '#core/foundation/schema.ts'
 import { listPeople } from '#core/metadata/people-query.ts'
 import { listVocabulary, type VocabularyKind, type VocabularyScope, WORDS_MAX } from '#core/metadata/vocabulary-query.ts'
 
 type Services = Pick<DataServices, 'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
-/** More than there are. */
-const LIBRARIES_MAX = 100
-const one = Type.Optional(Uuid)
 const placeQuery = {
-  library_id: Type.Optional(Type.Array(Type.String({ maxLength: 4_000 }), { maxItems: LIBRARIES_MAX })),
-  collection_id: one,
-  series_id: one,
-  readlist_id: one,
+  library_id: many('In these libraries.'),
+  collection_id: AnyId,
+  series_id: AnyId,
+  readlist_id: AnyId,
 }
 interface PlaceQuery {
   library_id?: string[]
@@ -29,13 +27,12 @@ interface PlaceQuery {
   readlist_id?: string
 }
 
-/** Ignores values that are no ids; if none is left, the list is empty. */
-const placeOf = (query: PlaceQuery): VocabularyScope => ({
-  libraryIds: query.library_id?.flatMap((ids) => ids.split(',')).filter((id) => isUuid(id)),
-  collectionId: query.collection_id,
-  seriesId: query.series_id,
-  readListId: query.readlist_id,
-})
+/** No library at all if an id is none of this server. */
+function placeOf({ library_id, collection_id, series_id, readlist_id }: PlaceQuery): VocabularyScope {
+  const isNowhere = [collection_id, series_id, readlist_id].some((id) => id !== undefined && !isUuid(id))
+  if (isNowhere) return { libraryIds: [] }
+  return { libraryIds: readIds(library_id), collectionId: collection_id, seriesId: series_id, readListId: readlist_id }
+}
 
 const LISTS: Record<string, { summary: string; kind: VocabularyKind }> = {
   genres: { summary: 'Genres', kind: 'genre' },

@@ -17,7 +17,8 @@ type Searched = 'book' | 'series'
 export function readSearch(text: string | null | undefined): string | null {
   const search = text?.trim()
   if (!search) return null
-  if (search.length > SEARCH_LENGTH_MAX)
+  // Characters, as the schemas of requests count them: an emoji takes two UTF-16 code units.
+  if ([...search].length > SEARCH_LENGTH_MAX)
     refuse('invalid_value', `The member fullTextSearch is longer than ${SEARCH_LENGTH_MAX} characters.`, {
       details: [{ path: '/fullTextSearch', message: `must not have more than ${SEARCH_LENGTH_MAX} characters` }],
     })
@@ -68,14 +69,16 @@ const PATTERN_LENGTH_MAX = 200
  */
 const SAFE_PATTERN = /^(?!\*)(?:\[\^?(?:[^[\]\\]|\\[dsw]|\\[^\p{L}\p{N}])+\]|\\[dswDSW]|\\[^\p{L}\p{N}]|\((?!\?)|[^[\](){}\\]|\))*$/u
 
-/** @throws invalid_request for a pattern that is too long, not valid, or beyond the supported syntax */
-export function readTitlePattern(of: TitlePattern['of'], pattern: string): TitlePattern {
+/**
+ * @param path of the value in the request
+ * @throws invalid_request for a pattern that is too long, not valid, or beyond the supported syntax
+ */
+export function readTitlePattern(of: TitlePattern['of'], pattern: string, path: string): TitlePattern {
   const isRead = pattern.length <= PATTERN_LENGTH_MAX && SAFE_PATTERN.test(pattern) && isPattern(pattern)
-  if (!isRead)
-    refuse(
-      'invalid_request',
-      `The regular expression must have at most ${PATTERN_LENGTH_MAX} characters, and only classes, groups, alternatives, anchors and the repetitions * + ?.`,
-    )
+  if (!isRead) {
+    const message = `must have at most ${PATTERN_LENGTH_MAX} characters, and only classes, groups, alternatives, anchors and the repetitions * + ?`
+    refuse('invalid_request', `The regular expression ${message}.`, { details: [{ path, message }] })
+  }
   return { of, pattern }
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readKomgaCondition } from '#api/komga/condition.ts'
-import { compileFilter } from '#core/catalog/filter-query.ts'
-import { DEPTH_MAX } from '#core/catalog/list-condition.ts'
+import { compileSent } from '#api/komga/own-condition.ts'
+import { DEPTH_MAX, LEAVES_MAX, VALUE_LENGTH_MAX } from '#core/catalog/list-condition.ts'
 
 const ID = '00000000-0000-4000-8000-000000000000'
 const caller = { userId: ID, permissions: new Set(['system-admin', 'progress-read']) } as never
@@ -53,7 +53,7 @@ t.test('every comparison that Komga knows is one of ours', async (t) => {
     ['books', ofBooks],
   ] as const) {
     for (const condition of conditions)
-      t.ok(compileFilter(readKomgaCondition(condition, target), target, caller).sql, `${target} ${JSON.stringify(condition)}`)
+      t.ok(compileSent(readKomgaCondition(condition, target), target, caller).sql, `${target} ${JSON.stringify(condition)}`)
   }
 })
 
@@ -80,9 +80,9 @@ t.test('what is refused, with the path of the member', async (t) => {
     [{ title: { operator: 'is', value: 7 } }, /title\/value must be a text/],
     [{ readStatus: { operator: 'is', value: 'half' } }, /value must be one of UNREAD/],
     [{ readStatus: { operator: 'is', value: 'constructor' } }, /value must be one of/],
-    [{ libraryId: { operator: 'is', value: 'x' } }, /must be a UUID/],
+    [{ libraryId: { operator: 'is', value: 7 } }, /libraryId\/value must be a text/],
     [{ releaseDate: { operator: 'isInTheLast', duration: 'a while' } }, /duration must be a time/],
-    [{ releaseDate: { operator: 'after', dateTime: 'soon' } }, /must be a day/],
+    [{ releaseDate: { operator: 'after', dateTime: 'soon' } }, /condition\/releaseDate\/dateTime must be a day/],
     [{ author: { operator: 'is', value: {} } }, /needs a name, a role or both/],
     [{ poster: { operator: 'is', value: 'GENERATED' } }, /value must be an object/],
     [{ poster: { operator: 'is', value: { type: 'constructor' } } }, /type must be one of GENERATED/],
@@ -91,11 +91,39 @@ t.test('what is refused, with the path of the member', async (t) => {
   ]
   for (const [given, message] of table)
     t.throws(
-      () => compileFilter(readKomgaCondition(given, 'books'), 'books', caller),
+      () => compileSent(readKomgaCondition(given, 'books'), 'books', caller),
       { code: 'invalid_request', message },
       JSON.stringify(given),
     )
   let deep: unknown = { title: { operator: 'is', value: 'x' } }
   for (let depth = 0; depth < DEPTH_MAX; depth++) deep = { allOf: [deep] }
-  t.throws(() => compileFilter(readKomgaCondition(deep, 'books'), 'books', caller), { code: 'invalid_request', message: /deeper/ })
+  t.throws(() => compileSent(readKomgaCondition(deep, 'books'), 'books', caller), { code: 'invalid_request', message: /deeper/ })
+})
+
+t.test('an error of a condition names the member as it was sent, not the one that it becomes here', async (t) => {
+  const long = 'x'.repeat(VALUE_LENGTH_MAX + 1)
+  const isTag = { tag: { operator: 'is', value: 'x' } }
+  const table: ['books' | 'series', unknown, string][] = [
+    ['series', { sharingLabel: { operator: 'is', value: 7 } }, '/condition/sharingLabel/value'],
+    ['series', { titleSort: { operator: 'doesNotEndWith', value: 7 } }, '/condition/titleSort/value'],
+    ['books', { numberSort: { operator: 'is', value: 'x' } }, '/condition/numberSort/value'],
+    ['books', { ...isTag, title: { operator: 'is', value: long } }, '/condition/title/value'],
+    ['books', { anyOf: [isTag, { ...isTag, title: { operator: 'is', value: 7 } }] }, '/condition/anyOf/1/title/value'],
+    ['books', { allOf: [{ ...isTag, releaseDate: { operator: 'before', dateTime: 7 } }] }, '/condition/allOf/0/releaseDate/dateTime'],
+    ['series', { author: { operator: 'isNot', value: { name: long, role: 'writer' } } }, '/condition/author'],
+    ['books', { anyOf: Array.from({ length: LEAVES_MAX + 1 }, () => isTag) }, `/condition/anyOf/${LEAVES_MAX}/tag`],
+  ]
+  for (const [target, given, path] of table)
+    t.throws(
+      () => compileSent(readKomgaCondition(given, target), target, caller),
+      { code: 'invalid_request', message: new RegExp(`^The member ${path.slice(1)} `), details: [{ path }] },
+      path,
+    )
+  const reader = { userId: ID, permissions: new Set() } as never
+  const labeled = readKomgaCondition({ sharingLabel: { operator: 'is', value: 'x' } }, 'series')
+  t.throws(() => compileSent(labeled, 'series', reader), {
+    code: 'forbidden',
+    message: 'A filter of this request requires the permission system-admin.',
+    details: { permission: 'system-admin' },
+  })
 })

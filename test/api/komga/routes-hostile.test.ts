@@ -57,7 +57,7 @@ t.test('bad input is answered in the dialect', async (t) => {
       { readStatus: { operator: 'is', value: 'SKIMMED' } },
       { releaseDate: { operator: 'after', dateTime: 'soon' } },
       { releaseDate: { operator: 'isInTheLast', duration: 'P1Y' } },
-      { libraryId: { operator: 'is', value: 'x' } },
+      { libraryId: { operator: 'is', value: 7 } },
       { author: { operator: 'is', value: {} } },
       { allOf: {} },
       { __proto__: null, constructor: { operator: 'is', value: 'x' } },

@@ -74,7 +74,7 @@ t.test('regular expressions for titles fold their letters as well', async (t) =>
     await addBook(database, { library_id, series_id, title })
   }
   const matching = async (field: 'title' | 'titleSort', pattern: string) => {
-    const filter = { pattern: readTitlePattern(field, pattern) }
+    const filter = { pattern: readTitlePattern(field, pattern, '/pattern') }
     return (await listSeries(database, caller, { filter, sort: null, offset: 0, limit: 100 })).items.map(({ title }) => title)
   }
   for (const title of TITLES) t.ok((await matching('title', `^${title}$`)).includes(title), title)

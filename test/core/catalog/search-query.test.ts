@@ -77,6 +77,7 @@ t.test('words are found in any case, with any accents, in any order, and by thei
   await shareSeries(database, { seriesId: hugo, caller, mode: 'deny' })
   t.same(await find('wretched'), ['Wretched'])
   t.throws(() => readSearch('x'.repeat(501)), { code: 'invalid_value' })
+  t.equal(readSearch('📚'.repeat(500))?.length, 1_000, 'characters count, as in the schemas of requests')
   await database('series').delete()
   t.same([await database('book_search'), await database('series_search')], [[], []])
 })

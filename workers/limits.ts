@@ -70,6 +70,12 @@ export const COVER_TRIES_MAX = 5
 /** RAR unpacks with a dictionary whose size the file demands, up to 4 GiB; this allows 128 MiB, and real comics need 4 to 32. A thread never releases it. */
 export const RAR_MEMORY_BYTES_MAX = 192 * MIB
 
+/**
+ * Characters of the names of all pages of a comic together: 120 for each of 100,000 pages. The server keeps lists of pages in 64 MiB of memory, which hold the
+ * longest; one with longer names would push out all others.
+ */
+export const PAGE_NAMES_LENGTH_MAX = 12_000_000
+
 /** Names of bad pages in the details of a problem; the count covers the rest. */
 export const NAMES_IN_PROBLEM_MAX = 20
 

@@ -14,24 +14,27 @@ interface Bounds<V> extends Pick<LRUCache.Options<string, V, unknown>, 'ttl' | '
   entryBytes?: number
   /** For what else an entry takes, such as a descriptor. */
   entriesMax?: number
+  /** Whether an entry larger than the cache is kept, alone: for values that would otherwise be made again with every request. By default it is not. */
+  keepsLargest?: boolean
   /** Called with each value that leaves the cache. */
   dispose?: (value: V, reason: LRUCache.DisposeReason) => void
 }
 
 /**
- * A cache that takes no more memory than it says, whatever the length of its keys and values; the least recently used entries leave it first. Every cache of
- * the server is one: a number of entries is no limit while a client decides how long they are.
+ * A cache that takes no more memory than it says, whatever the length of its keys and values, or than its largest value if it keeps that; the least recently
+ * used entries leave it first. Every cache of the server is one: a number of entries is no limit while a client decides how long they are.
  */
 export class BoundedCache<V extends object | string | boolean> {
   readonly #entries: LRUCache<string, V>
 
-  constructor({ bytesMax, bytesOf = memoryBytes, entryBytes, entriesMax, dispose, ...times }: Bounds<V>) {
+  constructor({ bytesMax, bytesOf = memoryBytes, entryBytes, entriesMax, keepsLargest, dispose, ...times }: Bounds<V>) {
+    const entryBytesMax = keepsLargest ? bytesMax : Number.POSITIVE_INFINITY
     this.#entries = new LRUCache<string, V>({
       ...times,
       // With `max`, the cache allocates all entries at once, 0.3 ms per thousand, and most of our caches stay nearly empty.
       ...(entriesMax !== undefined && { max: entriesMax }),
       maxSize: bytesMax,
-      sizeCalculation: (value, key) => (entryBytes ?? ENTRY_BYTES + 2 * key.length) + Math.ceil(bytesOf(value)),
+      sizeCalculation: (value, key) => Math.min(entryBytesMax, (entryBytes ?? ENTRY_BYTES + 2 * key.length) + Math.ceil(bytesOf(value))),
       ...(dispose && { dispose: (value, _, reason) => dispose(value, reason) }),
     })
   }

@@ -9,8 +9,17 @@ export type PageFormat = (typeof PAGE_FORMATS)[number]
 const PDF_LONGEST_SIDE = 2000
 /** A tall strip in full width would otherwise be rendered at any height: 4000 × 4000 pixels are 64 MB. */
 const PDF_LONGEST_SIDE_MAX = 4000
-/** "Unchanged width" for the resizer, which never enlarges. The limit of WebP is 16,383 pixels. */
-const WIDTH_UNCHANGED = 16_383
+/** The longest side of a WebP. */
+const WEBP_SIDE_MAX = 16_383
+/** The longest side of a JPEG that libvips writes. */
+const JPEG_SIDE_MAX = 65_500
+/** "Unchanged width" for the resizer, which never enlarges. */
+const WIDTH_UNCHANGED = WEBP_SIDE_MAX
+/**
+ * A page with more pixels is decoded once for all of its widths in one format: decoding 40 million takes up to a second, whatever the width. A page of A4
+ * scanned at 600 dpi has 35 million, and keeps the quality of a picture that is reduced only once.
+ */
+const ORDINARY_PIXELS_MAX = 40_000_000
 /** Part of ETags and cache names: increase it when rendering or resizing makes different bytes than before. */
 const RENDERING = 1
 
@@ -60,14 +69,25 @@ export function chooseVariant(
   const original: PageVariant = { kind: 'original', name: 'original' }
   const narrower = width !== undefined && (page.width === null || width < page.width)
   const converted = format !== undefined && page.mediaType !== `image/${format}`
-  if (!narrower && !converted) return original
-  return {
+  const resized = (name: string | number, to: number, from: PageVariant): PageVariant => ({
     kind: 'resized',
-    name: `resize${RENDERING}-${narrower ? width : 'full'}-${format ?? 'same'}`,
-    from: original,
-    width: narrower ? width : WIDTH_UNCHANGED,
+    name: `resize${RENDERING}-${name}-${format ?? 'same'}`,
+    from,
+    width: to,
     format: format ?? null,
-  }
+  })
+  if (!narrower) return converted ? resized('full', WIDTH_UNCHANGED, original) : original
+  const widest = widestOf(page, format)
+  if (widest === undefined || width >= widest) return resized(width, width, original)
+  return resized(`${width}-of-${widest}`, width, resized(widest, widest, original))
+}
+
+/** The width of the picture from which all narrower ones of a very large page are made; undefined if they are made from the page itself. */
+function widestOf({ width, height }: { width: number | null; height: number | null }, format: PageFormat | undefined): number | undefined {
+  if (width === null || height === null || width * height <= ORDINARY_PIXELS_MAX) return undefined
+  const sideMax = format === 'webp' ? WEBP_SIDE_MAX : JPEG_SIDE_MAX
+  // The wider pictures of a strip may be too tall for the format, while the one that was asked for is not.
+  return PAGE_WIDTHS.findLast((known) => known < width && Math.ceil((known * height) / width) <= sideMax)
 }
 
 /** The name of a rendered page. */

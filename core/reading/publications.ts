@@ -7,6 +7,7 @@ import { SingleFlight } from '#core/database/single-flight.ts'
 import type { Problem, ZipLocation } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
+import { memoryBytes } from '#core/foundation/memory-bytes.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import { type OpenPublication, unpackPublication } from '#core/reading/packed-publication.ts'
@@ -95,9 +96,6 @@ const MEMORY_BYTES_MAX = 64 * 1024 * 1024
 /** 128 bits distinguish contents. */
 const ETAG_HASH_DIGITS = 32
 
-/** What a problem takes. */
-const PROBLEM_BYTES = 4_096
-
 type Loaded = { publication: OpenPublication; memory: number } | { problem: Problem }
 
 /**
@@ -108,7 +106,7 @@ export class Publications {
   readonly #dependencies: PublicationDependencies
   readonly #lookup
   readonly #flights = new SingleFlight()
-  readonly #known = new BoundedCache<Loaded>({ bytesMax: MEMORY_BYTES_MAX, bytesOf: memoryOf })
+  readonly #known = new BoundedCache<Loaded>({ bytesMax: MEMORY_BYTES_MAX, bytesOf: memoryOf, keepsLargest: true })
   /** Of the bytes in memory. */
   readonly #budget: Semaphore
 
@@ -238,5 +236,4 @@ function inFlightBytes({ bytes, zip }: { bytes: number; zip: ZipLocation }): num
   return Math.min(LONG_IN_FLIGHT_BYTES, zip.method === 0 ? bytes : bytes + zip.compressedBytes)
 }
 
-/** The largest takes all of the memory: one that is not kept would be read with every request. */
-const memoryOf = (known: Loaded): number => ('problem' in known ? PROBLEM_BYTES : Math.min(known.memory, MEMORY_BYTES_MAX))
+const memoryOf = (known: Loaded): number => ('problem' in known ? memoryBytes(known) : known.memory)

@@ -103,6 +103,8 @@ export class PageReader {
     bytesMax: PAGE_LISTS_BYTES_MAX,
     // Names may have some thousand characters, two bytes each beyond Latin-1.
     bytesOf: ({ pages }) => pages.reduce((sum, { name }) => sum + PAGE_MEMORY_BYTES + 2 * name.length, PAGE_MEMORY_BYTES),
+    // That of a comic whose analysis did not limit the names yet.
+    keepsLargest: true,
   })
 
   constructor(dependencies: PageReaderDependencies, cache: PageCache) {

@@ -15,11 +15,11 @@ import { addAnalyzedFile } from '#test/support/paged-books.ts'
 import { findPool } from '#test/support/pool.ts'
 import { openTestServer } from '#test/support/server.ts'
 
-/** A server with real threads, and books from the real analysis. */
+/** A server with real threads, and books from the real analysis. @param options.change what becomes of a publication that the pool has read */
 export async function openReadingServer(
   t: Test,
   routes: readonly Route<Services>[],
-  options: { inFlight?: { bytesMax: number; perUserMax: number }; log?: Log } = {},
+  options: { inFlight?: { bytesMax: number; perUserMax: number }; log?: Log; change?: (publication: Uint8Array) => Uint8Array } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-reading-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -32,9 +32,10 @@ export async function openReadingServer(
     services: ({ database }) => ({
       publications: new Publications({
         database,
-        readPublication: (request, options) => {
+        readPublication: async (...given) => {
           counts.publications++
-          return pool.readPublication(request, options)
+          const outcome = await pool.readPublication(...given)
+          return options.change && 'bytes' in outcome ? { bytes: options.change(outcome.bytes) } : outcome
         },
         openZipEntry: (request) => {
           counts.entries++

@@ -30,6 +30,19 @@ t.test('a cache keeps the latest entries that fit, by the bytes of their keys an
   t.notOk(cache.has('0'))
 })
 
+t.test('an entry that is larger than its cache is kept only by a cache that keeps its largest, alone', async (t) => {
+  for (const keepsLargest of [false, true]) {
+    const cache = new BoundedCache<{ bytes: number }>({ bytesMax: MB, bytesOf: ({ bytes }) => bytes, keepsLargest })
+    for (const bytes of [MB, 10 * MB]) {
+      cache.set('small', { bytes: 1 })
+      cache.set('large', { bytes })
+      t.same([cache.has('large'), cache.has('small')], keepsLargest ? [true, false] : [false, true], `${bytes}`)
+    }
+    cache.set('small', { bytes: 1 })
+    t.same([cache.has('large'), cache.has('small')], [false, true], 'until there is another entry')
+  }
+})
+
 t.test('a cache takes no more memory than it says, whatever the length of its keys and values', onlyCost, async (t) => {
   const byKey = keptBytes(() => {
     const cache = new BoundedCache<{ total: number }>({ bytesMax: MB })

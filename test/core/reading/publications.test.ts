@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
 import { silentLog } from '#core/foundation/log.ts'
+import { Publications } from '#core/reading/publications.ts'
 import type { WebPublication } from '#core/reading/web-publication.ts'
 import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
 import { findCorpus } from '#test/support/corpus.ts'
@@ -12,6 +13,8 @@ import { buildEpub } from '#test/support/epub-builder.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { until } from '#test/support/library-fixture.ts'
 import { addCaller, shareSeries } from '#test/support/library-rows.ts'
+import { openReading } from '#test/support/page-reading.ts'
+import { addPagedBook } from '#test/support/paged-books.ts'
 import { buildNovel, openReadingServer } from '#test/support/readable-books.ts'
 import { get } from '#test/support/server.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
@@ -50,6 +53,49 @@ t.test('every package is read once, whether it is the largest possible or refuse
     t.match([answer.status, JSON.parse(answer.bytes.toString())], [422, { error: 'page_unreadable', message: /characters together/ }])
   }
   t.equal(counts.publications, 2, 'the refusal is remembered')
+})
+
+t.test('a publication that is larger than the memory for them is read once', async (t) => {
+  // A real one of this size has millions of characters in its names.
+  const change = (publication: Uint8Array) => {
+    const text = Buffer.from(publication).toString()
+    return Buffer.from(text.replace(/"memory":\d+/, '"memory":1000000000'))
+  }
+  const { server, addFile, counts } = await openReadingServer(t, readingRoutes, { change })
+  const { id } = await addFile('Novel.epub', buildNovel())
+  const ask = () =>
+    get(`${server.url}/api/v1/books/${id}/resource/OPS/style.css`, { headers: { authorization: `Bearer ${server.adminToken}` } })
+  t.same([(await ask()).status, (await ask()).status, counts.publications], [200, 200, 1])
+})
+
+t.test('refusals are remembered too, by what their texts take', async (t) => {
+  const { database, folder, pool, caller } = await openReading(t)
+  let count = 0
+  const publications = new Publications({
+    ...{ ...pool, database, rightsFreshMs: 0 },
+    readPublication: async (...given) => {
+      count++
+      const outcome = await pool.readPublication(...given)
+      // Refusals repeat names of the file, which may have millions of characters; the pool would take seconds for those.
+      return 'problem' in outcome ? { problem: { ...outcome.problem, message: outcome.problem.message.padEnd(12_000_000, '.') } } : outcome
+    },
+  })
+  t.teardown(() => publications.close())
+  const bytes = buildEpub({ files: { '/META-INF/container.xml': null } })
+  const ids: string[] = []
+  for (const name of ['a.epub', 'b.epub', 'c.epub'])
+    ids.push((await addPagedBook(database, { folder, fileName: name, bytes, format: 'epub', pageSource: 'none', pages: [] })).id)
+  // Each takes 24 MB of 64.
+  for (const [at, counted] of [
+    [0, 1],
+    [1, 2],
+    [2, 3],
+    [2, 3],
+    [0, 4],
+  ] as const) {
+    await t.rejects(publications.get({ caller, bookId: ids[at] as string }), { code: 'page_unreadable' })
+    t.equal(count, counted, `book ${at}`)
+  }
 })
 
 t.test('bytes in flight are limited, per user and in total', async (t) => {

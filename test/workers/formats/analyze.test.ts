@@ -10,7 +10,7 @@ import { makePicture, numberedPages, pngHeader } from '#test/support/pictures.ts
 import { buildRar } from '#test/support/rar-builder.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
 import { analyze } from '#workers/formats/analyze.ts'
-import { ENTRIES_MAX } from '#workers/limits.ts'
+import { ENTRIES_MAX, PAGE_NAMES_LENGTH_MAX } from '#workers/limits.ts'
 
 const MIB = 1024 * 1024
 const numbered = await numberedPages(12)
@@ -18,6 +18,10 @@ const order = Array.from({ length: 12 }, (_, index) => `page${index + 1}.png`)
 /** Larger than the heads that an ordinary analysis reads. */
 const large = await makePicture({ width: 160, height: 240, noise: true })
 const text = Buffer.from('<html>not a picture</html>')
+
+/** Pages whose names are a little longer together than those of a comic may be. */
+const longNames = (length: number) =>
+  Array.from({ length: PAGE_NAMES_LENGTH_MAX / length + 1 }, (_, index) => ({ name: `${index}.jpg`.padStart(length, 'n'), data: text }))
 
 let files = 0
 
@@ -154,6 +158,8 @@ t.test('bad input, each with its type and message', async (t) => {
       ['parser!'],
       /entries/,
     ],
+    ['too long names', buildZip(longNames(4_000)), ['parser!'], /12000000 characters together/],
+    ['too long names in a RAR', buildRar(longNames(1_000)), ['parser!'], /12000000 characters together/],
     ['password', buildZip(pages.map((page) => ({ ...page, encrypted: true }))), ['page_extraction!'], /password/],
     ['RAR with password', buildRar(numbered.map((page) => ({ ...page, encrypted: true }))), ['page_extraction!'], /password/],
     ['LZMA', buildZip(pages.map((page) => ({ ...page, method: 14 }))), ['page_extraction!'], /lzma/],

@@ -3,7 +3,7 @@ import { freeMemory } from '#core/foundation/buffer-pool.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
 import { measureEntry, type Picture } from '../../images/image.ts'
-import { ENTRY_BYTES_MAX } from '../../limits.ts'
+import { ENTRY_BYTES_MAX, PAGE_NAMES_LENGTH_MAX } from '../../limits.ts'
 import { type ComicInfo, findComicInfo, NO_COMIC_INFO, readComicInfo, unreadable } from '../../metadata/comic-info.ts'
 import { XML_BYTES_MAX } from '../../metadata/xml.ts'
 import { pagesHashOf } from '../pages-hash.ts'
@@ -24,7 +24,7 @@ export async function analyzeZipComic(
   archive: ZipArchive,
   options: { verifyPages: boolean; coverSide?: number | undefined; draw?: DrawPdfPage | undefined },
 ): Promise<Contents> {
-  const all = inPageOrder(archive.entries.filter((entry) => pageTypeOf(entry.name) !== null))
+  const all = pagesAmong(archive.entries)
   if (all.length === 0) return zeroPages('zip')
   const info = zipComicInfo(archive)
   const { kept, first } = choosePages(info, all.length)
@@ -39,6 +39,17 @@ export async function analyzeZipComic(
   const read = async (index: number) => archive.read(entries[index]!, ENTRY_BYTES_MAX)
   const { cover, problem } = await makeCover({ pages, first, side: options.coverSide }, problems, read, options.draw)
   return { ...contents('zip', pages, cover, info, [problems.problem(), problem]), ...pagesHashOf(entries) }
+}
+
+/** The entries that are pages, in their order. @throws BookProblem (`parser`) if their names are too long together */
+function pagesAmong<Entry extends { name: string }>(entries: readonly Entry[]): Entry[] {
+  const pages = entries.filter((entry) => pageTypeOf(entry.name) !== null)
+  if (pages.reduce((sum, { name }) => sum + name.length, 0) <= PAGE_NAMES_LENGTH_MAX) return inPageOrder(pages)
+  throw new BookProblem(
+    'parser',
+    `The names of the ${pages.length} pages in this archive have more than ${PAGE_NAMES_LENGTH_MAX} characters together. Pack them again with shorter names.`,
+    { pages: pages.length, charactersMax: PAGE_NAMES_LENGTH_MAX },
+  )
 }
 
 /** The pages that ComicInfo.xml leaves, by index, and the place of the cover among them. A file that deletes every page means another one. */
@@ -87,7 +98,7 @@ function zipPage(archive: ZipArchive, entry: ZipEntry, index: number, problems: 
 export async function analyzeRarComic(file: LibraryFile, draw?: DrawPdfPage): Promise<Contents> {
   const listing = await listRar(file)
   const source = listing.solid ? 'rar_solid' : 'rar'
-  const entries = inPageOrder(listing.entries.filter((entry) => pageTypeOf(entry.name) !== null))
+  const entries = pagesAmong(listing.entries)
   if (entries.length === 0) {
     if (listing.incomplete) throw listing.incomplete
     return zeroPages(source)

@@ -1,5 +1,5 @@
 import { stemOf } from '#core/fields/book-format.ts'
-import { numbersInName } from '#core/fields/name-numbers.ts'
+import { numbersInName, ownNumber } from '#core/fields/name-numbers.ts'
 import { seriesInName, specialAt } from '#core/fields/name-series.ts'
 import { type PlainName, toPlainName, YEAR_MARK } from '#core/fields/plain-name.ts'
 import { toNameText } from '#core/foundation/name-text.ts'
@@ -27,13 +27,17 @@ export const titleOfFileName = (fileName: string): string => toNameText(stemOf(f
 
 /**
  * Reads a file name with its extension.
- * @param where.folder name of the folder when it is the series: its digits, as in "Zom 100", are none of the book
+ * @param where.folder name of the folder when it is the series: its digits, as in "Zom 100", are none of the book, and those behind it, as in
+ * "Tintin 10 Title", are its number
  */
 export function readFileName(fileName: string, { folder }: { folder?: string } = {}): NamedBook {
   const plain = toPlainName(stemOf(fileName))
-  const prefix = folder === undefined ? 0 : prefixLength(plain.free, folder)
-  const behind = { ...plain, free: plain.free.slice(0, prefix).replace(/[^ ]/gu, 'x') + plain.free.slice(prefix) }
-  const numbers = numbersInName(behind)
+  const name = folder === undefined ? '' : nameOf(folder)
+  const prefix = prefixLength(plain.free, name)
+  const [start, rest] = [plain.free.slice(0, prefix), plain.free.slice(prefix)]
+  const behind = { ...plain, free: start.replace(/[^ ]/gu, 'x') + rest }
+  // Words such as "Book" stay, because only with them the number of "Book 3" is a volume.
+  const numbers = numbersInName(/\p{N}/u.test(start) ? behind : plain, ownNumber(plain.free, name))
   const series = prefix > 0 ? plain.free.slice(0, prefix).trim() : seriesInName(plain, numbers)
   const { number, volume, chapter, at } = numbers
   const special = specialAt(behind)
@@ -55,10 +59,14 @@ export function fieldsOfFileName(fileName: string, folder?: string): Pick<NamedB
   return { title, number, volume: Number.isInteger(volume) ? volume : null, chapter }
 }
 
-/** Of the beginning that is the name of the folder, without its brackets; 0 when the file is named otherwise. */
-function prefixLength(free: string, folder: string): number {
-  const [start] = toPlainName(folder).free.split(YEAR_MARK)
-  const name = start?.trim().toLowerCase() ?? ''
+/** The name of a folder without its brackets. */
+function nameOf(folder: string): string {
+  const parts = toPlainName(folder).free.split(YEAR_MARK)
+  return (parts.find((part) => part.trim() !== '') ?? '').trim().toLowerCase()
+}
+
+/** Of the beginning that is the name of the folder; 0 when the file is named otherwise. */
+function prefixLength(free: string, name: string): number {
   const at = free.search(/[^ \u0001]/)
   const end = at + name.length
   const isPrefix = name !== '' && at !== -1 && free.slice(at, end).toLowerCase() === name && !/^[\p{L}\d.]/u.test(free.slice(end, end + 2))
@@ -71,7 +79,7 @@ const YEAR = /(?<!\d)(?:19[3-9]\d|20[0-3]\d)(?!\d)/
 function yearIn({ free, groups, dateYear }: PlainName, at: number | null): number | null {
   const dated = groups.filter(({ text }) => YEAR.test(text))
   const group = dated.find((one) => one.at > (at ?? 0)) ?? dated[0]
-  const bare = /(?<=[^ ] (?:[-–—] )?|\d-)(?:19[3-9]\d|20[0-3]\d)(?=$| |年|[-.])/.exec(free)
+  const bare = /(?<=[^ ] (?:[-–—] )?|\d-)(?:19[3-9]\d|20[0-3]\d)(?=$| |年|-|\.(?!\d))/.exec(free)
   const found = (group ? YEAR.exec(group.text) : null) ?? bare
   return found && (group || found.index !== at) ? Number(found[0]) : dateYear
 }

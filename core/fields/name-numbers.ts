@@ -14,7 +14,11 @@ export interface NameNumbers {
 }
 
 // "012.2013" is a number and a year, not a fraction.
-const DIGITS = '(\\d{1,7}(?:\\.(?!(?:19|20)\\d\\d(?!\\d))\\d{1,4})?)(?!\\d)'
+const FRACTION = '\\.(?!(?:19|20)\\d\\d(?!\\d))\\d{1,4}'
+const DIGITS = `(\\d{1,7}(?:${FRACTION})?)(?!\\d)`
+/** "Глава 4,5" lies between two chapters; "Chapters 4,5" are two, and "1,234" is one number. */
+const DIGITS_OF_CHAPTER = `(\\d{1,7}(?:${FRACTION}|(?<!(?:s|ы|li)[.:-]? {0,4}#?\\d{1,7}),\\d(?![\\d,]))?)(?!\\d)`
+const digitsOf = (role: NameRole) => (role === 'chapter' ? DIGITS_OF_CHAPTER : DIGITS)
 /** Not within a word, such as "Rev2". Japanese, Chinese and Thai have no spaces: their letters do not count. */
 const START = "(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}\\p{Script=Arabic}\\d'’])"
 /** The "c2" of "c2c" is none: behind a number stands only a variant (012b), an extra (012x1), a version (012v2), or the chapter of a volume (v01c002). */
@@ -30,14 +34,14 @@ function marker(role: NameRole, { letter, start = START }: { letter?: string; st
   const words = escaped(wordsBefore(role))
   const before = letter ? `(?:(?:${words})[.:-]? {0,4}#?|${letter}(?:\\. ?)?)` : `(?:${words})[.:-]? {0,4}#?`
   const more = letter ? `(?:${words}|${letter})?` : `(?:${words})?`
-  return new RegExp(`${start}${before}${DIGITS}(?:[-–~]${more}[. ]?\\d{1,7}(?!\\d|\\.\\d))?${END}`, 'diu')
+  return new RegExp(`${start}${before}${digitsOf(role)}(?:[-–~]${more}[. ]?\\d{1,7}(?!\\d|\\.\\d))?${END}`, 'diu')
 }
 
 /** Japanese, Chinese and Korean have the word behind the number; so may Russian, with a space. A total (全10巻) is none. */
 function counters(role: NameRole): RegExp[] {
   const words = wordsBehind(role)
   const [spaced, attached] = [words.filter(hasSpaces), words.filter((word) => !hasSpaces(word))]
-  const number = `(?<![全共총\\d.]|[全共총] )[第제]? ?${DIGITS}(?:[-–~]\\d{1,7})?`
+  const number = `(?<![全共총\\d.]|[全共총] )[第제]? ?${digitsOf(role)}(?:[-–~]\\d{1,7})?`
   const forms = [new RegExp(`${number} ?(?:${escaped(attached)})`, 'du'), new RegExp(`第 ?(${HAN_DIGITS}) ?(?:${escaped(attached)})`, 'du')]
   if (spaced.length > 0) forms.push(new RegExp(`${number} {1,4}(?:${escaped(spaced)})(?!\\p{L}| ?\\d)`, 'diu'))
   return forms
@@ -69,6 +73,9 @@ const ISSUE_WORD = [
   new RegExp(`第 ?${DIGITS}`, 'du'),
   new RegExp(`${START}(?:sp|ova|hs) ?${DIGITS}${END}`, 'diu'),
 ]
+/** Words for one of many: "Kaiju No. 8" and "Agent Number 9" are titles, so before a volume the words for "number" do not count. */
+const WORDS_FOR_ISSUE = wordsBefore('issue').filter((word) => !/^[nč№]|^номер/u.test(word))
+const ISSUE_BEFORE_VOLUME = [new RegExp(`${START}(?:${escaped(WORDS_FOR_ISSUE)})[.:]? {0,4}${DIGITS}${END}`, 'diu')]
 const OF_HOW_MANY = [
   new RegExp(`(?<![\\d.])(?<!${START}(?:${escaped(wordsBefore('part'))})[.:-]? {0,4}#?)${DIGITS} {1,4}of {1,4}\\d{1,7}(?!\\d)`, 'diu'),
 ]
@@ -80,23 +87,46 @@ const IN_BRACKETS = /^#? {0,4}(\d{1,3}(?:\.\d{1,4})?)(?: of \d{1,7}|[-–~]\d{1,
 const BEHIND_SERIES = new RegExp(`(?<=[\\p{L}\\d!?.]),? (?:#|(?:book|vol|volume|band|tome|no)\\.? ?#?|(?=0\\d))${DIGITS}$`, 'diu')
 
 const CJK = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー'
+/** Where a title begins: it may do so with a mark, or a number of its own. Not "Name 05 12", whose last number is that of the book. */
+const MARKS = '(?:[&+] )?[^\\p{L}\\d\\s]{0,3}'
+const TITLE = `${MARKS}(?:\\p{L}|\\d[\\d.,]{0,6} ?\\p{L})`
+const CAPITAL = `${MARKS}(?:[\\p{Lu}\\p{Lo}]|\\d[\\d.,]{0,6} ?\\p{L})`
+
 /** `Name - 01 - Title`, `Name 01`, `01. Title` and `01 - Title`: the most reliable first. */
 const BARE = [
-  new RegExp(`(?<=[^ ] {1,4}[-–—] {1,4})${DIGITS}(?= {1,4}[-–—] {1,4}[^ ])`, 'du'),
-  new RegExp(`(?<=^|[ \\-.]|[${CJK}])${DIGITS}(?:[a-d]|v[2-9]|\\.[A-Z]{2,3}|AU|HU|INH|LR|MU|NOW)?$`, 'du'),
-  new RegExp(`^ {0,4}${DIGITS}(?=\\. {0,4}[^ \\d.]| {1,4}[-–—] {1,4}[^ ])`, 'du'),
-  new RegExp(`(?<=[^ ] {1,4})${DIGITS}(?= [-–—] [^ ]|: [^ ])`, 'du'),
-  new RegExp(`(?<=[^ ] {1,4})${DIGITS}(?=b \\p{L})`, 'du'),
-  new RegExp(`(?<=[${CJK}] )${DIGITS}(?= [${CJK}])`, 'du'),
+  new RegExp(`(?<=[^ ] {1,4}[-–—] {1,4})${DIGITS}(?= {1,4}[-–—] {1,4}[^ ])`, 'dgu'),
+  new RegExp(`(?<=^|[ \\-.]|[${CJK}])${DIGITS}(?:[a-d]|v[2-9]|\\.[A-Z]{2,3}|AU|HU|INH|LR|MU|NOW)?$`, 'dgu'),
+  new RegExp(`^ {0,4}${DIGITS}(?=\\. {0,4}[^ \\d.]| {1,4}[-–—] {1,4}[^ ])`, 'dgu'),
+  new RegExp(`(?<=[^ ] {1,4})${DIGITS}(?= [-–—] [^ ]|: [^ ])`, 'dgu'),
+  new RegExp(`(?<=[^ ] {1,4})${DIGITS}(?=b \\p{L})`, 'dgu'),
+  new RegExp(`(?<=[${CJK}] )${DIGITS}(?= [${CJK}])`, 'dgu'),
+  // The month in "National Geographic 2019-04 Title".
+  /(?<= (?:19|20)\d\d-)(0[1-9]|1[0-2])(?= )/dgu,
 ]
 /** `Name 010 Title`, `Name-03-Title` and `001 Title`. Without a zero it may be a word of the title, as in "Avengers 3 men"; three digits beside a year are a number. */
 const BEFORE_TITLE = [
-  new RegExp(`(?<=[^ ] {1,4})${DIGITS}(?=[a-d]? ["'“]?\\p{L})`, 'du'),
-  new RegExp(`(?<=\\p{L}-)${DIGITS}(?=-\\p{L})`, 'du'),
-  new RegExp(`^ {0,4}${DIGITS}(?= \\p{L})`, 'du'),
+  new RegExp(`(?<=[^ ] {1,4})${DIGITS}(?=[a-d]?[.,;:]? ${TITLE})`, 'dgu'),
+  new RegExp(`(?<=\\p{L}-)${DIGITS}(?=-${TITLE})`, 'dgu'),
+  new RegExp(`^ {0,4}${DIGITS}(?=[a-d]?[.,;:]? ${TITLE})`, 'dgu'),
 ]
-const BEFORE_DATED_TITLE = /(?<=[^ ] {1,4})(?<!\b(?:of|the|and) )([1-9]\d\d)(?=[a-d]? \p{Lu})/du
-
+/** Behind these a number counts what the title names: "The 100 Girlfriends", "Les 101 Dalmatiens". */
+const BEFORE_COUNT =
+  'the of and or an in on for from with to by at my our his her their over under after before les des mes ses nos aux et de du en pour los las mis sus os as die der den und von mit im gli nel het van'
+/** In front of these, as in "Batman 80 Page Giant" and "Fairy Tail 100 Years Quest". Not "X-Men 141 Days of Future Past". */
+const BEHIND_COUNT = 'years pages page ans jahre años anni лет'
+const COUNTED = new RegExp(`^[ -](?:${BEHIND_COUNT.replaceAll(' ', '|')})(?!\\p{L})`, 'iu')
+const anyCase = (words: string) => words.replace(/\p{Ll}/gu, (letter) => `[${letter}${letter.toUpperCase()}]`).replaceAll(' ', '|')
+const BEFORE_DATED_TITLE = [
+  new RegExp(
+    `(?<=[^ ] {1,4})([1-9]\\d\\d)(?<!(?<![\\p{L}\\d'’])(?:${anyCase(BEFORE_COUNT)}) \\d{3})(?=[a-d]? \\p{Lu})(?! (?:${anyCase(BEHIND_COUNT)})(?!\\p{L}))`,
+    'dgu',
+  ),
+]
+/** Where the name of the folder stands before it, or nothing, it needs no zero: `10 Title`, `Name 10 Title`, `Name - 10 Title` and `Name-10-Title`. */
+const OWN_NUMBER = new RegExp(
+  `(?<=^|[ \\-–—])([1-9]\\d{0,3}(?:\\.\\d{1,2})?)(?=[a-d]?[.,;:]? (?:[-–—] )?${CAPITAL}|(?<=\\p{L}-\\d{1,4})-\\p{L})`,
+  'dgu',
+)
 /** "Saga 012 2013 Digital", in names without brackets. */
 const BARE_YEAR = /(?<=\d) (?:19|20)\d\d(?= |$)/
 /** Words that scanners append without brackets. */
@@ -105,20 +135,28 @@ const SCAN_WORDS = /(?: (?:c2c|ctc|noads|digital|webrip|scan|scans|hd|fixed|repa
 const ISSUE_BEHIND_VOLUME = new RegExp(`^[ \\-–—.,:]*no ?${DIGITS}${END}`, 'diu')
 /** Directly behind a volume: alone, with a zero, or before a dash. */
 const BEHIND_VOLUME = new RegExp(`^[ \\-–—.,:]*${DIGITS}(?=[a-d]?(?:$|${YEAR_MARK}| [-–—] | ))`, 'du')
+/** "X-Men v1 141 Days of Future Past (1981)" */
+const DATED_TITLE = new RegExp(`^(?:[a-d] )?${MARKS}\\p{Lu}`, 'u')
+/** In front of a volume, or of the year before it. Not "Gundam 00" and "Gundam 0079", whose zeros belong to the title. */
+const BEFORE_VOLUME = [/(?<=[^ ] {1,4})(0(?=\d?[1-9]|[1-9]\d)\d{1,2}(?:\.\d{1,2})?)(?=[a-d]?[ \-–—.,:]{0,4}$)/dgu]
+/** Beside a title, a fair where the book was sold: "[C97]". Chapters have a zero in front, and ranges a dash. */
+const FAIR = /^c[1-9]\d{1,2}$/i
 
 /**
  * Reads the numbers of a book from its name. The most exact one is the place in the series: `#N`, a chapter, a number at a place where names have one,
  * a part, a number in brackets; a volume only if there is no other. Brackets describe the file: a marker in them counts only if it is all they hold.
+ * @param own what {@link ownNumber} found
  */
-export function numbersInName({ free, groups }: PlainName): NameNumbers {
+export function numbersInName({ free, groups }: PlainName, own: Found | null = null): NameNumbers {
   const { chapter: inText, exact } = exactIn(free)
   let volume = find(VOLUME, free)
-  let number = exact ?? (volume ? besideVolume(free, volume) : placed(free))
+  let number = exact ?? (volume ? besideVolume(free, volume) : placed(free, own))
   const isEmpty = !/[\p{L}\d]/u.test(free)
   const start = free.search(/[^ \u0001]/)
   // In front of a name stand its owners and events: (C86) is no chapter.
   const inner = isEmpty ? groups : groups.filter(({ at }) => at > start)
-  const chapter = inText ?? (number === null ? inGroups(CHAPTER, inner, isEmpty ? /^/ : /\d\d|\p{L}{2}|\P{ASCII}/u) : null)
+  const unsold = isEmpty ? groups : inner.filter(({ text }) => !FAIR.test(text))
+  const chapter = inText ?? (number === null ? inGroups(CHAPTER, unsold, isEmpty ? /^/ : /\d\d|\p{L}{2}|\P{ASCII}/u) : null)
   volume ??= inGroups(VOLUME, inner, isEmpty || chapter ? /^/ : /\d\d|\p{L}{2}|\P{ASCII}/u)
   const season = find(SEASON, free) ?? inGroups(SEASON, groups, /^/)
   const named = (number ?? volume ?? chapter) ? null : seriesInBrackets(groups)
@@ -144,15 +182,20 @@ function find(forms: readonly RegExp[], text: string, from = 0): Found | null {
   const searched = from === 0 ? text : text.slice(from)
   for (const form of forms) {
     const match = form.exec(searched)
-    const group = match?.findIndex((digits, index) => index > 0 && digits !== undefined) ?? -1
-    if (!match || group === -1) continue
-    const value = numberOf(match[group] as string)
-    const end = match.indices?.[group]?.[1] ?? searched.length
-    // The second half of a chapter that appeared in two: 12b stands between 12 and 13.
-    const isSecondHalf = Number.isInteger(value) && /^b(?![\p{L}\d])/u.test(searched.slice(end, end + 3))
-    return { value: isSecondHalf ? value + 0.5 : value, at: from + match.index, end: from + match.index + match[0].length }
+    const found = match && foundIn(match, from)
+    if (found) return found
   }
   return null
+}
+
+function foundIn(match: RegExpExecArray, from = 0): Found | null {
+  const group = match.findIndex((digits, index) => index > 0 && digits !== undefined)
+  if (group === -1) return null
+  const value = numberOf(match[group] as string)
+  const end = match.indices?.[group]?.[1] ?? match.input.length
+  // The second half of a chapter that appeared in two: 12b stands between 12 and 13.
+  const isSecondHalf = Number.isInteger(value) && /^b(?![\p{L}\d])/u.test(match.input.slice(end, end + 3))
+  return { value: isSecondHalf ? value + 0.5 : value, at: from + match.index, end: from + match.index + match[0].length }
 }
 
 /** "Monster #8 Ch. 1" and "Episode 3 - Banquet #02": the last one numbers the book, the other one belongs to the title. */
@@ -185,18 +228,48 @@ function seriesInBrackets(groups: PlainName['groups']): { series: string; number
   return null
 }
 
+/**
+ * The number that stands before a title without a zero in front, as in `Tintin 10 Title`, in the folder of the series: before it, a name has nothing or the name of
+ * the folder, or one of these two ends with the other. What else is in the folder makes no difference, so books that come later do not change it.
+ * @param folder its name without brackets
+ */
+export function ownNumber(free: string, folder: string): Found | null {
+  const name = wordsOf(folder)
+  if (name === '') return null
+  for (const match of free.matchAll(OWN_NUMBER)) {
+    const digits = match[1] as string
+    const [before, behind] = [wordsOf(free.slice(0, match.index)), free.slice(match.index + digits.length)]
+    // In "The Best of 100 Bullets" a "100 Bullets" has no number.
+    const isOwn =
+      before === ''
+        ? digits.length <= 3 && ![...name.matchAll(/\d+/g)].some(([other]) => other === digits)
+        : ` ${name}`.endsWith(` ${before}`) || ` ${before}`.endsWith(` ${name}`)
+    if (isOwn && !isYear(digits) && !COUNTED.test(behind)) return foundIn(match)
+  }
+  return null
+}
+
+const wordsOf = (text: string) =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
+    .trim()
+
 /** A number at a place where names have one. */
-function placed(free: string): Found | null {
+function placed(free: string, own: Found | null): Found | null {
   const exact = find(ISSUE_WORD, free) ?? find(OF_HOW_MANY, free)
   if (exact) return exact
   const part = find(PART, free)
+  // "Dune 2 Part 1": without a title between them, the part is the number.
+  const owned = own && (!part || /[\p{L}\d]/u.test(free.slice(own.end, part.at))) ? own : null
   const isDated = free.includes(YEAR_MARK)
   const before = free.split(isDated ? YEAR_MARK : BARE_YEAR, 1)[0] as string
   const texts = [before, free.replaceAll(YEAR_MARK, ' ')].flatMap((text) =>
     part ? [text.slice(0, part.at), text.slice(part.end)] : [text],
   )
   for (const text of texts.map(trimmed)) {
-    const number = bare(text, true) ?? (part ? null : bare(text, false)) ?? (isDated ? bareIn([BEFORE_DATED_TITLE], text, false) : null)
+    const padded = bare(text, true) ?? owned
+    const number = padded ?? (part ? null : bare(text, false)) ?? (isDated ? bareIn(BEFORE_DATED_TITLE, text, false) : null)
     if (number !== null) return number
   }
   return part
@@ -208,21 +281,34 @@ function besideVolume(free: string, volume: Found): Found | null {
   if (exact) return exact
   const behind = free.slice(volume.end)
   if (ISSUE_BEHIND_VOLUME.test(behind)) return find([ISSUE_BEHIND_VOLUME], free, volume.end)
+  const isDated = free.includes(YEAR_MARK)
   const match = BEHIND_VOLUME.exec(behind)
   const digits = match?.[1] as string
   const rest = match ? trimmed(behind.slice(match[0].length).split(YEAR_MARK, 1)[0] as string).trimStart() : ''
-  if (match && !isYear(digits) && (rest === '' || isPadded(digits) || /^[-–—]/.test(rest))) return find([BEHIND_VOLUME], free, volume.end)
+  const isBeforeTitle = isDated && /^[1-9]\d\d$/.test(digits) && DATED_TITLE.test(rest) && !COUNTED.test(` ${rest}`)
+  if (match && !isYear(digits) && (rest === '' || isPadded(digits) || isBeforeTitle || /^[-–—]/.test(rest)))
+    return find([BEHIND_VOLUME], free, volume.end)
+  const before = free.slice(0, volume.at)
+  const issue = find(ISSUE_BEFORE_VOLUME, before) ?? find(OF_HOW_MANY, before) ?? directlyBefore(before)
+  if (issue) return issue
   // "Rex 013 The Walk Book 2 (2016)": a story of several issues.
-  const isStory = /^book/i.test(free.slice(volume.at)) && free.includes(YEAR_MARK)
-  return isStory ? bareIn(BEFORE_TITLE, free.slice(0, volume.at), true) : null
+  const isStory = isDated && /^book/i.test(free.slice(volume.at))
+  return isStory ? bareIn(BEFORE_TITLE, before, true) : null
 }
+
+const directlyBefore = (text: string) =>
+  bareIn(BEFORE_VOLUME, text, true) ?? bareIn(BEFORE_VOLUME, text.split(YEAR_MARK, 1)[0] as string, true)
 
 const bare = (text: string, padded: boolean) => bareIn(padded ? [...BARE, ...BEFORE_TITLE] : BARE, text, padded)
 
 function bareIn(forms: readonly RegExp[], text: string, padded: boolean): Found | null {
   for (const form of forms) {
-    const digits = form.exec(text)?.[1]
-    if (digits !== undefined && (padded ? isPadded(digits) : !isYear(digits))) return find([form], text)
+    // matchAll() would make each expression anew.
+    form.lastIndex = 0
+    for (let match = form.exec(text); match; match = form.exec(text)) {
+      const digits = match[1] as string
+      if (padded ? isPadded(digits) : !isYear(digits)) return foundIn(match)
+    }
   }
   return null
 }
@@ -240,7 +326,7 @@ const HAN = '一二三四五六七八九'
 
 /** Chinese and Japanese numbers up to 999; the first, middle and last of three volumes. */
 function numberOf(digits: string): number {
-  if (/^[-\d.]/.test(digits)) return Number(digits)
+  if (/^[-\d.]/.test(digits)) return Number(digits.replace(',', '.'))
   const ofThree = '上中下'.indexOf(digits)
   if (ofThree !== -1) return ofThree + 1
   let sum = 0

@@ -1,3 +1,4 @@
+import { type NameRole, wordsBefore } from '#core/fields/name-words.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 
 /** File systems allow 255 bytes. */
@@ -20,10 +21,22 @@ const MONTH =
 const YEAR = '(?:19|20)\\d\\d(?!\\d)'
 const DATES = [
   /(?<!\d)(?:19|20)\d\d([-.])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])(?!\d)/g,
+  /(?<![\d.-])(?:0?[1-9]|[12]\d|3[01])([-.])(?:0?[1-9]|1[0-2])\1(?:19|20)\d\d(?!\d)/g,
   /(?<!\d)(?:19[3-9]|20[0-3])\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)/g,
   new RegExp(`(?<![\\p{L}\\d])(?:\\d{1,2} )?${MONTH}\\.?(?: \\d{1,2})?,? ${YEAR}`, 'giu'),
 ]
 const HAS_YEAR = /(?<!\d)(?:19|20)\d\d(?!\d)|\u0001/
+/** Of a magazine: "2019.03" and "03.2019" are no fractions, and "03-2019" is no range. No part of a date, of a range, or of "#03". */
+const MONTHS = [
+  /(?<![\p{L}\d#]|\d[.-])(?<year>19[3-9]\d|20[0-3]\d)\.(?<month>0[1-9]|1[0-2])(?![\p{L}\d]|[.-]\d)/gu,
+  /(?<![\p{L}\d#]|\d[.-])(?<month>0?[1-9](?=\.)|0[1-9]|1[0-2])[.-](?<year>19[3-9]\d|20[0-3]\d)(?![\p{L}\d]|[.-]\d)/gu,
+]
+const LAST_WORD = /([\p{L}°]{1,20})[.:-]? {0,4}$/u
+const plainWords = (role: NameRole) => wordsBefore(role).map((word) => word.replace('.', ''))
+const ISSUE_WORDS = new Set(plainWords('issue'))
+const OTHER_WORDS = new Set([...plainWords('volume'), ...plainWords('chapter'), ...plainWords('part'), 'v', 't', 'c'])
+/** "012,5": a list would be "012,013". */
+const DECIMAL_COMMA = /(?<![\d.,])(0\d{1,5}),(\d)(?![\d,])/g
 const FRACTIONS: Readonly<Record<string, string>> = { '½': '.5', '¼': '.25', '¾': '.75', '⅓': '.3333', '⅔': '.6667' }
 /** "001-006": one file that contains several issues. Its first number gets a zero in front, because a range is a number even where 1 may be a word. */
 const RANGE = /(?<=^|[ #([])(\d{1,7}(?:\.\d{1,4})?)[-–~](\d{1,7})b?(?=$|[ )\].])/g
@@ -66,14 +79,24 @@ function toPlainText(stem: string): string {
     .trim()
   const isDotted = !wide.includes(' ') && wide.indexOf('.') !== wide.lastIndexOf('.')
   const spaced = isDotted ? wide.replace(/\.(?!(?<=\d\.)\d{1,2}(?!\d))/g, ' ') : wide
-  return spaced
+  const dated = /\d[.-]\d/.test(spaced) ? MONTHS.reduce((text, form) => text.replace(form, plainMonth), spaced) : spaced
+  return dated
     .replace(/(\d) ?([½¼¾⅓⅔])/g, (_, digit: string, part: string) => digit + FRACTIONS[part])
     .replace(/(?<=# ?)[½¼¾⅓⅔]|(?<= )[½¼¾⅓⅔](?= ?$| ?[([])/g, (part) => `0${FRACTIONS[part]}`)
     .replace(/(?<=\d) ?\(of (\d{1,7})\)/gi, ' of $1 ')
+    .replace(DECIMAL_COMMA, '$1.$2')
     .replace(RANGE, (range, from: string, to: string) => (Number(from) < Number(to) && !isYear(from) ? `0${from}` : range))
     .replace(SPELLED_VOLUME, (_, word: string, number: string) => `${word} ${numberOfWord(number)}`)
     .replace(BRACKETED_SERIES, '[$1 #$2]')
     .replace(/ {2,}/g, ' ')
+}
+
+/** As "2019-03"; behind "Nr." as "03 2019". What stands behind "Ch." is that of a chapter. */
+function plainMonth(...match: unknown[]): string {
+  const [{ year, month }, text, at] = [match.at(-1) as Record<'year' | 'month', string>, match.at(-2) as string, match.at(-3) as number]
+  const word = LAST_WORD.exec(text.slice(0, at))?.[1]?.toLowerCase() ?? ''
+  if (OTHER_WORDS.has(word)) return match[0] as string
+  return ISSUE_WORDS.has(word) ? `${month} ${year}` : `${year}-${month.padStart(2, '0')}`
 }
 
 const numberOfWord = (word: string): number => Math.max(SPELLED.indexOf(word.toLowerCase()), ROMAN.indexOf(word.toUpperCase())) + 1

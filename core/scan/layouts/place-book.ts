@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { stemOf } from '#core/fields/book-format.ts'
 import { fieldsOfFileName, readFileName, titleOfFileName } from '#core/fields/file-name.ts'
 import { mayBeSpecial } from '#core/fields/name-series.ts'
 import { missingValues, type PlacedBook, type PlacedValues } from '#core/fields/placed-values.ts'
@@ -235,13 +236,17 @@ function valuesOf(groups: Readonly<Record<string, string>>): PlacedValues {
 /** What the row of a book keeps of its place. A pattern says it of this file; a folder only fills what the name of the file leaves open. */
 export function placedBook(fileName: string, { series, rule, values, isSide }: BookPlace): PlacedBook {
   const isOfFile = rule === 'pattern' && Object.keys(values).length > 0
-  const folder = series.nameKey === '' && !series.oneshot ? nameOfFolder(series.path) : ''
+  // A folder of Calibre is that of an author, whose books begin with their titles.
+  const folder = series.nameKey === '' && !series.oneshot && rule !== 'calibre' ? nameOfFolder(series.path) : ''
   const given = isOfFile ? values : missingValues(fileName, { ...values, ...(changesNumbers(folder, fileName) && { folder }) })
   return { layoutValues: given, isSide: isSide || (!isOfFile && !series.oneshot && isBesideOthers(fileName, folder)) }
 }
 
+/** Reading a name twice takes a while: only digits of the folder, or a title behind digits of the file, can make a difference. */
 const changesNumbers = (folder: string, fileName: string): boolean =>
-  /\p{N}/u.test(folder.replace(/\([^()]*\)/g, '')) && !isDeepStrictEqual(fieldsOfFileName(fileName), fieldsOfFileName(fileName, folder))
+  folder !== '' &&
+  (/\p{N}/u.test(folder.replace(/\([^()]*\)/g, '')) || /\p{N}[a-d]?[^\p{L}\p{N}]{1,6}[\p{L}\p{N}]/u.test(stemOf(fileName))) &&
+  !isDeepStrictEqual(fieldsOfFileName(fileName), fieldsOfFileName(fileName, folder))
 
 /** In a folder of specials, they are the numbered books. */
 const isBesideOthers = (fileName: string, folder: string): boolean =>

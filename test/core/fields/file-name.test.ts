@@ -39,6 +39,52 @@ t.test('a name that begins with that of its folder has its numbers behind it', a
     )
 })
 
+t.test('behind the name of its folder, a number before a title needs no zero in front', async (t) => {
+  const table: [folder: string, name: string, number: number | null][] = [
+    ['Thorgal', '05 Le Sceptre.cbz', 5],
+    ['Thorgal', '12 Le Tresor.cbz', 12],
+    ['Thorgal', '12. «Le Tresor».cbz', 12],
+    ['Tintin', 'Tintin 09 Le Crabe (1941).cbr', 9],
+    ['Tintin', "Tintin 10 L'Etoile (1942).cbr", 10],
+    ['Tintin', "Tintin - 10 L'Etoile.cbr", 10],
+    ['Tintin', "Tintin 10, L'Etoile.cbr", 10],
+    ['Hergé - Tintin (1929)', "[Hergé] tintin_10_L'Etoile.cbr", 10],
+    ['Tintin', "Les Aventures de Tintin 10 L'Etoile.cbr", 10],
+    ['Tintin', 'Tintin 10 7 boules.cbr', 10],
+    ['Tintin', 'Tintin 10 Room 101.cbr', 10],
+    ['Isnogoud', 'Isnogoud-10-Titre.cbr', 10],
+    ['Bat', 'Bat 10 Everyone Loves Part Two (2018) - Writer.cbz', 10],
+    ['Bat', 'Bat 10 Everyone Loves Part 2 (2018).cbz', 10],
+    ['Bat', 'Bat 099 Foo.cbz', 99],
+    ['Bat', 'Bat 100 Bar.cbz', 100],
+    ['Bat (2016)', 'Bat 10.5 Bar.cbz', 10.5],
+    ['Bat', 'Bat 10b Bar.cbz', 10.5],
+    ['X-Men', 'X-Men 141 Days of Future Past.cbz', 141],
+    ['Zom 100', 'Zom 100 12 Zombies.cbz', 12],
+    ['海贼王', '海贼王 12 冒险.cbz', 12],
+    // Numbers of titles.
+    ['Robot', 'Robot 2099 Rising.cbz', null],
+    ['Avengers', 'Avengers 3 men.cbz', null],
+    ['Batman', 'Batman 80 Page Giant.cbz', null],
+    ['Fairy Tail', 'Fairy Tail 100 Years Quest.cbz', null],
+    ['Zom 100', 'Zom 100 Bucket List.cbz', null],
+    ['100 Bullets', '100 Bullets Deluxe.cbz', null],
+    ['The Best of 100 Bullets', '100 Bullets Deluxe.cbz', null],
+    ['86', '86 - Eighty-Six 12.cbz', 12],
+    ['The 100 Girlfriends Who Love You', 'The 100 Girlfriends Bonus.cbz', null],
+    ['Area 51', 'Area 51 Uncovered.cbz', null],
+    ['Manga', 'Catch 22 Again.cbz', null],
+    ['Manga', '1001 Nights.cbz', null],
+    ['Dune', 'Dune 2 Part 1.epub', 1],
+    ['Mob Psycho', 'Mob Psycho 100 v05.cbz', 5],
+    // The words of a folder without digits stay, because they say what its numbers are.
+    ['Book', 'Book 3.cbz', 3],
+    ['', '12 Le Tresor.cbz', null],
+  ]
+  for (const [folder, name, number] of table) t.equal(readFileName(name, { folder }).number, number, `${folder}/${name}`)
+  t.equal(readFileName('Book 3.cbz', { folder: 'Book' }).volume, 3)
+})
+
 t.test('rows get whole volumes only, because other programs know no others', async (t) => {
   t.same(fieldsOfFileName('Spy v08.5.cbz'), { title: 'Spy v08.5', number: 8.5, volume: null, chapter: null })
   t.same(fieldsOfFileName('Spy v08 c1.cbz'), { title: 'Spy v08 c1', number: 1, volume: 8, chapter: 1 })
@@ -112,8 +158,13 @@ t.test('no name of a file takes time that grows faster than its length', onlyCos
     ': special'.repeat(28),
     '0v2 '.repeat(63),
     'c1b'.repeat(85),
+    ' 10 A'.repeat(51),
+    'x-1-'.repeat(63),
+    ' the 100'.repeat(31),
+    ' 2019.03'.repeat(31),
+    'ch 1,1'.repeat(42),
   ])
-    readFileName(hostile)
+    readFileName(hostile, { folder: hostile.slice(0, 20) })
   t.ok(threadCpuMs() - at < 500, 'no name makes it backtrack for long')
 })
 

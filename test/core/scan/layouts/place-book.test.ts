@@ -29,6 +29,26 @@ t.test('digits in the name of the series are none of its books', async (t) => {
   t.equal(rowOf('Saga (2012)/Saga 012 (2012).cbz').layoutValues, null, 'rows keep the folder only where it makes a difference')
 })
 
+t.test('a number before a title counts behind the name of the series, whatever else is in its folder', async (t) => {
+  const table: [path: string, number: number | null][] = [
+    ['Thorgal/05 Le Sceptre.cbz', 5],
+    ['Thorgal/12 Le Tresor.cbz', 12],
+    ["BD/Hergé - Tintin/Tintin 10 L'Etoile (1942).cbr", 10],
+    ['Isnogoud/Isnogoud-10-Titre.cbr', 10],
+    ['Bat (2016)/Bat 10 Everyone Loves Part Two (2018) - Writer.cbz', 10],
+    ['Bat/Bat 100 Bar.cbz', 100],
+    ['Bat/Catch 22 Again.cbz', null],
+    ['Robot/Robot 2099 Rising.cbz', null],
+    ['12 Monkeys/12 Monkeys.cbz', null],
+    ['12 Monkeys.cbz', null],
+    ['Oneshots/12 Monkeys.cbz', null],
+  ]
+  for (const [path, number] of table) t.equal(rowOf(path).number, number, path)
+  t.same(rowOf('Bat/Bat 100 Bar.cbz').layoutValues, { folder: 'Bat' })
+  t.equal(rowOf('Bat/Bat 099 Foo.cbz').layoutValues, null)
+  t.equal(rowOf('Author/Book (1)/12 Monkeys - Author.epub', 'calibre').number, null)
+})
+
 t.test('specials stand beside the numbered books, unless a number places them among these', async (t) => {
   const table: [path: string, isSide: boolean, number: number | null][] = [
     ['Batman/Batman Annual 02 (2019).cbz', true, null],

@@ -1,35 +1,67 @@
-import { BookProblem } from '../../book-problem.ts'
-import { descendantsNamed, textOf, type XmlElement } from '../../metadata/xml.ts'
-import type { ZipArchive } from '../zip/zip.ts'
-import type { EpubPackage } from './epub-package.ts'
+import { isElement, type XmlElement } from '../../metadata/xml.ts'
+import type { PageStyles } from './page-styles.ts'
 
-/** The styles of a page that shows nothing are some lines; a longer one may show something. */
-const STYLE_BYTES_MAX = 256 * 1024
+/** Visible elements that are neither text nor a picture: a page with one of these is more than its picture. */
+const SHOWN_ELEMENTS = new Set(
+  'audio button canvas circle ellipse embed foreignobject hr iframe input line math object path polygon polyline rect select textarea use video'.split(
+    ' ',
+  ),
+)
 
-/** `@font-face` and `@import` name files that are no pictures; one that does not end, ends with the style. */
-const NOT_PICTURES = /@font-face\s*\{[^}]*|@import[^;]*/gi
-const PICTURE = /url\(|image-set\(|gradient\(/i
+/** Titles, descriptions and styles are not visible, nor what is only drawn where another element refers to it. */
+const HIDDEN_ELEMENTS = new Set('title desc style script defs metadata clippath mask symbol pattern marker'.split(' '))
 
-/** Whether the styles of a page may show a picture: then it is not blank, although its elements are empty. */
-export function mayBeStyled(archive: ZipArchive, book: EpubPackage, page: { root: XmlElement; from: string }): boolean {
-  const { root, from } = page
-  const styles = [...descendantsNamed(root, 'style')].map(textOf)
-  for (const link of descendantsNamed(root, 'link')) {
-    if (!/\bstylesheet\b/i.test(link.attributes.get('rel') ?? '')) continue
-    const entry = book.resolve(link.attributes.get('href') ?? '', from)?.entry
-    if (entry === undefined) continue
-    if (entry.bytes > STYLE_BYTES_MAX) return true
-    try {
-      styles.push(Buffer.from(archive.read(entry, STYLE_BYTES_MAX)).toString('latin1'))
-    } catch (error) {
-      if (!(error instanceof BookProblem)) throw error
-    }
-  }
-  return styles.some((style) => PICTURE.test(style.replace(NOT_PICTURES, ''))) || hasOwnStyle(root)
+const SHAPES = new Set('circle ellipse line path polygon polyline rect'.split(' '))
+
+/** What decides whether a shape is visible; elements in one another pass it on. */
+const PAINT = ['fill', 'fill-opacity', 'stroke', 'stroke-opacity', 'stroke-width', 'opacity'] as const
+type Paint = Partial<Record<(typeof PAINT)[number], string | undefined>>
+
+/** No color, or white in one of its notations: pages are white without it. */
+const WHITE =
+  /^(?:none|transparent|white|#f{3}[\da-f]?|#f{6}(?:[\da-f]{2})?|rgba?\(\s*(?:255|100%)(?:[\s,]+(?:255|100%)){2}(?![\d.])[^)]*\))$/i
+
+/** What a page without pictures shows: nothing, words alone, or (undefined) something else, such as a drawing. @param styles undefined if they are unknown */
+export function shownBesidesPictures(body: XmlElement, styles: PageStyles | undefined): 'nothing' | 'words' | undefined {
+  if (styles === undefined || showsElements(body, styles) || styles.mayShowPicture()) return undefined
+  return showsWords(body) ? 'words' : 'nothing'
 }
 
-function hasOwnStyle(element: XmlElement): boolean {
-  return (
-    PICTURE.test(element.attributes.get('style') ?? '') || element.children.some((child) => typeof child !== 'string' && hasOwnStyle(child))
+/** Whether it shows anything besides pictures, be it white. */
+export function showsMore(body: XmlElement): boolean {
+  return showsWords(body) || showsElements(body)
+}
+
+function showsWords(element: XmlElement): boolean {
+  return element.children.some((child) =>
+    isElement(child) ? !HIDDEN_ELEMENTS.has(child.name.toLowerCase()) && showsWords(child) : /[^\s\u200B-\u200D\uFEFF]/.test(child),
   )
 }
+
+/** Whether it shows anything besides words and pictures. With styles, shapes that cannot be seen on white do not count. */
+function showsElements(element: XmlElement, styles?: PageStyles, inherited: Paint = {}): boolean {
+  const name = element.name.toLowerCase()
+  if (HIDDEN_ELEMENTS.has(name)) return false
+  const paint = styles && paintOf(element, styles, inherited)
+  if (SHOWN_ELEMENTS.has(name) && !(paint && SHAPES.has(name) && isUnseen(paint))) return true
+  return element.children.some((child) => isElement(child) && showsElements(child, styles, paint))
+}
+
+function paintOf(element: XmlElement, styles: PageStyles, inherited: Paint): Paint {
+  const paint: Paint = {}
+  for (const property of PAINT) {
+    const value = styles.valueOf(element, property)?.trim()
+    paint[property] = value === undefined || value.toLowerCase() === 'inherit' ? inherited[property] : value
+  }
+  return paint
+}
+
+/** Shapes are filled with black and have no line, unless they say otherwise (SVG 2, 13). */
+function isUnseen(paint: Paint): boolean {
+  const { fill = 'black', stroke = 'none', opacity } = paint
+  const hasNoFill = WHITE.test(fill) || isZero(paint['fill-opacity'])
+  const hasNoLine = WHITE.test(stroke) || isZero(paint['stroke-opacity']) || isZero(paint['stroke-width'])
+  return isZero(opacity) || (hasNoFill && hasNoLine)
+}
+
+const isZero = (value = '') => Number.parseFloat(value) === 0

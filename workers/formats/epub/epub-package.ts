@@ -7,7 +7,7 @@ import { readOpfMetadata } from '../../metadata/opf-metadata.ts'
 import type { XmlDocument, XmlElement } from '../../metadata/xml.ts'
 import { childrenNamed, descendantsNamed, findDescendant, parseXml, textOf, XML_BYTES_MAX, XmlError } from '../../metadata/xml.ts'
 import type { ZipArchive, ZipEntry } from '../zip/zip.ts'
-import { type ManifestItem, readSpine, type Spine } from './epub-spine.ts'
+import { isPrePaginated, type ManifestItem, readSpine, type Spine } from './epub-spine.ts'
 import { EpubTexts } from './epub-texts.ts'
 
 /** The package document, resolved against the archive. */
@@ -28,8 +28,8 @@ export interface EpubPackage {
   coverMeta: string | undefined
   /** The guide's cover page or picture. */
   guideCover: ZipEntry | undefined
-  /** Resolves an href; `from` is the archive path of the file that contains it. */
-  resolve: (href: string, from: string) => { path: string; entry: ZipEntry | undefined } | undefined
+  /** Resolves an href; `from` is the archive path of the file that contains it. The fragment is what follows the path, from `#` on, or empty. */
+  resolve: (href: string, from: string) => { path: string; entry: ZipEntry | undefined; fragment: string } | undefined
 }
 
 /**
@@ -40,10 +40,7 @@ export function readEpubPackage(archive: ZipArchive): EpubPackage {
   const texts = new EpubTexts()
   for (const { name } of archive.entries) texts.add(name)
   const find = entryFinder(archive)
-  const resolve: EpubPackage['resolve'] = (href, from) => {
-    const path = resolveHref(href, from)
-    return path === undefined ? undefined : { path, entry: find(path) }
-  }
+  const resolve = hrefResolver(find)
   const opfPath = findPackagePath(archive, find)
   const opfEntry = find(opfPath)
   if (opfEntry === undefined) {
@@ -60,7 +57,7 @@ export function readEpubPackage(archive: ZipArchive): EpubPackage {
     embedded: readOpfMetadata(document.root, document.unknownEntities, remarks),
     metadataProblem: remarks.problem(`The package document "${opfPath}"`),
     unknownEntities: document.unknownEntities,
-    fixedLayout: saysFixedLayout(metadata) || optionFileSaysFixedLayout(archive, find),
+    fixedLayout: saysFixedLayout(metadata) || isPrePaginated(listed) || optionFileSaysFixedLayout(archive, find),
     manifest,
     spine,
     ncxId: listed?.attributes.get('toc'),
@@ -171,10 +168,30 @@ function entryFinder(archive: ZipArchive): (path: string) => ZipEntry | undefine
   }
 }
 
+/** What resolves an href as an address; if nothing is there, by the whole href, or all of it before its last `#`: some programs do not encode `?`, `#` and `:`. */
+function hrefResolver(find: (path: string) => ZipEntry | undefined): EpubPackage['resolve'] {
+  return (href, from) => {
+    const path = resolveHref(href, from)
+    const hash = href.indexOf('#')
+    const usual = path === undefined ? undefined : { path, entry: find(path), fragment: hash < 0 ? '' : href.slice(hash) }
+    if (usual?.entry !== undefined || !/[?#:]/.test(href)) return usual
+    for (const end of [href.length, href.lastIndexOf('#')].filter((at) => at > 0)) {
+      const name = pathIn(href.slice(0, end).trim(), from)
+      const entry = find(name)
+      if (entry !== undefined) return { path: name, entry, fragment: href.slice(end) }
+    }
+    return usual
+  }
+}
+
 /** The archive path of `href` in the file `from`; undefined for other schemes (`http:`, `data:`) and for links into the file itself (`#note`). */
 export function resolveHref(href: string, from: string): string | undefined {
   const path = href.trim().split(/[?#]/, 1)[0] as string
   if (path === '' || /^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//')) return undefined
+  return pathIn(path, from)
+}
+
+function pathIn(path: string, from: string): string {
   const folder = path.startsWith('/') ? '' : from.slice(0, from.lastIndexOf('/') + 1)
   return normalizeArchivePath(folder + decodePercents(path))
 }

@@ -1,9 +1,10 @@
 import { BookProblem } from '../../book-problem.ts'
 import { findDescendant, isElement, parseXml, type XmlElement, XmlError } from '../../metadata/xml.ts'
 import type { ZipArchive, ZipEntry } from '../zip/zip.ts'
-import { mayBeStyled } from './epub-blank.ts'
+import { shownBesidesPictures, showsMore } from './epub-blank.ts'
 import type { EpubPackage } from './epub-package.ts'
 import type { ManifestItem } from './epub-spine.ts'
+import { BookStyles } from './page-styles.ts'
 
 /** A page with one picture is a kilobyte of markup; the rest of this limit is for inlined styles. Larger pages are text. */
 const PICTURE_PAGE_BYTES_MAX = 64 * 1024
@@ -14,14 +15,10 @@ const COVER_PAGE_BYTES_MAX = 1024 * 1024
 /** Bitmaps only: an SVG can run scripts, so it is never served as a page image. */
 const BITMAP = /^image\/(?!svg)/
 
-/** Visible elements that are neither text nor a picture: a page with one of these is more than its picture. */
-const SHOWN_ELEMENTS = new Set(
-  'audio button canvas circle ellipse embed foreignobject hr iframe input line math object path polygon polyline rect select textarea use video'.split(
-    ' ',
-  ),
-)
+/** A picture without an address, with one of the page itself, or inside its address: converters leave these where there is nothing to show. */
+const NO_PICTURE = /^\s*(?:$|[#?]|(?:data|about|blob|javascript):)/i
 
-/** The picture of one spine item. `name` is its archive path; `entry` is undefined when the archive lacks it or the page that shows it. */
+/** The picture of one spine item. `name` is its archive path, or its address on another host; `entry` is undefined when the archive lacks it or the page that shows it. */
 export interface SpineImage {
   name: string
   entry: ZipEntry | undefined
@@ -34,13 +31,17 @@ const PICTURES_PER_WORDS = 4
 
 /**
  * The picture of each spine item when *every* item is exactly one picture, else null. A missing picture is still a page, and in a fixed-layout book so is
- * one without any picture: otherwise a blank page would make a comic a text.
+ * a picture on another host, and a page without any picture: otherwise a blank page would make a comic a text.
+ * @throws BookProblem (`parser`) if the names of the pages make the texts of the book too long together
  */
 export function findSpineImages(archive: ZipArchive, book: EpubPackage): SpineImage[] | null {
   const images: SpineImage[] = []
+  const styles = new BookStyles(archive, book)
   for (const item of book.spine.items) {
-    const image = findOnlyImage(archive, book, item)
+    const image = findOnlyImage(archive, book, item, styles)
     if (image === undefined) return null
+    // Many pages may show one picture, whose name is then as often in the list of pages.
+    book.texts.addPath(image.name)
     images.push(image)
   }
   const pictures = images.filter((image) => image.entry !== undefined).length
@@ -49,22 +50,28 @@ export function findSpineImages(archive: ZipArchive, book: EpubPackage): SpineIm
 }
 
 /** Undefined when the item has anything besides one picture, or in a book that is not fixed-layout has none. */
-function findOnlyImage(archive: ZipArchive, book: EpubPackage, item: ManifestItem): SpineImage | undefined {
+function findOnlyImage(archive: ZipArchive, book: EpubPackage, item: ManifestItem, styles: BookStyles): SpineImage | undefined {
   if (BITMAP.test(item.mediaType)) return { name: item.path, entry: item.entry }
   if (item.entry === undefined) return { name: item.path, entry: undefined }
   if (item.entry.bytes > PICTURE_PAGE_BYTES_MAX) return undefined
   const root = readPage(archive, item.entry, PICTURE_PAGE_BYTES_MAX)
   if (root === undefined) return undefined
-  const [href, ...others] = imageHrefs(root)
+  const from = item.entry.name
+  const [href, ...others] = imageHrefs(root).filter((address) => !book.fixedLayout || !isNothing(book, address, from))
   const body = findDescendant(root, 'body') ?? root
   if (href === undefined) {
-    const from = item.entry.name
-    if (!book.fixedLayout || showsElements(body) || mayBeStyled(archive, book, { root, from })) return undefined
-    return { name: from, entry: undefined, instead: showsMore(body) ? 'words' : 'nothing' }
+    const instead = book.fixedLayout ? shownBesidesPictures(body, styles.of(root, from)) : undefined
+    return instead && { name: from, entry: undefined, instead }
   }
   if (others.length > 0 || showsMore(body)) return undefined
-  const found = book.resolve(href, item.entry.name)
-  return found === undefined || isSvgName(found.path) ? undefined : { name: found.path, entry: found.entry }
+  const found = book.resolve(href, from)
+  if (found === undefined) return book.fixedLayout ? { name: href.trim(), entry: undefined } : undefined
+  return found.entry !== undefined && isSvgName(found.path) ? undefined : { name: found.path, entry: found.entry }
+}
+
+/** A name may begin with `#` or `?` as well: then the file is there. */
+function isNothing(book: EpubPackage, address: string, from: string): boolean {
+  return NO_PICTURE.test(address) && book.resolve(address, from)?.entry === undefined
 }
 
 /** The first picture in a page, for covers; undefined when there is none or the page cannot be read. */
@@ -100,21 +107,6 @@ function imageHrefs(element: XmlElement): string[] {
     hrefs.push(...imageHrefs(child))
   }
   return hrefs
-}
-
-function showsMore(element: XmlElement): boolean {
-  return element.children.some((child) => {
-    if (!isElement(child)) return /[^\s\u200B-\u200D\uFEFF]/.test(child)
-    const name = child.name.toLowerCase()
-    // Titles, descriptions and styles are not visible.
-    if (name === 'title' || name === 'desc' || name === 'style' || name === 'script' || name === 'defs' || name === 'metadata') return false
-    return SHOWN_ELEMENTS.has(name) || showsMore(child)
-  })
-}
-
-/** Whether it shows anything besides words. */
-function showsElements(element: XmlElement): boolean {
-  return element.children.some((child) => isElement(child) && (SHOWN_ELEMENTS.has(child.name.toLowerCase()) || showsElements(child)))
 }
 
 function isSvgName(path: string): boolean {

@@ -48,8 +48,18 @@ export function readSpine(spine: XmlElement | undefined, manifest: readonly Mani
   return { items, sides, references, missing }
 }
 
+/** Whether the references of a spine say that every page has a fixed layout; those outside the reading order (`linear="no"`) count only if there are no others. */
+export function isPrePaginated(spine: XmlElement | undefined): boolean {
+  const references = spine === undefined ? [] : childrenNamed(spine, 'itemref')
+  const linear = references.filter((reference) => reference.attributes.get('linear')?.trim().toLowerCase() !== 'no')
+  const counted = linear.length > 0 ? linear : references
+  return counted.length > 0 && counted.every((reference) => propertiesOf(reference).includes('rendition:layout-pre-paginated'))
+}
+
+const propertiesOf = (reference: XmlElement) => (reference.attributes.get('properties') ?? '').split(/\s+/)
+
 /** EPUB 3 writes `page-spread-left`, or the same with the prefix `rendition:`. */
 function sideOf(reference: XmlElement): SpreadSide | undefined {
-  const properties = (reference.attributes.get('properties') ?? '').split(/\s+/)
+  const properties = propertiesOf(reference)
   return SPREAD_SIDES.find((side) => properties.some((property) => property.replace('rendition:', '') === `page-spread-${side}`))
 }

@@ -1,5 +1,5 @@
 import { cutText } from '#core/foundation/text.ts'
-import { encodeHref, type TocEntry } from '#core/reading/publication.ts'
+import { encodeHref, encodePath, type TocEntry } from '#core/reading/publication.ts'
 import { CONTENTS_DEPTH_MAX, CONTENTS_ENTRIES_MAX, CONTENTS_TITLE_LENGTH_MAX } from '../../limits.ts'
 import {
   childrenNamed,
@@ -70,11 +70,17 @@ class EntryLimits {
     this.#from = entry?.name ?? path
   }
 
-  /** Resolves a link of the document to its target in the book, encoded, with its fragment; empty for links elsewhere. */
+  /** Resolves a link of the document to its target in the book, encoded, with its fragment; empty for links elsewhere and to files that the book lacks. */
   link(href = ''): string {
-    const fragment = href.includes('#') ? href.slice(href.indexOf('#')) : ''
-    const target = href.startsWith('#') ? { path: this.#from } : this.#book.resolve(href, this.#from)
-    return target === undefined ? '' : this.#counted(encodeHref(cutText(target.path + fragment, CONTENTS_TITLE_LENGTH_MAX)))
+    const found = this.#book.resolve(href, this.#from)
+    if (found?.entry !== undefined) return this.#linkTo(found)
+    return href.startsWith('#') ? this.#linkTo({ path: this.#from, fragment: href }) : ''
+  }
+
+  /** Encodes the path apart from the fragment: a path may contain `#` itself. */
+  #linkTo({ path, fragment }: { path: string; fragment: string }): string {
+    const link = cutText(path + fragment, CONTENTS_TITLE_LENGTH_MAX)
+    return this.#counted(encodePath(link.slice(0, path.length)) + encodeHref(link.slice(path.length)))
   }
 
   title(label: XmlElement | undefined): string {

@@ -227,7 +227,7 @@ t.test('names, paths and contents of a book are bounded together, before anythin
     'hrefs that are long once they are encoded': buildEpub({
       manifest: item + times(1_700, (index) => `<item id="r${index}" href="${'漢'.repeat(400)}" media-type="text/css"/>`),
     }),
-    'links that are encoded letter by letter': withNav(navOf('toc', 6_700, '%E6%BC%A2'.repeat(100), 'x')),
+    'links that are encoded letter by letter': withNav(navOf('toc', 6_700, `c1.xhtml#${'漢'.repeat(100)}`, 'x')),
     'titles of several lists': withNav(
       navOf('toc', 3_000, 'c1.xhtml', title) + navOf('page-list', 3_000, 'c1.xhtml', title) + navOf('landmarks', 700, 'c1.xhtml', title),
     ),
@@ -246,7 +246,7 @@ t.test('names, paths and contents of a book are bounded together, before anythin
     const { problems } = await analyze({ root: folder, path, verifyPages: false })
     t.match(problems, [{ type: 'parser', message: /characters together/, fatal: true }], `${name}, in its analysis`)
   }
-  t.equal((await read(withNav(navOf('toc', 9_000, '%C3%BC'.repeat(10), 'a title of usual length')))).toc.length, 9_000)
+  t.equal((await read(withNav(navOf('toc', 9_000, `c1.xhtml#${'ü'.repeat(10)}`, 'a title of usual length')))).toc.length, 9_000)
 })
 
 t.test('a file is named once, however often the spine refers to it', async (t) => {

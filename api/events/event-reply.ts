@@ -41,6 +41,7 @@ export function eventsFor(
   const follower = caller
   return {
     kind: 'events',
+    followsRights: true,
     open: (last) => {
       const after = last ?? (lastEventId || null)
       return new EventFeed(services.events.follow(follower, { after, ...(types && { types }) }), form, follower.userId)

@@ -3,6 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { permissionKey } from '#core/account/permission.ts'
 import { viewerKey } from '#core/account/visibility.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
+import { memoryBytes } from '#core/foundation/memory-bytes.ts'
 import { shortKey } from '#core/foundation/register.ts'
 import type { ListState } from '#core/paging/list-state.ts'
 
@@ -19,6 +20,7 @@ export interface KnownAnswer {
 }
 
 interface Remembered extends KnownAnswer {
+  /** Short: a sight may name thousands of libraries and tags, and is only compared. */
   sight: string
   catalog: string
   own: string
@@ -30,8 +32,6 @@ interface Remembered extends KnownAnswer {
 const BYTES_MAX = 24 * 1024 * 1024
 /** A larger answer would push out too many others. */
 const ANSWER_BYTES_MAX = 512 * 1024
-/** What an answer takes beside its bytes. */
-const ANSWER_BYTES = 300
 
 /**
  * Remembers answers that depend on nothing but the request, the caller and the state of the catalog, until that state changes. A repeated request then costs
@@ -41,12 +41,12 @@ export class AnswerMemory {
   readonly #answers = new BoundedCache<Remembered>({
     bytesMax: BYTES_MAX,
     // Text takes about a third of its size when it is packed.
-    bytesOf: ({ bytes }) => ANSWER_BYTES + bytes.length * 1.4,
+    bytesOf: ({ bytes, ...beside }) => bytes.length * 1.4 + memoryBytes(beside),
   })
 
   find(key: string, { sight, catalog, own, averages }: ListState): KnownAnswer | null {
     const known = this.#answers.get(key)
-    if (known === undefined || known.sight !== sight || known.catalog !== catalog || known.own !== own) return null
+    if (known === undefined || known.catalog !== catalog || known.own !== own || known.sight !== shortKey(sight)) return null
     return known.averages === null || known.averages === averages ? known : null
   }
 
@@ -56,7 +56,7 @@ export class AnswerMemory {
    */
   keep(key: string, { sight, catalog, own, averages }: ListState, answer: KnownAnswer, withAverages: boolean): void {
     if (answer.bytes.length > ANSWER_BYTES_MAX) return
-    this.#answers.set(key, Object.assign(answer, { sight, catalog, own, averages: withAverages ? averages : null }))
+    this.#answers.set(key, Object.assign(answer, { sight: shortKey(sight), catalog, own, averages: withAverages ? averages : null }))
   }
 }
 

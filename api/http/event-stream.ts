@@ -179,10 +179,15 @@ const beat = (client: Client) => client.beat()
 /**
  * A reply for events from an async iterable. It reads only what the client accepts, so that the iterable buffers nothing.
  * @param follow.signal aborts when the stream ends
+ * @param isAllowed what the caller needs to receive them, beyond the rights that the route asks for
  */
-export function eventsOf(follow: (from: { lastEventId: string | null; signal: AbortSignal }) => AsyncIterable<ServerEvent>): EventsReply {
+export function eventsOf(
+  follow: (from: { lastEventId: string | null; signal: AbortSignal }) => AsyncIterable<ServerEvent>,
+  isAllowed?: () => Promise<boolean>,
+): EventsReply {
   return {
     kind: 'events',
+    ...(isAllowed && { isAllowed }),
     open(lastEventId) {
       const ended = new AbortController()
       const room = new EventTarget()

@@ -23,8 +23,8 @@ export interface Exchange<Services> {
   caller: Caller | null
   /** The request has a credential that is invalid. */
   badCredential: boolean
-  /** The answer is an event stream. */
-  follows: boolean
+  /** The answer is an event stream that ends by itself when the rights of its caller change. */
+  followsRights: boolean
   /** Whether the caller may still receive what is being sent, beyond having the same rights; checked now and then. */
   isAllowed: (() => Promise<boolean>) | null
 }
@@ -40,7 +40,7 @@ export const newExchange = <Services>(
   route: null,
   caller: null,
   badCredential: false,
-  follows: false,
+  followsRights: false,
   isAllowed: null,
 })
 

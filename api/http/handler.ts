@@ -99,7 +99,7 @@ class RouteHandler<Services> {
     // Returns an endless stream to its sender: it counts neither as work in progress nor as the scope of statements.
     const events = await duringWork('request', name, () => runInScope(scope, () => this.#answer(exchange, call)))
     if (events === null) return
-    exchange.follows = true
+    exchange.followsRights = events.followsRights ?? false
     const lifeMs = (exchange.caller?.endsAt ?? Number.POSITIVE_INFINITY) - Date.now()
     await sendEvents(exchange.response, events, this.#ends.draining, { lifeMs })
   }
@@ -159,8 +159,8 @@ class RouteHandler<Services> {
     // A browser may cache it: the next user of that browser may see less.
     if (route.allow.who !== 'public') appendVary(response, ...CREDENTIAL_HEADERS)
     if (route.allow.session) appendVary(response, SESSION_HEADER)
-    if (reply.kind === 'events') return reply
     if ('isAllowed' in reply) exchange.isAllowed = reply.isAllowed ?? null
+    if (reply.kind === 'events') return reply
     await sendStream(response, reply)
     return null
   }

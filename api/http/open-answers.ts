@@ -10,7 +10,7 @@ const CHECK_MS = 5_000
 const AT_ONCE = 10
 /** While the database does not answer, nobody can take a right away there either; longer than this, an answer is not sent on trust. */
 const UNCHECKED_MS_MAX = 60_000
-/** An event stream is ended by the announcement of a change (core/events/follow.ts), at once; one check finds what changed before it followed. */
+/** A stream of core/events/follow.ts is ended by the announcement of a change, at once; one check finds what changed before it followed. */
 const NEVER_AGAIN = Number.POSITIVE_INFINITY
 
 interface OpenAnswersOptions {
@@ -21,8 +21,8 @@ interface OpenAnswersOptions {
 }
 
 /**
- * Ends answers that take long (downloads, long lists, work that a client waits for) when the credential ends, the account or its grants change, or what is sent
- * has been hidden: the connection is closed. A client that may continue sends the request again.
+ * Ends answers that take long (downloads, long lists, event streams, work that a client waits for) when the credential ends, the account or its grants
+ * change, or what is sent has been hidden: the connection is closed. A client that may continue sends the request again.
  * @returns stops it
  */
 export function watchOpenAnswers(options: OpenAnswersOptions): () => void {
@@ -64,12 +64,12 @@ class OpenAnswers {
   }
 
   async #checkOne(exchange: Exchange<never>): Promise<void> {
-    const { caller, response, isAllowed, follows, id } = exchange
+    const { caller, response, isAllowed, followsRights, id } = exchange
     const { callers, log } = this.#options
     let isOver: boolean
     try {
       isOver = !((await callers.isAsBefore(caller as Caller)) && ((await isAllowed?.()) ?? true))
-      if (!isOver) this.#checkedAt.set(response, follows ? NEVER_AGAIN : performance.now())
+      if (!isOver) this.#checkedAt.set(response, followsRights ? NEVER_AGAIN : performance.now())
     } catch (error) {
       log.debug({ requestId: id, error }, 'Could not check whether an answer may still be sent')
       isOver = performance.now() - (this.#checkedAt.get(response) ?? 0) > UNCHECKED_MS_MAX

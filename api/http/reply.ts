@@ -8,6 +8,10 @@ export interface EventsReply {
    * @throws errors to send before the stream begins
    */
   open: (lastEventId: string | null) => EventSource
+  /** Its source is core/events/follow.ts, which ends it when a change of the caller's rights is announced. Any other is checked now and then. */
+  followsRights?: true
+  /** Whether the caller may still receive it, beyond having the same rights; checked now and then. */
+  isAllowed?: () => Promise<boolean>
 }
 
 /** The source of the events. It is called directly: for thousands of clients, signals and iterators would cost a kilobyte each. */

@@ -7,10 +7,12 @@ import { storable, storableMember } from '#core/foundation/storable-text.ts'
  * stored: an error that the analysis found stays unchanged, since it says more than the one page does.
  */
 export async function recordPageProblem(database: Knex, bookId: string, problem: Problem): Promise<void> {
+  const recorded = { book_id: bookId, error_type: problem.type }
+  // Even an insert that adds nothing counts as a change of the catalog, so that each request for a damaged page would make all remembered lists outdated.
+  if ((await database('book_errors').where(recorded).first('book_id')) !== undefined) return
   await database('book_errors')
     .insert({
-      book_id: bookId,
-      error_type: problem.type,
+      ...recorded,
       message: storable(problem.message),
       details: problem.details ? JSON.stringify(problem.details, storableMember) : null,
       // The book was analyzed, so its other pages can be read.

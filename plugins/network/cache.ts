@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import CachePolicy from 'http-cache-semantics'
 import { BoundedCache } from '#core/foundation/bounded.ts'
+import { memoryBytes } from '#core/foundation/memory-bytes.ts'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Hop } from '#plugins/network/request.ts'
 
@@ -53,25 +54,22 @@ export function cacheableSeconds(headers: IncomingHttpHeaders): number {
   return Math.max(0, Math.round(policy.maxAge() - policy.age()))
 }
 
-const bytesOf = ({ url, headers, body }: EgressResponse): number =>
-  // Two bytes for each character, as in memory for strings with non-Latin characters.
-  2 * (url.length + body.length + headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0)) + 500
-
 interface CachedResponse {
   response: EgressResponse
   scope: string
   at: number
   until: number
-  bytes: number
+}
+
+/** Whether a scope is one of a plugin or a user, whose ids begin it; null means every one. */
+export function isScopeOf(scope: string, { pluginId, userId }: { pluginId: string | null; userId: string | null }): boolean {
+  const [plugin, user] = scope.split('/')
+  return (pluginId === null || plugin === pluginId) && (userId === null || user === userId)
 }
 
 /** Responses to plugins, in memory. */
 export class ResponseCache {
-  readonly #entries = new BoundedCache<CachedResponse>({
-    bytesMax: CACHE_BYTES_MAX,
-    entriesMax: ENTRIES_MAX,
-    bytesOf: ({ bytes }) => bytes,
-  })
+  readonly #entries = new BoundedCache<CachedResponse>({ bytesMax: CACHE_BYTES_MAX, entriesMax: ENTRIES_MAX })
   readonly #now: () => number
 
   /** @param now milliseconds of a monotonic clock; replaced in tests */
@@ -94,10 +92,9 @@ export class ResponseCache {
     if (status !== 200 && status !== 404) return
     const forSeconds = status === 404 ? Math.min(seconds, ABSENT_SECONDS_MAX) : seconds
     if (forSeconds <= 0) return
-    const bytes = bytesOf(response)
-    if (bytes > ENTRY_BYTES_MAX) return
     const at = this.#now()
-    this.#entries.set(key, { response, scope, at, until: at + forSeconds * 1000, bytes })
+    const entry = { response, scope, at, until: at + forSeconds * 1000 }
+    if (memoryBytes(entry) <= ENTRY_BYTES_MAX) this.#entries.set(key, entry)
   }
 
   /** Drops the responses of these scopes. */

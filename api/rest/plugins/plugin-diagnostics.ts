@@ -311,11 +311,12 @@ export const pluginDiagnosticsRoutes = takingPluginIds([
     run: async (call, { params, query }) => {
       const { services } = call
       const { id } = await getPlugin(call, params.pluginId)
+      const isAllowed = async () => !(await isRestricted(services.database, call.caller))
       return eventsOf(({ lastEventId, signal }) => {
         const after = readLineId(lastEventId) ?? query.after ?? null
         const lines = services.pluginLogs.follow(id, { after, signal })
         return linesAsEvents(whileInstalled(services, id, lines), query.level, call.caller.userId)
-      })
+      }, isAllowed)
     },
   }),
   endpoint({

@@ -1,6 +1,8 @@
 import type { Knex } from 'knex'
 import t from 'tap'
+import { AnswerMemory } from '#api/http/answer-memory.ts'
 import { computeSeriesNumbers } from '#core/catalog/series-numbers-store.ts'
+import { memoryBytes } from '#core/foundation/memory-bytes.ts'
 import { CATALOG_TABLES, USER_TABLES } from '#migrations/baseline/numbers.ts'
 import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
 import { KOMGA_NAMES } from '#test/support/komga-switch.ts'
@@ -107,6 +109,25 @@ t.test('a remembered answer is the one that a fresh server gives, after any chan
     t.same(different, [], name)
     await fresh.close()
   }
+})
+
+t.test('an answer takes little memory beside its bytes, and what it takes counts', async (t) => {
+  const memory = new AnswerMemory()
+  const answerWith = (headers: [name: string, value: string][]) => ({
+    ...{ etag: 'one', bytes: Buffer.alloc(2, '{}'), gzipped: null, mediaType: 'application/json', headers },
+  })
+  // As of a user with a list of two thousand libraries.
+  const long = 'x'.repeat(85_000)
+  const state = { catalog: '1', own: '1', averages: '1', sight: `${long}a` }
+  memory.keep('short', state, answerWith([]), false)
+  const known = memory.find('short', state)
+  t.ok(known)
+  t.ok(memoryBytes(known) < 2_000, `${memoryBytes(known)} bytes`)
+  t.equal(memory.find('short', { ...state, sight: `${long}b` }), null, 'for somebody who sees anything else it is unknown')
+  // Ten times what is remembered in all.
+  for (let at = 0; at < 1_500; at++) memory.keep(`with links ${at}`, state, answerWith([['Link', long]]), false)
+  t.ok(memory.find('with links 1499', state))
+  t.equal(memory.find('with links 0', state), null, 'headers count')
 })
 
 t.test('ratings of one user let the answers of others be, except those that depend on averages', async (t) => {

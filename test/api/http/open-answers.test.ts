@@ -5,7 +5,10 @@ import t from 'tap'
 import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
 import { followEvents } from '#test/support/event-reading.ts'
+import { until } from '#test/support/library-fixture.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST } from '#test/support/metadata-plugin.ts'
+import { pluginOf } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
 
@@ -203,4 +206,43 @@ t.test('an event stream ends when its key or token does', async (t) => {
     /The stream (broke|ended)/,
   )
   t.notOk(long.isOver(), 'the stream of the user goes on')
+})
+
+t.test('the live log of a plugin ends with the right to read it', async (t) => {
+  const { database, services, url, adminToken } = await openComposedServer(t)
+  const { accounts, pluginLifecycle } = services
+  const { plugin } = await pluginLifecycle.install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST), { userId: null })
+  let count = 0
+  const addKey = async () => {
+    const username = `admin${count++}`
+    const password = `${username} has a password`
+    const { id: userId } = await accounts.createUser({ username, password, email: `${username}@example.org`, role: 'admin' }, null)
+    const { accessToken } = await accounts.login({ username, password, address: '127.0.0.1' })
+    const caller = (await accounts.callers.ofToken(accessToken, 'token'))!
+    return { ...(await accounts.createApiKey({ name: 'a key' }, caller)), userId, caller }
+  }
+  const [deleted, demoted, restricted] = [await addKey(), await addKey(), await addKey()]
+  const live = `${url}/api/v1/admin/plugins/${plugin.id}/logs/live`
+  const cases = [
+    { said: 'the key is deleted', key: deleted.key, change: () => accounts.removeApiKey(deleted.id, deleted.caller) },
+    { said: 'its user is demoted', key: demoted.key, change: () => accounts.editUser(demoted.userId, { role: 'reader' }, null) },
+    {
+      said: 'its user may not see all series any more',
+      key: restricted.key,
+      change: () => setTestRule(database, { user_id: restricted.userId }, { libraries: [] }),
+    },
+  ]
+  const running = await Promise.all(cases.map(async (each) => ({ ...each, stream: await download(live, each.key) })))
+  const staying = await download(live, adminToken)
+  let checks = 0
+  database.on('query', ({ sql }: { sql: string }) => {
+    if (/^select "id" from "users".*"access_rules"/.test(sql)) checks++
+  })
+  // More than one check of each, since a stream that is checked only once would not notice what changes later.
+  await until(() => checks >= 2 * (running.length + 1))
+  for (const { change } of running) await change()
+  for (const { said, stream } of running) t.notOk(await stream.ended, `when ${said}, the stream ends without its end`)
+  t.notOk(staying.isOver(), 'that of another administrator goes on')
+  await pluginLifecycle.uninstall(plugin.id)
+  t.ok(await staying.ended, 'until the plugin is uninstalled')
 })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { readListState } from '#core/catalog/list-state-query.ts'
 import { deleteUserRating, saveUserRating } from '#core/metadata/user-rating-store.ts'
 import { saveWantToRead } from '#core/reading/progress-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -35,4 +36,15 @@ t.test('a user hears of own ratings and series to read, wherever they were chang
   await saveUserRating(database, { ...rating, userId: bob.userId })
   await until(() => bobReceives.length >= 2)
   t.equal(annReceives.length, 4, 'nothing about a series that the user does not see any more')
+})
+
+t.test('deleting a rating that is not there changes no average', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const seriesId = await addSeries(database, { library_id: await addLibrary(database), title: 'Saga' })
+  const ann = await addCaller(database)
+  const version = async () => Number((await readListState(database, ann)).averages)
+  await saveUserRating(database, { userId: ann.userId, seriesId, rating: 70, notes: null })
+  const rated = await version()
+  for (let times = 0; times < 3; times++) await deleteUserRating(database, ann.userId, seriesId)
+  t.equal(await version(), rated + 1, 'only the first time')
 })

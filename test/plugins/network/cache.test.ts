@@ -137,6 +137,21 @@ t.test('valid responses are stored for the shorter time, up to the size limit', 
   t.end()
 })
 
+t.test('a response takes as much as all its texts, with those by which it is found and dropped', (t) => {
+  const cache = new ResponseCache()
+  const long = 'x'.repeat(500 * 1024)
+  const count = (name: string) => Array.from({ length: 40 }, (_, n) => cache.find(`${name} ${n}`, 60)).filter(Boolean).length
+  for (const [name, change, scope] of [
+    ['url', { url: long }, 'a'],
+    ['header', { headers: [['x', long]] }, 'a'],
+    ['scope', {}, long],
+  ] as [string, Partial<EgressResponse>, string][]) {
+    for (let n = 0; n < 40; n++) cache.store(`${name} ${n}`, answerOf(change), { scope, seconds: 60 })
+    t.equal(count(name), 32, name)
+  }
+  t.end()
+})
+
 t.test('responses are dropped by their scope', async (t) => {
   const cache = new ResponseCache()
   for (const scope of ['a', 'b']) cache.store(scope, answerOf(), { scope, seconds: 60 })

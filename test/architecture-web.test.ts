@@ -45,6 +45,20 @@ function findLong({ path, text }: SourceFile): string[] {
   })
 }
 
+/** Texts about plugins have what strangers chose: names, summaries, titles of what they recommend, names at services. */
+const PLUGIN_TEXTS = /^texts\/(?:plugins|recommendations)\.ts$/
+const UNQUOTED = /(?<!")\{(?:name|words|plugin|title)\}|\{(?:name|words|plugin|title)\}(?!")/
+/** The pages that show them, where none is put together with words of ours beside the texts. */
+const PLUGIN_PAGES = /^pages\/(?:profile\/plugins|recommendations)\//
+const JOINED = /`[^`]*\$\{[^}]*\b(?:name|title|description|summary|reason|externalUsername)\}[^`]*`/
+
+function findStrangers({ path, text }: SourceFile): string[] {
+  const pattern = PLUGIN_TEXTS.test(path) ? UNQUOTED : PLUGIN_PAGES.test(path) ? JOINED : /(?!)/
+  return text
+    .split('\n')
+    .flatMap((line) => (pattern.test(line) ? [`${path}: ${line.trim()} has words of a stranger outside of "{…}"`] : []))
+}
+
 t.test('The folders of the web interface import one another in their order and without cycles', (t) => {
   t.ok(paths.length > 50, `${paths.length} files`)
   t.same(findDisorder(files), [])
@@ -80,5 +94,16 @@ t.test('The web interface names no address of another server and makes no progra
     return /\bnew Function\b|\beval\(|dangerouslySetInnerHTML|["'`(]https?:\/\//.test(code) ? [path] : []
   })
   t.same(found, [])
+  t.end()
+})
+
+t.test('What authors of plugins and services chose stands in quotation marks in the sentences of the web interface', (t) => {
+  t.equal(paths.filter((path) => PLUGIN_TEXTS.test(path)).length, 2)
+  t.ok(paths.filter((path) => PLUGIN_PAGES.test(path)).length > 5)
+  t.same(files.flatMap(findStrangers), [])
+  const count = (path: string, text: string) => findStrangers({ path, text }).length
+  t.equal(count('texts/plugins.ts', "agreed: '{name} works for you now',"), 1)
+  t.equal(count('texts/plugins.ts', `agreed: '"{name}" works for you now',`), 0)
+  t.equal(count('pages/profile/plugins/a.tsx', ['aria-label={`Agree: $', '{name}`}'].join('')), 1)
   t.end()
 })

@@ -15,9 +15,9 @@ const OTHERS = new Set([
 /** The only files that write to a terminal: the question for a password is ours, and the others escape every line. */
 const WRITERS = new Set(['api/main.ts', 'api/cli/password-input.ts', 'plugins/devkit/main.ts'])
 
-/** Words of an author or of a repository, in a text of ours. */
+/** Words of an author, a repository or a service, in a text of ours. */
 const WORDS =
-  /\$\{(?:[^{}]|\{[^{}]*\})*\b(?:(?:manifest|provider|offer)\??\.(?:name|summary|description)|author\??\.(?:url|name)\b)(?:[^{}]|\{[^{}]*\})*\}/g
+  /\$\{(?:[^{}]|\{[^{}]*\})*\b(?:(?:manifest|provider|offer)\??\.(?:name|summary|description)|(?:match|result|record)\??\.title|outcome\.connected|author\??\.(?:url|name)\b)(?:[^{}]|\{[^{}]*\})*\}/g
 /** The same words in a variable. */
 const TAKEN =
   /\bmanifest: \{[^{}]*\bname\b|\{[^{}]*\bname\b[^{}]*\} = [\w.]*(?:manifest|provider|repository)\b|\{[^{}]*\bname\b[^{}]*\}: (?:Provider|Manifest)\b/
@@ -55,6 +55,8 @@ t.test('words of a stranger outside the printer are found', async (t) => {
   const inText = (code: string) => ['refuse(`It is $', `{${code}}`, '`)'].join('')
   t.equal(count('api/rest/a.ts', inText('plugin.manifest.name')), 1)
   t.equal(count('api/cli/a.ts', inText('author.name')), 1)
+  t.equal(count('api/views/a.ts', inText('outcome.connected')), 1)
+  t.equal(count('core/matching/a.ts', inText('match.title')), 1)
   for (const taken of ['const { auth, name } = plugin.manifest', 'const f = ({ manifest: { name } }: A) =>', 'f({ name }: Provider) {'])
     t.equal(count('plugins/host/a.ts', [taken, inText('name')].join('; ')), 1, taken)
   t.equal(count('plugins/host/a.ts', inText('error.message')), 1)

@@ -155,7 +155,7 @@ t.test('People, tags, history, lists, plugins and errors of the web interface', 
     await send(page, 'POST', `/api/v1/admin/plugins/${pluginId}/consent`, { sha256 })
     await page.goto(`${url}/recommendations`)
     await page.getByRole('link', { name: 'Choose in your profile' }).click()
-    await page.getByRole('button', { name: 'Agree: Similar in this library' }).click()
+    await page.getByRole('button', { name: 'Agree: "Similar in this library"' }).click()
     await page.getByRole('dialog').getByText('reads of the library of each user: ratings of that user').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Agree' }).click()
     await page.getByText('Works for you', { exact: true }).waitFor()

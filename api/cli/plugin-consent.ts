@@ -9,6 +9,7 @@ import { briefText, escapedText, messageLines } from '#core/foundation/stranger-
 import type { Review } from '#plugins/host/consent-review.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginLifecycle, SwitchedPlugin } from '#plugins/host/plugin-lifecycle.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
 
 /** Exit code when a person has to consent first; 1 is an error, and 2 is what shells use. */
 export const WOULD_ASK = 3
@@ -44,10 +45,17 @@ export async function printConsented(
 
 /**
  * Prints exactly one package for the person who consents: its record, what differs from what was agreed to, and its hash.
+ * @param manifest of the package, whose id was checked: see checkReservedId
  * @param more lines of the program about it
  */
-export async function printReview(out: Terminal, review: Review, more: readonly string[] = []): Promise<void> {
-  const [{ describeDifference, describeRecord }, { unsignedRemarks }] = await Promise.all([
+export async function printReview(
+  out: Terminal,
+  review: Review,
+  manifest: Pick<Manifest, 'summary'>,
+  more: readonly string[] = [],
+): Promise<void> {
+  const [{ linesOf }, { describeDifference }, { unsignedRemarks }] = await Promise.all([
+    import('#api/views/plugin-review-view.ts'),
     import('#plugins/consent/record-lines.ts'),
     import('#plugins/host/plugin-signature.ts'),
   ])
@@ -64,7 +72,7 @@ export async function printReview(out: Terminal, review: Review, more: readonly 
     if (agreed.consentedAt === null) out.line('It ran before consents were stored. Nobody has consented to this record yet.')
     out.line('In all, it')
   }
-  for (const line of describeRecord(record)) out.line(line)
+  for (const line of linesOf(record, manifest)) out.line(line)
   const unsigned = unsignedRemarks(record.manifest.id, record.signedBy)
   for (const line of [...unsigned, ...more.filter((line) => !unsigned.includes(line))]) out.message(`  ${line}`)
   out.line(`SHA-256 ${sha256}`)

@@ -5,23 +5,28 @@ import { describePrivateOrigins, printReview, WOULD_ASK } from '#api/cli/plugin-
 import { strangerLines } from '#core/foundation/stranger-text.ts'
 import type { Review } from '#plugins/host/consent-review.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
 
 /** Reviews a package that need not be stored, against what its plugin may do now. */
 async function reviewFile(
   host: PluginHostServices,
   plugins: readonly InstalledPlugin[],
   bytes: Buffer,
-): Promise<{ plugin: InstalledPlugin | undefined; review: Review }> {
-  const [{ readPackage }, { consentRecordOf }, { reviewOf }] = await Promise.all([
+): Promise<{ plugin: InstalledPlugin | undefined; review: Review; manifest: Manifest }> {
+  const [{ readPackage }, { consentRecordOf }, { reviewOf }, { checkReservedId }] = await Promise.all([
     import('#plugins/packages/plugin-package.ts'),
     import('#plugins/consent/record.ts'),
     import('#plugins/host/consent-review.ts'),
+    import('#plugins/host/plugin-signature.ts'),
   ])
-  const { manifest, sha256, signedBy } = readPackage(bytes)
+  const read = readPackage(bytes)
+  const { manifest, sha256 } = read
+  // As its installation does: the review would say that it comes with the server.
+  await checkReservedId(manifest.id, sha256)
   const plugin = plugins.find(({ key }) => key === manifest.id)
   const agreed = plugin === undefined ? null : (await host.plugins.review(plugin.id)).review.agreed
-  const record = consentRecordOf({ manifest, signedBy, repository: null })
-  return { plugin, review: reviewOf({ version: manifest.version, sha256, manifest, record }, agreed, plugin?.config) }
+  const record = consentRecordOf({ manifest, signedBy: await host.plugins.countedSigners(read), repository: null })
+  return { plugin, review: reviewOf({ version: manifest.version, sha256, manifest, record }, agreed, plugin?.config), manifest }
 }
 
 export const pluginReview: Command = {
@@ -39,8 +44,10 @@ export const pluginReview: Command = {
       const plugins = await host.plugins.list()
       const installed = findNamed(plugins, word)
       const stored = installed ? await host.plugins.review(installed.id) : null
-      const { plugin, review } = stored ?? (await reviewFile(host, plugins, await readGiven(word, cwd)))
-      await printReview(out, review, plugin ? describePrivateOrigins(plugin) : [])
+      const { plugin, review, manifest } = stored
+        ? { ...stored, manifest: stored.version.manifest }
+        : await reviewFile(host, plugins, await readGiven(word, cwd))
+      await printReview(out, review, manifest, plugin ? describePrivateOrigins(plugin) : [])
       if (stored?.version.revoked) for (const line of strangerLines('it is revoked, because', stored.version.revoked)) out.line(line)
       if (review.waitsFor.length === 0) {
         out.line('It needs no consent.')

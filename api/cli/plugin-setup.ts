@@ -6,7 +6,7 @@ import { describePrivateOrigins } from '#api/cli/plugin-consent.ts'
 import { printNeeds } from '#api/cli/plugin-needs.ts'
 import { typedOn } from '#api/cli/typed.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
-import { escapedText } from '#core/foundation/stranger-text.ts'
+import { escapedText, strangerLines } from '#core/foundation/stranger-text.ts'
 import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { administratorFields } from '#plugins/host/plugin-needs.ts'
@@ -62,15 +62,18 @@ async function printConfig({ out }: CommandInput, { pluginCredentials }: PluginH
   // The database keeps no order of members.
   const members = Object.entries(membersOf(plugin)).sort(([a], [b]) => (a < b ? -1 : 1))
   if (members.length === 0) out.line(`${plugin.key} has no settings.`)
-  for (const [name, member] of members) {
-    const isSet = Object.hasOwn(plugin.config, name)
-    const value = isSet ? plugin.config[name] : member.default
-    const shown = value === undefined ? 'not set' : `${JSON.stringify(value)}${isSet ? '' : ' (default)'}`
-    out.line(
-      `${name} = ${secrets.includes(name) ? (stored.includes(name) ? '(secret, stored)' : '(secret, not set)') : escapedText(shown)}`,
-    )
+  for (const [name, { default: value }] of members) {
+    if (secrets.includes(name)) out.message(`${name} = ${stored.includes(name) ? '(secret, stored)' : '(secret, not set)'}`)
+    // Entered by an administrator, but perhaps chosen among words of the author.
+    else if (Object.hasOwn(plugin.config, name)) out.message(`${name} = ${JSON.stringify(plugin.config[name])}`)
+    else if (value === undefined) out.message(`${name} = not set`)
+    else if (typeof value === 'number' || typeof value === 'boolean') out.message(`${name} = ${value} (default)`)
+    else {
+      out.message(`${name} = (default)`)
+      for (const line of strangerLines("the author's default is", typeof value === 'string' ? value : JSON.stringify(value))) out.line(line)
+    }
   }
-  for (const line of describePrivateOrigins(plugin)) out.line(line)
+  for (const line of describePrivateOrigins(plugin)) out.message(line)
 }
 
 const config: Command = {
@@ -84,7 +87,7 @@ const config: Command = {
       name: 'private-hosts',
       isSwitch: true,
       repeatable: false,
-      about: 'The hosts that the configuration has after this may be in your own network, with http or a port.',
+      about: 'The hosts that are given here, or without key=value all that are entered, may be in your own network, with http or a port.',
     },
   ],
   wordsMin: 1,
@@ -95,7 +98,13 @@ const config: Command = {
     const isChange = changes.length > 0 || given !== undefined
     return withPlugins(input, isChange ? 'change' : 'look', async (host) => {
       const before = await choosePlugin(host, input)
-      const edit = { config: changedConfig(input, before, changes), ...(given !== undefined && { privateHosts: given === 'true' }) }
+      // Of several, those that were entered before stay as they are.
+      const granted = changes.length === 0 || changes.map((word) => word.split('=')[0] as string)
+      const privateHosts = given === 'true' && granted
+      const edit = {
+        ...(changes.length > 0 && { config: changedConfig(input, before, changes) }),
+        ...(given !== undefined && { privateHosts }),
+      }
       const plugin = isChange ? await host.plugins.edit(before.id, edit) : before
       await printConfig(input, host, plugin)
       // Credentials are not decrypted by a command that only reads.

@@ -64,7 +64,7 @@ const consent: Command = {
       const { plugin, version, review } = await host.plugins.review(id, sha256)
       const isAgreed = review.waitsFor.length === 0 && review.agreed?.consentedAt && plugin.runningVersionId === version.id
       if (isAgreed) throw new CommandProblem(`No version of ${plugin.key} waits for consent; ${plugin.version} is ${plugin.state}.`)
-      await printReview(input.out, review, describePrivateOrigins(plugin))
+      await printReview(input.out, review, version.manifest, describePrivateOrigins(plugin))
       const after = await consentToShown(input, host, plugin, review)
       if (after === null) return WOULD_ASK
       await printConsented(input, host, after)

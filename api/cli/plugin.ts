@@ -187,7 +187,8 @@ export async function consentToInstalled(
 ): Promise<number> {
   const { out } = input
   const { plugin, version, review } = await host.plugins.review(id, sha256)
-  await printReview(out, review, [...(installed === null ? [] : describeSignature(installed.signature)), ...describePrivateOrigins(plugin)])
+  const more = [...(installed === null ? [] : describeSignature(installed.signature)), ...describePrivateOrigins(plugin)]
+  await printReview(out, review, version.manifest, more)
   checkGiven(input.flag, sha256)
   if (review.waitsFor.length === 0 && plugin.runningVersionId === version.id) {
     if (installed === null) out.message(`${plugin.key} ${plugin.version} is already installed, and ${describeRunning(plugin)}.`)

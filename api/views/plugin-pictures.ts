@@ -8,20 +8,23 @@ interface Call {
   caller: Caller
 }
 
-/** The address of a picture that a plugin has named in an answer to this caller; null when there is none to show. */
+/**
+ * The address of a picture that a plugin has named in an answer to this caller; null when there is none to show.
+ * @param ownId see PictureTokens
+ */
 export function pictureAddress(
   { services, caller }: Call,
   plugin: InstalledPlugin,
   url: string | null | undefined,
-  { isOwn = false } = {},
+  ownId: string | null = null,
 ): string | null {
-  const token = services.pluginPictures.tokenOf(url, { plugin, userId: caller.userId, isOwn })
+  const token = services.pluginPictures.tokenOf(url, { plugin, userId: caller.userId, ownId })
   return token === null ? null : addressOf(plugin, token)
 }
 
 /** An answer of a metadata function, with addresses of this server in place of its pictures. */
 export const withPictureAddresses = <Answer>({ services, caller }: Call, plugin: InstalledPlugin, method: string, answer: Answer): Answer =>
-  services.pluginPictures.show(method, answer, { plugin, userId: caller.userId, isOwn: false }, (token) => addressOf(plugin, token))
+  services.pluginPictures.show(method, answer, { plugin, userId: caller.userId, ownId: null }, (token) => addressOf(plugin, token))
 
 /** The fields of a proposal, with the address of its cover for the caller; the server finds its own again when it applies the proposal. */
 export async function withPictures(

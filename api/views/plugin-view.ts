@@ -325,15 +325,19 @@ function viewOf(
   }
 }
 
-/** By plugin. Credentials for another address than the configured one do not count: they are not usable. */
+/** By plugin. Credentials that were entered for other hosts than the present ones do not count: they are not usable. */
 async function listStates(services: Services, plugins: readonly InstalledPlugin[]): Promise<Map<string, PluginStatus>> {
   const stored = await listPluginStatuses(services.database, plugins.length === 1 ? (plugins[0] as InstalledPlugin).id : null)
-  const bound = plugins.filter(({ id, manifest }) => stored.get(id)?.hasCredentials && manifest.auth?.bind?.hostFrom !== undefined)
+  const bound = plugins.filter(({ id, manifest }) => stored.get(id)?.hasCredentials && manifest.auth?.bind !== undefined)
   if (bound.length === 0) return stored
   const credentials = await services.pluginCredentials.stored({ userId: null, pluginId: null })
   for (const plugin of bound) {
-    const status = credentials.status({ pluginId: plugin.id, userId: null }, services.plugins.authOf(plugin))
-    stored.set(plugin.id, { ...(stored.get(plugin.id) as PluginStatus), hasCredentials: status !== 'missing' })
+    const owner = { pluginId: plugin.id, userId: null }
+    const auth = services.plugins.authOf(plugin)
+    // Where users have their own, the server has the client id with which they sign in.
+    const hasCredentials =
+      auth?.scope === 'user' ? credentials.fields(owner, auth).length > 0 : credentials.status(owner, auth) !== 'missing'
+    stored.set(plugin.id, { ...(stored.get(plugin.id) as PluginStatus), hasCredentials })
   }
   return stored
 }

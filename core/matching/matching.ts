@@ -169,7 +169,7 @@ export class Matching {
     if (confidence < CONFIDENCE_MIN)
       return skip(
         'low_confidence',
-        `"${match.title}" may be the record, but the confidence is too low (${confidence.toFixed(2)} of ${CONFIDENCE_MIN}).`,
+        `${quotedText(match.title)} may be the record, but the confidence is too low (${confidence.toFixed(2)} of ${CONFIDENCE_MIN}).`,
         { match, confidence },
       )
     const applied = await apply(match.externalId)

@@ -4,7 +4,7 @@ import type { ConsentRecord, UserRecord } from '#plugins/consent/record.ts'
 import { budgetOf, burstOf, type CallBudget, LOAD, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { DEFAULT_LIMITS, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
-import { describeConfiguredHost, requestedPermissions } from '#plugins/packages/permissions.ts'
+import { requestedPermissions } from '#plugins/packages/permissions.ts'
 
 /** The key of a later version says by itself that this is over. */
 const UNSIGNED = 'is not signed'
@@ -130,16 +130,31 @@ function describeRate(rate: Rates[string] | undefined): string {
   return `, at most ${perMinute} a minute after ${burstOf(rate)} at once${maxParallel === undefined ? '' : `, ${maxParallel} in parallel`}`
 }
 
-/** A host that an administrator enters. For users: the one that is entered now. */
-function configuredEntry(key: string, { permissions, config }: RecordManifest, hosts: ConfiguredHosts | undefined): Entry {
-  const entered = describeConfiguredHost(key, requestedPermissions({ permissions, config } as Manifest))
-  const now = hosts?.[key]
-  if (now === undefined) return { text: `connects to ${entered} (GET, POST)` }
-  if (now === null) return { text: `connects to ${entered} (GET, POST), who has entered none yet` }
-  const { hostname } = new URL(now)
+/** An origin in words: whole when its host is short, and otherwise below. */
+function originEntry(origin: string): Entry {
+  const { hostname } = new URL(origin)
   const isCut = isShortened(hostname)
-  const text = `connects to ${isCut ? hostText(hostname) : now} (GET, POST), ${entered}`
-  return { text, said: isCut ? [['the whole address is', now]] : [], remarks: remarksOnHost(hostname) }
+  const said: Said[] = isCut ? [['the whole address is', origin]] : []
+  return { text: isCut ? hostText(hostname) : origin, said, remarks: remarksOnHost(hostname) }
+}
+
+/** The host that a member of the configuration names. Users read the one that is entered, without the author's default. */
+function enteredEntry(key: string, { permissions, config }: RecordManifest): Entry {
+  const entered = `the host that an administrator enters as ${key}`
+  const proposed = requestedPermissions({ permissions, config } as Manifest).hostDefaults?.[key]
+  if (proposed === undefined) return { text: entered }
+  const origin = originEntry(proposed)
+  return { ...origin, text: `${origin.text} (the author's default), or ${entered}` }
+}
+
+/** A host that an administrator enters. For users: the one that is entered now. */
+function configuredEntry(key: string, manifest: RecordManifest, hosts: ConfiguredHosts | undefined): Entry {
+  const entered = enteredEntry(key, manifest)
+  const now = hosts?.[key]
+  if (now === undefined) return { ...entered, text: `connects to ${entered.text} (GET, POST)` }
+  if (now === null) return { ...entered, text: `connects to ${entered.text} (GET, POST), who has entered none yet` }
+  const origin = originEntry(now)
+  return { ...origin, text: `connects to ${origin.text} (GET, POST), ${entered.text}` }
 }
 
 function networkEntries(manifest: RecordManifest, configuredHosts: ConfiguredHosts | undefined): Entry[] {
@@ -188,13 +203,12 @@ function authEntries({ auth, ...manifest }: RecordManifest): Entry[] {
   const place = Object.entries({ header, query, body, usernameField }).flatMap(([kind, member]) =>
     member === undefined ? [] : [`${kind === 'usernameField' ? 'the user name as' : `the ${kind}`} ${member}`],
   )
-  const asked = requestedPermissions(manifest as Manifest)
-  const to = host === undefined ? describeConfiguredHost(hostFrom ?? '', asked) : hostText(host)
-  const { said = [], remarks } = host === undefined ? {} : hostNotes(host)
+  const to: Entry = host === undefined ? enteredEntry(hostFrom ?? '', manifest) : { text: hostText(host), ...hostNotes(host) }
+  const { said = [], remarks } = to
   const whose = scope === 'user' ? 'of each user' : 'of the server'
   return [
     {
-      text: `sends ${CREDENTIALS[type]} ${whose} to ${to}, in ${listed(place)}`,
+      text: `sends ${CREDENTIALS[type]} ${whose} to ${to.text}, in ${listed(place)}`,
       said: format === undefined ? said : [...said, ['it is written as', format]],
       remarks,
     },

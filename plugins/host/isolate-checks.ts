@@ -41,6 +41,7 @@ export class IsolateChecks {
   /** This server, among those that hear of an end. */
   readonly #id = randomUUID()
   readonly #work = new Set<{ of: WithdrawnFrom; end: (deadlineMs?: number) => Promise<void> }>()
+  readonly #onWithdrawal: ((withdrawal: Withdrawal) => void)[] = []
   #withdrawals = 0
 
   constructor(options: IsolateChecksOptions, isolates: LiveIsolates) {
@@ -58,6 +59,11 @@ export class IsolateChecks {
   /** How many have arrived: an isolate that opens after others have is checked. */
   get withdrawals(): number {
     return this.#withdrawals
+  }
+
+  /** Has something forget what it keeps of those whose rights change. Nothing may be kept before `ready`. */
+  onWithdrawal(forget: (withdrawal: Withdrawal) => void): void {
+    this.#onWithdrawal.push(forget)
   }
 
   /** Resolves when it listens. */
@@ -126,6 +132,7 @@ export class IsolateChecks {
     if (endedBy === this.#id) return
     this.#withdrawals += 1
     this.#options.egress.forget(withdrawal)
+    for (const forget of this.#onWithdrawal) forget(withdrawal)
     const isolates = this.#isolates.list(withdrawal).map(async (isolate) => {
       if (endedBy !== undefined || (await withinTime(this.isCurrent(isolate), deadlineMs)) !== true) this.#isolates.drop(isolate)
     })

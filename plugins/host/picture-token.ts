@@ -7,8 +7,8 @@ interface AnsweredPicture {
   /** The user who received the answer. */
   userId: string
   url: string
-  /** Whether the plugin worked for this user, and not for the server. */
-  isOwn: boolean
+  /** The id of the user's row of the plugin, if it worked for this user: another after the user has deleted its data. Null if it worked for the server. */
+  ownId: string | null
 }
 
 /** Characters of a token: an address of 4,000 characters, which egress allows, with the rest as base64url. */
@@ -42,7 +42,7 @@ export class PictureTokens {
 
   /** The same picture has the same token for an hour, so that clients can cache it. */
   make(picture: AnsweredPicture): string {
-    const text = JSON.stringify([picture.url, this.#hour() + VALID_HOURS, picture.isOwn])
+    const text = JSON.stringify([picture.url, this.#hour() + VALID_HOURS, picture.ownId])
     const owner = ownerBytes(picture)
     // From the content instead of by chance: equal contents have equal tokens, and different ones never share a nonce.
     const nonce = createHmac('sha256', this.#first.nonce).update(owner).update('\0').update(text).digest().subarray(0, NONCE_BYTES)
@@ -50,16 +50,16 @@ export class PictureTokens {
   }
 
   /** Null when the token was changed, has expired, or is for another user or plugin. */
-  read(token: string, of: Pick<AnsweredPicture, 'pluginId' | 'userId'>): Pick<AnsweredPicture, 'url' | 'isOwn'> | null {
+  read(token: string, of: Pick<AnsweredPicture, 'pluginId' | 'userId'>): Pick<AnsweredPicture, 'url' | 'ownId'> | null {
     if (token.length > TOKEN_LENGTH_MAX) return null
     const sealed = Buffer.from(token, 'base64url')
     for (const { cipher: key } of this.#keys) {
       const text = openSealedText(sealed, { key, owner: ownerBytes(of) })
       if (text === null) continue
-      const [url, until, isOwn] = JSON.parse(text) as [string, number, boolean]
+      const [url, until, ownId] = JSON.parse(text) as [string, number, string | null]
       // A clock that was set back makes no token valid for longer.
       const left = until - this.#hour()
-      return left > 0 && left <= VALID_HOURS ? { url, isOwn } : null
+      return left > 0 && left <= VALID_HOURS ? { url, ownId } : null
     }
     return null
   }

@@ -192,6 +192,9 @@ export class PluginCalls {
   /** See IsolateChecks. */
   readonly whileAllowed: IsolateChecks['whileAllowed'] = (...given) => this.#checks.whileAllowed(...given)
 
+  /** See IsolateChecks. */
+  readonly onWithdrawal: IsolateChecks['onWithdrawal'] = (forget) => this.#checks.onWithdrawal(forget)
+
   async close(): Promise<void> {
     this.#isolates.close()
     this.#reader.close()

@@ -5,14 +5,16 @@ import { SingleFlight } from '#core/database/single-flight.ts'
 import type { ResizeImage } from '#core/fields/analysis.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { type ErrorCode, refuse } from '#core/foundation/errors.ts'
-import type { DownloadCover } from '#core/matching/provider-client.ts'
+import type { DownloadCover, PluginUser } from '#core/matching/provider-client.ts'
 import { mapAddresses } from '#plugins/host/answer-addresses.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { PictureTokens } from '#plugins/host/picture-token.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { checkedAddress, linkRules, requestRules } from '#plugins/host/plugin-rules.ts'
-import { getRunnable } from '#plugins/host/runnable.ts'
+import { cacheScopeOf, getRunnable } from '#plugins/host/runnable.ts'
+import { findUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { PICTURE_METHOD, type PluginLogs } from '#plugins/logs/plugin-logs.ts'
+import { isScopeOf } from '#plugins/network/cache.ts'
 import { CoverError, type CoverErrorCode, downloadCover } from '#plugins/network/cover-download.ts'
 import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { recordContacts } from '#plugins/network/recorded-contacts.ts'
@@ -29,8 +31,8 @@ const CACHE_MS = 24 * 3_600_000
 interface Shown {
   plugin: InstalledPlugin
   userId: string
-  /** Whether the plugin worked for this user, and not for the server. */
-  isOwn: boolean
+  /** See PictureTokens. */
+  ownId: string | null
 }
 
 interface DrawnPicture {
@@ -41,7 +43,7 @@ interface DrawnPicture {
 interface PicturesOptions {
   database: Knex
   egress: Pick<HttpsEgress, 'local' | 'download'>
-  pluginCalls: Pick<PluginCalls, 'whileAllowed'>
+  pluginCalls: Pick<PluginCalls, 'whileAllowed' | 'onWithdrawal'>
   pluginLogs: PluginLogs
   resizeImage: ResizeImage
   /** See CredentialBox. */
@@ -71,18 +73,30 @@ const UNKNOWN =
 export class PluginPictures {
   readonly #options: PicturesOptions
   readonly #tokens: PictureTokens
-  readonly #cache = new BoundedCache<DrawnPicture>({ bytesMax: CACHE_BYTES_MAX, ttl: CACHE_MS })
+  /** With the scope of those who share it. */
+  readonly #cache = new BoundedCache<{ picture: DrawnPicture; scope: string }>({ bytesMax: CACHE_BYTES_MAX, ttl: CACHE_MS })
   readonly #underWay = new SingleFlight()
+  /** How often something was forgotten. */
+  #forgets = 0
 
   constructor(options: PicturesOptions) {
     this.#options = options
     this.#tokens = new PictureTokens(options.secrets)
+    options.pluginCalls.onWithdrawal((withdrawal) => {
+      this.#forgets += 1
+      this.#cache.forget(({ scope }) => isScopeOf(scope, withdrawal))
+    })
+  }
+
+  /** The `ownId` of pictures in answers to a user for whom the plugin works; null when the user does not have it. */
+  async ownIdOf(user: PluginUser): Promise<string | null> {
+    return (await findUserPlugin(this.#options.database, user))?.id ?? null
   }
 
   /** A token for a picture of an answer; null when there is no picture, or the plugin may not contact its host. */
-  tokenOf(url: string | null | undefined, { plugin, userId, isOwn }: Shown): string | null {
+  tokenOf(url: string | null | undefined, { plugin, userId, ownId }: Shown): string | null {
     const checked = url ? checkedAddress(url, requestRules(plugin, this.#options.egress.local)) : null
-    return checked && 'href' in checked ? this.#tokens.make({ pluginId: plugin.id, userId, url: checked.href, isOwn }) : null
+    return checked && 'href' in checked ? this.#tokens.make({ pluginId: plugin.id, userId, url: checked.href, ownId }) : null
   }
 
   /** A link of an answer; null when its host is not one of the plugin any more. */
@@ -103,19 +117,24 @@ export class PluginPictures {
   /** @throws not_found, conflict, invalid_value, service_failed, unavailable */
   async get({ pluginId, userId }: { pluginId: string; userId: string }, token: string, signal: AbortSignal): Promise<DrawnPicture> {
     const picture = this.#tokens.read(token, { pluginId, userId }) ?? refuse('not_found', UNKNOWN)
-    const { url, isOwn } = picture
-    const key = JSON.stringify([pluginId, url])
+    const { url, ownId } = picture
     const allow = async () => {
-      if (!isOwn && (await findUser(this.#options.database, userId))?.isActive !== true) refuse('not_found', UNKNOWN)
-      return await this.#allow(pluginId, url, isOwn ? userId : null)
+      if (ownId === null && (await findUser(this.#options.database, userId))?.isActive !== true) refuse('not_found', UNKNOWN)
+      const runnable = await this.#allow(pluginId, url, ownId === null ? null : userId)
+      if ((runnable.own?.id ?? null) !== ownId) refuse('not_found', UNKNOWN)
+      return runnable
     }
     try {
-      return await this.#options.pluginCalls.whileAllowed({ pluginId, userId }, allow, signal, async (plugin, signal) => {
+      return await this.#options.pluginCalls.whileAllowed({ pluginId, userId }, allow, signal, async ({ plugin, own }, signal) => {
+        const scope = cacheScopeOf(pluginId, own)
+        const key = JSON.stringify([scope, url])
         const known = this.#cache.get(key)
-        if (known !== undefined) return known
+        if (known !== undefined) return known.picture
         return await this.#underWay.join(key, signal, async (signal) => {
+          const forgets = this.#forgets
           const drawn = await this.#draw(plugin, { url, userId, signal })
-          this.#cache.set(key, drawn)
+          // What was to be forgotten meanwhile must not return.
+          if (this.#forgets === forgets) this.#cache.set(key, { picture: drawn, scope })
           return drawn
         })
       })
@@ -126,18 +145,18 @@ export class PluginPictures {
   }
 
   /** The plugin, when it may contact the host of a picture. @throws not_found, conflict, CoverError */
-  async #allow(pluginId: string, url: string, userId: string | null): Promise<InstalledPlugin> {
-    const { plugin } = await getRunnable(this.#options, pluginId, userId)
-    const checked = checkedAddress(url, requestRules(plugin, this.#options.egress.local))
+  async #allow(pluginId: string, url: string, userId: string | null): ReturnType<typeof getRunnable> {
+    const runnable = await getRunnable(this.#options, pluginId, userId)
+    const checked = checkedAddress(url, requestRules(runnable.plugin, this.#options.egress.local))
     if ('problem' in checked) throw new CoverError('permission', checked.problem)
-    return plugin
+    return runnable
   }
 
   /** The picture unchanged, for the server. */
   readonly download: DownloadCover = async ({ url, pluginId, userId, signal }) => {
     const allow = () => this.#allow(pluginId, url, null)
     try {
-      return await this.#options.pluginCalls.whileAllowed({ pluginId, userId }, allow, signal, (plugin, signal) =>
+      return await this.#options.pluginCalls.whileAllowed({ pluginId, userId }, allow, signal, ({ plugin }, signal) =>
         this.#fetch(plugin, { url, userId, signal }),
       )
     } catch (error) {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { hostAndPort, type LocalServices, NO_LOCAL_SERVICES } from '#core/settings/local-hosts.ts'
 import { isGrantableAddress, isLocalAddress, isOwnAddress, isPublicAddress, resolveName } from '#plugins/network/address.ts'
 import { type EgressResponse, headersOf, readBody, retryAfterMs } from '#plugins/network/answer.ts'
-import { cacheableSeconds, cacheKeyOf, isCacheable, ResponseCache } from '#plugins/network/cache.ts'
+import { cacheableSeconds, cacheKeyOf, isCacheable, isScopeOf, ResponseCache } from '#plugins/network/cache.ts'
 import { describeConnectionProblem } from '#plugins/network/connection-problem.ts'
 import { bodyWithoutCredential, type Credential, isFor, withCredential, withoutCredential } from '#plugins/network/credential.ts'
 import type { Egress, EgressNetwork, EgressPolicy, OnContact } from '#plugins/network/egress.ts'
@@ -135,11 +135,8 @@ export class HttpsEgress implements Egress {
   }
 
   /** Drops cached responses by the ids of their plugin and user, which begin their `cacheScope`; null means every one. */
-  forget({ pluginId, userId }: { pluginId: string | null; userId: string | null }): void {
-    this.#cache.forget((scope) => {
-      const [plugin, user] = scope.split('/')
-      return (pluginId === null || plugin === pluginId) && (userId === null || user === userId)
-    })
+  forget(of: { pluginId: string | null; userId: string | null }): void {
+    this.#cache.forget((scope) => isScopeOf(scope, of))
   }
 
   /**

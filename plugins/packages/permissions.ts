@@ -83,7 +83,7 @@ function hostDefaultsOf(keys: readonly string[], config: Manifest['config']): { 
   return defaults.length === 0 ? {} : { hostDefaults: Object.fromEntries(defaults) }
 }
 
-/** Characters of an origin that consent shows whole, in a line of 160 with the words around it; real ones have some 30. */
+/** Characters of an origin that consent shows whole; real ones have some 30. */
 export const DEFAULT_ORIGIN_MAX = 90
 
 /** Scheme, host and port of the one host that a default proposes; null for anything that a person could not recognize as one host. */
@@ -92,12 +92,6 @@ export function defaultOrigin(value: unknown): string | null {
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return null
   // Consent shows the origin, not the text of the author: that one must name the host.
   return url.origin.length <= DEFAULT_ORIGIN_MAX && 'url' in readOrigin(url.origin) ? url.origin : null
-}
-
-/** The host that a member of the configuration names, in words for the person who consents; a default first, so that no cut line hides it. */
-export function describeConfiguredHost(key: string, { hostDefaults }: Pick<Permissions, 'hostDefaults'>): string {
-  const origin = hostDefaults?.[key]
-  return `${origin === undefined ? '' : `${origin} (the author's default), or `}the host that an administrator enters as ${key}`
 }
 
 /**

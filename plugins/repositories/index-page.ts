@@ -1,6 +1,6 @@
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { newestFirst } from '#plugins/repositories/index-entry.ts'
-import type { IndexPlugin, RepositoryIndex } from '#plugins/repositories/index-file.ts'
+import type { IndexPlugin, PermissionSummary, RepositoryIndex } from '#plugins/repositories/index-file.ts'
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
@@ -49,6 +49,13 @@ it expires <time datetime="${escaped(index.expires)}">${escaped(index.expires.sl
 `
 }
 
+/** The index does not say which hosts authors propose for settings; what the newest version asks for does. */
+function describeHosts({ hosts, hostsFromConfig }: PermissionSummary): string {
+  const entered = hostsFromConfig.map((key) => `the host in its setting ${key}, which an administrator enters or its author proposes`)
+  const all = [...(hosts.length > 0 ? [hosts.join(', ')] : []), ...entered]
+  return all.length === 0 ? 'Talks to no host' : `Talks to ${all.join('; and to ')}`
+}
+
 function renderPlugin({ id, name, summary, author, versions }: IndexPlugin, { url, keys }: RepositoryIndex, shown?: ShownPlugin): string {
   const fingerprint = fingerprintOf(keys[0] as string)
   // URLSearchParams, because it encodes any text.
@@ -56,11 +63,9 @@ function renderPlugin({ id, name, summary, author, versions }: IndexPlugin, { ur
   const icon = shown?.icon ? `<img alt="" src="${escaped(shown.icon)}">\n` : ''
   const asks = shown ? `<details>\n<summary>What it asks for</summary>\n<pre>${escaped(shown.asks.join('\n'))}</pre>\n</details>\n` : ''
   const rows = newestFirst(versions).map(({ version, releasedAt, sha256, pluginApi, yanked, advisory, permissions }) => {
-    const notes = [
-      yanked === undefined ? null : `Withdrawn: ${yanked}`,
-      advisory ?? null,
-      permissions.hosts.length > 0 ? `Talks to ${permissions.hosts.join(', ')}` : 'Talks to no host',
-    ].filter((note) => note !== null)
+    const notes = [yanked === undefined ? null : `Withdrawn: ${yanked}`, advisory ?? null, describeHosts(permissions)].filter(
+      (note) => note !== null,
+    )
     return `<li><strong>${escaped(version)}</strong>, ${escaped(releasedAt.slice(0, 10))}, interface ${escaped(pluginApi)}. ${escaped(notes.join('. '))}.
 <br><code>${escaped(sha256)}</code></li>`
   })

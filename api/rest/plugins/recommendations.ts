@@ -64,9 +64,13 @@ const Recommendation = Type.Object(
 )
 
 /** With the addresses that the plugin may still give, and the names that older clients know, if the settings enable them. */
-function recommendationView(call: Call<Services>, plugin: InstalledPlugin, { coverUrl, externalUrl, ...rest }: RecommendationView) {
+function recommendationView(
+  call: Call<Services>,
+  { plugin, ownId }: { plugin: InstalledPlugin; ownId: string | null },
+  { coverUrl, externalUrl, ...rest }: RecommendationView,
+) {
   const { pluginPictures, settings } = call.services
-  const picture = pictureAddress(call, plugin, coverUrl, { isOwn: true })
+  const picture = ownId === null ? null : pictureAddress(call, plugin, coverUrl, ownId)
   const link = pluginPictures.linkOf(externalUrl, plugin)
   const item = { ...rest, ...(link !== null && { externalUrl: link }), ...(picture !== null && { coverUrl: picture }) }
   if (!settings.compatibility.legacyNames) return item
@@ -109,8 +113,9 @@ export const recommendationRoutes = takingPluginIds([
       const list = await services.recommendations.get(call.caller, query.pluginId ?? null)
       const { provider, items, generatedAt, task, lastError } = list
       const plugin = await services.plugins.get(provider.id)
+      const ownId = await services.pluginPictures.ownIdOf({ pluginId: provider.id, userId: call.caller.userId })
       return {
-        recommendations: items.map((item) => recommendationView(call, plugin, item)),
+        recommendations: items.map((item) => recommendationView(call, { plugin, ownId }, item)),
         pluginId: provider.id,
         pluginName: provider.name,
         cached: generatedAt !== null,

@@ -25,7 +25,7 @@ async function openRoom(t: Test, plugins: Readonly<Record<string, Record<string,
 }
 
 const network = [{ host: 'api.example.org', methods: ['GET'], reason: 'Searches for books' }]
-const NOTES = { id: 'org.example.notes', name: 'Notes', permissions: { network } }
+const NOTES = { id: 'org.example.notes', name: 'Notes', summary: 'Finds series at Example', permissions: { network } }
 
 t.test('a command consents only to the package that it has printed', async (t) => {
   const run = await openRoom(t, {

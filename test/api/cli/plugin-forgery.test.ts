@@ -3,6 +3,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import t from 'tap'
+import { commands } from '#api/cli/commands.ts'
 import { pluginLogs } from '#api/cli/plugin-logs.ts'
 import { Terminal } from '#api/cli/terminal.ts'
 import { silentLog } from '#core/foundation/log.ts'
@@ -18,6 +19,18 @@ t.setTimeout(300_000)
 const SERIES = 'metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: "1" }) } }'
 /** Starting a sandbox for each forgery would take minutes; the printer has a test of each. */
 const SOME = [...FORGERIES.filter((_, index) => index % 9 === 0), FORGERIES.join('\n')]
+
+const ID = 'org.example.echo'
+const wordsOf = (line: string) => line.split(' ')
+/** The commands for plugins that print words of strangers which are stored. */
+const LINES = ['list', `review ${ID}`, `consent ${ID}`, `consent ${ID} --yes`, `config ${ID}`, 'repository list'].map(wordsOf)
+/** Those that print some in a message at most. */
+const SHORT_LINES = [
+  ...[`config ${ID} chosen=other`, `credentials ${ID} --delete`, `test ${ID}`],
+  ...[`reset ${ID}`, `rollback ${ID}`, `disable ${ID}`, `enable ${ID}`],
+].map(wordsOf)
+/** The other tests here run `install` and `logs`; what those of repositories print is in the list of them too. */
+const OTHERS = ['install', 'logs', 'uninstall', ...['add', 'install', 'refresh', 'remove'].map((verb) => `repository ${verb}`)]
 
 t.test('no error that a package throws stands on the terminal as a line of the program', async (t) => {
   const room = await makeRoom(t)
@@ -44,20 +57,35 @@ t.test('no member of a stored manifest, README or reason does, in any command', 
   const run = (...words: string[]) =>
     runInProcess(['plugin', ...words, '--data-dir', path.join(room, 'data')], { env: { DATABASE_URL: url }, cwd: room })
   t.match(await run('install', 'one.plugin', '--yes'), { code: 0 })
+  const names = commands.flatMap(({ name }) => (name.startsWith('plugin ') ? [name.slice('plugin '.length)] : []))
+  const isRun = (name: string) => [...LINES, ...SHORT_LINES].some((line) => name.split(' ').every((word, at) => word === line[at]))
+  t.same(names.filter((name) => !isRun(name)).sort(), OTHERS.sort(), 'each command is tried, or is among the others')
+  await database('plugin_repositories').insert({ url: 'https://plugins.example.org/', name: 'Plugins', public_key: 'key' })
   const { manifest } = await database('plugin_versions').first('manifest')
-  const commands = [['list'], ['review', 'org.example.echo'], ['consent', 'org.example.echo'], ['consent', 'org.example.echo', '--yes']]
   // Lone halves of characters and null characters cannot be stored.
-  for (const text of SOME.map((one) => one.replaceAll('\0', '').toWellFormed())) {
+  const texts = SOME.map((one) => one.replaceAll('\0', '').toWellFormed())
+  for (const text of texts) {
     const [{ host, methods }] = manifest.permissions.network
     const forged = {
       ...manifest,
       ...{ name: text, summary: text, description: text, author: { name: text }, license: text },
       permissions: { ...manifest.permissions, network: [{ host, methods, reason: text }] },
       userConfig: { type: 'object', properties: { [text.slice(0, 60)]: { type: 'string', title: text, default: text } } },
+      // After a name of six or five letters, seventy spaces fill the row of a value in quotation marks.
+      config: {
+        type: 'object',
+        properties: {
+          places: { type: 'string', title: text, default: text },
+          words: { type: 'array', items: { type: 'string' }, default: [text] },
+          chosen: { type: 'string', enum: [text, 'other'] },
+          secret: { type: 'string', format: 'password', description: text },
+        },
+      },
     }
     await database('plugin_versions').update({ manifest: JSON.stringify(forged), readme: text })
-    await database('plugins').update({ state_reason: text })
-    for (const words of commands) {
+    await database('plugins').update({ state_reason: text, config: { chosen: text } })
+    await database('plugin_repositories').update({ name: text, error: text })
+    for (const words of text === texts.at(-1) ? [...LINES, ...SHORT_LINES] : LINES) {
       const { output } = await run(...words)
       // After consent the last command says so itself.
       const forgeries = forgedIn(output).filter((row) => words.at(-1) !== '--yes' || row !== 'You have consented; it runs.')

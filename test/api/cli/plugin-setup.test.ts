@@ -86,3 +86,28 @@ t.test('a plugin gets its configuration and credentials by its name, and says wh
     output: /An administrator has disabled "Echo"\. It runs again when an administrator enables it\./,
   })
 })
+
+t.test('plugin config --private-hosts allows the hosts that it names, and no other', async (t) => {
+  const { url, database } = await openTestDatabase(t)
+  const room = await makeRoom(t)
+  const env = { DATABASE_URL: url }
+  const run = (...words: string[]) => runInProcess(['plugin', ...words, '--data-dir', path.join(room, 'data')], { env })
+  const text = (proposed?: string) => ({ type: 'string', ...(proposed !== undefined && { default: proposed }) })
+  const hosts = { site: text(), mirror: text('http://api.author.example:8080'), archive: text() }
+  const file = path.join(room, 'one.plugin')
+  writeFileSync(
+    file,
+    pluginOf(MAIN, { permissions: { networkFromConfig: Object.keys(hosts) }, config: { type: 'object', properties: hosts } }),
+  )
+  await run('install', file, '--yes')
+  const granted = async () => (await database('plugins').first('private_origins')).private_origins
+  const config = (...words: string[]) => run('config', 'org.example.echo', ...words)
+  t.match(await config('--private-hosts'), { code: 1, output: /never[\s]+the[\s]+defaults[\s]+of[\s]+an[\s]+author/ })
+  t.equal((await config('archive=https://archive.example.org')).code, 0)
+  t.equal((await config('site=http://192.168.1.20:8080', '--private-hosts')).code, 0)
+  t.same(await granted(), ['http://192.168.1.20:8080'])
+  t.equal((await config('--private-hosts')).code, 0)
+  t.same((await granted()).toSorted(), ['http://192.168.1.20:8080', 'https://archive.example.org'], 'all that are entered')
+  t.equal((await config('--no-private-hosts')).code, 0)
+  t.same(await granted(), [])
+})

@@ -155,6 +155,22 @@ t.test('a host is shown from its end, with the domain of its owner in front, and
   t.same(remarksOnHost('xn--pple-43d.com'), ['xn--pple-43d.com is shown by browsers as "аpple.com", mixes Cyrillic and Latin letters'])
 })
 
+t.test('a host that the author proposes is shown as one that the manifest names, also where credentials go', async (t) => {
+  const linesFor = (origin: string) => {
+    const config = { type: 'object', properties: { site: { type: 'string', default: origin } } }
+    const auth = { type: 'apiKey', scope: 'server', bind: { hostFrom: 'site', header: 'X-Key' } }
+    return describeRecord({ ...record, manifest: { ...record.manifest, config, auth } } as unknown as ConsentRecord)
+  }
+  const host = 'openlibrary.org.covers-images.covers.archive.collector.evil.example'
+  const long = linesFor(`https://${host}:8443`)
+  for (const begin of ['  connects to evil.example — openlibrary', '  sends the key of the server to evil.example —'])
+    t.equal(long.filter((line) => line.startsWith(begin)).length, 1, begin)
+  t.equal(long.filter((line) => line.startsWith('  > the whole address is: "https://openlibrary')).length, 2, 'below both')
+  const foreign = linesFor('https://xn--pple-43d.com')
+  t.equal(foreign.filter((line) => line.startsWith('  Note: xn--pple-43d.com is shown by browsers as')).length, 2)
+  t.ok(foreign.includes("  connects to https://xn--pple-43d.com (the author's default), or the host that"))
+})
+
 t.test('no text of an author begins a line that could be of the program, in 80 columns', async (t) => {
   const own = describeRecord(record)
   for (const text of FORGERIES) {

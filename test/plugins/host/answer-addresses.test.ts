@@ -87,7 +87,7 @@ t.test('no plugin makes anybody contact a host that is not granted', async (t) =
         t.same([protocol, hostname, port, username], ['https:', own, '', ''], `${method} of ${address}`)
         return given
       })
-      pictures.show(method, result, { plugin, userId, isOwn: false }, (token) => {
+      pictures.show(method, result, { plugin, userId, ownId: null }, (token) => {
         tokens.add(token)
         return token
       })

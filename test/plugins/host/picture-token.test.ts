@@ -5,18 +5,18 @@ import { PictureTokens, TOKEN_LENGTH_MAX } from '#plugins/host/picture-token.ts'
 const [NEW, OLD] = ['a-new-key-of-at-least-thirty-two-bytes', 'an-old-key-of-at-least-thirty-two-bytes']
 const HOUR = 3_600_000
 const OWNER = { pluginId: 'one', userId: 'ann' }
-const PICTURE = { ...OWNER, url: 'https://covers.example.org/1.jpg', isOwn: true }
+const PICTURE = { ...OWNER, url: 'https://covers.example.org/1.jpg', ownId: 'row' }
 
 t.test('a token is for one user and one plugin, and for a day', (t) => {
   let now = 1_000 * HOUR
   const tokens = new PictureTokens([NEW], () => now)
   const token = tokens.make(PICTURE)
-  t.same(tokens.read(token, OWNER), { url: PICTURE.url, isOwn: true })
+  t.same(tokens.read(token, OWNER), { url: PICTURE.url, ownId: 'row' })
   t.notMatch(Buffer.from(token, 'base64url').toString('latin1'), 'example', 'its address is secret')
   t.equal(tokens.read(token, { ...OWNER, userId: 'bob' }), null)
   t.equal(tokens.read(token, { ...OWNER, pluginId: 'two' }), null)
   t.equal(tokens.make(PICTURE), token, 'the same for an hour')
-  t.not(tokens.make({ ...PICTURE, isOwn: false }), token)
+  for (const ownId of [null, 'another row']) t.not(tokens.make({ ...PICTURE, ownId }), token)
   t.not(tokens.make({ ...PICTURE, userId: 'bob' }), token)
   now += 24 * HOUR - 1
   t.ok(tokens.read(token, OWNER))
@@ -31,7 +31,7 @@ t.test('a token is for one user and one plugin, and for a day', (t) => {
 t.test('changed and invented tokens are refused, and an older key still opens its tokens', (t) => {
   const tokens = new PictureTokens([NEW, OLD])
   const token = new PictureTokens([OLD]).make(PICTURE)
-  t.same(tokens.read(token, OWNER), { url: PICTURE.url, isOwn: true })
+  t.same(tokens.read(token, OWNER), { url: PICTURE.url, ownId: 'row' })
   t.equal(new PictureTokens([NEW]).read(token, OWNER), null)
   const bytes = Buffer.from(token, 'base64url')
   for (let at = 0; at < bytes.length; at += 1) {

@@ -50,6 +50,28 @@ export default {
     )
 })
 
+t.test('whom a setup contacts that is repeated in a new isolate is on record', async (t) => {
+  const { host, run } = await openTestHost(t)
+  const { id: pluginId, call } = await run(
+    `export default {
+  async setup(ctx) { if (await ctx.storage.get('again')) await ctx.fetch('https://api.example.org/again') },
+  metadata: { series: {
+    async search({ query }, ctx) {
+      if (query === 'again') await ctx.storage.set('again', true)
+      if (query === 'endless') for (;;);
+      return { results: [] }
+    },
+    get: () => ({ externalId: '1' }) } } }`,
+  )
+  const method = 'metadata.series.search'
+  const contacts = () => host.pluginLogs.calls(pluginId).flatMap((one) => one.fetches.map(({ host }) => [one.method, one.code, host]))
+  await call(method, { query: 'again', limit: 1 })
+  t.same(contacts(), [], 'the first setup contacts nobody')
+  await t.rejects(call(method, { query: 'endless', limit: 1 }))
+  await call(method, { query: 'One', limit: 1 })
+  t.same(contacts(), [['setup', 'ok', 'api.example.org']])
+})
+
 t.test('a plugin that is removed during a call is not found', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id: pluginId } = await run(KEEPING, { config: word('one'), userConfig: word('a') })

@@ -35,7 +35,8 @@ async function openSlow(t: Test) {
   /** The picture for a user, or the error. */
   const begin = async (userId: string, isOwn: boolean) => {
     const plugin = await host.plugins.get(pluginId)
-    const token = pictures.tokenOf(COVER, { plugin, userId, isOwn }) as string
+    const ownId = isOwn ? await pictures.ownIdOf({ pluginId, userId }) : null
+    const token = pictures.tokenOf(COVER, { plugin, userId, ownId }) as string
     return { result: pictures.get({ pluginId, userId }, token, new AbortController().signal).catch((error: Error) => error) }
   }
   const finish = () => {
@@ -116,4 +117,36 @@ t.test('a cover that the server fetches for itself is given up too', async (t) =
   await until(async () => open.size > 0, 'the request for the cover')
   await host.pluginLifecycle.setEnabled(pluginId, false)
   t.match(await fetched, { code: 'conflict' })
+})
+
+t.test('a kept picture is forgotten when the rights of its user change, and its address ends with the data of the user', async (t) => {
+  const picture = await makePicture({ width: 20, height: 30 })
+  const { host, way, run, database } = await openTestHost(t, (_request, response) => response.end(picture))
+  const { id: pluginId } = await run(MAIN, MANIFEST)
+  const pictures = openPictures(database, host, new HttpsEgress(way))
+  const ann = { pluginId, userId: (await addCaller(database)).userId }
+  const tokenNow = async () => {
+    const shown = { plugin: await host.plugins.get(pluginId), userId: ann.userId, ownId: await pictures.ownIdOf(ann) }
+    return pictures.tokenOf(COVER, shown) as string
+  }
+  const get = (token: string) => pictures.get(ann, token, new AbortController().signal)
+  await agree(host, database, ann)
+  const token = await tokenNow()
+  const isAskedFor = async () => {
+    const before = way.asked.length
+    await get(token)
+    return way.asked.length > before
+  }
+  t.equal(await isAskedFor(), true)
+  // The news of the agreement may arrive only now.
+  await until(async () => !(await isAskedFor()), 'the picture to be kept')
+  await updateUserPlugin(database, ann, { config: { other: 1 } })
+  await until(isAskedFor, 'the picture to be forgotten')
+  await deleteUserPlugin(database, ann)
+  await t.rejects(get(token), { code: 'not_found' })
+  await agree(host, database, ann)
+  await t.rejects(get(token), { code: 'not_found', message: /There is no such picture for you/ }, 'the address of before')
+  const before = way.asked.length
+  await get(await tokenNow())
+  t.equal(way.asked.length, before + 1, 'nothing of before is shown')
 })

@@ -60,7 +60,8 @@ async function openWalk(t: Test) {
       return address
     })
     const tokens = new Set<string>()
-    const seen = { plugin: await host.plugins.get(id), userId, isOwn }
+    const ownId = isOwn ? await pictures.ownIdOf({ pluginId: id, userId }) : null
+    const seen = { plugin: await host.plugins.get(id), userId, ownId }
     pictures.show(method, answer.result, seen, (token) => {
       tokens.add(token)
       return token

@@ -22,6 +22,20 @@ t.test('the page shows the plugins, the URL and the key', async (t) => {
     t.ok(page.includes(text), text)
   t.match(page, /<strong>1\.1\.0<\/strong>[\s\S]*<strong>1\.0\.0<\/strong>/, 'the newest first')
   t.match(page, /Talks to api\.example\.org/)
+  const talking = (permissions: Record<string, unknown>) => {
+    const bytes = pluginOf('export default 1', {
+      permissions,
+      config: { type: 'object', properties: { site: { type: 'string', default: 'https://collector.example' } } },
+    })
+    const [, talks] =
+      /\. (Talks to [^<]*)\.\n/.exec(renderIndexPage({ ...indexOf({ plugins: [entryOf([bytes])] }), keys: [publicKey] })) ?? []
+    return talks
+  }
+  const entered = 'the host in its setting site, which an administrator enters or its author proposes'
+  t.equal(talking({ networkFromConfig: ['site'] }), `Talks to ${entered}`, 'a host that its configuration or its author names')
+  const network = [{ host: 'api.example.org', reason: 'The service' }]
+  t.equal(talking({ network, networkFromConfig: ['site'] }), `Talks to api.example.org; and to ${entered}`)
+  t.equal(talking({}), 'Talks to no host')
   const noted = { ...entry, versions: entry.versions.map((one) => ({ ...one, yanked: 'It broke', advisory: 'Update' })) }
   t.match(renderIndexPage({ ...indexOf({ plugins: [noted] }), keys: [publicKey] }), /Withdrawn: It broke\. Update\./)
   t.equal(

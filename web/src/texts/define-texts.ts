@@ -24,18 +24,26 @@ const isRightToLeft = saidPseudo === 'rtl'
 
 /**
  * Texts of an area as functions: `defineTexts({ pages: { one: '{count} page', other: '{count} pages' }, by: 'by {name}' })` gives
- * `pages({ count: 2 })` and `by({ name })`. Numbers are written as the language writes them.
+ * `pages({ count: 2 })` and `by({ name })`. Numbers are written as the language writes them. What strangers chose stands in quotation marks, as in
+ * `"{name}" is connected`: such a value cannot end them by itself.
  */
 export function defineTexts<const T extends Record<string, Text>>(texts: T): { readonly [Key in keyof T]: Said<T[Key]> } {
   const functions = Object.entries(texts).map(([key, text]) => [
     key,
     (values: Record<string, Value> = {}) => {
       const form = typeof text === 'string' ? text : plurals.select(Number(values['count'])) === 'one' ? text.one : text.other
-      return (isPseudo ? pseudo(form) : form).replace(/\{([a-zA-Z]+)\}/g, (whole, name: string) => write(values[name], whole))
+      return (isPseudo ? pseudo(form) : form).replace(
+        /("?)\{([a-zA-Z]+)\}/g,
+        (whole, mark: string, name: string) =>
+          `${mark}${write(mark === '' ? values[name] : unended(values[name]), whole.slice(mark.length))}`,
+      )
     },
   ])
   return Object.fromEntries(functions)
 }
+
+/** As the server writes it in its messages. */
+const unended = (value: Value | undefined): Value | undefined => (typeof value === 'string' ? value.replaceAll('"', '\\"') : value)
 
 function write(value: Value | undefined, otherwise: string): string {
   if (value === undefined) return otherwise

@@ -2,7 +2,7 @@ import { defineTexts } from '#texts/define-texts.ts'
 
 export const recommendationTexts = defineTexts({
   title: 'Recommendations',
-  from: 'From {plugin}',
+  from: 'From "{plugin}"',
   made: 'made {when}',
   source: 'Who recommends',
   refresh: 'Refresh',
@@ -22,7 +22,7 @@ export const recommendationTexts = defineTexts({
   inLibrary: 'In this library',
   notInLibrary: 'Not in this library',
   at: 'at {host}',
-  dismiss: 'Do not recommend {title} again',
-  dismissed: '{title} is not recommended again.',
+  dismiss: 'Do not recommend "{title}" again',
+  dismissed: '"{title}" is not recommended again.',
   undo: 'Undo',
 })

@@ -192,15 +192,19 @@ t.test('the address of a picture is of no use once the plugin has lost its right
   t.match(await get(other), { status: 409, json: { message: '"Naming" is revoked and must not run.' } })
   await database('plugins').where({ id }).update({ state: 'enabled' })
 
-  const shown = { plugin: await services.plugins.get(id), userId: maintainer.id, isOwn: true }
-  const own = `/api/v1/plugins/${id}/pictures/${services.pluginPictures.tokenOf('https://api.example.org/own.jpg', shown)}`
+  const shown = { plugin: await services.plugins.get(id), userId: maintainer.id }
+  const ownOf = (ownId: string | null) =>
+    `/api/v1/plugins/${id}/pictures/${services.pluginPictures.tokenOf('https://api.example.org/own.jpg', { ...shown, ownId })}`
+  const user = { pluginId: id, userId: maintainer.id }
+  t.equal(await services.pluginPictures.ownIdOf(user), null)
   t.match(
-    await get(own),
+    await get(ownOf('00000000-0000-4000-8000-000000000000')),
     { status: 404, json: { message: /The user has no plugin org\.example\.naming/ } },
     'a recommendation of a plugin that the user does not use',
   )
   await services.userPlugins.list(maintainer.id)
   await services.userPlugins.enable(maintainer.id, id)
+  const own = ownOf(await services.pluginPictures.ownIdOf(user))
   t.match(await get(own), { status: 200 })
   const { agreedSha256 } = await database('user_plugins').where({ plugin_id: id }).first('agreed_sha256 AS agreedSha256')
   await database('user_plugins')

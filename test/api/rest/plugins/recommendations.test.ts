@@ -128,7 +128,7 @@ t.test('what plugins say is checked, bounded, and looked up', async (t) => {
 })
 
 t.test('a provider that fails never makes an error of a request, and is left alone longer and longer', async (t) => {
-  const { rita, pluginId, get, settled, setAnswer, database, asked, host } = await openRecommendationServer(t)
+  const { rita, pluginId, get, settled, setAnswer, database, asked, host, userId } = await openRecommendationServer(t)
   setAnswer({ status: 500, value: {} })
   t.type((await get()).taskId, 'string')
   t.match(await settled(), { recommendations: [], cached: false })
@@ -140,6 +140,13 @@ t.test('a provider that fails never makes an error of a request, and is left alo
   t.match(await row(), { failures: 1, last_error: /Taste/ })
   t.ok(Math.abs((await seconds()) - 300) < 10)
   t.match((await rita('GET', `plugins/${pluginId}/tasks`)).json, { status: 'failed', error: /Taste/ })
+  await setTestRule(database, { user_id: userId }, { age: { mode: 'not_from', years: 18, unrated: 'show' } })
+  t.match(
+    (await rita('GET', `plugins/${pluginId}/tasks`)).json,
+    { status: 'failed', error: null, result: null },
+    'words of a plugin that saw what its user no longer sees',
+  )
+  await setTestRule(database, { user_id: userId }, null)
   await rita('POST', 'recommendations/refresh')
   await settled()
   t.equal((await row()).failures, 2, 'who insists may, and it counts')

@@ -88,7 +88,7 @@ function Name({ recommendation: { title, serviceSeriesId, externalUrl } }: { rec
   return (
     <a href={url.href} target="_blank" rel="noopener noreferrer">
       <bdi>{title}</bdi> <Icon of={ExternalLink} />
-      <span className="visually-hidden">{recommendationTexts.at({ host: url.host })}</span>
+      <span className="small quiet">{recommendationTexts.at({ host: url.host })}</span>
     </a>
   )
 }

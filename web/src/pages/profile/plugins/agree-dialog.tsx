@@ -4,9 +4,7 @@ import { Dialog } from '#parts/above/dialog.tsx'
 import { say } from '#parts/above/toasts.tsx'
 import { Failure } from '#parts/states.tsx'
 import { pluginTexts } from '#texts/plugins.ts'
-import { consentEntries } from './consent-lines.ts'
 import { ConsentList } from './consent-list.tsx'
-import style from './plugins.module.css'
 
 interface AgreeProps {
   pluginId: string
@@ -39,13 +37,7 @@ export function AgreeDialog({ pluginId, name, consent, differenceLines, onClose 
       {isChanged && (
         <>
           <p>{pluginTexts.changedWords()}</p>
-          <ul className={style['lines']}>
-            {differenceLines.map((line) => (
-              <li key={line} dir="auto">
-                {differenceWords(line)}
-              </li>
-            ))}
-          </ul>
+          <ConsentList lines={differenceLines} />
         </>
       )}
       <p>{isChanged ? pluginTexts.now() : pluginTexts.agreeWords()}</p>
@@ -53,10 +45,4 @@ export function AgreeDialog({ pluginId, name, consent, differenceLines, onClose 
       {agreeing.error && <Failure error={agreeing.error} title={pluginTexts.agree()} />}
     </Dialog>
   )
-}
-
-/** `+` begins what is new, `-` what is no longer so. */
-function differenceWords(line: string): string {
-  const text = consentEntries([line.replace(/^\s*[+-]/, '')])[0]?.text ?? ''
-  return /^\s*\+/.test(line) ? pluginTexts.added({ line: text }) : /^\s*-/.test(line) ? pluginTexts.dropped({ line: text }) : text
 }

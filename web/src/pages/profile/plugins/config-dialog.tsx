@@ -35,6 +35,7 @@ export function ConfigDialog({ plugin, onClose }: { plugin: MyPlugin; onClose: (
       onAction={() => saving.mutate()}
       onClose={onClose}
     >
+      <p className="small quiet">{pluginTexts.configWords()}</p>
       {configMembers(userConfigSchema).map((member) => (
         <Member
           key={member.key}

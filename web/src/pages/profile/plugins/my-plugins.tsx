@@ -35,7 +35,7 @@ function Offered({ plugin: { pluginId, displayName: name, description, consent }
       <About name={name} description={description} state={pluginTexts.notAgreed()} kind="" />
       {mayWrite && (
         <div className="line">
-          <button type="button" className="btn" aria-label={`${pluginTexts.agree()}: ${name}`} onClick={() => setAsked('agree')}>
+          <button type="button" className="btn" aria-label={pluginTexts.agreeTo({ name })} onClick={() => setAsked('agree')}>
             {pluginTexts.agree()}…
           </button>
         </div>
@@ -109,6 +109,7 @@ function stateOf({ pause, connected, healthStatus, externalUsername, credentialT
 
 interface AboutProps {
   name: string
+  /** Words of the author, which may change without a new agreement. */
   description: string | null
   state: string
   kind: '' | 'good' | 'warn'
@@ -121,8 +122,8 @@ function About({ name, description, state, kind }: AboutProps) {
         <bdi>{name}</bdi> <span className={`badge ${kind}`}>{state}</span>
       </h3>
       {description && (
-        <p className="small quiet" dir="auto">
-          {description}
+        <p className={style['by-author']} dir="auto">
+          {pluginTexts.authorSays({ words: description })}
         </p>
       )}
     </div>

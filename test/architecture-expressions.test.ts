@@ -76,6 +76,7 @@ const MADE_ONCE = [
   'core/maintenance/orphans.ts',
   'plugin-sdk/text.ts',
   'plugins/packages/read-manifest.ts',
+  'workers/formats/pdf/program-title.ts',
 ]
 
 /** Where they are made later, and why what comes out is linear. */

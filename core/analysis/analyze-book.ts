@@ -212,7 +212,8 @@ async function analyzeUntilStill(
   let facts = before
   for (let change = 0; ; change++) {
     run.signal.throwIfAborted()
-    const found = await analyzeOrDescribe(context, { ...fileToAnalyze(book), verifyPages }, run.signal)
+    const request = { ...fileToAnalyze(book), filter: book.filter, hasSidecar: book.has_sidecar, verifyPages }
+    const found = await analyzeOrDescribe(context, request, run.signal)
     noteWork()
     const death = deathAmong(found.problems)
     if (death !== null) {

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { Suspicion } from '#core/analysis/suspect.ts'
-import type { LibraryFile } from '#core/fields/analysis.ts'
+import { BOOK_FILTER } from '#core/catalog/readable-book-query.ts'
+import type { FileFilter, LibraryFile } from '#core/fields/analysis.ts'
 import type { PlacedValues } from '#core/fields/placed-values.ts'
 import { TITLE_STRATEGY } from '#core/metadata/embedded-store.ts'
 
@@ -22,6 +23,9 @@ export interface BookToAnalyze {
   deleted: boolean
   library_path: string
   link_targets: string[]
+  filter: FileFilter
+  /** Whether a file beside it describes it. */
+  has_sidecar: boolean
   /** Of a custom strategy whose pattern does not match, the fallback. */
   book_strategy: string
   number_strategy: string
@@ -38,12 +42,12 @@ export interface BookToAnalyze {
 }
 
 const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_size::text, b.file_mtime_ns::text, b.file_hash, b.pages_hash, b.state,
-  b.retry_due, b.deleted_at IS NOT NULL AS deleted, b.layout_values, b.side, b.displaced_from`
+  b.retry_due, b.deleted_at IS NOT NULL AS deleted, b.layout_values, b.side, b.displaced_from, b.sidecars IS NOT NULL AS has_sidecar`
 
 /** Reads books in the order of their ids; undefined for those that do not exist. */
 export async function findBooksToAnalyze(database: Knex, bookIds: readonly string[]): Promise<(BookToAnalyze | undefined)[]> {
   const { rows } = await database.raw(
-    `SELECT ${COLUMNS}, l.path AS library_path, l.link_targets, ${TITLE_STRATEGY} AS book_strategy, l.number_strategy, m.book_id IS NOT NULL AS described, coalesce('cover' = ANY(m.locks), false) AS cover_locked,
+    `SELECT ${COLUMNS}, l.path AS library_path, l.link_targets, ${BOOK_FILTER} AS filter, ${TITLE_STRATEGY} AS book_strategy, l.number_strategy, m.book_id IS NOT NULL AS described, coalesce('cover' = ANY(m.locks), false) AS cover_locked,
          CASE WHEN s.book_id IS NOT NULL THEN jsonb_build_object('times', s.times, 'reason', s.reason, 'aloneTask', s.alone_task) END AS suspicion
        FROM books b JOIN libraries l ON l.id = b.library_id LEFT JOIN book_metadata m ON m.book_id = b.id
        LEFT JOIN book_suspects s ON s.book_id = b.id WHERE b.id = ANY(CAST(? AS uuid[]))`,

@@ -1,7 +1,9 @@
 import type { Knex } from 'knex'
 import { coverColumnsOf } from '#core/analysis/book-store.ts'
+import { BOOK_FILTER } from '#core/catalog/readable-book-query.ts'
 import type { StoredCover } from '#core/covers/cover.ts'
 import { announceCoverChange } from '#core/events/event-store.ts'
+import type { FileFilter } from '#core/fields/analysis.ts'
 import { READING_ORDER } from '#core/fields/reading-order.ts'
 
 /** A book whose thumbnail can be rendered: its file existed and was readable at its last analysis. */
@@ -10,6 +12,7 @@ export interface ThumbnailBook {
   path: string
   libraryPath: string
   linkTargets: string[]
+  filter: FileFilter
   bytes: string
   mtimeNs: string
   coverHash: string | null
@@ -82,7 +85,8 @@ export async function listThumbnailBooks(database: Knex, bookIds: readonly strin
     .select('books.id', 'books.path', 'l.path AS libraryPath', 'l.link_targets AS linkTargets', 'books.cover_hash AS coverHash')
     .select(
       database.raw(
-        `books.file_size::text AS bytes, books.file_mtime_ns::text AS "mtimeNs", coalesce('cover' = ANY(m.locks), false) AS "isLocked"`,
+        `books.file_size::text AS bytes, books.file_mtime_ns::text AS "mtimeNs", coalesce('cover' = ANY(m.locks), false) AS "isLocked",
+          ${BOOK_FILTER} AS filter`,
       ),
     )
 }

@@ -118,7 +118,13 @@ async function verifyFile(
   { library, file, result }: { library: LibraryRow; file: FileToVerify; result: Verified },
 ): Promise<void> {
   const analysis = await analyze(
-    { root: library.path, linkTargets: library.link_targets, path: file.path, verifyPages: true },
+    {
+      root: library.path,
+      linkTargets: library.link_targets,
+      path: file.path,
+      filter: { allowedFormats: library.allowed_formats, excludedPatterns: library.excluded_patterns },
+      verifyPages: true,
+    },
     { signal: run.signal },
   )
   result.verified += 1

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { type Viewer, visibilityOf, visibleSql } from '#core/account/visibility.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { select } from '#core/database/select.ts'
-import type { LibraryFile, Page, PageSource } from '#core/fields/analysis.ts'
+import type { BookFile, FileFilter, Page, PageSource } from '#core/fields/analysis.ts'
 import type { BookFormat } from '#core/fields/book-format.ts'
 
 /** What reading a page needs of its book. */
@@ -13,6 +13,8 @@ export interface ReadableBook {
   libraryPath: string
   /** Folders that links in it may lead to, as paths without links. */
   linkTargets: string[]
+  /** Null if the cover does not depend on files beside the book. */
+  filter: FileFilter | null
   fileName: string
   format: BookFormat
   fileBytes: number
@@ -41,11 +43,16 @@ export const libraryFileOf = ({
   libraryPath,
   path,
   linkTargets,
-}: Pick<ReadableBook, 'libraryPath' | 'path' | 'linkTargets'>): LibraryFile => ({
+  filter,
+}: Pick<ReadableBook, 'libraryPath' | 'path' | 'linkTargets'> & Partial<Pick<ReadableBook, 'filter'>>): BookFile => ({
   root: libraryPath,
   path,
   linkTargets,
+  filter,
 })
+
+/** The {@link FileFilter} of the library `l`. */
+export const BOOK_FILTER = `jsonb_build_object('allowedFormats', l.allowed_formats, 'excludedPatterns', l.excluded_patterns)`
 
 const NS_PER_MS = 1e6
 
@@ -54,6 +61,7 @@ interface ReadableRow {
   path: string
   library_path: string
   link_targets: string[]
+  filter: FileFilter | null
   file_name: string
   file_format: BookFormat
   file_size: string | number
@@ -72,9 +80,9 @@ interface ReadableRow {
 
 const READABLE = `
   SELECT books.id, books.path, file_name, file_format, file_size, file_hash, state, page_source, page_count, cover_hash, cover_width, cover_page,
-    libraries.path AS library_path, libraries.link_targets, file_mtime_ns::text AS file_mtime_ns,
+    l.path AS library_path, l.link_targets, CASE WHEN cover_page IS NULL THEN ${BOOK_FILTER} END AS filter, file_mtime_ns::text AS file_mtime_ns,
     extract(epoch FROM analyzed_at)::text AS analyzed, covers.id AS chosen_id, covers.hash AS chosen_hash
-  FROM books JOIN libraries ON libraries.id = books.library_id LEFT JOIN covers ON covers.book_id = books.id AND covers.is_selected
+  FROM books JOIN libraries l ON l.id = books.library_id LEFT JOIN covers ON covers.book_id = books.id AND covers.is_selected
   WHERE books.id = ? AND ${visibleSql('books.series_id')}`
 
 /** The book if the caller may see it, else null. Used for nearly every page and cover. */
@@ -89,6 +97,7 @@ function readableOf(row: ReadableRow): ReadableBook {
     path: row.path,
     libraryPath: row.library_path,
     linkTargets: row.link_targets,
+    filter: row.filter,
     fileName: row.file_name,
     format: row.file_format,
     fileBytes: Number(row.file_size),

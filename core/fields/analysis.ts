@@ -72,7 +72,20 @@ export interface LibraryFile {
   linkTargets?: readonly string[] | undefined
 }
 
-export interface AnalysisRequest extends LibraryFile {
+/** Which files of a library are books, besides that their names have the extension of one. */
+export interface FileFilter {
+  allowedFormats: readonly string[] | null
+  excludedPatterns: string | null
+}
+
+/** The file of a book, and what decides which files beside it describe it. */
+export interface BookFile extends LibraryFile {
+  filter?: FileFilter | null | undefined
+  /** False if the last scan found none: then only the usual names are tried, and the folder is not listed. */
+  hasSidecar?: boolean | undefined
+}
+
+export interface AnalysisRequest extends BookFile {
   /** Read every page's bytes and check them too (deep scan); otherwise page heads and the cover only. */
   verifyPages: boolean
   /** Longer side of the cover in pixels; by default that of a thumbnail. */
@@ -136,7 +149,7 @@ export interface CoverOutcome {
 
 /** Only draws the cover of one file, by default as a thumbnail, off the main thread. Never rejects for a bad file; rejects with AbortError when aborted. */
 export type DrawBookCover = (
-  request: LibraryFile & Pick<AnalysisRequest, 'coverSide'>,
+  request: BookFile & Pick<AnalysisRequest, 'coverSide'>,
   options?: { signal?: AbortSignal },
 ) => Promise<CoverOutcome>
 

@@ -5,6 +5,7 @@ export const MARKED_FOLDERS: readonly string[] = [
   'recycler',
   'recycle.bin',
   'recycle bin',
+  'recyclebin',
   'trash',
   'usb-recycle',
   'tmp',
@@ -38,7 +39,10 @@ export const MARKED_FOLDERS: readonly string[] = [
   'extend',
 ]
 
-/** Without a mark; `trashbox` is of Buffalo. Names with a leading dot (.Trash-1000, .AppleDouble, .@__thumb, .snapshot, .zfs) are foreign too. */
+/**
+ * Without a mark; `trashbox` is of Buffalo, `DfsrPrivate` and `FileHistory` of Windows, `Backups.backupdb` of Time Machine, `files_trashbin` and
+ * `files_versions` of Nextcloud, `_gsdata_`, `_SYNCAPP` and `$SBV$` of GoodSync, Allway Sync and SyncBack. Names with a leading dot (.Trash-1000, .AppleDouble, .@__thumb, .snapshot, .zfs) are foreign too.
+ */
 export const PLAIN_FOLDERS: readonly string[] = [
   'System Volume Information',
   'RECYCLER',
@@ -50,6 +54,17 @@ export const PLAIN_FOLDERS: readonly string[] = [
   'Temporary Items',
   'TheVolumeSettingsFolder',
   'TheFindByContentFolder',
+  'recycle.bin',
+  'recycle bin',
+  'recyclebin',
+  'DfsrPrivate',
+  'FileHistory',
+  'Backups.backupdb',
+  'files_trashbin',
+  'files_versions',
+  '_gsdata_',
+  '_SYNCAPP',
+  '$SBV$',
 ]
 
 const lower = (names: readonly string[]) => new Set(names.map((name) => name.toLowerCase()))
@@ -60,6 +75,11 @@ const DATED_SNAPSHOT = /^@?gmt[+-]\d/
 
 /** Whether a file or folder is hidden by its name. Titles may begin with an ellipsis: "...And Justice for All". */
 export const isHiddenName = (name: string): boolean => /^\.(?:[^.]|\.?$)/s.test(name)
+
+/** Downloads that have not ended, as browsers and download programs name them; files of programs that have a document open; deleted files in use. */
+const INCOMPLETE = /\.(?:part|partial|filepart|crdownload|opdownload|download|!qb|!ut|bc!|tmp)$|^~\$|^\.(?:fuse_hidden|nfs)/i
+
+export const isIncompleteName = (name: string): boolean => INCOMPLETE.test(name)
 
 /**
  * Whether systems, NAS devices or programs keep a folder of this name beside those of users: for indexes, thumbnails, deleted files, and snapshots, which contain

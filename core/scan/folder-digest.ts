@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { describedBy } from '#core/fields/sidecar.ts'
 import type { Listing } from '#core/scan/set-files.ts'
 
-export interface Sidecar {
+interface Sidecar {
   name: string
   /** The name of the book without its extension; null for the series. */
   stem: string | null
@@ -20,6 +22,29 @@ export function withSidecarFiles({ sidecars, ...books }: FolderListing): Listing
     mtimesMs: [...books.mtimesMs, ...sidecars.map(({ mtimeMs }) => mtimeMs)],
   }
 }
+
+/** Only those that describe something here are looked at: an edit of a file does not change the time of its folder. */
+export function readSidecars(
+  folder: string,
+  names: readonly string[],
+  { books, onCall }: { books: readonly string[]; onCall: () => void },
+): Sidecar[] {
+  if (names.length === 0) return []
+  return describedBy(names, books).flatMap((sidecar) => {
+    onCall()
+    try {
+      const { size, mtimeMs } = statSync(`${folder}/${sidecar.name}`)
+      return { ...sidecar, size, mtimeMs }
+    } catch {
+      // It vanished meanwhile, or the analysis will say why it cannot be read.
+      return []
+    }
+  })
+}
+
+/** Identifies the versions of several; null for none. */
+export const versionOf = (sidecars: readonly Sidecar[]): string | null =>
+  sidecars.length === 0 ? null : hash('sha1', JSON.stringify(sidecars.map(({ name, size, mtimeMs }) => [name, size, mtimeMs])), 'base64')
 
 let scratch = Buffer.alloc(65_536)
 

@@ -227,12 +227,17 @@ async function listDifferent(
   return rows
 }
 
+/** A folder with books, relative to the library. */
+export interface ChangedFolder {
+  path: string
+  digest: string
+  files: number
+  /** The version of the file that describes its series. */
+  seriesFile: string | null
+}
+
 /** Records that the database rows of these folders now match the disk. */
-export async function recordFolders(
-  database: Knex,
-  libraryId: string,
-  folders: { path: string; digest: string; files: number }[],
-): Promise<void> {
+export async function recordFolders(database: Knex, libraryId: string, folders: readonly ChangedFolder[]): Promise<void> {
   if (folders.length === 0) return
   await database.raw(
     `INSERT INTO scanned_folders (library_id, path, digest, files) SELECT ?, f.path, f.digest, f.files

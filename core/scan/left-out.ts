@@ -1,18 +1,13 @@
 import type { Dirent } from 'node:fs'
 import { formatOfName } from '#core/fields/book-format.ts'
 import { isSidecarName } from '#core/fields/sidecar.ts'
-import { isForeignFolder, isHiddenName } from '#core/foundation/foreign-folder.ts'
+import { isForeignFolder, isHiddenName, isIncompleteName } from '#core/foundation/foreign-folder.ts'
 import type { Excludes } from '#core/scan/glob.ts'
 import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
 
 /** Why a file or folder is no book of the library. */
 export const LEFT_OUT_REASONS = ['excluded', 'format', 'hidden', 'link', 'set', 'incomplete', 'not_utf8'] as const
 export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number]
-
-/** Downloads that have not ended, as browsers and download programs name them; files of programs that have a document open; deleted files in use. */
-const INCOMPLETE = /\.(?:part|partial|filepart|crdownload|opdownload|download|!qb|!ut|bc!|tmp)$|^~\$|^\.(?:fuse_hidden|nfs)/i
-
-export const isIncompleteName = (name: string): boolean => INCOMPLETE.test(name)
 
 /** Whether a link with this name may lead to a book or a folder of books: it has no extension of another file. */
 export const isBookOrFolder = (name: string): boolean => formatOfName(name) !== null || !/\.[a-z][a-z0-9]{0,4}$/i.test(name)

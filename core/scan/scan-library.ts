@@ -11,6 +11,7 @@ import { aggregateDue } from '#core/metadata/aggregate-series.ts'
 import { readBootClock } from '#core/scan/boot-clock.ts'
 import {
   acceptFound,
+  type ChangedFolder,
   countKnownBooks,
   countSeries,
   eachForgottenBook,
@@ -40,6 +41,7 @@ import { isInPart } from '#core/scan/scan-part.ts'
 import { checkPlacedRoot, rootKey } from '#core/scan/scan-root.ts'
 import { makeScanDue } from '#core/scan/scan-schedule-store.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/scan/scan-store.ts'
+import { listDescribedFolders } from '#core/scan/series-file-store.ts'
 import { readSeriesFiles } from '#core/scan/series-files.ts'
 import { type WalkBatch, walk } from '#core/scan/walk.ts'
 import { FinalFailure, type TaskHandler, type TaskRun } from '#core/tasks/task.ts'
@@ -99,6 +101,8 @@ interface Scan {
   unreadable: Set<string>
   /** Folders with files whose paths are too long. */
   tooLong: Set<string>
+  /** The files that describe series and lie in folders without books. */
+  seriesFiles: WalkBatch['seriesFiles']
   queued: number
   /** The tasks of the last batch are being added. */
   queueing: Promise<void>
@@ -161,6 +165,7 @@ const beginState = (run: TaskRun, begun: Begun, hadBooks: boolean): Scan => ({
   seen: new Set(),
   unreadable: new Set(),
   tooLong: new Set(),
+  seriesFiles: [],
   queued: 0,
   queueing: Promise.resolve(),
 })
@@ -168,10 +173,11 @@ const beginState = (run: TaskRun, begun: Begun, hadBooks: boolean): Scan => ({
 async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Promise<unknown> {
   const { database } = dependencies
   const { library } = begun
-  const [root, known, knownBooks] = await Promise.all([
+  const [root, known, knownBooks, described] = await Promise.all([
     checkPlacedRoot(library.path, dependencies.dataFolder),
     listFolderDigests(database, library.id),
     countKnownBooks(database, library.id),
+    listDescribedFolders(database, library.id),
   ])
   if (knownBooks === 0) dependencies.prepareAnalyses?.()
   const state = beginState(run, begun, knownBooks > 0)
@@ -185,13 +191,12 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
   }
   const compare = begun.deep ? new Map<string, string>() : known
   try {
-    for await (const batch of walk({ ...options, known: compare }, run.signal)) await recordBatch(dependencies, state, batch)
+    for await (const batch of walk({ ...options, known: compare, described }, run.signal)) await recordBatch(dependencies, state, batch)
   } finally {
     // Nothing is added after the end of a scan.
     await state.queueing
   }
   run.signal.throwIfAborted()
-
   if (state.unreadable.has(begun.part)) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)
   const after = await checkPlacedRoot(library.path, dependencies.dataFolder)
   if (rootKey(after) !== rootKey(root)) {
@@ -231,8 +236,7 @@ async function queuePending({ database, tasks }: ScanDependencies, state: Scan):
   const unread = await listRetryPaths(database, library.id)
   if (unread.length > 0) {
     // An analysis may have failed before its folder was recorded.
-    const folders = new Set(unread.map((path) => folderOf(library.path, path)))
-    await forgetFolders(database, library.id, [...folders])
+    await forgetFolders(database, library.id, [...new Set(unread.map((path) => folderOf(library.path, path)))])
   }
   for await (const ids of eachForgottenBook(database, library.id, state.startedAt)) {
     state.queued += await queueAnalyses(tasks, library.id, ids, { deep: false })
@@ -250,6 +254,8 @@ async function finish(dependencies: ScanDependencies, state: Scan, { missing, gu
   const { purgeDeletedOnScan } = (library.scanning_config ?? {}) as { purgeDeletedOnScan?: boolean }
   // Before the scan ends, so that no other one adds books in between.
   const purged = complete && purgeDeletedOnScan ? await purgeSettled(dependencies, state) : 0
+  // Only now all series have rows.
+  await describeSeries(dependencies, state, state.seriesFiles)
   await numberByPosition(database, state)
   await aggregateDue(database, library.id, run.signal)
   // The walk knows folders, not the series of other strategies.
@@ -340,12 +346,12 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
     state.unreadable.add(path)
     noteError(state, path, message)
   }
+  state.seriesFiles.push(...batch.seriesFiles)
   state.notes.add(batch)
   for (const { folder, device } of batch.devices) state.devices.set(folder, device)
   counts.filesTotal += files.length + batch.unchangedFiles
   // Each one-shot of an unchanged root counts as a series; counted here because the walk knows folders, not series.
-  counts.seriesFound += batch.unchanged.length
-  if (batch.unchangedRootFiles > 0) counts.seriesFound += batch.unchangedRootFiles - 1
+  counts.seriesFound += batch.unchanged.length + Math.max(0, batch.unchangedRootFiles - 1)
 
   const scanned = { library, walked: { decisions, shared }, deep, provisional: state.hadBooks, rules }
   const record = () => recordFiles(database, scanned, files)
@@ -364,26 +370,20 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
   await writeScanCounts(database, run.id, withErrorCount(state))
 }
 
-interface ChangedFolder {
-  path: string
-  digest: string
-  files: number
-  seriesFile: string | null
-}
-
 /** After the rows, never before: a digest says that they exist. The last part of a folder may have no files, only the digest. */
 async function queueBatch(
-  { database, tasks, readSeriesFile }: Dependencies,
+  dependencies: Dependencies,
   state: Scan,
   { folders, ids }: { folders: ChangedFolder[]; ids: string[] },
 ): Promise<void> {
-  const { library, deep, run } = state
-  if (readSeriesFile) {
-    const request = { library, isForced: deep, folders, signal: run.signal }
-    for (const { path, message } of await readSeriesFiles({ database, readSeriesFile }, request)) noteError(state, path, message)
-  }
-  await recordFolders(database, library.id, folders)
-  state.queued += await queueAnalyses(tasks, library.id, ids, { deep })
+  await describeSeries(dependencies, state, folders)
+  await recordFolders(dependencies.database, state.library.id, folders)
+  state.queued += await queueAnalyses(dependencies.tasks, state.library.id, ids, { deep: state.deep })
+}
+
+async function describeSeries(dependencies: ScanDependencies, state: Scan, folders: WalkBatch['seriesFiles']): Promise<void> {
+  const request = { library: state.library, isForced: state.deep, folders, signal: state.run.signal }
+  for (const { path, message } of await readSeriesFiles(dependencies, request)) noteError(state, path, message)
 }
 
 function noteError(state: Scan, path: string, message: string): void {

@@ -1,13 +1,19 @@
 import type { Knex } from 'knex'
 import type { SeriesHints } from '#core/fields/embedded.ts'
 
-/** A folder with books whose file for the series is another version than the recorded one. */
+/** A folder whose file for the series is another version than the recorded one. */
 interface ChangedSeriesFile {
   id: string
   /** Of the series. */
   path: string
   /** Null: there is none any more. */
   version: string | null
+}
+
+/** The folders of the series of a library that a file described when it was last looked for. */
+export async function listDescribedFolders(database: Knex, libraryId: string): Promise<Set<string>> {
+  const series = database('series').where({ library_id: libraryId, name_key: '', oneshot: false }).whereNotNull('sidecar_version')
+  return new Set(await series.pluck('path'))
 }
 
 /** @param isForced returns those of the recorded version too */

@@ -14,7 +14,7 @@ interface Request {
   library: Pick<LibraryRow, 'id' | 'path' | 'link_targets'>
   /** Reads files that have not changed, too. */
   isForced: boolean
-  /** With books; the folder of the library itself holds no series. */
+  /** The folder of the library itself holds no series. */
   folders: readonly { path: string; seriesFile: string | null }[]
   signal: AbortSignal
 }
@@ -24,10 +24,10 @@ interface Request {
  * @returns what is wrong with files, by path relative to the library
  */
 export async function readSeriesFiles(
-  { database, readSeriesFile }: { database: Knex; readSeriesFile: ReadSeriesFile },
+  { database, readSeriesFile }: { database: Knex; readSeriesFile?: ReadSeriesFile },
   { library, isForced, folders, signal }: Request,
 ): Promise<{ path: string; message: string }[]> {
-  if (folders.length === 0) return []
+  if (folders.length === 0 || !readSeriesFile) return []
   const changed = await listChangedSeriesFiles(database, { libraryId: library.id, isForced }, folders)
   const problems: { path: string; message: string }[] = []
   for (let at = 0; at < changed.length; at += AT_ONCE) {

@@ -1,4 +1,25 @@
+import type { FileFilter } from '#core/fields/analysis.ts'
 import { formatOfName, stemOf } from '#core/fields/book-format.ts'
+import { isHiddenName, isIncompleteName } from '#core/foundation/foreign-folder.ts'
+import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
+
+/** A {@link FileFilter} for many names. */
+export interface NameFilter {
+  allowed: ReadonlySet<string> | null
+  isExcluded: Excludes
+}
+
+export const nameFilterOf = ({ allowedFormats, excludedPatterns }: FileFilter): NameFilter => ({
+  allowed: allowedFormats === null ? null : new Set(allowedFormats),
+  isExcluded: compileExcludes(excludedPatterns),
+})
+
+/** Whether a file is a book by its name. @param prefix the path of its folder with `/` at its end; '' for the root */
+export function isBookName(prefix: string, name: string, { allowed, isExcluded }: NameFilter): boolean {
+  const format = formatOfName(name)
+  if (format === null || isHiddenName(name) || isIncompleteName(name)) return false
+  return (allowed === null || allowed.has(format)) && !isExcluded(prefix, name)
+}
 
 /** The books of a folder. */
 export interface Listing {
@@ -9,10 +30,11 @@ export interface Listing {
 }
 
 /** As archives of several volumes are named. */
-export const LATER_VOLUME = /\.part(\d+)\.(?:rar|cbr)$/i
+const LATER_VOLUME = /\.part(\d+)\.(?:rar|cbr)$/i
 
 /** A later volume of a multi-volume RAR is not a book if its first volume is in the same folder. */
 export function dropLaterVolumes(listing: Listing): Listing {
+  if (!listing.names.some((name) => LATER_VOLUME.test(name))) return listing
   const volumes = listing.names.map((name) => {
     const match = LATER_VOLUME.exec(name)
     return match && { set: name.slice(0, match.index).toLowerCase(), number: Number(match[1]) }

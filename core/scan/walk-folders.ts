@@ -1,21 +1,19 @@
-import { hash } from 'node:crypto'
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatOfName, stemOf } from '#core/fields/book-format.ts'
-import { describedBy, FOLDER_FILES, isSidecarName } from '#core/fields/sidecar.ts'
+import { FOLDER_FILES, isSidecarName } from '#core/fields/sidecar.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
-import { isForeignFolder, isHiddenName } from '#core/foundation/foreign-folder.ts'
+import { isForeignFolder, isHiddenName, isIncompleteName } from '#core/foundation/foreign-folder.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
-import { digestOf, type FolderListing, type Sidecar, withSidecarFiles } from '#core/scan/folder-digest.ts'
-import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
+import { digestOf, type FolderListing, readSidecars, versionOf, withSidecarFiles } from '#core/scan/folder-digest.ts'
 import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, sharedNames } from '#core/scan/layouts/decide-folder.ts'
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
 import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
-import { isBookOrFolder, isIncompleteName, type LeftOutReason, reasonToLeaveOut } from '#core/scan/left-out.ts'
+import { isBookOrFolder, type LeftOutReason, reasonToLeaveOut } from '#core/scan/left-out.ts'
 import { findAlike } from '#core/scan/links/alike-names.ts'
 import { type FollowedLink, LinkFollower, type WalkedEntry } from '#core/scan/links/link-follower.ts'
-import { dropLaterVolumes, dropOtherFormats, LATER_VOLUME, type Listing } from '#core/scan/set-files.ts'
+import { dropLaterVolumes, dropOtherFormats, isBookName, type Listing, type NameFilter, nameFilterOf } from '#core/scan/set-files.ts'
 import { NOT_UTF8, reasonOf } from '#core/scan/unreadable-reason.ts'
 
 /** Files per part; limits the memory of a step, and the size of its SQL statement. */
@@ -31,6 +29,8 @@ export interface WalkOptions {
   allowedFormats: readonly string[] | null
   /** Digests of the last scan by folder: the files of unchanged folders are not listed. With an empty map, all files are listed. */
   known: ReadonlyMap<string, string>
+  /** Folders of series that a file described at the last scan. */
+  described?: ReadonlySet<string> | undefined
   /** The folder at which the walk begins, relative to the root; the root by default. One that does not exist is empty. */
   start?: string | undefined
   /** Without it, no link is followed. */
@@ -68,6 +68,8 @@ export interface FolderPart {
 export type WalkStep =
   | { kind: 'changed'; part: FolderPart }
   | { kind: 'unchanged'; folder: string; files: number }
+  /** Of a folder without books, whose series may have its books in the folders below. Null: there is none any more. */
+  | { kind: 'series_file'; folder: string; version: string | null }
   /** `path` relative to the root. The files below it were not seen, but may exist. */
   | { kind: 'unreadable'; path: string; message: string }
   /** Not followed, or to what is found by another way. */
@@ -86,13 +88,11 @@ export type WalkStep =
  * @param onCall is called before each look at the disk, which may take as long as the disk likes
  */
 export function* walkFolders(options: WalkOptions, onCall: () => void = () => {}): Generator<WalkStep> {
-  const isExcluded = compileExcludes(options.excludedPatterns)
-  const allowed = options.allowedFormats === null ? null : new Set(options.allowedFormats)
   const { known, start = '', share = { index: 0, of: 1 } } = options
   const choice: Choice = {
     known,
-    isExcluded,
-    allowed,
+    described: options.described,
+    ...nameFilterOf(options),
     start,
     share,
     strategy: options.strategy ?? '',
@@ -144,9 +144,7 @@ export function* walkFolders(options: WalkOptions, onCall: () => void = () => {}
 }
 
 /** Which files and folders a walk includes. */
-interface Choice extends Pick<WalkOptions, 'known'> {
-  isExcluded: Excludes
-  allowed: ReadonlySet<string> | null
+interface Choice extends Pick<WalkOptions, 'known' | 'described'>, NameFilter {
   start: string
   share: { index: number; of: number }
   strategy: string
@@ -187,7 +185,7 @@ interface FolderContents {
 }
 
 function* listFolder({ folder, real, link, at, entries }: ListedFolder, choice: Choice): Generator<WalkStep, FolderContents> {
-  const { isExcluded, allowed, start, links } = choice
+  const { isExcluded, start, links } = choice
   const { index, of } = choice.share
   const prefix = prefixOf(folder)
   const below: FolderBelow[] = []
@@ -222,7 +220,7 @@ function* listFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
     }
     if (format === null && isSidecarName(name) && entry.isFile()) sidecars.push(name)
     if (name === CALIBRE_DATABASE && entry.isFile()) choice.calibre.push(prefix)
-    if (format === null || !entry.isFile() || (allowed !== null && !allowed.has(format)) || isExcluded(prefix, name)) continue
+    if (!entry.isFile() || !isBookName(prefix, name, choice)) continue
     try {
       // The folder's listing says that it is not a link, and stat is a third faster here than lstat. This only detects changes, so the path may be that of
       // another folder meanwhile: paths of descriptors take three times as long, because threads of one process wait for each other there.
@@ -259,8 +257,7 @@ function* walkFolder(listed: ListedFolder, choice: Choice): Generator<WalkStep, 
   for (const names of [books.names, below.map((one) => nameOfFolder(one.folder))])
     for (const [one, other] of findAlike(names)) yield { kind: 'alike', paths: [prefix + one, prefix + other] }
   if (books.names.length > 0) {
-    const volumes = books.names.some((name) => LATER_VOLUME.test(name) && formatOfName(name) === 'cbr')
-    const whole = volumes ? dropLaterVolumes(books) : books
+    const whole = dropLaterVolumes(books)
     const facts = factsOf(folder, whole.names, { choice, hasOpf: sidecars.includes(FOLDER_FILES.opf) })
     const listing = hasOtherFormats(facts, choice) ? dropOtherFormats(whole, choice.formats) : whole
     if (listing.names.length < books.names.length) {
@@ -272,9 +269,24 @@ function* walkFolder(listed: ListedFolder, choice: Choice): Generator<WalkStep, 
     if (choice.explains) yield* partsOf(walked, listing)
     else
       yield* reportFolder(walked, { ...listing, sidecars: readSidecars(real, sidecars, { books: listing.names, onCall: choice.onCall }) })
-  } else if ((choice.strategy === 'auto' || choice.explains) && isAmongRuns(below.map((one) => nameOfFolder(one.folder))))
-    choice.amongRuns.add(folder)
+  } else {
+    if ((choice.strategy === 'auto' || choice.explains) && isAmongRuns(below.map((one) => nameOfFolder(one.folder))))
+      choice.amongRuns.add(folder)
+    yield* seriesFileOf(listed, { below, sidecars }, choice)
+  }
   return below
+}
+
+/** Without a digest, because the series may be newer than the file. In a folder that is empty, a disk may not be mounted. */
+function* seriesFileOf(
+  { folder, real }: ListedFolder,
+  { below, sidecars }: Pick<FolderContents, 'below' | 'sidecars'>,
+  choice: Choice,
+): Generator<WalkStep> {
+  // Of the first folder, only the first of several walks lists the files.
+  if (choice.explains || folder === '' || (folder === choice.start && choice.share.index > 0)) return
+  const version = versionOf(readSidecars(real, sidecars, { books: [], onCall: choice.onCall }))
+  if (version !== null || (below.length > 0 && choice.described?.has(folder))) yield { kind: 'series_file', folder, version }
 }
 
 /** Node replaces bytes that are no UTF-8: names that are equal then are those of different files, of which the path leads to one at most. */
@@ -305,28 +317,6 @@ const factsOf = (folder: string, names: readonly string[], { choice, hasOpf }: {
 /** Whether the folder is one of Calibre, whose files are one book in several formats. */
 const hasOtherFormats = ({ folder, names, hasOpf, isBelowCalibre }: FolderFacts, { strategy }: Choice): boolean =>
   names.length > 1 && hasCalibreId(nameOfFolder(folder)) && (strategy === 'calibre' || (strategy === 'auto' && (hasOpf || isBelowCalibre)))
-
-/** Only those that describe something here are looked at: an edit of a file does not change the time of its folder. */
-function readSidecars(
-  real: string,
-  names: readonly string[],
-  { books, onCall }: { books: readonly string[]; onCall: () => void },
-): Sidecar[] {
-  if (names.length === 0) return []
-  return describedBy(names, books).flatMap((sidecar) => {
-    onCall()
-    try {
-      const { size, mtimeMs } = statSync(`${real}/${sidecar.name}`)
-      return { ...sidecar, size, mtimeMs }
-    } catch {
-      // It vanished meanwhile, or the analysis will say why it cannot be read.
-      return []
-    }
-  })
-}
-
-const versionOf = (sidecars: readonly Sidecar[]): string | null =>
-  sidecars.length === 0 ? null : hash('sha1', JSON.stringify(sidecars.map(({ name, size, mtimeMs }) => [name, size, mtimeMs])), 'base64')
 
 /** By name, so that concurrent walks agree on the share of each folder even while folders appear and disappear. */
 function shareOf(name: string, of: number): number {

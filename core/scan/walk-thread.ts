@@ -11,6 +11,7 @@ const emptyBatch = (): WalkBatch => ({
   unchanged: [],
   unchangedFiles: 0,
   unchangedRootFiles: 0,
+  seriesFiles: [],
   unreadable: [],
   symlinks: [],
   followed: [],
@@ -32,7 +33,8 @@ serveJobs(({ options, read, calls }: WalkOrder, send: (batch: WalkBatch) => void
       batch.unchanged.push(step.folder)
       batch.unchangedFiles += step.files
       if (step.folder === '') batch.unchangedRootFiles = step.files
-    } else if (step.kind === 'unreadable') batch.unreadable.push({ path: step.path, message: step.message })
+    } else if (step.kind === 'series_file') batch.seriesFiles.push({ path: step.folder, seriesFile: step.version })
+    else if (step.kind === 'unreadable') batch.unreadable.push({ path: step.path, message: step.message })
     else if (step.kind === 'device') batch.devices.push({ folder: step.folder, device: step.device })
     else if (step.kind === 'left_out') batch.leftOut.push({ path: step.path, reason: step.reason })
     else if (step.kind === 'followed') batch.followed.push({ path: step.path, target: step.target })

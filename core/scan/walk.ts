@@ -18,6 +18,8 @@ export interface WalkBatch {
   unchangedFiles: number
   /** How many of them are in the root. */
   unchangedRootFiles: number
+  /** Of folders without books: the files that describe series; null for one that is gone. */
+  seriesFiles: { path: string; seriesFile: string | null }[]
   unreadable: { path: string; message: string }[]
   /** Links that might have been books or folders of books, and were not followed. */
   symlinks: string[]

@@ -2,10 +2,10 @@ import { closeSync, fstatSync } from 'node:fs'
 import {
   type Analysis,
   type AnalysisRequest,
+  type BookFile,
   type CoverOutcome,
   type FileFacts,
   failedAnalysis,
-  type LibraryFile,
   type Problem,
 } from '#core/fields/analysis.ts'
 import { BOOK_FORMATS, type BookFormat } from '#core/fields/book-format.ts'
@@ -60,7 +60,7 @@ export const analyzePacked = async (request: AnalysisRequest, draw?: DrawPdfPage
   packAnalysis(await analyze(request, draw))
 
 /** Draws the cover without hashing the file, which is most of the work. Never throws for a bad file. */
-export async function drawBookCover(file: LibraryFile & Pick<AnalysisRequest, 'coverSide'>, draw?: DrawPdfPage): Promise<CoverOutcome> {
+export async function drawBookCover(file: BookFile & Pick<AnalysisRequest, 'coverSide'>, draw?: DrawPdfPage): Promise<CoverOutcome> {
   let fd: number
   try {
     fd = openInsideSync(file)

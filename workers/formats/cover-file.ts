@@ -1,4 +1,4 @@
-import type { AnalysisRequest, DescribedCover, LibraryFile, Problem } from '#core/fields/analysis.ts'
+import type { AnalysisRequest, BookFile, DescribedCover, Problem } from '#core/fields/analysis.ts'
 import { BookProblem } from '../book-problem.ts'
 import type { DrawPdfPage } from '../drawing.ts'
 import { makeThumbnail } from '../images/image.ts'
@@ -8,7 +8,7 @@ import { readCoverFile } from '../metadata/sidecars.ts'
 
 /** The cover of a book: `cover.jpg` beside it replaces that of the file, as `metadata.opf` replaces its metadata; if it cannot be used, that is a problem. */
 export async function withCoverFile<Found extends { cover: DescribedCover | null; problems: Problem[] }>(
-  file: LibraryFile & Pick<AnalysisRequest, 'coverSide'>,
+  file: BookFile & Pick<AnalysisRequest, 'coverSide'>,
   found: Found,
   draw: DrawPdfPage | undefined,
 ): Promise<Found> {

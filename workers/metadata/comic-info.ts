@@ -137,7 +137,8 @@ function readElements(get: Elements, remarks: Remarks): Embedded {
       count: wholeOf(get('Count'), 'Count', remarks),
       summary: summaryOf(get('Summary'), 'Summary', remarks),
       year,
-      ...monthAndDay({ year, month: get('Month'), day: get('Day') }, remarks),
+      // The zero time of a program has a month and a day as well.
+      ...(Number(get('Year')) > 0 && year === undefined ? {} : monthAndDay({ year, month: get('Month'), day: get('Day') }, remarks)),
       // The schema separates names by commas; "Last, First" looks the same as two people.
       authors: authorsOf(PEOPLE.flatMap(([element, role]) => namesOf(get.all(element), /,/).map((name) => ({ name, role })))),
       publisher: lineOf(get('Publisher')),

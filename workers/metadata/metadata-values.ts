@@ -4,7 +4,7 @@ import { readIsbns } from '#core/fields/isbn.ts'
 import { AUTHORS_MAX, fittingList, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/fields/limits.ts'
 import { Register } from '#core/foundation/register.ts'
 import { boundMarks, cutText, normalizeText } from '#core/foundation/text.ts'
-import { readDate } from './written-date.ts'
+import { isUndefinedYear, readDate } from './written-date.ts'
 import { resolveReferences } from './xml-text.ts'
 
 const INT32_MAX = 2_147_483_647
@@ -134,12 +134,12 @@ export function positionOf(text: string | undefined, name: string, remarks: Rema
   return undefined
 }
 
-/** A year within the range of books, also of a date; programs write 0 for unknown. */
+/** A year within the range of books, also of a date; programs write 0, 1 and 101 for unknown. */
 export function yearOf(text: string | undefined, name: string, remarks: Remarks): number | undefined {
   const isNumber = /^\s*[+-]?\d{1,5}(\.0+)?\s*$/.test(text ?? '')
   const date = text === undefined || isNumber ? undefined : readDate(text)
-  const year = date?.year ?? wholeOf(text, name, remarks, { min: -9999, max: 9999 })
-  return year === 0 ? undefined : year
+  const year = date ? date.year : wholeOf(text, name, remarks, { min: -9999, max: 9999 })
+  return year === undefined || isUndefinedYear(year) ? undefined : year
 }
 
 /** A valid month and day; programs write 0 for unknown. */
@@ -164,39 +164,61 @@ export function isbnsOf(texts: readonly string[], name: string, remarks: Remarks
   return valid.length === 0 ? undefined : valid.slice(0, LIST_MAX).join(',').slice(0, TEXT_LENGTH_MAX)
 }
 
-/** BCP 47 in its usual form: pt_BR is pt-BR, jpn is ja, English is en; of a country, such as jp and cn, the language that most people there speak. */
+/** BCP 47 in its usual form: pt_BR is pt-BR, jpn is ja, English is en; of a country, such as jp, CHN and cn-Hans, the language that most people there speak. */
 export function languageOf(text: string | undefined, name: string, remarks: Remarks): string | undefined {
   const written = lineOf(text)
-  if (written === undefined || /^(und|zxx|unknown|none)$/i.test(written)) return undefined
+  if (written === undefined || /^(und|zxx|mis|unknown|none)$/i.test(written)) return undefined
   const named = languageNames().get(written.toLowerCase())
   if (named) return named
-  const tag = tagOf(written)
   const spoken = languageOfCountry(written)
-  if (spoken === undefined && tag !== undefined && tag.length <= 35) return tag
-  remarks.add(name, written, spoken === undefined ? 'is not a language' : `is a country; its language, ${spoken}, is used`)
-  return spoken
+  if (spoken !== undefined) {
+    remarks.add(name, written, `is a country; its language, ${spoken}, is used`)
+    return spoken
+  }
+  const tag = tagOf(written)
+  const [code = ''] = tag?.split('-') ?? []
+  if (code !== '' && nameOf('language', code) !== undefined) return tag
+  // All codes of two letters are known here, but not the thousands of three.
+  remarks.add(name, written, code.length === 3 ? 'is not a known language; it is used as it is' : 'is not a language')
+  return code.length === 3 ? tag : undefined
 }
 
 function tagOf(written: string): string | undefined {
   try {
-    return /^[a-z]{2,3}([-_][a-z0-9]{2,8})*$/i.test(written) ? Intl.getCanonicalLocales(written.replaceAll('_', '-'))[0] : undefined
+    const isTag = written.length <= 35 && /^[a-z]{2,3}([-_][a-z0-9]{2,8})*$/i.test(written)
+    return isTag ? Intl.getCanonicalLocales(written.replaceAll('_', '-'))[0] : undefined
   } catch {
     return undefined
   }
 }
 
-/** Codes of languages that stand for Korea and Taiwan: hardly anybody means Kanuri or Twi. */
-const MISTAKEN = new Set(['kr', 'tw'])
+/** Codes of languages that stand for countries: hardly anybody means Kanuri, Twi, Bihari, Braj, Chinook Jargon or Ancient Egyptian. */
+const MISTAKEN = new Set(['kr', 'tw', 'bih', 'bra', 'chn', 'egy'])
 /** Codes of regions that are no countries. */
 const NO_COUNTRY = /^(?:eu|ez|qo|un|x[ab]|zz)$/
+/** Countries in three letters, but for languages such as fra and ind; those in two where they do not begin alike. */
+const COUNTRIES = new Map(
+  (
+    'afg ago:ao and:ad are:ae aus aut:at bdi:bi bfa bgd:bd bgr bhr bhs:bs bih:ba blr:by blz:bz bol bra brb:bb brn:bn btn bwa caf:cf ' +
+    'can chl:cl chn:cn civ cmr cod:cd cog:cg col com:km cpv:cv cri cub cyp dji dma dnk:dk dom dza ecu egy eri esp eth fji fsm:fm gab ' +
+    'gbr gha gin:gn gmb gnb:gw gnq:gq grd:gd gtm guy:gy hkg hnd hti idn irl:ie irn irq:iq isr:il jor kgz kna kwt lbn lbr:lr lby:ly lca ' +
+    'lie lka lso ltu lux lva mco mda mdg:mg mdv:mv mex:mx mhl mli mmr mne:me mng moz:mz mrt mwi mys nam ner nga nic npl nru nzl omn ' +
+    'pak:pk phl plw:pw png:pg pri prk:kp prt:pt pry:py pse qat rou rwa sau sdn sen:sn sgp slb:sb sle smr srb:rs ssd stp sur:sr svk:sk ' +
+    'svn:si swz:sz tcd:td tgo tjk tkm:tm tls tto tun:tn tuv:tv twn tza ury:uy usa vct vnm vut wsm yem zaf zmb zwe'
+  )
+    .split(' ')
+    .map((pair): [string, string] => [pair.slice(0, 3), pair.slice(4) || pair.slice(0, 2)]),
+)
 
-/** Undefined for a code that is a language too, such as br, se and uk. */
+/** With the script behind the code. Undefined for a code that is a language too, such as br, se, uk and deu. */
 function languageOfCountry(written: string): string | undefined {
-  const code = /^([a-z]{2})(?:[-_][a-z]{2})?$/i.exec(written)?.[1]?.toLowerCase()
-  if (code === undefined || (!MISTAKEN.has(code) && nameOf('language', code) !== undefined)) return undefined
-  if (NO_COUNTRY.test(code) || nameOf('region', code.toUpperCase()) === undefined) return undefined
-  const { language } = new Intl.Locale(`und-${code}`).maximize()
-  return nameOf('language', language) === undefined ? undefined : language
+  const [, code = '', script] = /^([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_](?:[a-z]{2,3}|\d{3}))?$/.exec(written.toLowerCase()) ?? []
+  const country = code.length === 3 ? COUNTRIES.get(code) : code
+  if (!country || (!MISTAKEN.has(code) && nameOf('language', code) !== undefined)) return undefined
+  if (NO_COUNTRY.test(country) || nameOf('region', country.toUpperCase()) === undefined) return undefined
+  const { language } = new Intl.Locale(`und-${country}`).maximize()
+  if (nameOf('language', language) === undefined) return undefined
+  return script === undefined ? language : Intl.getCanonicalLocales(`${language}-${script}`)[0]
 }
 
 const displays = new Register<Intl.DisplayNames>()

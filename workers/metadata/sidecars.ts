@@ -1,12 +1,13 @@
 import { closeSync, fstatSync, lstatSync, readdirSync, readSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { LibraryFile, Problem } from '#core/fields/analysis.ts'
-import { formatOfName, stemOf } from '#core/fields/book-format.ts'
+import type { BookFile, LibraryFile, Problem } from '#core/fields/analysis.ts'
+import { stemOf } from '#core/fields/book-format.ts'
 import type { Embedded } from '#core/fields/embedded.ts'
 import { COVER_BYTES_MAX } from '#core/fields/limits.ts'
 import type { SeriesFileOutcome } from '#core/fields/series-file.ts'
-import { bookFiles, FOLDER_FILES } from '#core/fields/sidecar.ts'
-import { OutsideError, openInsideSync } from '#core/foundation/open-inside.ts'
+import { bookFiles, FOLDER_FILES, fileFinder } from '#core/fields/sidecar.ts'
+import { lstatInsideSync, OutsideError, openInsideSync } from '#core/foundation/open-inside.ts'
+import { dropLaterVolumes, isBookName, nameFilterOf } from '#core/scan/set-files.ts'
 import { readComicInfo } from './comic-info.ts'
 import { Remarks } from './metadata-values.ts'
 import { readOpfMetadata } from './opf-metadata.ts'
@@ -18,43 +19,101 @@ import { parseXml, XML_BYTES_MAX, XmlError } from './xml.ts'
  * `metadata.opf` and `ComicInfo.xml`. They override the metadata in the book, because somebody added them later.
  */
 export function withSidecars(
-  { path, ...inside }: LibraryFile,
+  file: BookFile,
   found: { embedded: Embedded; problems: Problem[] },
 ): { embedded: Embedded; problems: Problem[] } {
-  const folder = dirname(path)
-  const stem = stemOf(basename(path))
-  const own = bookFiles(stem)
+  const beside = new BookFolder(file)
+  const own = bookFiles(beside.stem)
   let { embedded } = found
   const problems = [...found.problems]
-  const add = (names: { own: string; folders: string }, reader: (name: string, bytes: Uint8Array) => Read) => {
-    for (const name of [names.own, names.folders]) {
-      const bytes = readSmallFile({ ...inside, path: join(folder, name) })
-      if (bytes === null || (name === names.folders && !isOnlyBook(folder, stem))) continue
-      const read = 'problem' in bytes ? { embedded: {}, problem: bytes.problem } : reader(name, bytes.bytes)
-      embedded = merge(embedded, read.embedded)
-      if (read.problem) problems.push(read.problem)
-      return
-    }
+  const add = (bytes: SmallFile, reader: (name: string, bytes: Uint8Array) => Read) => {
+    if (bytes === null) return
+    const read = 'problem' in bytes ? { embedded: {}, problem: bytes.problem } : reader(bytes.name, bytes.bytes)
+    embedded = merge(embedded, read.embedded)
+    if (read.problem) problems.push(read.problem)
   }
-  add({ own: own.comicInfo, folders: FOLDER_FILES.comicInfo }, readComicInfo)
-  add({ own: own.opf, folders: FOLDER_FILES.opf }, readOpfFile)
+  add(beside.read(own.comicInfo) ?? beside.readOfOnlyBook(FOLDER_FILES.comicInfo), readComicInfo)
+  add(beside.read(own.opf) ?? beside.readOfOnlyBook(FOLDER_FILES.opf), readOpfFile)
   return { embedded, problems: oneOfMetadata(problems) }
 }
 
 /** The picture beside the only book of a folder; null without one. */
-export function readCoverFile({ path, ...inside }: LibraryFile): { bytes: Uint8Array } | { problem: Problem } | null {
-  const folder = dirname(path)
-  const bytes = readSmallFile({ ...inside, path: join(folder, FOLDER_FILES.cover) }, COVER_BYTES_MAX)
-  return bytes === null || !isOnlyBook(folder, stemOf(basename(path))) ? null : bytes
-}
+export const readCoverFile = (file: BookFile): SmallFile => new BookFolder(file).readOfOnlyBook(FOLDER_FILES.cover, COVER_BYTES_MAX)
 
 /** Reads the file that describes the series of a folder. */
 export function readSeriesFile(file: LibraryFile): SeriesFileOutcome {
-  const json = readSmallFile(file)
+  const json = new BookFolder(file).read(basename(file.path))
   if (json === null) return { series: null, problem: null }
   if ('problem' in json) return { series: null, problem: json.problem }
   const { series, problem } = readSeriesJson(json.bytes)
   return { series: series ?? null, problem }
+}
+
+/** The folder of a file. What describes a book there is found by the rules of the walk, which notices its changes: see core/fields/sidecar.ts. */
+class BookFolder {
+  readonly stem: string
+  readonly #file: BookFile
+  readonly #folder: string
+  #listed: { names: string[]; books: string[] } | undefined
+  #find: ((wanted: string) => string | undefined) | undefined
+
+  constructor(file: BookFile) {
+    this.#file = file
+    this.#folder = dirname(file.path)
+    this.stem = stemOf(basename(file.path))
+  }
+
+  read(wanted: string, bytesMax?: number): SmallFile {
+    return readSmallFile(this.#at(this.#nameOf(wanted)), bytesMax)
+  }
+
+  readOfOnlyBook(wanted: string, bytesMax?: number): SmallFile {
+    const file = this.read(wanted, bytesMax)
+    return file !== null && this.#isOnlyBook() ? file : null
+  }
+
+  #at(name: string): LibraryFile {
+    return { ...this.#file, path: join(this.#folder, name) }
+  }
+
+  /** The common case is that there is no such file: then the folder is not listed. */
+  #nameOf(wanted: string): string {
+    if (this.#file.hasSidecar === false) return wanted
+    this.#find ??= fileFinder(this.#list().names, new Set(this.#list().books.map(stemOf)))
+    return this.#find(wanted) ?? wanted
+  }
+
+  #isOnlyBook(): boolean {
+    const { names, books } = this.#list()
+    return names.length > 0 && books.every((name) => stemOf(name) === this.stem || !this.#isFile(name))
+  }
+
+  #list(): { names: string[]; books: string[] } {
+    this.#listed ??= this.#readNames()
+    return this.#listed
+  }
+
+  #readNames(): { names: string[]; books: string[] } {
+    try {
+      const { root, filter } = this.#file
+      const names = readdirSync(this.#folder)
+      const prefix = this.#folder === root ? '' : `${this.#folder.slice(root.length + 1)}/`
+      const books = nameFilterOf(filter ?? { allowedFormats: null, excludedPatterns: null })
+      const listing = { names: names.filter((name) => isBookName(prefix, name, books)), sizes: [], mtimesMs: [] }
+      return { names, books: dropLaterVolumes(listing).names }
+    } catch {
+      return { names: [], books: [] }
+    }
+  }
+
+  /** Not a folder, nor a link that is not followed. */
+  #isFile(name: string): boolean {
+    try {
+      return lstatInsideSync(this.#at(name))?.isFile() === true
+    } catch {
+      return false
+    }
+  }
 }
 
 interface Read {
@@ -95,8 +154,10 @@ function oneOfMetadata(problems: Problem[]): Problem[] {
   return [...problems.filter((problem) => !troubles.includes(problem)), joined]
 }
 
+type SmallFile = { name: string; bytes: Uint8Array } | { problem: Problem } | null
+
 /** Null when the file does not exist, the common case: one system call. A file outside the library counts as missing. */
-function readSmallFile({ path, ...inside }: LibraryFile, bytesMax = XML_BYTES_MAX): { bytes: Uint8Array } | { problem: Problem } | null {
+function readSmallFile({ path, ...inside }: LibraryFile, bytesMax = XML_BYTES_MAX): SmallFile {
   let fd: number
   try {
     // Opening a missing file throws, which takes ten times as long.
@@ -117,7 +178,7 @@ function readSmallFile({ path, ...inside }: LibraryFile, bytesMax = XML_BYTES_MA
       if (got === 0) break
       filled += got
     }
-    return { bytes: bytes.subarray(0, filled) }
+    return { name: basename(path), bytes: bytes.subarray(0, filled) }
   } catch (error) {
     return { problem: unreadable(path, (error as NodeJS.ErrnoException).code ?? String(error)) }
   } finally {
@@ -127,12 +188,4 @@ function readSmallFile({ path, ...inside }: LibraryFile, bytesMax = XML_BYTES_MA
 
 function unreadable(path: string, reason: string): Problem {
   return { type: 'metadata', message: `${basename(path)} beside the book cannot be read: ${reason}.`, fatal: false }
-}
-
-function isOnlyBook(folder: string, stem: string): boolean {
-  try {
-    return readdirSync(folder).every((name) => formatOfName(name) === null || stemOf(name) === stem || name.startsWith('.'))
-  } catch {
-    return false
-  }
 }

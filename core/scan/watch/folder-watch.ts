@@ -1,11 +1,10 @@
 import { existsSync, type FSWatcher, lstatSync, readdirSync, readFileSync, watch } from 'node:fs'
 import { formatOfName } from '#core/fields/book-format.ts'
 import { isSidecarName } from '#core/fields/sidecar.ts'
-import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
+import { isForeignFolder, isIncompleteName } from '#core/foundation/foreign-folder.ts'
 import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
 import { parentOf } from '#core/scan/layouts/folder-name.ts'
 import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
-import { isIncompleteName } from '#core/scan/left-out.ts'
 import { rootKey } from '#core/scan/scan-root.ts'
 import { findSilentDrive } from '#core/scan/watch/drive-kind.ts'
 

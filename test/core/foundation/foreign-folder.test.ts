@@ -26,6 +26,15 @@ t.test('folders of systems and NAS devices', async (t) => {
     '.Trash-1000',
     '.snapshot',
     '.zfs',
+    'DfsrPrivate',
+    '_gsdata_',
+    'Backups.backupdb',
+    'files_trashbin',
+    'files_versions',
+    'Recycle Bin',
+    'RecycleBin',
+    '#RecycleBin',
+    '$SBV$',
   ])
     t.ok(isForeignFolder(name), name)
 })
@@ -48,6 +57,10 @@ t.test('folders of users are told from those of the system', async (t) => {
     'eaDir',
     '$9.99',
     '###',
+    'files',
+    'Backups',
+    'The Recycle Bin',
+    'File History',
   ])
     t.notOk(isForeignFolder(name), name)
 })

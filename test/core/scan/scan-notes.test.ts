@@ -1,7 +1,7 @@
 import t from 'tap'
 import { describeNotes, ScanNotes } from '#core/scan/scan-notes.ts'
 
-const NOTHING = { changed: [], unchanged: [], unchangedFiles: 0, unchangedRootFiles: 0, unreadable: [], devices: [] }
+const NOTHING = { changed: [], unchanged: [], unchangedFiles: 0, unchangedRootFiles: 0, seriesFiles: [], unreadable: [], devices: [] }
 
 t.test('links and names are counted, and the first ones are listed', async (t) => {
   const notes = new ScanNotes()

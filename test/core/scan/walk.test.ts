@@ -210,6 +210,24 @@ t.test('an unchanged folder is reported as one entry, a changed one in full', as
   t.same(unchanged(), [], 'no file at all')
 })
 
+t.test('of a folder without books, one walk reports the file that describes a series, also that it is gone', async (t) => {
+  const root = makeFolder(t, ['Manga/series.json', 'Manga/Vol 1/1.cbz', 'Empty/notes.txt', 'series.json', 'Saga/1.cbz', 'Saga/series.json'])
+  mkdirSync(join(root, 'Gone', 'Vol 1'), { recursive: true })
+  const described = new Set(['Gone', 'Empty', 'Saga', 'Elsewhere'])
+  const found = (more: object = {}) =>
+    steps(root, { described, ...more }).flatMap((step) => (step.kind === 'series_file' ? [[step.folder, step.version !== null]] : []))
+  t.same(found().sort(), [
+    ['Gone', false],
+    ['Manga', true],
+  ])
+  const known = new Map<string, string>()
+  for (const step of steps(root)) if (step.kind === 'changed') known.set(step.part.folder, step.part.digest as string)
+  t.same(found({ known }), found(), 'also when nothing has changed')
+  t.same(found({ start: 'Manga', share: { index: 0, of: 2 } }), [['Manga', true]])
+  t.same(found({ start: 'Manga', share: { index: 1, of: 2 }, described: new Set(['Manga']) }), [])
+  t.same(found({ explains: true }), [])
+})
+
 t.test('a big folder comes in parts, the last with the digest', async (t) => {
   const names = Array.from({ length: PART_FILES_MAX * 2 + 10 }, (_, index) => `big/${index}.cbz`)
   const root = makeFolder(t, names)

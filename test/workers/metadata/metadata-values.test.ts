@@ -98,6 +98,22 @@ t.test('codes of countries are read as their language, with a remark', async (t)
     cz: 'cs',
     gr: 'el',
     'jp-JP': 'ja',
+    USA: 'en',
+    usa: 'en',
+    GBR: 'en',
+    CHN: 'zh',
+    chn: 'zh',
+    BRA: 'pt',
+    TWN: 'zh',
+    ESP: 'es',
+    MEX: 'es',
+    DNK: 'da',
+    VNM: 'vi',
+    'cn-Hans': 'zh-Hans',
+    cn_hant: 'zh-Hant',
+    'tw-Hant-TW': 'zh-Hant',
+    'CHN-Hans': 'zh-Hans',
+    'jp-Jpan': 'ja-Jpan',
   }))
     t.equal(languageOf(code, 'LanguageISO', remarks), language, code)
   t.match(remarks.problem('x')?.message, /LanguageISO "jp" is a country; its language, ja, is used/)
@@ -113,9 +129,42 @@ t.test('codes of countries are read as their language, with a remark', async (t)
     pt_BR: 'pt-BR',
     jpn: 'ja',
     in: 'id',
+    DEU: 'de',
+    FRA: 'fr',
+    IND: 'id',
+    grc: 'grc',
+    'zh-Hans': 'zh-Hans',
+    'sr-Latn-RS': 'sr-Latn-RS',
+    'yue-Hant-HK': 'yue-Hant-HK',
   }))
     t.equal(languageOf(code, 'LanguageISO', silent), language, code)
   t.equal(silent.problem('x'), null)
+})
+
+t.test('codes of countries in three letters have a language, whichever letters they share with the code in two', async (t) => {
+  const isLanguage = (code: string) => new Intl.DisplayNames('en', { type: 'language', fallback: 'none' }).of(code) !== undefined
+  const codes = 'afg are aus can chl cod com dom fsm gin hkg irl lka mdg mne mys npl pak prk pse qat sen svk tun twn ury zwe'
+  for (const code of codes.split(' ')) {
+    const remarks = new Remarks()
+    t.ok(isLanguage(languageOf(code, 'LanguageISO', remarks) ?? 'xx'), code)
+    t.match(remarks.problem('x')?.message, /is a country/, code)
+  }
+})
+
+t.test('a code that is no known language has a remark; one of three letters may be a rare language', async (t) => {
+  for (const [code, language] of [
+    ['sp', undefined],
+    ['xx', undefined],
+    ['sp-ES', undefined],
+    ['aoz', 'aoz'],
+    ['AOZ-Latn', 'aoz-Latn'],
+    ['English please', undefined],
+    ['e', undefined],
+  ] as const) {
+    const remarks = new Remarks()
+    t.equal(languageOf(code, 'LanguageISO', remarks), language, code)
+    t.match(remarks.problem('x')?.message, /is not a (known )?language/, code)
+  }
 })
 
 t.test('an entity of a DOCTYPE is never expanded or shown', async (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { readComicInfo } from '#workers/metadata/comic-info.ts'
 import { Remarks, yearOf } from '#workers/metadata/metadata-values.ts'
 import { readOpfMetadata } from '#workers/metadata/opf-metadata.ts'
 import { readDate } from '#workers/metadata/written-date.ts'
@@ -37,6 +38,19 @@ t.test('dates in ISO 8601, and at least the year of others', async (t) => {
     ['0000', {}],
     ['0101-01-01', {}],
     ['01010101', {}],
+    ['0100-12-31T23:00:00+00:00', {}],
+    ['0101-01-01T00:00:00+00:00', {}],
+    ['0001-01-01T00:00:00Z', {}],
+    ['0000-12-31T14:00:00-10:00', {}],
+    ['0001', {}],
+    ['00010101', {}],
+    ["D:00010101000000+00'00'", {}],
+    ['1/1/0001 12:00:00 AM', {}],
+    ['01.01.0001 00:00:00', {}],
+    ['Mon, 01 Jan 0001 00:00:00 GMT', {}],
+    ['0102-01-01', { year: 102, month: '01', day: '01' }],
+    ['-0100-12-31', { year: -100, month: '12', day: '31' }],
+    ['Mon Jan 2 10:00:00 +0100', undefined],
     ['1681516800', undefined],
     ['soon', undefined],
     ['', undefined],
@@ -67,6 +81,16 @@ t.test('dates of books are read in every usual form', async (t) => {
     ['0', undefined],
     ['99999', undefined],
     ['x', undefined],
+    ['-44', -44],
   ] as const)
     t.equal(yearOf(text, 'Year', remarks), year, text)
+})
+
+t.test('the years that programs write for no date are none, without a remark', async (t) => {
+  const silent = new Remarks()
+  for (const text of ['0', '1', '100', '101', '0001', '101.0', '0101-01-01', '0001-01-01T00:00:00Z', '0000-00-00'])
+    t.equal(yearOf(text, 'Year', silent), undefined, text)
+  t.equal(silent.problem('it'), null)
+  const zero = Buffer.from('<ComicInfo><Title>T</Title><Year>1</Year><Month>1</Month><Day>1</Day></ComicInfo>')
+  t.same(readComicInfo('ComicInfo.xml', zero).embedded, { title: 'T' })
 })

@@ -3,6 +3,7 @@ import type { Embedded } from '#core/fields/embedded.ts'
 import { authorsOf, isbnsOf, languageOf, lineOf, namesOf, present, Remarks, summaryOf, textOfHtml } from '../../metadata/metadata-values.ts'
 import { readDate } from '../../metadata/written-date.ts'
 import type { PDFDocumentProxy } from './pdf-document.ts'
+import { isLeftByProgram } from './program-title.ts'
 
 const INFO_NAMES = ['Title', 'Author', 'Subject', 'Keywords', 'keywords', 'Language'] as const
 const XMP_NAMES = [
@@ -133,17 +134,6 @@ function embeddedOf({ info, xmp }: Written, remarks: Remarks): Embedded {
     }) ?? {}
   )
 }
-
-/** Extensions of the documents that programs turn into PDFs; those of other words, as in "Node.js", are not among them. */
-const DOCUMENT =
-  /\.(?:docx?|docm|dotx?|odt|ods|odp|rtf|txt|wpd|wps|pages|pptx?|ppsx?|key|xlsx?|indd|inx|qxd|qxp|pmd|p65|pub|fm|tex|dvi|e?ps|pdf|x?html?|epub|mobi|azw3?|cbz|cbr|md|jpe?g|png|tiff?|psd|ai|svg)$/i
-const PROGRAM = /^(?:microsoft )?(?:word|powerpoint|excel|office word) ?[-–] /i
-/** Names of new documents in programs and their languages. */
-const NEW_DOCUMENT =
-  /^[([]?(?:untitled|unbenannt|ohne titel|sans titre|sin título|sem título|senza titolo|naamloos|namnlös|uden titel|bez tytułu|без имени|без названия|無題|無標題|无标题|未命名|名称未設定|제목 없음|(?:new |untitled )?(?:document|dokument|documento|презентация|документ|文書|ドキュメント|文档|문서)|(?:powerpoint[ -])?(?:presentation|präsentation)|présentation powerpoint|slide|layout(?= \d)|scan(?=[ _-]?\d{3})|blank page|about:blank|no title|unknown|anonymous|unnamed)(?:[ _-]?(?:document|page|presentation|文档|文書))?[ _-]?\d{0,4}[)\]]?$/i
-
-/** Whether a title is no title: the name of a file or of a new document, which a word processor left. */
-const isLeftByProgram = (title: string): boolean => PROGRAM.test(title) || DOCUMENT.test(title) || NEW_DOCUMENT.test(title)
 
 const URL_START = /^https?:\/\//i
 

@@ -9,6 +9,7 @@ import { PluginHealth } from '#plugins/host/plugin-health.ts'
 import { PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { Plugins } from '#plugins/host/plugins.ts'
+import { getRunnable } from '#plugins/host/runnable.ts'
 import { updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { HttpsEgress } from '#plugins/network/https-egress.ts'
@@ -47,6 +48,9 @@ export function openPluginHost({ database, supervisor, egress, log, secrets, ena
       log,
       logs: pluginLogs,
       credentials: pluginCredentials,
+      whileAllowed: (...given) => pluginCalls.whileAllowed(...given),
+      // A call that migrates data of a user may renew a token of that user.
+      mayRun: ({ pluginId, userId }) => getRunnable({ database, enabled }, pluginId, userId, true),
       findPlugin: (id) => findPlugin(database, id),
       onRefused: async (reader) => void (await updateUserPlugin(database, reader, { authFailedAt: new Date() })),
     }),

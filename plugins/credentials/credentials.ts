@@ -29,8 +29,8 @@ import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 export interface StoredCredentials {
   /** As `status` of {@link Credentials}. */
   status(owner: CredentialOwner, auth: PluginAuth): AuthStatus
-  /** The names of the stored fields. */
-  fields(owner: CredentialOwner): string[]
+  /** The names of the stored fields; none when they were entered for other hosts. */
+  fields(owner: CredentialOwner, auth: PluginAuth): string[]
   /** The names of the secret settings. */
   settings(owner: CredentialOwner): string[]
 }
@@ -57,10 +57,18 @@ export class Credentials {
     this.#box = new CredentialBox(secrets)
   }
 
-  /** The decrypted fields, for the server only: plugins never see them. */
-  async reveal(owner: CredentialOwner): Promise<Record<string, string>> {
-    const { [BOUND_TO]: _, ...fields } = await this.#open(owner)
+  /** The decrypted fields, for the server only: plugins never see them. None when they were entered for other hosts than those of `auth`. */
+  async reveal(owner: CredentialOwner, auth: PluginAuth): Promise<Record<string, string>> {
+    const kept = await this.#open(owner)
+    if (!this.#isForHere(kept, auth)) return {}
+    const { [BOUND_TO]: _, ...fields } = kept
     return fields
+  }
+
+  /** Whether some are stored that were entered for other hosts than those of `auth`, and so are not used. */
+  async areElsewhere(owner: CredentialOwner, auth: PluginAuth): Promise<boolean> {
+    const kept = await listCredentials(this.#database, owner)
+    return kept.length > 0 && !this.#isForHere(this.#opened(owner, kept), auth)
   }
 
   /**
@@ -113,7 +121,10 @@ export class Credentials {
     const credentialsOf = (owner: CredentialOwner) => ofOwner(owner).filter(({ field }) => settingOfField(field) === null)
     return {
       status: (owner, auth) => this.#statusOf(owner, auth, credentialsOf(owner)),
-      fields: (owner) => namesOf(credentialsOf(owner)),
+      fields: (owner, auth) => {
+        const kept = credentialsOf(owner)
+        return this.#isForHere(this.#opened(owner, kept), auth) ? namesOf(kept) : []
+      },
       settings: (owner) => ofOwner(owner).flatMap(({ field }) => settingOfField(field) ?? []),
     }
   }
@@ -209,7 +220,7 @@ export class Credentials {
     return opened
   }
 
-  /** Whether the stored credentials may be sent to the present host. */
+  /** Whether the stored credentials may be sent to the present hosts. */
   #isForHere(kept: Record<string, string>, auth: PluginAuth): boolean {
     const { [BOUND_TO]: given } = kept
     // From before every kind stored its hosts: the manifest fixed the host then, and the administrator approved every change.

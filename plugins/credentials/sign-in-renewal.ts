@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { SingleFlight } from '#core/database/single-flight.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import type { AuthStatus, PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import type { CredentialOwner } from '#plugins/credentials/plugin-credential-store.ts'
 import { claimRenewal, findExpiry, holdsRenewal, postponeRenewal } from '#plugins/credentials/sign-in-store.ts'
-import { requestTokens, TokenError } from '#plugins/credentials/sign-in-tokens.ts'
-import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
+import { requestTokens, TokenError, type TokenServices } from '#plugins/credentials/sign-in-tokens.ts'
 import type { Credential } from '#plugins/network/credential.ts'
-import type { Egress } from '#plugins/network/egress.ts'
 import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 
 /** A token that ends within this time is renewed before it is used. */
@@ -25,12 +24,12 @@ const RETRY_SECONDS = { unreachable: 60, refused: 3_600 }
 
 type OAuth2 = NonNullable<NonNullable<PluginAuth>['oauth2']>
 
-interface RenewalOptions {
+interface RenewalOptions extends TokenServices {
   database: Knex
   credentials: Credentials
-  egress: Egress
   log: Log
-  logs: PluginLogs
+  /** Throws AppError while the plugin may not run for the owner. */
+  mayRun: (owner: CredentialOwner) => Promise<unknown>
   findPlugin: (pluginId: string) => Promise<RenewalGrant['plugin'] | null>
   /** Called when the service no longer accepts the credentials of this user. */
   onRefused: (user: PluginUser) => Promise<void>
@@ -71,12 +70,14 @@ export class RenewedCredentials {
   async #renew(owner: CredentialOwner, auth: NonNullable<PluginAuth>, { tokenUrl }: OAuth2): Promise<void> {
     const { database, log } = this.#options
     if (!(await this.#claim(owner, auth))) return
-    const grant = await this.#findGrant(owner)
+    const grant = await this.#findGrant(owner, auth)
     // Without a refresh token, callers do not wait.
     if (grant === null) return await postponeRenewal(database, owner, 0)
     try {
       await this.#redeem(owner, auth, tokenUrl, grant)
     } catch (error) {
+      // The plugin may not run any more, which says nothing about the token.
+      if (error instanceof AppError) return await postponeRenewal(database, owner, 0)
       const isToken = error instanceof TokenError
       await this.#postpone(owner, isToken ? error.code : 'unreachable')
       const reason = isToken ? error.message : 'The server failed to handle this.'
@@ -98,11 +99,12 @@ export class RenewedCredentials {
     return false
   }
 
-  async #findGrant(owner: CredentialOwner): Promise<RenewalGrant | null> {
+  /** Null when something is missing, or was entered for other hosts. */
+  async #findGrant(owner: CredentialOwner, auth: NonNullable<PluginAuth>): Promise<RenewalGrant | null> {
     const { findPlugin, credentials } = this.#options
     const plugin = await findPlugin(owner.pluginId)
-    const server = await credentials.reveal({ pluginId: owner.pluginId, userId: null })
-    const own = owner.userId === null ? server : await credentials.reveal(owner)
+    const server = await credentials.reveal({ pluginId: owner.pluginId, userId: null }, auth)
+    const own = owner.userId === null ? server : await credentials.reveal(owner, auth)
     const { clientId, clientSecret } = server
     const { refreshToken } = own
     if (plugin === null || clientId === undefined || refreshToken === undefined) return null
@@ -116,9 +118,10 @@ export class RenewedCredentials {
     tokenUrl: string,
     { plugin, client, refreshToken, own }: RenewalGrant,
   ): Promise<void> {
-    const { database, credentials } = this.#options
+    const { database, credentials, mayRun } = this.#options
     const grant = { grant_type: 'refresh_token', refresh_token: refreshToken } as const
-    const tokens = await requestTokens(this.#options, { tokenUrl, plugin, userId: owner.userId, client, grant })
+    const allow = () => mayRun(owner)
+    const tokens = await requestTokens(this.#options, { tokenUrl, plugin, userId: owner.userId, client, grant, allow })
     const fields = { ...own, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken ?? refreshToken }
     // A user who has disconnected meanwhile stays disconnected.
     if (!(await credentials.set(owner, auth, fields, tokens.expiresAt, (trx) => holdsRenewal(trx, owner)))) return

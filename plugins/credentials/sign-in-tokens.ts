@@ -8,6 +8,7 @@ import {
   type TokenEndpointResponse,
   UnsupportedOperationError,
 } from 'oauth4webapi'
+import type { CredentialOwner } from '#plugins/credentials/plugin-credential-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress, OnContact } from '#plugins/network/egress.ts'
 import { recordContacts } from '#plugins/network/recorded-contacts.ts'
@@ -37,6 +38,20 @@ export class TokenError extends Error {
   }
 }
 
+/** Does work for a plugin that ends when it is not allowed any more; see IsolateChecks. */
+type WhileAllowed = <Right, Value>(
+  of: CredentialOwner,
+  allow: () => Promise<Right>,
+  signal: AbortSignal,
+  work: (right: Right, signal: AbortSignal) => Promise<Value>,
+) => Promise<Value>
+
+export interface TokenServices {
+  egress: Egress
+  logs: PluginLogs
+  whileAllowed: WhileAllowed
+}
+
 interface TokenRequest {
   /** From the manifest that an administrator has approved: https, a host name, no port. */
   tokenUrl: string
@@ -48,6 +63,8 @@ interface TokenRequest {
   grant:
     | { grant_type: 'authorization_code'; code: string; redirect_uri: string; code_verifier?: string }
     | { grant_type: 'refresh_token'; refresh_token: string }
+  /** Throws while the request is not allowed. */
+  allow: () => Promise<unknown>
 }
 
 /** Signed tokens have some thousand characters. */
@@ -65,18 +82,26 @@ const DEADLINE_MS = 15_000
 
 /**
  * Sends a request to a token endpoint (RFC 6749, 3.2) through the egress of plugins: https to a public address, with limits, and nowhere else.
- * @throws TokenError
+ * After a withdrawal it sends nothing, however long the request has waited for the rate of the host.
+ * @throws TokenError, and what `allow` throws
  */
-export async function requestTokens({ egress, logs }: { egress: Egress; logs: PluginLogs }, request: TokenRequest): Promise<ServiceTokens> {
-  const { id: pluginId, key, version } = request.plugin
+export async function requestTokens({ egress, logs, whileAllowed }: TokenServices, request: TokenRequest): Promise<ServiceTokens> {
+  const { userId, allow, plugin } = request
+  const { id: pluginId, key, version } = plugin
   // The one host that it may contact is in the manifest.
-  const about = { pluginId, key, version, method: 'sign-in', userId: request.userId, codeOf, grantOf: (host: string) => host }
-  return await recordContacts(logs, about, (onContact) => sendGrant(egress, request, onContact))
+  const about = { pluginId, key, version, method: 'sign-in', userId, codeOf, grantOf: (host: string) => host }
+  return await whileAllowed({ pluginId, userId }, allow, AbortSignal.timeout(2 * DEADLINE_MS), (_right, signal) =>
+    recordContacts(logs, about, (onContact) => sendGrant(egress, request, { onContact, signal })),
+  )
 }
 
 const codeOf = (error: unknown): string => (error instanceof TokenError ? (error.code === 'refused' ? 'auth' : 'upstream') : 'server')
 
-async function sendGrant(egress: Egress, { tokenUrl, plugin, client, grant }: TokenRequest, onContact: OnContact): Promise<ServiceTokens> {
+async function sendGrant(
+  egress: Egress,
+  { tokenUrl, plugin, client, grant }: TokenRequest,
+  sending: Pick<ServiceRequest, 'onContact' | 'signal'>,
+): Promise<ServiceTokens> {
   const { hostname: host, origin } = new URL(tokenUrl)
   const server = { issuer: origin, token_endpoint: tokenUrl }
   const itself = { client_id: client.clientId }
@@ -84,7 +109,7 @@ async function sendGrant(egress: Egress, { tokenUrl, plugin, client, grant }: To
   const { grant_type, ...parameters } = grant
   try {
     const response = await genericTokenEndpointRequest(server, itself, authentication, grant_type, parameters, {
-      [customFetch]: (url, { body }) => requestService(egress, { url, host, caller: plugin.key, onContact, form: String(body) }),
+      [customFetch]: (url, { body }) => requestService(egress, { url, host, caller: plugin.key, form: String(body), ...sending }),
     })
     return readTokens(await processGenericTokenEndpointResponse(server, itself, response), host)
   } catch (error) {
@@ -98,12 +123,13 @@ interface ServiceRequest {
   url: string
   host: string
   caller: string
-  onContact: OnContact
   form: string
+  onContact: OnContact
+  signal: AbortSignal
 }
 
 /** The response of a service that accepts the request. @throws TokenError */
-async function requestService(egress: Egress, { url, host, caller, onContact, form }: ServiceRequest): Promise<Response> {
+async function requestService(egress: Egress, { url, host, caller, form, onContact, signal }: ServiceRequest): Promise<Response> {
   const answer = await egress
     .fetch(
       {
@@ -121,7 +147,7 @@ async function requestService(egress: Egress, { url, host, caller, onContact, fo
         rules: [{ host, methods: ['POST'] }],
         userAgent: `Carrel (sign-in for the plugin ${caller})`,
       },
-      AbortSignal.timeout(2 * DEADLINE_MS),
+      signal,
     )
     .catch((error: unknown) => {
       if (error instanceof GuestError) throw new TokenError('unreachable', error.message)

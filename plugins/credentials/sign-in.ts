@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
-import { refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { addSignIn, takeSignIn } from '#plugins/credentials/sign-in-store.ts'
-import { requestTokens, type ServiceTokens, TokenError } from '#plugins/credentials/sign-in-tokens.ts'
-import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
-import type { Egress } from '#plugins/network/egress.ts'
+import { requestTokens, type ServiceTokens, TokenError, type TokenServices } from '#plugins/credentials/sign-in-tokens.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 
 /** A plugin at whose service users sign in. */
@@ -70,10 +68,8 @@ const ERROR_WORD = /^[a-z_]{1,64}$/
 
 const sha256 = (text: string) => createHash('sha256').update(text)
 
-interface SignInsOptions {
+interface SignInsOptions extends TokenServices {
   database: Knex
-  egress: Egress
-  logs: PluginLogs
   credentials: Credentials
   findPlugin: (id: string) => Promise<SignInPlugin | null>
   /** Whether the user still has the plugin enabled, and has agreed to where its sign-in goes; locked until the transaction ends. */
@@ -98,7 +94,7 @@ export class SignIns {
     const quoted = quotedText(plugin.manifest.name)
     if (auth?.type !== 'oauth2' || auth.oauth2 === undefined || auth.scope !== 'user')
       return refuse('invalid_request', `${quoted} has no service to sign in to.`)
-    const { clientId } = await this.#clientOf(plugin.id)
+    const { clientId } = await this.#clientOf(plugin)
     if (clientId === undefined)
       return refuse('conflict', `An administrator has to give the client id of ${quoted} first, which its service knows this server by.`)
     const state = generateRandomState()
@@ -115,9 +111,8 @@ export class SignIns {
   async finish(answer: SignInAnswer): Promise<PluginUser & { plugin: SignInPlugin }> {
     const { user, plugin, oauth2, pending } = await this.#take(answer)
     const code = codeOf(answer, plugin.manifest.name)
-    const { clientId, clientSecret } = await this.#clientOf(plugin.id)
+    const { clientId, clientSecret } = await this.#clientOf(plugin)
     if (clientId === undefined) throw unknownSignIn()
-    if (!(await this.#options.mayConnect(this.#options.database, user))) throw disabled(plugin)
     try {
       const tokens = await requestTokens(this.#options, {
         tokenUrl: oauth2.tokenUrl,
@@ -130,10 +125,12 @@ export class SignIns {
           redirect_uri: pending.redirectUri,
           ...(oauth2.pkce !== false && { code_verifier: pending.verifier }),
         },
+        allow: () => this.#allow(user, plugin),
       })
       await this.#connect(user, plugin, tokens)
     } catch (failure) {
-      if (failure instanceof TokenError) throw new SignInError(`${quotedText(plugin.manifest.name)} was not connected: ${failure.message}`)
+      if (failure instanceof TokenError || failure instanceof AppError)
+        throw new SignInError(`${quotedText(plugin.manifest.name)} was not connected: ${failure.message}`)
       throw failure
     }
     return { ...user, plugin }
@@ -186,6 +183,13 @@ export class SignIns {
     return { user: { pluginId: signIn.pluginId, userId: signIn.userId }, plugin, oauth2, pending: JSON.parse(text) as PendingSignIn }
   }
 
+  /** @throws SignInError while the user may not connect the plugin */
+  async #allow(user: PluginUser, plugin: SignInPlugin): Promise<void> {
+    const { database, findPlugin, mayConnect } = this.#options
+    const now = await findPlugin(plugin.id)
+    if (now?.state !== 'enabled' || !(await mayConnect(database, user))) throw disabled(plugin)
+  }
+
   async #connect(user: PluginUser, { manifest }: SignInPlugin, { accessToken, refreshToken, expiresAt }: ServiceTokens): Promise<void> {
     const { credentials, mayConnect } = this.#options
     const tokens = { accessToken, ...(refreshToken !== null && { refreshToken }) }
@@ -193,9 +197,9 @@ export class SignIns {
     if (!(await credentials.set(user, manifest.auth, tokens, expiresAt, (trx) => mayConnect(trx, user)))) throw disabled({ manifest })
   }
 
-  /** The client credentials of this server at the service. */
-  async #clientOf(pluginId: string): Promise<Record<string, string>> {
-    return await this.#options.credentials.reveal({ pluginId, userId: null })
+  /** The client credentials of this server at the service; none when they were entered for another. */
+  async #clientOf({ id: pluginId, manifest }: SignInPlugin): Promise<Record<string, string>> {
+    return await this.#options.credentials.reveal({ pluginId, userId: null }, manifest.auth)
   }
 }
 

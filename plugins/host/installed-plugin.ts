@@ -5,8 +5,20 @@ import type { Permissions } from '#plugins/packages/permissions.ts'
 
 export type PluginState = 'waiting' | 'enabled' | 'disabled' | 'quarantined' | 'revoked'
 
+/** What differs between the versions of a plugin, with all that administrators and users consent to. */
+export interface PluginVersion {
+  versionId: string
+  version: string
+  sha256: string
+  manifest: Manifest
+  signedBy: string[]
+  /** The address of the repository that the version came from; null for a file. */
+  repository: string | null
+  installedAt: Date
+}
+
 /** A stored plugin, with the running version, or the newest when none runs yet. */
-export interface InstalledPlugin {
+export interface InstalledPlugin extends PluginVersion {
   id: string
   key: string
   state: PluginState
@@ -24,15 +36,7 @@ export interface InstalledPlugin {
   lastSuccessAt: Date | null
   /** Null until an administrator has granted a version its permissions. */
   runningVersionId: string | null
-  versionId: string
-  version: string
-  sha256: string
-  manifest: Manifest
-  signedBy: string[]
-  /** The address of the repository that the version came from; null for a file. */
-  repository: string | null
   readme: string | null
-  installedAt: Date
   createdAt: Date
   updatedAt: Date
 }

@@ -8,7 +8,7 @@ import { cutText } from '#core/foundation/text.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
 import { narrowConsent, recordConsent } from '#plugins/consent/consent-store.ts'
 import { isCovered } from '#plugins/consent/coverage.ts'
-import { type ConsentRecord, checkRecordSize, consentRecordOf } from '#plugins/consent/record.ts'
+import { checkRecordSize, consentRecordOf } from '#plugins/consent/record.ts'
 import {
   findAgreed,
   getForConsent,
@@ -19,7 +19,7 @@ import {
   reviewStored,
 } from '#plugins/host/consent-review.ts'
 import { prepareVersion } from '#plugins/host/data-migration.ts'
-import type { InstalledPlugin, PluginState } from '#plugins/host/installed-plugin.ts'
+import type { InstalledPlugin, PluginState, PluginVersion } from '#plugins/host/installed-plugin.ts'
 import { keepVersion } from '#plugins/host/keep-version.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
@@ -113,16 +113,17 @@ export class PluginLifecycle {
     await checkReservedId(manifest.id, sha256)
     const repository = origin.repository ?? null
     await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256, repository })
-    const record = consentRecordOf({ ...read, repository })
-    checkRecordSize(record)
+    checkRecordSize(consentRecordOf({ ...read, repository }))
     await this.#options.calls.smokeTest(read)
     const { pluginId, versionId, before, identified } = await keepVersion(this.#options.database, read, userId, { ...origin, repository })
     const stored =
       (await findVersion(this.#options.database, pluginId, ({ id }) => id === versionId)) ??
       refuse('conflict', `${manifest.id} was changed meanwhile.`)
-    const review = reviewOf({ ...stored, record }, await findAgreed(this.#options.database, before), before?.config)
+    const agreed = await findAgreed(this.#options.database, before)
+    // Of what is stored: not every signature of the package counts.
+    const review = reviewOf({ ...stored, record: consentRecordOf(stored) }, agreed, before?.config)
     const takesOver = before !== null && before.runningVersionId !== null && review.waitsFor.length === 0
-    const pausedUsers = takesOver ? await this.#takeOver(before, { ...stored, record }, identified) : 0
+    const pausedUsers = takesOver ? await this.#takeOver(before, stored, identified) : 0
     const plugin = await getPlugin(this.#options.database, pluginId)
     const offered = { ...plugin, ...stored, id: pluginId, versionId, manifest, readme: read.readme }
     return {
@@ -151,7 +152,7 @@ export class PluginLifecycle {
       return { ...plugin, pausedUsers: 0 }
     const after = await this.#switchTo(
       plugin,
-      { ...version, record: consentRecordOf(version) },
+      version,
       { state: 'enabled', stateReason: null },
       { consent: { userId, newestId: versions[0]?.id } },
     )
@@ -168,16 +169,12 @@ export class PluginLifecycle {
     await this.#refuseRevoked(plugin.key, version)
     const review = await reviewStored(this.#options.database, plugin, version)
     if (!isCovered(review.record, review.differences)) refuse('conflict', `${plugin.key} ${version.version} ${waitingWords(review)}`)
-    return await this.#switchTo(
-      plugin,
-      { ...version, record: review.record },
-      {
-        previousVersionId: null,
-        probationCalls: 0,
-        ...calmState(plugin.state),
-        stateReason: null,
-      },
-    )
+    return await this.#switchTo(plugin, version, {
+      previousVersionId: null,
+      probationCalls: 0,
+      ...calmState(plugin.state),
+      stateReason: null,
+    })
   }
 
   async setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin> {
@@ -253,8 +250,7 @@ export class PluginLifecycle {
     try {
       // Never a plugin that was disabled while its last call ran.
       const from = ['enabled', 'quarantined'] as const
-      const after = { ...version, record: review.record }
-      await this.#switchTo(plugin, after, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, { from })
+      await this.#switchTo(plugin, version, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, { from })
     } catch (error) {
       // Another call or an administrator has changed it meanwhile, which counts.
       if (error instanceof AppError) return
@@ -278,7 +274,7 @@ export class PluginLifecycle {
   }
 
   /** Runs a version that needs no consent. Returns for how many users the plugin pauses. */
-  async #takeOver(before: InstalledPlugin, version: RecordedVersion, identified: Identified): Promise<number> {
+  async #takeOver(before: InstalledPlugin, version: VersionRow, identified: Identified): Promise<number> {
     const [change, only] = before.state === 'quarantined' ? LIFTED : ([{}, undefined] as const)
     try {
       return (await this.#switchTo(before, version, change, only)).pausedUsers
@@ -297,10 +293,11 @@ export class PluginLifecycle {
    */
   async #switchTo(
     before: InstalledPlugin,
-    version: RecordedVersion,
+    version: VersionRow,
     change: PluginChange,
     { from, consent }: { from?: readonly PluginState[]; consent?: { userId: string | null; newestId: string | undefined } } = {},
   ): Promise<SwitchedPlugin> {
+    const record = consentRecordOf(version)
     const after = withVersion(before, version, { isSeen: consent !== undefined })
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
     // What is disabled or in quarantine runs no setup, an update neither.
@@ -313,8 +310,8 @@ export class PluginLifecycle {
       if (consent) {
         const [newest] = await listVersions(trx, before.id)
         if (newest?.id !== consent.newestId) refuse('conflict', `Another version of ${before.key} was stored meanwhile. Review it again.`)
-        await recordConsent(trx, before.id, { record: version.record, sha256: version.sha256, userId: consent.userId })
-      } else await narrowConsent(trx, before.id, version.record)
+        await recordConsent(trx, before.id, { record, sha256: version.sha256, userId: consent.userId })
+      } else await narrowConsent(trx, before.id, record)
       await acceptSigners(trx, before.key, version)
       const names = await listIdNames(trx)
       await updatePlugin(trx, before.id, {
@@ -370,10 +367,19 @@ async function getForRollback(database: Knex, plugin: InstalledPlugin, sha256: s
   return version
 }
 
-type RecordedVersion = VersionRow & { record: ConsentRecord }
-
 const waitingWords = ({ waitsFor, sha256 }: Review): string =>
   `waits for consent, because it ${waitsFor.join(', ')}. Review it, and consent to its SHA-256 to run it: ${sha256}.`
+
+/** The compiler finds a member that is left out: who signed it and where it comes from are part of what a user has agreed to. */
+const versionOf = ({ id, version, sha256, manifest, signedBy, repository, installedAt }: VersionRow): PluginVersion => ({
+  versionId: id,
+  version,
+  sha256,
+  manifest,
+  signedBy,
+  repository,
+  installedAt,
+})
 
 /** The plugin with another version. @param isSeen whether a person consents to it; otherwise it has no more rights than were granted */
 function withVersion(plugin: InstalledPlugin, version: VersionRow, { isSeen }: { isSeen: boolean }): InstalledPlugin {
@@ -381,15 +387,7 @@ function withVersion(plugin: InstalledPlugin, version: VersionRow, { isSeen }: {
   const asked = requestedPermissions(manifest)
   // What was granted before there were records can be less than the manifest asks for, such as no defaults of hosts.
   const granted = isSeen || plugin.granted === null ? asked : grantedOf(asked, plugin.granted)
-  return {
-    ...plugin,
-    versionId: version.id,
-    version: version.version,
-    sha256: version.sha256,
-    manifest,
-    granted,
-    dataVersion: manifest.dataVersion ?? 1,
-  }
+  return { ...plugin, ...versionOf(version), granted, dataVersion: manifest.dataVersion ?? 1 }
 }
 
 /** A rollback, or a reset, lifts the quarantine, so that an administrator can enable the plugin again. */

@@ -21,7 +21,7 @@ export function administratorFields(auth: PluginAuth): readonly string[] {
 }
 
 export async function needsOf(
-  plugins: Pick<Plugins, 'authOf' | 'authStatus' | 'addressProblems'>,
+  plugins: Pick<Plugins, 'authOf' | 'authStatus' | 'areCredentialsElsewhere' | 'addressProblems'>,
   plugin: InstalledPlugin,
 ): Promise<PluginNeeds> {
   const { manifest, config } = plugin
@@ -32,14 +32,23 @@ export async function needsOf(
   const unset = required.filter((name) => !Object.hasOwn(config, name) && properties[name]?.default === undefined)
   const hosts = (manifest.permissions?.networkFromConfig ?? []).filter((key) => configuredAddress(key, plugin) === undefined)
   const auth = plugins.authOf(plugin)
-  // Of users, each enters their own.
-  const isForServer = auth !== undefined && auth.scope !== 'user' && auth.problem === undefined
-  const isMissing = isForServer && (await plugins.authStatus(plugin, null)) === 'missing'
   return {
     config: [...new Set([...hosts, ...unset])],
     addresses: plugins.addressProblems(plugin),
-    ...(isMissing && { credentialsFor: destinationOf(auth) }),
+    ...((await areMissing(plugins, plugin, auth)) && { credentialsFor: destinationOf(auth) }),
   }
+}
+
+/** Whether an administrator must enter credentials. */
+async function areMissing(
+  plugins: Pick<Plugins, 'authStatus' | 'areCredentialsElsewhere'>,
+  plugin: InstalledPlugin,
+  auth: PluginAuth,
+): Promise<boolean> {
+  if (auth === undefined || auth.problem !== undefined) return false
+  // Each user enters their own. Some plugins work without a client id, with which users sign in; one that was entered is wanted.
+  if (auth.scope === 'user') return await plugins.areCredentialsElsewhere(plugin)
+  return (await plugins.authStatus(plugin, null)) === 'missing'
 }
 
 /** What is missing, for clients of the API: sentences after another, or nothing. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
-import { refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { findIdentity, listIdentities, recordIdentity } from '#plugins/host/plugin-identity-store.ts'
 import { bundledPlugins } from '#plugins/packages/bundled-plugins.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
@@ -55,6 +55,17 @@ export async function identify(trx: Knex, read: PluginPackage, origin: PackageOr
       mayFollow: identity.signers.map(fingerprintOf),
       remarks: [...signatureRemarks(read, signedBy, others), ...nameRemarks(id, [...others.map(({ key }) => key), ...(await ownIds())])],
     },
+  }
+}
+
+/** Those who signed a package and count, as {@link identify} stores them when it is installed from a file; all when that would be refused. */
+export async function countedSigners(database: Knex, read: PluginPackage): Promise<string[]> {
+  if (isReservedId(read.manifest.id)) return []
+  try {
+    return checkIdentity(await findIdentity(database, read.manifest.id), read, { repository: null }).signedBy
+  } catch (error) {
+    if (error instanceof AppError) return read.signedBy
+    throw error
   }
 }
 

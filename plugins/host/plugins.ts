@@ -10,6 +10,7 @@ import { type InstalledPlugin, stopWords } from '#plugins/host/installed-plugin.
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import { refusedAddresses } from '#plugins/host/plugin-rules.ts'
+import { countedSigners } from '#plugins/host/plugin-signature.ts'
 import { getPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
 import { changeForUsers } from '#plugins/host/user-pauses.ts'
 import type { Egress } from '#plugins/network/egress.ts'
@@ -18,13 +19,17 @@ import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readOrigin } from '#plugins/packages/origin.ts'
 import { configuredAddress } from '#plugins/packages/permissions.ts'
 import { readConfig, splitSecrets } from '#plugins/packages/plugin-config.ts'
+import type { PluginPackage } from '#plugins/packages/plugin-package.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** Changes of a plugin by an administrator; missing members stay unchanged. */
 interface PluginEdit {
   config?: Record<string, unknown> | undefined
-  /** Whether the hosts that the configuration has now may be in the private network. */
-  privateHosts?: boolean | undefined
+  /**
+   * The members of the configuration whose hosts may be in the private network, beside what was granted before; true: all that a person has entered;
+   * false: none any more.
+   */
+  privateHosts?: boolean | readonly string[] | undefined
   matching?: MatchingSettings | undefined
   /** Replaces these members only, so that concurrent changes of other members survive. */
   matchingMembers?: MatchingSettings | undefined
@@ -90,6 +95,11 @@ export class Plugins {
     return { plugin, version, review: await reviewStored(this.#options.database, plugin, version) }
   }
 
+  /** See countedSigners of plugin-signature.ts. */
+  countedSigners(read: PluginPackage): Promise<string[]> {
+    return countedSigners(this.#options.database, read)
+  }
+
   /** @throws invalid_value with the path of the wrong member; conflict when credentials would go elsewhere than `credentialsHost` */
   async edit(
     id: string,
@@ -98,9 +108,12 @@ export class Plugins {
     const before = await this.get(id)
     const { config, secrets } = given === undefined ? {} : splitSecrets(before.manifest.config, given)
     const configured = { ...before, config: config ?? before.config }
-    const after = { ...configured, privateOrigins: privateOriginsOf(configured, privateHosts) }
+    const entered = enteredOrigins(configured, privateHosts)
+    const privateOriginsOf = (plugin: InstalledPlugin) =>
+      privateHosts === false ? [] : stillConfigured(plugin, [...entered, ...plugin.privateOrigins])
+    const after = { ...configured, privateOrigins: privateOriginsOf(configured) }
     if (config !== undefined) this.#checkConfig(after)
-    if (privateHosts === true && after.privateOrigins.length === 0) refuseWithoutHost(before)
+    if (privateHosts && after.privateOrigins.length === 0) refuseWithoutHost(before)
     if (fields !== undefined) {
       const auth = authOf(after, this.#options.egress.local)
       confirmDestination(auth, credentialsHost)
@@ -109,12 +122,12 @@ export class Plugins {
     }
     if (secrets !== undefined) await this.#options.credentials.setSettings({ pluginId: id, userId: null }, secrets)
     await changeForUsers(this.#options, before, async (trx, now) => {
-      const changed = { ...after, config: config ?? now?.config ?? {} }
+      if (now === null) return
       // Others may have changed the hosts or their grants meanwhile: what they have withdrawn stays so, and what they entered is not granted.
-      if (privateHosts === undefined) changed.privateOrigins = now?.privateOrigins ?? []
+      const privateOrigins = privateOriginsOf({ ...now, config: config ?? now.config })
       await updatePlugin(trx, id, {
         ...(config !== undefined && { config }),
-        ...((config !== undefined || privateHosts !== undefined) && { privateOrigins: privateOriginsOf(changed, undefined) }),
+        ...((config !== undefined || privateHosts !== undefined) && { privateOrigins }),
         ...(matching !== undefined && { matching }),
         ...(matchingMembers !== undefined && { matchingMembers }),
       })
@@ -149,6 +162,11 @@ export class Plugins {
   authStatus(plugin: InstalledPlugin, userId: string | null): Promise<AuthStatus> {
     const auth = this.authOf(plugin)
     return this.#options.credentials.status({ pluginId: plugin.id, userId: auth?.scope === 'user' ? userId : null }, auth)
+  }
+
+  /** Whether the server has credentials for it that were entered for other hosts than the present ones, so that it does not use them. */
+  areCredentialsElsewhere(plugin: InstalledPlugin): Promise<boolean> {
+    return this.#options.credentials.areElsewhere({ pluginId: plugin.id, userId: null }, this.authOf(plugin))
   }
 
   /** `unknown` before its first call, `degraded` while its calls pause. */
@@ -188,23 +206,30 @@ export class Plugins {
 /** Members of the configuration that name hosts which the plugin may contact. */
 const hostKeysOf = ({ permissions }: Manifest): readonly string[] => permissions?.networkFromConfig ?? []
 
-/**
- * The origins that may be in the private network after a change: a grant is for the hosts that are configured at that time, and ends when they are
- * not any more.
- * @param isGranted undefined leaves them as they are
- */
-function privateOriginsOf(plugin: InstalledPlugin, isGranted: boolean | undefined): string[] {
-  if (isGranted === false) return []
-  const { manifest, privateOrigins } = plugin
-  const origins = hostKeysOf(manifest).flatMap((key) => {
-    const read = readOrigin(configuredAddress(key, plugin))
+const originsOf = (addresses: readonly unknown[]): string[] =>
+  addresses.flatMap((address) => {
+    const read = readOrigin(address)
     return 'url' in read ? [read.url.origin] : []
   })
-  return [...new Set(isGranted ? origins : origins.filter((origin) => privateOrigins.includes(origin)))]
+
+/** The hosts that a request allows to be in the private network. The default of an author is not among them: an author could name any machine there. */
+function enteredOrigins({ manifest, config }: InstalledPlugin, privateHosts: PluginEdit['privateHosts']): string[] {
+  if (!privateHosts) return []
+  const keys = hostKeysOf(manifest).filter((key) => Object.hasOwn(config, key) && (privateHosts === true || privateHosts.includes(key)))
+  return originsOf(keys.map((key) => config[key]))
+}
+
+/** A grant ends when its host is not configured any more. */
+function stillConfigured(plugin: InstalledPlugin, granted: readonly string[]): string[] {
+  const origins = originsOf(hostKeysOf(plugin.manifest).map((key) => configuredAddress(key, plugin)))
+  return [...new Set(origins)].filter((origin) => granted.includes(origin))
 }
 
 function refuseWithoutHost({ manifest }: InstalledPlugin): never {
   const keys = hostKeysOf(manifest)
   if (keys.length === 0) refuse('invalid_value', `${quotedText(manifest.name)} uses no hosts from its configuration.`)
-  refuse('invalid_value', `privateHosts grants the hosts that are entered, and there is none. Enter it as ${keys.join(' or ')} in config.`)
+  refuse(
+    'invalid_value',
+    `privateHosts grants the hosts that are entered, never the defaults of an author, and there is none. Enter it as ${keys.join(' or ')} in config.`,
+  )
 }

@@ -22,17 +22,23 @@ export function refuseInSafeMode(enabled: boolean): void {
     refuse('conflict', 'Plugins are disabled: the server runs in safe mode (plugins.enabled is false), in which nothing of them runs.')
 }
 
-/** The only place that decides whether a plugin may run. @param options.enabled false in safe mode. @throws AppError: not_found, conflict */
+/**
+ * The only place that decides whether a plugin may run.
+ * @param options.enabled false in safe mode
+ * @param isMigrating the data of the user may be of an earlier version
+ * @throws AppError: not_found, conflict
+ */
 export async function getRunnable(
   { database, enabled }: { database: Knex; enabled: boolean },
   pluginId: string,
   userId: string | null,
+  isMigrating = false,
 ): Promise<Runnable> {
   const plugin = await getPlugin(database, pluginId)
   refuseInSafeMode(enabled)
   if (plugin.granted === null) refuse('conflict', stopWords({ ...plugin, state: 'waiting' }))
   if (plugin.state !== 'enabled') refuse('conflict', stopWords(plugin))
-  return { plugin, own: await findOwn(database, plugin, userId) }
+  return { plugin, own: await findOwn(database, plugin, userId, isMigrating) }
 }
 
 /**

@@ -34,7 +34,7 @@ export interface OwnPlugin {
   own: UserPlugin
   plugin: InstalledPlugin
   authStatus: AuthStatus
-  /** Whether users can sign in: an administrator has entered the client id. */
+  /** Whether users can sign in: an administrator has entered the client id for this service. */
   signInReady: boolean
   /** What it asks of the user now. */
   consent: UserConsent
@@ -68,13 +68,14 @@ export class UserPlugins {
   readonly #signIns: SignIns
 
   constructor(options: UserPluginsOptions) {
-    const { database, egress, pluginLogs: logs, pluginCredentials: credentials } = options
+    const { database, egress, pluginLogs: logs, pluginCredentials: credentials, pluginCalls } = options
     this.#options = options
     this.#signIns = new SignIns({
       database,
       egress,
       logs,
       credentials,
+      whileAllowed: pluginCalls.whileAllowed,
       mayConnect: (trx, user) => this.#mayConnect(trx, user),
       findPlugin: (id) => findPlugin(database, id),
     })
@@ -106,8 +107,8 @@ export class UserPlugins {
   /**
    * The user agrees to what the plugin asks for. It may ask for something else than when the user agreed before; then that is the hash of what the user
    * has seen now.
-   * @param sha256 of what the user has seen; undefined the first time means what `list` has shown to the user last, or what it would show
-   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, stopped, or it asks for something else),
+   * @param sha256 of what the user has seen; undefined the first time means what `list` has shown to the user last
+   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, stopped, or it asks for something else or was not shown),
    * unavailable (it cannot convert the data that it has of the user)
    */
   async enable(userId: string, pluginId: string, sha256?: string): Promise<OwnPlugin> {
@@ -120,8 +121,8 @@ export class UserPlugins {
         ? refuse('not_found', `There is no plugin ${pluginId} for you to enable.`)
         : refuse('conflict', stopWords(plugin))
     const consent = userConsentOf(plugin)
-    // Clients that know nothing of hashes send none; what a user was never shown is taken as it is now.
-    const seen = sha256 ?? before?.agreedSha256 ?? (await findShown(this.#options.database, { userId, pluginId })) ?? consent.sha256
+    // Clients that know nothing of hashes send none.
+    const seen = sha256 ?? before?.agreedSha256 ?? (await findShown(this.#options.database, { userId, pluginId }))
     if (seen !== consent.sha256) refuseOther(plugin)
     if (before !== null && pauseOf(plugin, before) === null) refuse('conflict', `${quotedText(plugin.manifest.name)} is enabled already.`)
     await enableUserPlugin(this.#options.database, { userId, pluginId }, { ...consent, dataVersion: plugin.dataVersion })
@@ -237,7 +238,7 @@ export class UserPlugins {
     const auth = this.#options.plugins.authOf(plugin)
     const owner = { pluginId: plugin.id, userId: auth?.scope === 'user' ? userId : null }
     const status = stored.status(owner, auth)
-    return status === 'expired' && stored.fields(owner).includes('refreshToken') ? 'connected' : status
+    return status === 'expired' && stored.fields(owner, auth).includes('refreshToken') ? 'connected' : status
   }
 
   /** Whether the user has agreed to what the plugin asks for now, such as where the sign-in goes; locks the row. */
@@ -267,11 +268,11 @@ export class UserPlugins {
   }
 }
 
-const offer = (plugin: InstalledPlugin, stored: StoredCredentials): OfferedPlugin => ({
-  plugin,
-  signInReady: plugin.manifest.auth?.type === 'oauth2' && stored.fields({ pluginId: plugin.id, userId: null }).includes('clientId'),
-  consent: userConsentOf(plugin),
-})
+function offer(plugin: InstalledPlugin, stored: StoredCredentials): OfferedPlugin {
+  const { auth } = plugin.manifest
+  const signInReady = auth?.type === 'oauth2' && stored.fields({ pluginId: plugin.id, userId: null }, auth).includes('clientId')
+  return { plugin, signInReady, consent: userConsentOf(plugin) }
+}
 
 /** The same message whether the plugin does not exist, is unavailable, or the user does not have it. */
 function none(pluginId: string): never {

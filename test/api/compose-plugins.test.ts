@@ -48,7 +48,7 @@ async function openKept(t: Test) {
     await tasks.stop()
     return told
   }
-  const opens = async (secret: string) => (await new Credentials(database, [secret]).reveal(owner))['token'] === 'of the house'
+  const opens = async (secret: string) => (await new Credentials(database, [secret]).reveal(owner, AUTH))['token'] === 'of the house'
   return { startWith, opens }
 }
 

@@ -78,6 +78,20 @@ export async function openLoopback(t: Test, answer: http.RequestListener, addres
   }
 }
 
+/** Holds every request to a host until `release` is called, before anything is sent. `waits` resolves when there is one. */
+export function holdHost(way: Loopback, held: string): { waits: Promise<void>; release: () => void } {
+  const waits = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const { resolve } = way
+  way.resolve = async (host, signal) => {
+    if (host !== held) return await resolve(host, signal)
+    waits.resolve()
+    await released.promise
+    return await resolve(host, signal)
+  }
+  return { waits: waits.promise, release: released.resolve }
+}
+
 /** Version `number` of a plugin that returns its version and its stored data; each version stores its data in another form. */
 export const updateOf = (number: number): Buffer =>
   pluginOf(

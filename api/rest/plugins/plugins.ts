@@ -204,7 +204,7 @@ export const pluginRoutes = takingPluginIds([
         }),
         privateHosts: Type.Boolean({
           description:
-            'True: the hosts that the configuration has after this change may be in the local network; see privateOrigins. A host that is entered later needs it again. False: none may.',
+            'True: the hosts in config, or without config those that are entered, may be in the local network; see privateOrigins. The default of an author is never among them: enter it to allow it. A host that is entered later needs it again. False: none may.',
         }),
         credentials: Nullable(
           Type.Record(Type.String(), Type.String({ maxLength: CREDENTIAL_LENGTH_MAX }), {

@@ -149,7 +149,7 @@ export const userPluginRoutes = takingPluginIds([
           pattern: '^[0-9a-f]{64}$',
           maxLength: 64,
           description:
-            'The sha256 in the consent that I have read, 64 hexadecimal digits, not that of the package; 409 if it is another by now. Without it the first time, I agree to what GET has shown me last, and 409 means that it is another by now; it is required when the plugin asks for something else than I agreed to.',
+            'The sha256 in the consent that I have read, 64 hexadecimal digits, not that of the package; 409 if it is another by now. Without it the first time, I agree to what GET /api/v1/user/plugins has shown me last, and 409 means that it has shown me nothing or that it is another by now; it is required when the plugin asks for something else than I agreed to.',
         }),
       ),
     }),
@@ -288,7 +288,11 @@ export const userPluginRoutes = takingPluginIds([
       const isMatch = query.type === undefined || query.type === 'refresh_recommendations'
       const taskId = isMatch ? await findLastRefresh(call.services.database, { userId, pluginId: plugin.id }) : null
       if (taskId === null) return refuse('not_found', `There is no recorded task of ${quotedText(plugin.manifest.name)} for you.`)
-      const { id, taskType, status, createdAt, startedAt, completedAt, lastError, result } = await getTask(call.services.database, taskId)
+      const { id, taskType, status, createdAt, startedAt, completedAt, lastError, result } = await getTask(
+        call.services.database,
+        taskId,
+        call.caller,
+      )
       return { taskId: id, taskType, status, createdAt, startedAt, completedAt, error: lastError, result }
     },
   }),

@@ -30,7 +30,7 @@ function listParameters(named: Readonly<Record<string, string>>) {
 
 // Several hundred requests.
 t.setTimeout(300_000)
-t.test('filters of lists', async (t) => {
+t.test('filters of lists take any text as an id, and their errors name the parameter', async (t) => {
   const komga = await openKomgaServer(t)
   const { ask, server } = komga
   await setSetting(komga, 'compatibilityApi.enabled', 'true')

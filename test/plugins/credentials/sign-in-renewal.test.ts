@@ -1,9 +1,11 @@
 import t from 'tap'
+import { updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { agree, openTestHost } from '#test/support/plugin-hosts.ts'
-import { bodyOf, OAUTH, RECOMMENDER, RECOMMENDER_MANIFEST, sendJson } from '#test/support/user-plugin-server.ts'
+import { holdHost } from '#test/support/plugins.ts'
+import { bodyOf, OAUTH, RECOMMENDER, RECOMMENDER_MANIFEST, sendJson, until } from '#test/support/user-plugin-server.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(120_000)
 
 const CLIENT = { clientId: 'carrel-of-a-test', clientSecret: 'a-client-secret-that-nobody-sees' }
 
@@ -47,4 +49,28 @@ t.test('without renewal, callers do not wait', async (t) => {
   for (let times = 0; times < 2; times++) await t.rejects(call(), { code: 'unavailable', details: { code: 'auth' } })
   t.ok(performance.now() - begun < 10_000, 'it does not wait as for a renewal by another server')
   t.same([renewals(), way.asked.length], [0, 0])
+})
+
+t.test('a renewal that waits to be sent is not sent after the user or an administrator has withdrawn', async (t) => {
+  const { host, way, database, pluginId, owner, give, call, renewals } = await openSignedIn(t, 3_600)
+  await host.plugins.edit(pluginId, { credentials: CLIENT })
+  const isFree = async () =>
+    await database('plugin_credentials').where({ field: 'refreshToken' }).whereRaw('renewing_until <= now()').first()
+  for (const [what, withdraw, enable] of [
+    ['the user', () => updateUserPlugin(database, owner, { enabled: false }), () => updateUserPlugin(database, owner, { enabled: true })],
+    ['an administrator', () => host.pluginLifecycle.setEnabled(pluginId, false), () => host.pluginLifecycle.setEnabled(pluginId, true)],
+  ] as const) {
+    await give(-1)
+    const { waits, release } = holdHost(way, 'tokens.example.org')
+    const refused = t.rejects(call(), { code: 'conflict', message: /disabled/ }, what)
+    await waits
+    await withdraw()
+    await refused
+    await until(isFree, 'the renewal to end')
+    release()
+    t.equal(renewals(), 0, what)
+    await enable()
+  }
+  await call()
+  t.equal(renewals(), 1, 'the token is renewed when the plugin may run again')
 })

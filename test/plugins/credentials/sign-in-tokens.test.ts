@@ -17,7 +17,7 @@ async function redeem(status: number, value: unknown, clientSecret?: string) {
     return { status, url: request.url, headers: [], body: typeof value === 'string' ? value : JSON.stringify(value) }
   }
   const tokens = await requestTokens(
-    { egress: { fetch } as unknown as Egress, logs },
+    { egress: { fetch } as unknown as Egress, logs, whileAllowed: async (_of, allow, signal, work) => await work(await allow(), signal) },
     {
       ...{ tokenUrl: URL_OF_TOKENS, plugin: { id: 'p', key: 'org.example.echo', version: '1.0.0' }, userId: 'u' },
       ...{ client: { clientId: 'carrel & co', clientSecret } },
@@ -27,6 +27,7 @@ async function redeem(status: number, value: unknown, clientSecret?: string) {
         redirect_uri: 'https://books.example.org/back',
         code_verifier: 'v'.repeat(43),
       },
+      allow: async () => {},
     },
   )
   return { tokens, sent: sent[0], calls: logs.calls('p') }

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { bundledPlugins } from '#plugins/packages/bundled-plugins.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { withConfirmingFlags } from '#plugins/packages/identity.ts'
-import { packPlugin, publicKeyText } from '#plugins/packages/plugin-package.ts'
+import { packPlugin, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 import { asFormat1, keyOf, resigned, unpacked } from '#test/support/signed-packages.ts'
@@ -43,10 +43,16 @@ async function open(t: Test) {
 }
 
 t.test('a signature that somebody adds to a version does not let them sign the next', async (t) => {
-  const { install, run, conflict } = await open(t)
-  await run(version('1.0.0', [AUTHOR]))
+  const { host, install, run, conflict } = await open(t)
+  const id = await run(version('1.0.0', [AUTHOR]))
   await t.rejects(install(resigned(version('1.0.1', [AUTHOR]), [AUTHOR, STRANGER])), { code: 'invalid_value', message: /somebody added/ })
-  const added = await install(resigned(version('1.0.1', [AUTHOR]), [AUTHOR, STRANGER], asFormat1))
+  const bytes = resigned(version('1.0.1', [AUTHOR]), [AUTHOR, STRANGER], asFormat1)
+  const counted = [publicKeyText(AUTHOR)]
+  t.same(await host.plugins.countedSigners(readPackage(bytes)), counted, 'in a review before it is installed')
+  const added = await install(bytes)
+  t.same([added.waitsFor, added.review.differences, added.review.record.signedBy], [[], [], counted], 'it does not stop the update')
+  t.match(await host.plugins.get(id), { version: '1.0.1', signedBy: counted })
+  t.same((await host.plugins.review(id)).review.record, added.review.record, 'what is shown is what is stored')
   t.same(added.signature.signedBy, [printOf(AUTHOR)], 'nobody sees the other')
   t.same(added.signature.mayFollow, [printOf(AUTHOR)])
   await conflict(version('1.0.2', [STRANGER]), /is signed with SHA256:\S+\. Since 1\.0\.0 it must be signed with SHA256:/)

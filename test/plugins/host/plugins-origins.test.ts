@@ -29,18 +29,26 @@ t.test('a grant in the own network is for the hosts that were entered, and no up
   const granted = async () => (await host.plugins.get(id)).privateOrigins
 
   await refused('nas.lan')
-  await host.plugins.edit(id, { privateHosts: true })
-  t.same(await granted(), [at('nas.lan')], 'the default that was consented to')
+  await t.rejects(
+    host.plugins.edit(id, { privateHosts: true }),
+    { code: 'invalid_value', message: /never the defaults of an author, and there is none\. Enter it as site or other in config/ },
+    'the default of an author, although it was consented to',
+  )
+  await host.plugins.edit(id, { config: { site: at('nas.lan') }, privateHosts: true })
+  t.same(await granted(), [at('nas.lan')])
   await search(at('nas.lan'))
   await t.rejects(search(`${at('nas.lan')}/away`), { message: /is not https|not a host/ }, 'not through a redirect')
 
   const moved = await host.pluginLifecycle.install(pluginOf(CODE, manifestOf(at('router.lan'), { version: '1.1.0' })), { userId: null })
   await host.pluginLifecycle.consent(id, moved)
   await refused('router.lan')
-  await refused('nas.lan')
-  t.same(await granted(), [at('nas.lan')])
+  await search(at('nas.lan'))
   await host.plugins.edit(id, { config: { other: at('nas.lan') } })
   await search(at('nas.lan'))
+  await refused('router.lan')
+  const { config } = await host.plugins.get(id)
+  for (const again of [{ privateHosts: true }, { config, privateHosts: true }]) await host.plugins.edit(id, again)
+  t.same(await granted(), [at('nas.lan')], 'a client that sends back what it has read grants no default that came since')
   await refused('router.lan')
 
   await t.rejects(host.plugins.edit(id, { config: { site: at('printer.lan'), other: at('nas.lan') } }), {
@@ -55,6 +63,35 @@ t.test('a grant in the own network is for the hosts that were entered, and no up
   t.same(await granted(), [])
   await refused('nas.lan')
 })
+
+t.test(
+  'a grant in the own network is for the hosts that are named with it, not for the default of an author or another that is entered',
+  async (t) => {
+    const { host, way, run } = await openTestHost(t)
+    const at = (name: string) => `http://${name}:${way.port}`
+    const text = (proposed?: string) => ({ type: 'string', ...(proposed !== undefined && { default: proposed }) })
+    const { id, call } = await run(CODE, {
+      permissions: { networkFromConfig: ['site', 'mirror', 'archive'] },
+      config: { type: 'object', properties: { site: text(), mirror: text(at('api.author.example')), archive: text() } },
+    })
+    const granted = async () => (await host.plugins.get(id)).privateOrigins
+    const archive = 'https://archive.example.org'
+    await host.plugins.edit(id, { config: { archive, site: at('nas.lan') }, privateHosts: ['site'] })
+    t.same(await granted(), [at('nas.lan')])
+    await t.rejects(call('metadata.series.search', { query: at('api.author.example'), limit: 1 }), { message: /is not https|may not be/ })
+    t.notOk(way.asked.some(({ host }) => host.startsWith('api.author.example')))
+    await t.rejects(
+      host.plugins.edit(id, { config: { archive }, privateHosts: ['mirror'] }),
+      { code: 'invalid_value' },
+      'nothing is entered as that',
+    )
+    t.same(await granted(), [at('nas.lan')], 'what is refused changes nothing')
+    await host.plugins.edit(id, { config: { archive, site: at('nas.lan') }, privateHosts: true })
+    t.same((await granted()).toSorted(), [at('nas.lan'), archive].toSorted(), 'all that stand in the request')
+    await host.plugins.edit(id, { config: { archive, mirror: at('api.author.example') }, privateHosts: ['mirror'] })
+    t.same((await granted()).toSorted(), [at('api.author.example'), archive].toSorted(), 'the same host, which a person has entered')
+  },
+)
 
 t.test('of two administrators who change hosts and grants at the same time, neither gets what nobody entered', async (t) => {
   const { host, run } = await openTestHost(t)

@@ -69,12 +69,15 @@ async function openOauth(t: Parameters<typeof openUserPluginServer>[0], change: 
   const setAnswer = (next: typeof answer) => {
     answer = next
   }
-  return { ...server, id, userId, token, rita, start, state, back, backFrom, jar, asked, setAnswer }
+  /** What is stored for the service of a user, or of the server. */
+  const stored = async (userId: string | null) =>
+    await server.host.pluginCredentials.reveal({ pluginId: id, userId }, (await server.host.plugins.get(id)).manifest.auth)
+  return { ...server, id, userId, token, rita, start, state, back, backFrom, jar, asked, setAnswer, stored }
 }
 
 t.test('a reader signs in at a service', async (t) => {
   const world = await openOauth(t)
-  const { id, userId, host, rita, start, back, asked, database } = world
+  const { id, userId, host, rita, start, back, asked, database, stored } = world
   t.match((await rita<Own>('GET', `plugins/${id}`)).json, { connected: false, requiresOauth: true, oauthConfigured: false })
   t.match(await start(), { status: 409 }, 'not before an administrator has given the client id')
   await host.plugins.edit(id, { credentials: CLIENT })
@@ -98,7 +101,7 @@ t.test('a reader signs in at a service', async (t) => {
   const page = await back({ state: sent['state'] ?? '', code: 'a code' })
   t.equal(page.status, 200, page.text)
   t.match(page.headers.get('content-type'), /^text\/html/)
-  t.match(page.text, /Taste is connected/)
+  t.match(page.text, /<p>&quot;Taste&quot; is connected\./)
   const script = /<script>(.*?)<\/script>/.exec(page.text)?.[1] ?? ''
   const policy = page.headers.get('content-security-policy') ?? ''
   t.ok(policy.includes(`'sha256-${createHash('sha256').update(script).digest('base64')}'`), 'the browser runs this script')
@@ -111,8 +114,8 @@ t.test('a reader signs in at a service', async (t) => {
     .digest('base64url')
   t.equal(challenge, sent['code_challenge'], 'and the verifier is that of the challenge')
   t.match((await rita<Own>('GET', `plugins/${id}`)).json, { connected: true })
-  t.match(await host.pluginCredentials.reveal({ pluginId: id, userId }), { accessToken: 'token-number-1', refreshToken: 'renews-1' })
-  t.match(await host.pluginCredentials.reveal({ pluginId: id, userId: null }), CLIENT)
+  t.match(await stored(userId), { accessToken: 'token-number-1', refreshToken: 'renews-1' })
+  t.match(await stored(null), CLIENT)
 
   t.test('a state of signing in is valid once', async (t) => {
     const again = await back({ state: sent['state'] ?? '', code: 'a code' })
@@ -123,19 +126,19 @@ t.test('a reader signs in at a service', async (t) => {
 
   t.test('and away from it', async (t) => {
     t.equal((await rita('DELETE', `plugins/${id}`)).status, 204)
-    t.same(await host.pluginCredentials.reveal({ pluginId: id, userId }), {})
-    t.match(await host.pluginCredentials.reveal({ pluginId: id, userId: null }), CLIENT, 'what the server is known by stays')
+    t.same(await stored(userId), {})
+    t.match(await stored(null), CLIENT, 'what the server is known by stays')
   })
 })
 
 t.test('sign-ins that are not what they seem', async (t) => {
   const world = await openOauth(t, {}, { settings: { trustedProxies: ['10.0.0.0/8'] } })
-  const { id, userId, host, start, state, back, asked, database, signUp, setAnswer } = world
+  const { id, userId, host, start, state, back, asked, database, signUp, setAnswer, stored } = world
   await host.plugins.edit(id, { credentials: CLIENT })
   const refused = async (query: Record<string, string>, headers?: Record<string, string>) => {
     const { status, text } = await back(query, headers)
     t.equal(status, 400, text)
-    t.same(await host.pluginCredentials.reveal({ pluginId: id, userId }), {}, 'nothing is kept')
+    t.same(await stored(userId), {}, 'nothing is kept')
     t.notMatch(text, /<script|<img/)
     return text
   }
@@ -170,7 +173,7 @@ t.test('sign-ins that are not what they seem', async (t) => {
     }
     t.equal(asked.length, 0, 'the service is not asked')
     t.equal((await back({ state: mine, code: 'c' })).status, 200, 'and the sign-in is there still for the browser that began it')
-    t.match(await host.pluginCredentials.reveal({ pluginId: id, userId }), { accessToken: String })
+    t.match(await stored(userId), { accessToken: String })
     await world.rita('DELETE', `plugins/${id}`)
     await world.rita('GET', 'plugins')
     await world.rita('POST', `plugins/${id}/enable`)
@@ -249,13 +252,13 @@ t.test('an origin that a proxy of the house tells', async (t) => {
 })
 
 t.test('a token endpoint inside the house is not asked', async (t) => {
-  const { id, userId, host, state, back, asked } = await openOauth(t, {}, { addresses: { 'tokens.example.org': ['10.0.0.7'] } })
+  const { id, userId, host, state, back, asked, stored } = await openOauth(t, {}, { addresses: { 'tokens.example.org': ['10.0.0.7'] } })
   await host.plugins.edit(id, { credentials: CLIENT })
   const { status, text } = await back({ state: await state(), code: 'c' })
   t.equal(status, 400)
   t.notMatch(text, '10.0.0')
   t.equal(asked.length, 0)
-  t.same(await host.pluginCredentials.reveal({ pluginId: id, userId }), {})
+  t.same(await stored(userId), {})
 })
 
 t.test('addresses to sign in at are https', async (t) => {
@@ -266,7 +269,7 @@ t.test('addresses to sign in at are https', async (t) => {
 })
 
 t.test('tokens are renewed before they end', async (t) => {
-  const { id, userId, host, rita, asked, setAnswer, way, database } = await openOauth(t)
+  const { id, userId, host, rita, asked, setAnswer, way, database, stored } = await openOauth(t)
   await host.plugins.edit(id, { credentials: CLIENT })
   const owner = { pluginId: id, userId }
   const { auth } = (await host.plugins.get(id)).manifest
@@ -294,7 +297,7 @@ t.test('tokens are renewed before they end', async (t) => {
     { grant_type: 'refresh_token', refresh_token: 'first-renewal', client_id: CLIENT.clientId, client_secret: CLIENT.clientSecret },
   ])
   t.same(used(), Array(4).fill('Bearer second-token'), 'four calls at once renew once, and all wait for it')
-  t.match(await host.pluginCredentials.reveal(owner), { refreshToken: 'first-renewal' }, 'a service that gives no other keeps the one')
+  t.match(await stored(userId), { refreshToken: 'first-renewal' }, 'a service that gives no other keeps the one')
 
   t.test('nobody renews what somebody else is renewing', async (t) => {
     await give(200)
@@ -338,6 +341,6 @@ t.test('tokens are renewed before they end', async (t) => {
       return { value: { access_token: 'too-late', refresh_token: 'too-late-as-well' } }
     })
     await call().catch(() => {})
-    t.same(await host.pluginCredentials.reveal(owner), {})
+    t.same(await stored(userId), {})
   })
 })

@@ -235,8 +235,9 @@ export class Walk {
       return this.model.scan(facts, seen, status)
     })
     const changed = this.model.rows.filter((row) => before.get(row) !== `${row.library}/${row.path} ${row.version}`)
-    // A new file brings no tag along.
-    const isPassing = ABILITIES.passesTags && changed.some((row) => before.has(row) && this.#denied.has(row.seriesId))
+    // A new file brings no tag along. Of two rows with one content, it may be the file of the denied one that has moved.
+    const denied = new Set(this.model.rows.filter((row) => this.#denied.has(row.seriesId)).map((row) => fileOf(row.content).hash))
+    const isPassing = ABILITIES.passesTags && changed.some((row) => before.has(row) && denied.has(fileOf(row.content).hash))
     if (ABILITIES.passesTags) this.#passTags(seen)
     const series = changed.flatMap(({ id, seriesId }) => [seriesId, seen.get(id)?.seriesId ?? seriesId])
     return [...differences, ...(await this.#compare(seen, new Set(isPassing ? series : [])))]

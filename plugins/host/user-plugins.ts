@@ -107,8 +107,8 @@ export class UserPlugins {
   /**
    * The user agrees to what the plugin asks for. It may ask for something else than when the user agreed before; then that is the hash of what the user
    * has seen now.
-   * @param sha256 of what the user has seen; undefined the first time means what `list` has shown to the user last
-   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, stopped, or it asks for something else or was not shown),
+   * @param sha256 of what the user has seen; undefined the first time means what `list` has shown to the user last, or what it would show
+   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, stopped, or it asks for something else),
    * unavailable (it cannot convert the data that it has of the user)
    */
   async enable(userId: string, pluginId: string, sha256?: string): Promise<OwnPlugin> {
@@ -121,8 +121,8 @@ export class UserPlugins {
         ? refuse('not_found', `There is no plugin ${pluginId} for you to enable.`)
         : refuse('conflict', stopWords(plugin))
     const consent = userConsentOf(plugin)
-    // Clients that know nothing of hashes send none.
-    const seen = sha256 ?? before?.agreedSha256 ?? (await findShown(this.#options.database, { userId, pluginId }))
+    // Clients that know nothing of hashes send none; what a user was never shown is taken as it is now.
+    const seen = sha256 ?? before?.agreedSha256 ?? (await findShown(this.#options.database, { userId, pluginId })) ?? consent.sha256
     if (seen !== consent.sha256) refuseOther(plugin)
     if (before !== null && pauseOf(plugin, before) === null) refuse('conflict', `${quotedText(plugin.manifest.name)} is enabled already.`)
     await enableUserPlugin(this.#options.database, { userId, pluginId }, { ...consent, dataVersion: plugin.dataVersion })

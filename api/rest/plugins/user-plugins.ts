@@ -149,7 +149,7 @@ export const userPluginRoutes = takingPluginIds([
           pattern: '^[0-9a-f]{64}$',
           maxLength: 64,
           description:
-            'The sha256 in the consent that I have read, 64 hexadecimal digits, not that of the package; 409 if it is another by now. Without it the first time, I agree to what GET /api/v1/user/plugins has shown me last, and 409 means that it has shown me nothing or that it is another by now; it is required when the plugin asks for something else than I agreed to.',
+            'The sha256 in the consent that I have read, 64 hexadecimal digits, not that of the package; 409 if it is another by now. Without it the first time, I agree to what GET /api/v1/user/plugins has shown me last, or if it never did, to what it asks for now, and 409 means that it is another by now; it is required when the plugin asks for something else than I agreed to.',
         }),
       ),
     }),

@@ -86,7 +86,7 @@ t.test('users see what a plugin asks of them before they enable it, and what dif
   t.equal((await ann('POST', `plugins/${id}/enable`, { sha256: paused.consent.sha256 })).status, 409, 'once is enough')
 })
 
-t.test('without a hash a user agrees to what was shown last, and to nothing that came after or was not shown', async (t) => {
+t.test('without a hash a user agrees to what was shown last, and to nothing that came after', async (t) => {
   const { ann, id, update, signUp, as } = await openWithReaders(t)
   const enable = (ask = ann) => ask('POST', `plugins/${id}/enable`)
   await ann('GET', 'plugins')
@@ -102,9 +102,7 @@ t.test('without a hash a user agrees to what was shown last, and to nothing that
   await update(packageOf('1.2.0', { permissions: { ...PERMISSIONS, library: ['ratings', 'reading.progress'] } }))
   t.equal((await enable()).status, 409)
   const cleo = as((await signUp({ username: 'cleo' })).token)
-  t.match(await enable(cleo), { status: 409, json: { message: /GET \/api\/v1\/user\/plugins shows it/ } }, 'a user who was shown nothing')
-  await cleo('GET', 'plugins')
-  t.match(await enable(cleo), { status: 200 })
+  t.match(await enable(cleo), { status: 200 }, 'a client that knows no list')
 })
 
 t.test('however many plugins there are, the list takes the same statements', async (t) => {

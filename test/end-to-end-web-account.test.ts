@@ -182,5 +182,29 @@ t.test('People, tags, history, lists, plugins and errors of the web interface', 
     await page.getByRole('heading', { name: 'No such tasks' }).waitFor()
   })
 
+  await t.test('What is typed in the profile stays while its records are asked for again, and when that fails', async (t) => {
+    await page.goto(`${url}/profile`)
+    /** As a tab does in which the user has signed in. */
+    const askAgain = () => page.evaluate(`new BroadcastChannel('carrel.session').postMessage('signed-in')`)
+    const account = page.getByRole('region', { name: 'Account' })
+    const email = account.getByRole('textbox', { name: 'E-mail' })
+    await email.fill('ada@new.example')
+    const { id } = (await (await page.request.get(`${url}/api/v1/auth/me`)).json()) as { id: string }
+    await page.request.fetch(`${url}/api/v1/users/${id}`, { method: 'PATCH', data: { username: 'countess' }, headers: { origin: url } })
+    await askAgain()
+    await until(async () => (await account.getByRole('textbox', { name: 'Name' }).inputValue()) === 'countess')
+    t.equal(await email.inputValue(), 'ada@new.example')
+
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    const name = page.getByRole('dialog').getByRole('textbox', { name: 'Name of the app' })
+    await name.fill('tablet')
+    const body = JSON.stringify({ error: 'refused', message: 'Not now.' })
+    await page.route('**/api/v1/api-keys*', (route) => route.fulfill({ status: 403, contentType: 'application/json', body }))
+    await askAgain()
+    await page.getByText('Not now.').waitFor()
+    t.equal(await name.inputValue(), 'tablet')
+    await page.unroute('**/api/v1/api-keys*')
+  })
+
   t.same(complaints, [], 'no script fails, the policy forbids nothing that a page does, and no other server is asked')
 })

@@ -65,6 +65,16 @@ const unread = async (page: Page, url: string): Promise<number> => {
   return ((await answer.json()) as { total: number }).total
 }
 
+/** Keeps the answers of a search back until they are let go. */
+async function holdSearch(page: Page, words: string): Promise<() => void> {
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+  await page.route(new RegExp(`/api/v1/search\\?q=${words}$`), async (route) => {
+    await held
+    await route.continue()
+  })
+  return letGo
+}
+
 t.test('Lists are selected, filtered by any condition, saved as views and pinned', { skip: withoutChromium() }, async (t) => {
   const { url, page, complaints, libraryId } = await openLibrary(t)
 
@@ -117,6 +127,22 @@ t.test('Lists are selected, filtered by any condition, saved as views and pinned
     await page.getByText('1 series added to “Salt”').waitFor()
     const { data } = (await (await page.request.get(`${url}/api/v1/collections`)).json()) as { data: { seriesCount: number }[] }
     t.match(data, [{ seriesCount: 1 }])
+  })
+
+  await t.test('A list that somebody else makes meanwhile does not change which one is chosen', async (t) => {
+    await page.goto(`${url}/series`)
+    await opened(page)
+    await mark(page, 'Cinder').click()
+    await bar(page).getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Add to collection' }).click()
+    const lists = page.getByRole('dialog').getByRole('combobox')
+    t.equal(await lists.locator('option:checked').textContent(), 'Salt')
+    const { series } = (await (await page.request.get(`${url}/api/v1/search?q=brine`)).json()) as { series: { id: string }[] }
+    const data = { name: 'Ashes', seriesIds: [series[0]?.id] }
+    await page.request.post(`${url}/api/v1/collections`, { data, headers: { origin: url } })
+    await lists.locator('option').filter({ hasText: 'Ashes' }).waitFor({ state: 'attached' })
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByText('1 series added to “Salt”').waitFor()
   })
 
   await t.test('The builder suggests values, counts matches, names faults, and its condition is in the address', async (t) => {
@@ -193,6 +219,58 @@ t.test('Lists are selected, filtered by any condition, saved as views and pinned
     await page.getByRole('button', { name: 'Remove it' }).click()
     await page.getByText('6 books', { exact: true }).waitFor()
     t.equal(new URL(page.url()).search, '')
+  })
+
+  await t.test('Chips lead to a tag, a format and a year, and series have no format', async (t) => {
+    await page.goto(`${url}/books`)
+    const choose = async (chip: string, value: string) => {
+      await page.getByRole('button', { name: chip, exact: true }).click()
+      await page.getByRole('menuitem', { name: value, exact: true }).click()
+    }
+    await choose('Tag', 'Sea · 3')
+    await page.getByText('3 books', { exact: true }).waitFor()
+    await choose('Format', 'CBZ · 6')
+    await choose('Year', '1995 · 2')
+    await page.getByText('2 books', { exact: true }).waitFor()
+    t.equal(new URL(page.url()).search, '?tag=Sea&format=cbz&year=1995')
+    await page.getByRole('button', { name: 'Remove the filter Year: 1995' }).click()
+    await page.getByText('3 books', { exact: true }).waitFor()
+    await page.goto(`${url}/series`)
+    await page.getByRole('button', { name: 'Year', exact: true }).click()
+    const years = page.getByRole('menuitem')
+    await years.first().waitFor()
+    t.same(await years.allTextContents(), ['2010 · 2', '2001 · 1', '1995 · 1', '1990 · 1'], 'the newest first')
+    t.equal(await page.getByRole('button', { name: 'Format', exact: true }).count(), 0)
+    await page.keyboard.press('Escape')
+  })
+
+  await t.test('Enter means what is typed, although the answer for the text before is still shown', async (t) => {
+    await page.goto(`${url}/search?q=atlas`)
+    await page.getByRole('main').getByRole('link', { name: 'Atlas', exact: true }).first().waitFor()
+    const letCinderGo = await holdSearch(page, 'cinder')
+    await page.getByRole('searchbox').fill('cinder')
+    await page.keyboard.press('Enter')
+    letCinderGo()
+    await page.getByRole('heading', { name: 'Cinder', level: 1 }).waitFor()
+    await page.goBack()
+    await page.getByRole('main').getByRole('link', { name: 'Cinder', exact: true }).first().waitFor()
+    t.equal(new URL(page.url()).search, '?q=cinder', 'the way back leads to what was searched for')
+
+    await page.goto(`${url}/books`)
+    await opened(page)
+    await page.getByRole('button', { name: 'Filter', exact: true }).click()
+    const panel = page.getByRole('dialog', { name: 'Filter' })
+    await panel.getByRole('button', { name: 'Condition', exact: true }).click()
+    await panel.getByLabel('Field').selectOption({ label: 'Series' })
+    const value = panel.getByLabel('Value', { exact: true })
+    await value.fill('atlas')
+    await panel.getByRole('option', { name: 'Atlas' }).waitFor()
+    const letEmberGo = await holdSearch(page, 'ember')
+    await value.fill('ember')
+    await value.press('Enter')
+    letEmberGo()
+    await panel.getByRole('button', { name: 'Remove Ember' }).waitFor()
+    t.equal(await panel.getByRole('button', { name: 'Remove Atlas' }).count(), 0)
   })
 
   await t.test('The table of a narrow window has room for titles, and marks when series are being selected', async (t) => {

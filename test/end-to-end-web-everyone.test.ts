@@ -103,6 +103,68 @@ t.test('The web interface can be used by everyone', { skip: withoutChromium() },
     for (const key of ['s', 'c', '/']) await lookAtPanel(key)
   })
 
+  await t.test('A dialog closes by a click beside it, until something was entered, and not where a selection of text ends', async () => {
+    await page.setViewportSize(WIDE)
+    await page.goto(`${url}/admin/users`)
+    const dialog = page.getByRole('dialog', { name: 'Add a user' })
+    const open = async () => {
+      await page.getByRole('button', { name: 'Add a user' }).click()
+      await dialog.waitFor()
+    }
+    await open()
+    await page.mouse.click(5, 5)
+    await dialog.waitFor({ state: 'detached' })
+    await open()
+    const name = dialog.getByRole('textbox', { name: 'Name', exact: true })
+    const { x = 0, y = 0, height = 0 } = (await name.boundingBox()) ?? {}
+    await page.mouse.move(x + 10, y + height / 2)
+    await page.mouse.down()
+    await page.mouse.move(5, 5, { steps: 4 })
+    await page.mouse.up()
+    await name.fill('zoe')
+    await page.mouse.click(5, 5)
+    await name.press('End')
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+
+    await page.goto(`${url}/series`)
+    await page.getByRole('button', { name: 'Filter', exact: true }).click()
+    const panel = page.getByRole('dialog', { name: 'Filter' })
+    await panel.getByRole('button', { name: 'Condition', exact: true }).click()
+    await page.mouse.click(5, 5)
+    await panel.getByLabel('Field').selectOption({ label: 'Year' })
+    await page.keyboard.press('Escape')
+    await panel.waitFor({ state: 'detached' })
+  })
+
+  await t.test('Compact pages have more rows, also when they are loaded again, and no fault that axe finds', async (t) => {
+    await page.setViewportSize(WIDE)
+    await page.emulateMedia({ colorScheme: 'light' })
+    const rowHeight = async () => {
+      await show('/books?view=list')
+      return (await page.getByRole('row').first().boundingBox())?.height ?? 0
+    }
+    const usual = await rowHeight()
+    await show('/profile')
+    await page.getByText('Compact', { exact: true }).click()
+    const compact = await rowHeight()
+    t.ok(compact > 0 && compact < usual, `${compact} pixels instead of ${usual}`)
+    for (const size of [WIDE, NARROW]) {
+      await page.setViewportSize(size)
+      for (const path of ['/', '/series', '/series?view=list', '/books?view=table', '/profile', '/admin/users']) {
+        await show(path)
+        t.same(await accessibilityFaults(page), [], `${path}, ${size.width} pixels`)
+        t.equal(await sidewaysPixels(page), 0, `${path}, ${size.width} pixels`)
+      }
+    }
+    await show('/series?view=list')
+    t.same(await spacingFaults(page), [])
+    await page.setViewportSize(WIDE)
+    await show('/profile')
+    await page.getByText('Comfortable', { exact: true }).click()
+    t.equal(await rowHeight(), usual)
+  })
+
   await t.test('Letters, digits and signs are no keys once they are turned off', async (t) => {
     await page.goto(`${url}/profile`)
     await page.getByRole('switch', { name: /^Letters, digits and signs are keys/ }).uncheck()

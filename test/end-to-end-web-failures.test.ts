@@ -43,6 +43,13 @@ const figure = (page: Page, name: string) => page.getByRole('figure', { name, ex
 /** The box of the spread on screen. */
 const boxOf = async (page: Page) => (await page.locator('.spread').boundingBox()) ?? { x: 0, width: 0 }
 
+/** Sends what fingers do to a page. */
+async function openTouch(page: Page) {
+  const devtools = await page.context().newCDPSession(page)
+  return (type: 'touchStart' | 'touchMove' | 'touchEnd', ...touchPoints: { x: number; y: number; id: number }[]) =>
+    devtools.send('Input.dispatchTouchEvent', { type, touchPoints })
+}
+
 t.test('Readers say what failed while a book is read, and go on when it can go on', { skip: withoutChromium() }, async (t) => {
   const { url, idOf, openDevice, browser, database } = await openReaders(t, await makeBooks())
   const { page } = await openDevice()
@@ -134,9 +141,7 @@ t.test('Readers say what failed while a book is read, and go on when it can go o
     const { page: phone } = await openDevice(context)
     await phone.goto(`${url}/books/${idOf('Tide')}/read?page=3`)
     await phone.getByRole('img', { name: /^Page 3 of 30/ }).waitFor()
-    const devtools = await context.newCDPSession(phone)
-    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...touchPoints: { x: number; y: number; id: number }[]) =>
-      devtools.send('Input.dispatchTouchEvent', { type, touchPoints })
+    const touch = await openTouch(phone)
     const pair = (apart: number) => [
       { x: 200 - apart, y: 350, id: 1 },
       { x: 200 + apart, y: 350, id: 2 },
@@ -189,5 +194,52 @@ t.test('Readers say what failed while a book is read, and go on when it can go o
     await page.keyboard.press('r')
     await page.keyboard.press('r')
     await figure(page, 'Pages 1–2').waitFor()
+  })
+
+  await t.test('A strip is made wider by keys, by ctrl and the wheel, and by two fingers, and stays at its place', async (t) => {
+    const context = await browser.newContext({ viewport: { width: 1000, height: 800 }, hasTouch: true })
+    const { page: tablet } = await openDevice(context)
+    const touch = await openTouch(tablet)
+    const picture = tablet.getByRole('img', { name: /^Page 5 of 30/ })
+    await tablet.goto(`${url}/books/${idOf('Tide')}/read?page=5`)
+    await picture.waitFor()
+    await tablet.keyboard.press('3')
+    const sheet = tablet.locator('.strip li').filter({ has: picture })
+    await sheet.waitFor()
+    const boxOfSheet = async () => (await sheet.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+    const usual = (await boxOfSheet()).width
+    const reach = (scale: number) => until(async () => Math.abs((await boxOfSheet()).width / usual - scale) < 0.05)
+    /** Which part of the page is in the middle of the screen. */
+    const middle = async () => {
+      const { x, y, width, height } = await boxOfSheet()
+      return { across: (500 - x) / width, down: (400 - y) / height }
+    }
+    const { down: place } = await middle()
+    const isAtPlace = async (words: string) => {
+      const { across, down } = await middle()
+      t.ok(Math.abs(across - 0.5) < 0.01 && Math.abs(down - place) < 0.01, `${words}: ${across} across, ${down} down after ${place}`)
+    }
+    await tablet.keyboard.press('+')
+    await reach(1.25)
+    await isAtPlace('a key')
+    await tablet.mouse.move(500, 400)
+    await tablet.keyboard.down('Control')
+    await tablet.mouse.wheel(0, -120)
+    await tablet.keyboard.up('Control')
+    await reach(1.25 * Math.exp(120 / 300))
+    await isAtPlace('the wheel')
+    await tablet.keyboard.press('0')
+    await reach(1)
+    await isAtPlace('set back')
+    const pair = (apart: number) => [
+      { x: 500 - apart, y: 400, id: 1 },
+      { x: 500 + apart, y: 400, id: 2 },
+    ]
+    await touch('touchStart', ...pair(50))
+    for (const apart of [60, 80, 120, 150]) await touch('touchMove', ...pair(apart))
+    await touch('touchEnd')
+    await reach(3)
+    await isAtPlace('two fingers')
+    await context.close()
   })
 })

@@ -41,15 +41,26 @@ async function makeNovel(): Promise<Uint8Array> {
   })
 }
 
-/** Selects the first words of a paragraph as a mouse does. */
-async function selectWords(device: Page, frame: Frame, id: string): Promise<void> {
-  const { x, y } = (await frame.locator(`#${id}`).boundingBox()) ?? { x: 0, y: 0 }
-  await device.mouse.move(x + 2, y + 14)
+/** Selects words of a paragraph as a mouse does. @param part of its height; by itself they are the first */
+async function selectWords(device: Page, frame: Frame, id: string, part?: number): Promise<void> {
+  const { x, y, height } = (await frame.locator(`#${id}`).boundingBox()) ?? { x: 0, y: 0, height: 0 }
+  const down = y + (part === undefined ? 14 : height * part)
+  await device.mouse.move(x + 2, down)
   await device.mouse.down()
-  await device.mouse.move(x + 160, y + 14, { steps: 4 })
+  await device.mouse.move(x + 160, down, { steps: 4 })
   await device.mouse.up()
   await device.getByRole('toolbar', { name: 'Mark the selected words' }).waitFor()
 }
+
+/** Taps a place of a chapter, also below what floats over it. @param place a rectangle in it */
+const tap = (frame: Frame, place: string): Promise<unknown> =>
+  frame.evaluate(`(({ x, y, width, height }) => {
+    const at = { clientX: x + width / 2, clientY: y + height / 2 }
+    document.body.dispatchEvent(new MouseEvent('click', { bubbles: true, ...at }))
+  })(${place})`)
+
+/** The rectangle of words that are painted in a color. */
+const wordsOf = (color: string): string => `[...CSS.highlights.get('carrel-${color}')][0].getClientRects()[0]`
 
 /** The words that the browser paints as highlights of a color, in the chapter on screen. */
 const paintedIn = (frame: Frame, color: string): Promise<string[]> =>
@@ -98,6 +109,31 @@ t.test('Words of a text are marked, and notes, pictures and printed pages are at
     await device.getByRole('button', { name: 'Save' }).click()
     await device.getByRole('alert').getByText('The server is busy.').waitFor()
     await device.unroute('**/annotations/*')
+    await device.getByRole('button', { name: 'Save' }).click()
+    await device.getByRole('form', { name: 'Highlight' }).waitFor({ state: 'detached' })
+  })
+
+  await t.test('A note that is typed is saved by a tap on another highlight and by one beside it, which turns no page', async (t) => {
+    const note = device.getByRole('textbox', { name: 'Note' })
+    const shows = (text: string) => until(async () => (await note.count()) === 1 && (await note.inputValue()) === text)
+    await selectWords(device, first, 'p0', 0.5)
+    await device.getByRole('button', { name: 'Sage' }).click()
+    await until(async () => (await paintedIn(first, 'sage')).length > 0)
+    await tap(first, wordsOf('rose'))
+    await shows('A second thought.')
+    await note.fill('A third thought.')
+    await tap(first, wordsOf('sage'))
+    await shows('')
+    await note.fill('Typed beside it.')
+    const pageNow = () => device.evaluate(`document.querySelector('foliate-paginator').page`)
+    const before = await pageNow()
+    await tap(first, '{ x: innerWidth - 2, y: 1, width: 1, height: 1 }')
+    await device.getByRole('form', { name: 'Highlight' }).waitFor({ state: 'detached' })
+    t.equal(await pageNow(), before)
+    await tap(first, wordsOf('rose'))
+    await shows('A third thought.')
+    await tap(first, wordsOf('sage'))
+    await shows('Typed beside it.')
     await device.getByRole('button', { name: 'Save' }).click()
     await device.getByRole('form', { name: 'Highlight' }).waitFor({ state: 'detached' })
   })

@@ -118,8 +118,43 @@ t.test('Series are tagged, shared by tags, limited by chips, and read lists impo
     await page.getByText('bea would see more series without this tag.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove it anyway' }).click()
     await page.getByRole('heading', { name: 'No sharing tags yet' }).waitFor()
+    // The button that opened the question is gone with the row of the tag.
+    await until(async () => (await page.evaluate('document.activeElement.tagName')) === 'MAIN')
     await guest.page.reload()
     await guest.page.getByText('3 series', { exact: true }).waitFor()
+  })
+
+  await t.test('What a user sees stays as it was chosen while it is asked for again, and when the session has ended', async (t) => {
+    const { id: userId } = await database('users').where({ username: GUEST.username }).first('id')
+    await page.goto(`${url}/admin/users`)
+    await page.getByRole('button', { name: 'More for bea' }).click()
+    await page.getByRole('menuitem', { name: 'What they see' }).click()
+    const dialog = page.getByRole('dialog', { name: 'What bea sees' })
+    await dialog.getByRole('switch', { name: 'All libraries, also future ones' }).uncheck()
+    const first = dialog.getByRole('checkbox', { name: 'First' })
+    await first.check()
+    /** As when somebody comes back from another window. */
+    const comeBack = async () => {
+      const asked = page.waitForResponse(/\/access$/)
+      await page.evaluate(`dispatchEvent(new Event('visibilitychange'))`)
+      await asked
+    }
+    await comeBack()
+    t.ok(await first.isChecked())
+    await first.focus()
+    await page.context().clearCookies()
+    await comeBack()
+    const ended = page.getByRole('dialog', { name: 'Sign in again' })
+    await ended.getByLabel('Password for ada').fill(ADA.password)
+    await ended.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await ended.waitFor({ state: 'detached' })
+    await until(async () => (await page.evaluate(`document.activeElement.closest('label')?.textContent`)) === 'First')
+    t.ok(await first.isChecked())
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await until(async () => (await page.evaluate(`document.activeElement.getAttribute('aria-label')`)) === 'More for bea')
+    const access = await (await page.request.get(`${url}/api/v1/users/${userId}/access`)).json()
+    t.match(access, { allLibraries: false, libraryIds: [libraryId] })
   })
 
   await t.test('A reading list is imported, and says which books are not here', async (t) => {

@@ -37,7 +37,25 @@ async function makeBooks(): Promise<Record<string, Uint8Array>> {
       'vertical.css': 'html { -epub-writing-mode: vertical-rl }',
     },
   })
-  return { 'Tide/Tide 1.cbz': comic, 'Tide/Tide 2.cbz': comic, 'Novel/Novel.epub': novel, 'Tanka/Tanka.epub': tanka }
+  const sheet = buildZip(pictures.slice(0, 1).map((data) => ({ name: 'page1.jpg', data })))
+  const comics = { 'Tide/Tide 1.cbz': comic, 'Tide/Tide 2.cbz': comic, 'Sheet/Sheet.cbz': sheet }
+  return { ...comics, 'Novel/Novel.epub': novel, 'Tanka/Tanka.epub': tanka }
+}
+
+/** The addresses to which a page sends places from now on. */
+function placesOf(page: Page): string[] {
+  const sent: string[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'PUT' && /\/(progress|progression)$/.test(request.url())) sent.push(request.url())
+  })
+  return sent
+}
+
+/** Goes to the series from a reader whose bars show, as they do until the first turn. */
+async function leave(page: Page): Promise<void> {
+  await page.locator('.rbar-back a').click()
+  await page.locator('main.reader').waitFor({ state: 'detached' })
+  await page.getByRole('heading', { level: 1 }).first().waitFor()
 }
 
 type Progress = { currentPage: number; completed: boolean } | null
@@ -81,6 +99,43 @@ t.test('The readers of the web interface keep the place of a book on all devices
     t.match(await progressOf(page, url, idOf('Tide 1')), { completed: true })
   })
 
+  await t.test('A comic that is only opened in pairs keeps its page, and is finished once the reader goes on from its end', async (t) => {
+    const comic = idOf('Tide 2')
+    const places = placesOf(page)
+    for (const [currentPage, label] of [
+      [3, 'Pages 2–3'],
+      [6, 'Pages 6–7'],
+    ] as const) {
+      await page.request.put(`${url}/api/v1/books/${comic}/progress`, { data: { currentPage }, headers: { origin: url } })
+      await page.goto(`${url}/books/${comic}/read`)
+      await spread(page, label)
+      await leave(page)
+      t.match(await progressOf(page, url, comic), { currentPage, completed: false })
+    }
+    await page.goto(`${url}/books/${comic}/read?page=7`)
+    await spread(page, 'Pages 6–7')
+    t.same(places, [])
+    await page.keyboard.press('ArrowRight')
+    await recorded(comic, 7)
+    t.match(await progressOf(page, url, comic), { completed: true })
+  })
+
+  await t.test('A book of one page is finished by going on, and stays unread once its end card marks it so', async (t) => {
+    const sheet = idOf('Sheet')
+    await page.goto(`${url}/books/${sheet}/read`)
+    await spread(page, 'Page 1')
+    await page.keyboard.press('ArrowRight')
+    await until(async () => (await progressOf(page, url, sheet))?.completed === true)
+    await page.getByRole('button', { name: 'Mark as unread' }).click()
+    await page.getByText('Marked as unread').waitFor()
+    const places = placesOf(page)
+    await page.getByRole('link', { name: 'Back to the series' }).click()
+    await page.locator('main.reader').waitFor({ state: 'detached' })
+    await page.getByRole('heading', { level: 1 }).first().waitFor()
+    t.same(places, [])
+    t.equal(await progressOf(page, url, sheet), null)
+  })
+
   await t.test('A text goes on at the same words, runs no script, and asks before it leaves', async (t) => {
     const novel = idOf('Novel')
     await page.goto(`${url}/books/${novel}/read`)
@@ -105,6 +160,36 @@ t.test('The readers of the web interface keep the place of a book on all devices
       await bookmarked.waitFor({ timeout: 10_000 }).catch(() => {})
     }
     t.equal(await bookmarked.count(), 1)
+  })
+
+  await t.test('A finished text that is only opened, also at a chapter and on another screen, stays finished', async (t) => {
+    const novel = idOf('Novel')
+    const isFinished = async () => (await progressOf(page, url, novel))?.completed
+    await page.request.post(`${url}/api/v1/books/${novel}/read`, { headers: { origin: url } })
+    const { readingOrder } = (await (await page.request.get(`${url}/api/v1/books/${novel}/manifest`)).json()) as {
+      readingOrder: { href: string }[]
+    }
+    const places = placesOf(page)
+    for (const [search, words] of [
+      ['', 'First 0.'],
+      [`?chapter=${encodeURIComponent(readingOrder[1]?.href ?? '')}`, 'Second 0.'],
+    ] as const) {
+      await page.goto(`${url}/books/${novel}/read${search}`)
+      const chapter = await chapterOf(page, words)
+      // As the renderer lays it out for the screen.
+      const readHeight = () => chapter.evaluate('document.documentElement.style.height')
+      const height = await readHeight()
+      await page.setViewportSize({ width: 700, height: 900 })
+      await until(async () => (await readHeight()) !== height)
+      await page.setViewportSize({ width: 1200, height: 800 })
+      await leave(page)
+      t.equal(await isFinished(), true, words)
+    }
+    t.same(places, [])
+    await page.goto(`${url}/books/${novel}/read`)
+    await chapterOf(page, 'First 0.')
+    await page.keyboard.press('ArrowRight')
+    await until(async () => (await isFinished()) === false)
   })
 
   await t.test('A browser without the names of EPUB 3.0 gets what they say of the writing with plain names', async (t) => {

@@ -25,8 +25,10 @@ const chapter = (name: string): string =>
 
 async function writeBooks(folder: string): Promise<void> {
   const data = await makePicture({ width: 600, height: 900 })
+  const comic = buildZip(Array.from({ length: PAGES }, (_, at) => ({ name: `p${100 + at}.jpg`, data })))
   const books = {
-    'Tide/Tide.cbz': buildZip(Array.from({ length: PAGES }, (_, at) => ({ name: `p${100 + at}.jpg`, data }))),
+    'Tide/Tide.cbz': comic,
+    'Ash/Ash.cbz': comic,
     'Novel/Novel.epub': buildEpub({
       metadata: '<dc:title>Novel</dc:title><dc:language>en</dc:language>',
       manifest: ['c1', 'c2'].map((id) => `<item id="${id}" href="${id}.xhtml" media-type="application/xhtml+xml"/>`).join(''),
@@ -82,7 +84,7 @@ const noConnection = (page: Page) => page.getByText(/^No connection/)
 
 t.test('Open pages say that the server was killed, and go on by themselves when it is back', { skip: withoutChromium() }, async (t) => {
   const { database, libraryId, idOf, open, kill, restart } = await openKillable(t)
-  const [tide, novel] = [await idOf('Tide.cbz'), await idOf('Novel.epub')]
+  const [tide, novel, ash] = [await idOf('Tide.cbz'), await idOf('Novel.epub'), await idOf('Ash.cbz')]
   const { series_id: seriesId } = await database('books').where('id', tide).first('series_id')
   const pageOf = async (bookId: string): Promise<number> =>
     (await database('read_progress').where('book_id', bookId).first('current_page'))?.current_page ?? 0
@@ -102,6 +104,8 @@ t.test('Open pages say that the server was killed, and go on by themselves when 
     () => comic.evaluate(`performance.getEntriesByType('resource').some(({ name }) => /\\/pages\\/5\\b/.test(name))`) as Promise<boolean>,
   )
   await recorded
+  const left = await open(`/books/${ash}/read`)
+  await left.getByRole('img', { name: /^Page 1 of 30/ }).waitFor()
 
   await kill()
   await t.test('Pages that are there are turned, places are kept, and what is missing says why', async (t) => {
@@ -118,6 +122,12 @@ t.test('Open pages say that the server was killed, and go on by themselves when 
     await comic.getByRole('textbox', { name: 'Go to page' }).fill('20')
     await comic.keyboard.press('Enter')
     await comic.getByRole('region', { name: 'Page 20' }).getByText('The server cannot be reached.').waitFor()
+    await left.keyboard.press('End')
+    await left.getByText('Your place is kept on this device').waitFor()
+    await left.keyboard.press('Escape')
+    await left.keyboard.press('Escape')
+    await left.locator('main.reader').waitFor({ state: 'detached' })
+    await left.close()
     await text.getByRole('button', { name: 'Next chapter', includeHidden: true }).dispatchEvent('click')
     await text.getByRole('alert').getByText('The server cannot be reached.').waitFor()
     await noConnection(list).waitFor()
@@ -134,6 +144,8 @@ t.test('Open pages say that the server was killed, and go on by themselves when 
     await comic.getByRole('img', { name: /^Page 20 of 30/ }).waitFor()
     await until(async () => (await pageOf(tide)) === 20)
     await noConnection(comic).waitFor({ state: 'detached' })
+    // Another tab sends what the closed one kept.
+    await until(async () => (await pageOf(ash)) === PAGES)
     t.equal(await comic.getByRole('dialog').count(), 0, 'the place that was kept is not taken for one of another device')
     await chapterOf(text, 'Second words.')
     await until(() => database('read_progress').where('book_id', novel).first('book_id'))

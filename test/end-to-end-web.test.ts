@@ -186,6 +186,11 @@ t.test(
       await stranger.getByLabel('Name').fill('rita')
       await stranger.getByLabel('E-mail address').fill('rita@example.org')
       await stranger.getByLabel('Password', { exact: true }).fill('rita has a password')
+      // Somebody looks up a password in another window, and comes back.
+      const asked = stranger.waitForResponse(/\/auth\/me$/)
+      await stranger.evaluate(`dispatchEvent(new Event('visibilitychange'))`)
+      await asked
+      t.equal(await stranger.getByLabel('Name').inputValue(), 'rita', 'what was typed stays')
       await stranger.getByRole('button', { name: 'Create account' }).click()
       await stranger.getByRole('button', { name: 'rita: account' }).waitFor()
       t.same(others, [])

@@ -61,7 +61,7 @@ export const komgaReadingRoutes = [
       resourcePath: Type.String({ maxLength: 4_096, description: 'Path in the archive, with its slashes.' }),
     }),
     mediaTypes: RESOURCE_MEDIA_TYPES,
-    run: (call, { params }) => epubResource(call, { bookId: params.bookId, path: params.resourcePath }),
+    run: (call, { params }) => epubResource(call, { bookId: params.bookId, path: params.resourcePath, isFramed: true }),
   }),
   komgaEndpoint({
     method: 'GET',

@@ -27,36 +27,41 @@ const CONTENT_POLICY = [
   "object-src 'none'",
   "form-action 'none'",
   "base-uri 'none'",
-  "frame-ancestors 'self'",
 ]
 
 /**
- * Chapters load the pictures, styles and fonts of their book, in a frame of a web reader on this origin, which may turn their pages. They
- * cannot run scripts, contact other sites, submit forms or navigate the frame. `allow-same-origin` lets their requests carry the cookie;
- * without scripts it has no other effect.
+ * Chapters load the pictures, styles and fonts of their book. They cannot run scripts, contact other sites, submit forms or navigate the
+ * frame. `allow-same-origin` lets their requests carry the cookie; without scripts it has no other effect.
  */
-const RESOURCE_POLICY = [...CONTENT_POLICY, "frame-src 'self'", 'sandbox allow-same-origin'].join('; ')
+const RESOURCE_POLICY = [...CONTENT_POLICY, "frame-ancestors 'self'", "frame-src 'self'", 'sandbox allow-same-origin'].join('; ')
+
+/**
+ * No policy keeps browsers from connecting to the hosts that a document names for that (`preconnect`). Web readers show cleaned documents in
+ * their frames; a link in one of those must not lead to a document that is not cleaned.
+ */
+const DOCUMENT_POLICY = [...CONTENT_POLICY, "frame-ancestors 'none'", "frame-src 'self'", 'sandbox allow-same-origin'].join('; ')
 
 /**
  * WebKit passes no events to listeners of the page around a frame without `allow-scripts`, so that taps would turn no page. `script-src` keeps
  * scripts off all the same.
  */
-const CLEAN_POLICY = [...CONTENT_POLICY, "frame-src 'none'", 'sandbox allow-same-origin allow-scripts'].join('; ')
+const CLEAN_POLICY = [...CONTENT_POLICY, "frame-ancestors 'self'", "frame-src 'none'", 'sandbox allow-same-origin allow-scripts'].join('; ')
 /** Chromium looks up the hosts of links before anybody follows them. */
 const NO_LOOK_UPS = { 'X-DNS-Prefetch-Control': 'off' }
 
-/** Changes with what cleaning removes, so that browsers ask for chapters anew. */
-const CLEANING_VERSION = 1
+/** Changes with what cleaning writes, so that browsers ask for chapters anew. */
+const CLEANING_VERSION = 2
 
 /**
  * The reply with a file of an EPUB.
  * @param request.path in the archive @param request.named the file hash of the book that the address contains
  * @param request.clean documents without what could run, send, or contact another site; other files as they are
+ * @param request.isFramed whether web readers of this interface show documents in frames as they are
  * @throws the errors of `getResource`
  */
 export async function epubResource(
   { services, caller }: { services: Services; caller: Caller },
-  request: { bookId: string; path: string; named?: string | undefined; clean?: boolean | undefined },
+  request: { bookId: string; path: string; named?: string | undefined; clean?: boolean | undefined; isFramed?: boolean },
 ): Promise<StreamReply> {
   const resource = await services.publications.getResource({
     caller,
@@ -85,6 +90,6 @@ export async function epubResource(
     open: resource.open,
     etag: resource.etag,
     cacheControl,
-    headers: { 'Content-Security-Policy': RESOURCE_POLICY },
+    headers: { 'Content-Security-Policy': openClean && !request.isFramed ? DOCUMENT_POLICY : RESOURCE_POLICY },
   }
 }

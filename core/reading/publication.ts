@@ -117,9 +117,10 @@ export type ChapterOutcome = { bytes: Uint8Array; mediaType: string } | { proble
 /**
  * Removes from a document what could run, send, or contact another site, in the pool. Bad markup is repaired where possible.
  * @param request.bytes at most `CHAPTER_BYTES_MAX`
+ * @param request.isFlowing whether it is a chapter of a text that readers divide into pages of their own: it becomes XHTML with a body, also a drawing
  */
 export type CleanChapter = (
-  request: { bytes: Uint8Array; mediaType: string },
+  request: { bytes: Uint8Array; mediaType: string; isFlowing?: boolean },
   options?: { signal?: AbortSignal },
 ) => Promise<ChapterOutcome>
 

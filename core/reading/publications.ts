@@ -49,7 +49,7 @@ interface FoundResource {
   openClean: (() => Promise<CleanedResource>) | null
 }
 
-/** Its media type is XHTML for chapters of HTML. */
+/** Its media type is XHTML for chapters of HTML, and for all chapters of a text that flows. */
 interface CleanedResource {
   bytes: Uint8Array
   mediaType: string
@@ -162,7 +162,11 @@ export class Publications {
     }
   }
 
-  async #openClean(book: ReadableBook, file: ReadableFile, userId: string): Promise<CleanedResource> {
+  async #openClean(
+    book: ReadableBook,
+    file: ReadableFile,
+    { userId, isFlowing }: { userId: string; isFlowing: boolean },
+  ): Promise<CleanedResource> {
     const { path: name, bytes, mediaType } = file
     const what = `"${name}" of "${book.fileName}" cannot be shown`
     if (bytes > CHAPTER_BYTES_MAX)
@@ -176,7 +180,7 @@ export class Publications {
     const { close, ...entry } = await this.#open(book, file, { userId, asGzip: false, weight: CLEANING_COPIES * bytes })
     try {
       const content = entry.whole ?? (await buffer(entry.read({ start: 0, end: entry.bytes })))
-      const outcome = await this.#dependencies.cleanChapter({ bytes: content, mediaType })
+      const outcome = await this.#dependencies.cleanChapter({ bytes: content, mediaType, isFlowing })
       if ('problem' in outcome) return await refuseFile(book, outcome.problem, what)
       return { ...outcome, close }
     } catch (cause) {
@@ -190,20 +194,23 @@ export class Publications {
   /** @param request.path in the archive; `..` never leaves it @throws what `get` throws, and not_found for an unknown path */
   async getResource(request: { caller: Caller; bookId: string; path: string; signal?: AbortSignal }): Promise<FoundResource> {
     const { book, publication } = await this.get(request)
+    const { userId } = request.caller
     const file = publication.find(request.path)
     if (!file) refuse('not_found', `"${book.fileName}" contains no "${request.path.slice(0, 200)}".`)
-    const { path, zip } = file
+    const { path, mediaType, zip } = file
     if (zip === null) refuse('page_unreadable', `"${path}" of "${book.fileName}" is encrypted, or uses an unsupported compression.`)
     return {
       path,
-      mediaType: file.mediaType,
+      mediaType,
       etag: `${(book.fileHash ?? book.id).slice(0, ETAG_HASH_DIGITS)}-${zip.offset}`,
       fileHash: book.fileHash,
       bytes: file.bytes,
       gzipBytes: zip.method === 8 ? zip.compressedBytes + GZIP_EXTRA_BYTES : null,
       isAllowed: async () => (await this.#lookup.find(request.caller, book.id)) !== null,
-      open: ({ asGzip }) => this.#open(book, { ...file, zip }, { userId: request.caller.userId, asGzip }),
-      openClean: isDocument(file.mediaType) ? () => this.#openClean(book, { ...file, zip }, request.caller.userId) : null,
+      open: ({ asGzip }) => this.#open(book, { ...file, zip }, { userId, asGzip }),
+      openClean: isDocument(mediaType)
+        ? () => this.#openClean(book, { ...file, zip }, { userId, isFlowing: flows(publication, file) })
+        : null,
     }
   }
 
@@ -217,6 +224,10 @@ export class Publications {
     return this.#flights.close()
   }
 }
+
+/** Whether a file is a chapter of a text that flows. */
+const flows = ({ isFixedLayout, spine, find }: OpenPublication, file: PublicationFile): boolean =>
+  !isFixedLayout && spine.some(({ path }) => find(path) === file)
 
 /** Refuses with the cause: the file as a whole, this machine, or else the content. */
 async function refuseFile(book: ReadableBook, problem: Problem, what: string): Promise<never> {

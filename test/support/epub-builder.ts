@@ -12,6 +12,8 @@ export interface EpubRecipe {
   spine?: string
   /** The attribute of the spine that names the NCX. */
   toc?: string
+  /** In which pages follow each other, as the spine says. */
+  direction?: 'ltr' | 'rtl' | undefined
   afterSpine?: string
   /** Text before the root element of the package document, such as a DOCTYPE. */
   prolog?: string
@@ -27,13 +29,16 @@ export function buildEpub(recipe: EpubRecipe = {}): Buffer {
     manifest = '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/>',
     spine = '<itemref idref="c1"/>',
     toc,
+    direction,
     afterSpine = '',
     prolog = '',
   } = recipe
+  const ncx = toc === undefined ? '' : ` toc="${toc}"`
+  const progression = direction === undefined ? '' : ` page-progression-direction="${direction}"`
   const opf =
     `<?xml version="1.0" encoding="UTF-8"?>${prolog}<package xmlns="http://www.idpf.org/2007/opf" version="${version}" unique-identifier="id">` +
     `<metadata xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:opf="http://www.idpf.org/2007/opf"><dc:identifier id="id">x</dc:identifier>${metadata}</metadata>` +
-    `<manifest>${manifest}</manifest><spine${toc === undefined ? '' : ` toc="${toc}"`}>${spine}</spine>${afterSpine}</package>`
+    `<manifest>${manifest}</manifest><spine${ncx}${progression}>${spine}</spine>${afterSpine}</package>`
   const files: EpubFiles = {
     mimetype: 'application/epub+zip',
     'META-INF/container.xml':

@@ -5,12 +5,13 @@ interface FixedLayoutRecipe {
   metadata?: string
   /** Attributes of each reference of the spine. */
   reference?: string
+  direction?: 'ltr' | 'rtl'
   files?: EpubFiles
 }
 
 /** A fixed-layout book of XHTML pages: a picture is shown by its page as `i0.jpg`, by its index; a text is the page itself. */
 export function buildFixedLayoutEpub(pages: readonly (string | Buffer)[], recipe: FixedLayoutRecipe = {}): Buffer {
-  const { metadata = '<meta property="rendition:layout">pre-paginated</meta>', reference = '', files } = recipe
+  const { metadata = '<meta property="rendition:layout">pre-paginated</meta>', reference = '', direction, files } = recipe
   return buildEpub({
     metadata: `<dc:title>C</dc:title>${metadata}`,
     manifest: pages
@@ -20,6 +21,7 @@ export function buildFixedLayoutEpub(pages: readonly (string | Buffer)[], recipe
       )
       .join(''),
     spine: pages.map((_, index) => `<itemref idref="p${index}" ${reference}/>`).join(''),
+    direction,
     files: {
       'c1.xhtml': null,
       ...Object.fromEntries(

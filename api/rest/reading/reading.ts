@@ -59,7 +59,7 @@ export const readingRoutes = [
       clean: Type.Optional(
         Type.Boolean({
           description:
-            'Return XHTML, HTML, SVG and other XML without scripts, frames, forms, and links and addresses that would contact other sites by themselves; HTML becomes XHTML. Other files are returned as they are.',
+            'Return XHTML, HTML, SVG and other XML without scripts, frames, forms, and links and addresses that would contact other sites by themselves. HTML becomes XHTML, and so does every chapter of a book without a fixed layout. Other files are returned as they are.',
         }),
       ),
     }),

@@ -9,12 +9,13 @@ import { get } from '#test/support/server.ts'
 t.setTimeout(120_000)
 
 const CLEAN_POLICY = /script-src 'none'.*frame-ancestors 'self'; frame-src 'none'; sandbox allow-same-origin allow-scripts$/
-const PLAIN_POLICY = /script-src 'none'.*frame-src 'self'; sandbox allow-same-origin$/
+const DOCUMENT_POLICY = /script-src 'none'.*frame-ancestors 'none'; frame-src 'self'; sandbox allow-same-origin$/
+const FILE_POLICY = /script-src 'none'.*frame-ancestors 'self'; frame-src 'self'; sandbox allow-same-origin$/
 const HOSTILE =
   '<html xmlns="http://www.w3.org/1999/xhtml"><head><link rel="preconnect" href="//stranger"/><base href="//stranger"/></head>' +
   '<body onload="x"><script>x</script><p>Text</p><svg xmlns="http://www.w3.org/2000/svg"><script>x</script></svg></body></html>'
 
-t.test('documents of every media type are cleaned on request, and other files are sent as they are', async (t) => {
+t.test('documents of every media type are cleaned on request, and in no frame otherwise; other files are sent as they are', async (t) => {
   const { server, addFile } = await openReadingServer(t, readingRoutes)
   const types: [extension: string, mediaType: string][] = [
     ['xhtml', 'application/xhtml+xml'],
@@ -50,11 +51,12 @@ t.test('documents of every media type are cleaned on request, and other files ar
   const headers = { authorization: `Bearer ${server.adminToken}` }
   const base = `${server.url}/api/v1/books/${book.id}/resource/OPS`
   for (const [extension, type] of types) {
+    const isDocument = /html|oeb1|[+/]xml$/.test(type)
     const plain = await get(`${base}/x.${extension}`, { headers })
-    t.match([plain.status, plain.headers['content-security-policy']], [200, PLAIN_POLICY], type)
+    t.match([plain.status, plain.headers['content-security-policy']], [200, isDocument ? DOCUMENT_POLICY : FILE_POLICY], type)
     t.equal(plain.bytes.toString(), HOSTILE, type)
     const clean = await get(`${base}/x.${extension}?clean=true`, { headers })
-    if (/html|oeb1|[+/]xml$/.test(type)) {
+    if (isDocument) {
       t.match([clean.status, clean.headers['content-security-policy']], [200, CLEAN_POLICY], type)
       t.equal(clean.headers['content-type'], /html|oeb1/.test(type) ? 'application/xhtml+xml' : type)
       t.match(clean.headers, { 'x-dns-prefetch-control': 'off', 'x-content-type-options': 'nosniff' })
@@ -63,8 +65,32 @@ t.test('documents of every media type are cleaned on request, and other files ar
       t.not(clean.headers.etag, plain.headers.etag)
     } else t.same([clean.bytes, clean.headers], [plain.bytes, { ...plain.headers, ...clean.headers }], type)
   }
-  t.match((await get(`${base}/x.svg?clean=false`, { headers })).headers['content-security-policy'], PLAIN_POLICY)
+  t.match((await get(`${base}/x.svg?clean=false`, { headers })).headers['content-security-policy'], DOCUMENT_POLICY)
   t.equal((await get(`${base}/x.svg?clean=yes`, { headers })).status, 400)
+})
+
+t.test('a drawing in the reading order of a text that flows is a page with a body, and elsewhere stays a drawing', async (t) => {
+  const { server, addFile } = await openReadingServer(t, readingRoutes)
+  const drawing = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 3"></svg>'
+  const recipe = {
+    manifest:
+      '<item id="cover" href="cover.svg" media-type="image/svg+xml"/><item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/>' +
+      '<item id="map" href="map.svg" media-type="image/svg+xml"/>',
+    spine: '<itemref idref="cover"/><itemref idref="c1"/>',
+    files: { 'cover.svg': drawing, 'map.svg': drawing },
+  }
+  const fixed = '<dc:title>Fixed</dc:title><meta property="rendition:layout">pre-paginated</meta>'
+  const flowing = await addFile('Flowing.epub', buildEpub(recipe))
+  const pages = await addFile('Pages.epub', buildEpub({ ...recipe, metadata: fixed }))
+  const ask = async (bookId: string, path: string) => {
+    const headers = { authorization: `Bearer ${server.adminToken}` }
+    const answer = await get(`${server.url}/api/v1/books/${bookId}/resource/OPS/${path}?clean=true`, { headers })
+    return [answer.status, answer.headers['content-type'], answer.bytes.toString()]
+  }
+  const wrapped = `<html xmlns="http://www.w3.org/1999/xhtml"><head><title></title></head><body>${drawing}</body></html>`
+  t.same(await ask(flowing.id, 'cover.svg'), [200, 'application/xhtml+xml', wrapped])
+  t.same(await ask(flowing.id, 'map.svg'), [200, 'image/svg+xml', drawing])
+  t.same(await ask(pages.id, 'cover.svg'), [200, 'image/svg+xml', drawing])
 })
 
 t.test('a cleaned chapter is cached as the plain one', async (t) => {

@@ -78,8 +78,9 @@ export const accessQuery = (userId: string) =>
   queryOptions({
     queryKey: ['access', userId],
     queryFn: ({ signal }) => ask(api.GET('/api/v1/users/{userId}/access', { params: { path: { userId } }, signal })),
-    // Somebody else may change it, and what is shown is sent back as a whole.
+    // Somebody else may change it, and what is shown is sent back as a whole: a form never begins with an older answer.
     staleTime: 0,
+    gcTime: 0,
   })
 
 export async function setAccess(userId: string, access: AccessEdit): Promise<void> {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Fragment, type ReactNode, useEffect, useSyncExternalStore } from 'react'
+import { Fragment, type ReactNode, useEffect, useState, useSyncExternalStore } from 'react'
 import { Redirect, useLocation } from 'wouter'
 import { followEvents } from '#api/events.ts'
 import { Problem } from '#api/problem.ts'
@@ -8,6 +8,7 @@ import { EndedSession } from '#app/sign-in/ended-session.tsx'
 import { RegisterPage } from '#app/sign-in/register-page.tsx'
 import { SignInPage } from '#app/sign-in/sign-in-page.tsx'
 import { Failure } from '#parts/states.tsx'
+import { useUnsent } from '#reader/send-unsent.ts'
 import { appTexts } from '#texts/app.ts'
 
 /** Who is signed in sees the pages; others the way to sign in, or to set the server up. */
@@ -16,7 +17,12 @@ export function Gate({ children }: { children: ReactNode }) {
   const hasEnded = useSyncExternalStore(sessionEnd.subscribe, sessionEnd.read)
   const [path] = useLocation()
   const isSignedIn = Boolean(me.data)
+  const isRefused = me.error instanceof Problem && me.error.status === 401
+  // A query without an answer is pending each time it is asked for again, as when somebody comes back to the window: the form of a stranger stays.
+  const [isStranger, setIsStranger] = useState(false)
+  if (isRefused && !isStranger) setIsStranger(true)
   useEffect(() => (isSignedIn ? followEvents() : undefined), [isSignedIn])
+  useUnsent(me.data?.id ?? null)
   if (isSignedIn) {
     if (path === '/sign-in' || path === '/register') return <Redirect to="/" replace />
     return (
@@ -27,17 +33,16 @@ export function Gate({ children }: { children: ReactNode }) {
       </>
     )
   }
-  if (me.error && !(me.error instanceof Problem && me.error.status === 401))
-    return <NoStart error={me.error} onRetry={() => void me.refetch()} />
-  return me.isPending ? null : <Stranger>{children}</Stranger>
+  // Signing out leaves nobody.
+  if (isStranger || me.data === null) return <Stranger>{children}</Stranger>
+  return me.error && <NoStart error={me.error} onRetry={() => void me.refetch()} />
 }
 
 /** Nobody is signed in. */
 function Stranger({ children }: { children: ReactNode }) {
   const setup = useQuery(setupQuery)
   const [path] = useLocation()
-  if (setup.error) return <NoStart error={setup.error} onRetry={() => void setup.refetch()} />
-  if (!setup.data) return null
+  if (!setup.data) return setup.error && <NoStart error={setup.error} onRetry={() => void setup.refetch()} />
   if (setup.data.setupRequired) return path === '/setup' ? children : <Redirect to="/setup" replace />
   if (path === '/setup') return <Redirect to="/" replace />
   return path === '/register' && setup.data.registrationEnabled ? <RegisterPage /> : <SignInPage />

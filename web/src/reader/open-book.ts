@@ -1,15 +1,12 @@
 import { api, ask } from '#api/client.ts'
 import { queries } from '#api/queries.ts'
 import type { components } from '#api/schema.d.ts'
-import { findUserId } from '#api/session.ts'
-import { sendLocator } from './epub/text-progress.ts'
 import { readTextSettings, type TextSettings } from './epub/text-settings.ts'
-import { sendPage } from './pages/page-progress.ts'
 import { type PageSettings, readPageSettings } from './pages/page-settings.ts'
 import type { Book, BookPage, Manifest, Progression } from './records.ts'
+import { sendUnsent } from './send-unsent.ts'
 import { loadLevels } from './shared/kept-settings.ts'
 import type { Levels } from './shared/levels.ts'
-import { findUnsent, keepUnsent } from './shared/unsent.ts'
 
 /** A book with all that its reader needs before the first page shows. */
 export type OpenedBook =
@@ -46,18 +43,5 @@ export async function openBook(bookId: string, signal: AbortSignal): Promise<Ope
 const loadManifest = (bookId: string, signal: AbortSignal): Promise<Manifest> =>
   ask(api.GET('/api/v1/books/{bookId}/manifest', { params: { path: { bookId } }, signal }))
 
-/** A comic in an EPUB: the server offers its pictures as pages. */
-const isOfPages = ({ readingOrder }: Manifest): boolean => readingOrder.every(({ type }) => type?.startsWith('image/'))
-
-/** Sends a place that an earlier page could not send. A later one, of another device, holds without a question: this one was left long ago. */
-async function sendUnsent(bookId: string): Promise<void> {
-  const of = { userId: findUserId(), bookId }
-  const unsent = findUnsent(of)
-  if (!unsent) return
-  const request = { basedOn: unsent.basedOn, keepalive: false }
-  const sent = unsent.sent as Partial<Progression['locator']> & { page?: unknown; isCompleted?: unknown }
-  let answer: { kind: string } = { kind: 'refused' }
-  if (typeof sent?.page === 'number') answer = await sendPage(bookId, { page: sent.page, isCompleted: sent.isCompleted === true }, request)
-  else if (typeof sent?.href === 'string') answer = await sendLocator(bookId, sent as Progression['locator'], request)
-  if (answer.kind !== 'later') keepUnsent(of, null)
-}
+/** A comic in an EPUB: the server offers its pictures as pages. Drawings are documents, and no pages. */
+const isOfPages = ({ readingOrder }: Manifest): boolean => readingOrder.every(({ type = '' }) => /^image\/(?!svg)/.test(type))

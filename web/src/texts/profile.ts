@@ -19,12 +19,17 @@ export const profileTexts = defineTexts({
   change: 'Change password',
   changed: 'Your password is changed',
 
+  look: 'Theme and density',
+  lookWords: 'Kept in this browser.',
   theme: 'Theme',
-  themeWords: 'Kept in this browser.',
   system: 'System',
   light: 'Light',
   dark: 'Dark',
   black: 'Black',
+  density: 'Density',
+  densityHint: 'Compact shows more rows at once, with less space around them.',
+  comfortable: 'Comfortable',
+  compact: 'Compact',
 
   letterKeys: 'Letters, digits and signs are keys',
   letterKeysWords: 'Turn it off when you speak to the browser, or press keys by accident. Kept in this browser.',

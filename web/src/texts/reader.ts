@@ -54,6 +54,7 @@ export const readerTexts = defineTexts({
   markedUnread: 'Marked as unread',
 
   chapterBroken: 'This chapter cannot be shown',
+  chapterOfType: 'Browsers cannot show its file, which is of the type {type}.',
   contents: 'Contents',
   search: 'Search in the book',
   searchKey: 'Search in the book (/)',

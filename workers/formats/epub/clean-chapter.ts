@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2'
-import { type ChapterOutcome, HTML_TYPES, XHTML_TYPE } from '#core/reading/publication.ts'
+import { type ChapterOutcome, type CleanChapter, HTML_TYPES, XHTML_TYPE } from '#core/reading/publication.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { cutDoctype, decodeXmlText, resolveReferences } from '../../metadata/xml-text.ts'
 import { Namespaces, XHTML_NAMESPACE } from './chapter-namespaces.ts'
@@ -17,14 +17,15 @@ const INSTRUCTION_LENGTH_MAX = 4_000
  * XML in UTF-8, also if the chapter is not: elements end where their parents end. Entities that only a DOCTYPE declares remain as written.
  * Takes time and memory in proportion to its size, which the caller limits.
  */
-export function cleanChapter({ bytes, mediaType }: { bytes: Uint8Array; mediaType: string }): ChapterOutcome {
+export function cleanChapter({ bytes, mediaType, isFlowing = false }: Parameters<CleanChapter>[0]): ChapterOutcome {
   try {
     const text = cutDoctype(decodeXmlText(bytes))
     if (text === undefined) throw new BookProblem('parser', 'Its DOCTYPE is not closed.')
     const isHtml = HTML_TYPES.has(mediaType)
-    const writer = new ChapterWriter({ isHtml, mayBeFragment: isHtml || mediaType === XHTML_TYPE })
+    const isXhtml = isHtml || isFlowing || mediaType === XHTML_TYPE
+    const writer = new ChapterWriter({ isHtml, isXhtml })
     new Parser(writer, { xmlMode: !isHtml, decodeEntities: isHtml }).end(text)
-    return { bytes: new TextEncoder().encode(writer.finish()), mediaType: isHtml ? XHTML_TYPE : mediaType }
+    return { bytes: new TextEncoder().encode(writer.finish()), mediaType: isXhtml ? XHTML_TYPE : mediaType }
   } catch (error) {
     if (error instanceof BookProblem) return { problem: error.problem }
     throw error
@@ -45,7 +46,7 @@ const PASSED: OpenElement = { end: '', declared: [], isRemoved: false }
 
 /** Receives the markup of a chapter in order, and writes what may remain. */
 class ChapterWriter {
-  readonly #options: { isHtml: boolean; mayBeFragment: boolean }
+  readonly #options: { isHtml: boolean; isXhtml: boolean }
   readonly #namespaces = new Namespaces()
   readonly #open: OpenElement[] = []
   readonly #written: string[] = []
@@ -55,8 +56,8 @@ class ChapterWriter {
   #parts = 0
   #isLiteral = false
 
-  /** @param options.mayBeFragment a root other than `html` is put into one */
-  constructor(options: { isHtml: boolean; mayBeFragment: boolean }) {
+  /** @param options.isXhtml a root other than `html` is put into one, with a head for the styles of readers */
+  constructor(options: { isHtml: boolean; isXhtml: boolean }) {
     this.#options = options
   }
 
@@ -89,10 +90,11 @@ class ChapterWriter {
     const isRoot = this.#rootEnd === undefined
     const entered = this.#namespaces.enter(name, attributes, isRoot)
     if (entered === null) return PASSED
-    const isWrapped = isRoot && this.#options.mayBeFragment && local !== 'html'
-    if (isWrapped) this.#written.push(`<html xmlns="${XHTML_NAMESPACE}"><body>`)
+    const isWrapped = isRoot && this.#options.isXhtml && local !== 'html'
+    if (isWrapped) this.#written.push(`<html xmlns="${XHTML_NAMESPACE}"><head><title></title></head><body>`)
     const isEmpty = rule === 'empty' && (!isRoot || isWrapped)
     const kept = entered.attributes.filter(([key, value]) => allowsAttribute(local, { name: key, value }))
+    if (isWrapped && local === 'svg') kept.push(...viewBoxOf(attributes))
     this.#written.push(`<${name}${attributesOf(kept)}${isEmpty ? '/' : ''}>`)
     const end = isEmpty ? '' : `</${name}>`
     if (isRoot) this.#rootEnd = isWrapped ? '</body></html>' : end
@@ -126,6 +128,12 @@ class ChapterWriter {
     if (this.#rootEnd === undefined) throw new BookProblem('parser', 'It has no element that can be shown.')
     return this.#written.join('') + this.#rootEnd
   }
+}
+
+/** Of a drawing that names only its size: without one, browsers cut off what is larger than the page instead of fitting it in. */
+function viewBoxOf({ viewBox, width = '', height = '' }: Attributes): [name: string, value: string][] {
+  const isSized = [width, height].every((size) => /^\d{1,9}(?:\.\d{1,9})?(?:px)?$/.test(size))
+  return viewBox === undefined && isSized ? [['viewBox', `0 0 ${Number.parseFloat(width)} ${Number.parseFloat(height)}`]] : []
 }
 
 const decodeReferences = (text: string): string => resolveReferences(text, () => {})

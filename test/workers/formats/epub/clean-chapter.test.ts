@@ -9,8 +9,8 @@ t.setTimeout(120_000)
 
 const XHTML = 'application/xhtml+xml'
 
-function clean(text: string | Uint8Array, mediaType = XHTML): string {
-  const outcome = cleanChapter({ bytes: typeof text === 'string' ? Buffer.from(text) : text, mediaType })
+function clean(text: string | Uint8Array, mediaType = XHTML, isFlowing = false): string {
+  const outcome = cleanChapter({ bytes: typeof text === 'string' ? Buffer.from(text) : text, mediaType, isFlowing })
   return 'bytes' in outcome ? Buffer.from(outcome.bytes).toString() : `refused: ${outcome.problem.message}`
 }
 const page = (body: string) => `<html xmlns="http://www.w3.org/1999/xhtml"><head><title>A</title></head><body>${body}</body></html>`
@@ -103,7 +103,29 @@ t.test('a chapter that is not well-formed is shown as far as it can be understoo
   t.match(clean('<html><body><p>1'), /^<html xmlns="http:\/\/www.w3.org\/1999\/xhtml"><body><p>1<\/p><\/body><\/html>$/)
   const html = '<HTML><BODY><P>One<P>Two &copy; &rarr;<IMG SRC=a.png><SVG viewBox="0 0 1 1"></SVG><script>1</script></BODY></HTML>'
   t.match(clean(html, 'text/html'), /<p>One<\/p><p>Two © →<img src="a.png"\/><svg xmlns="[^"]*"/)
-  t.match(clean('Text <p>1<p>2', 'text/html'), /<html xmlns="[^"]*"><body><p>1<\/p><p>2<\/p><\/body><\/html>$/)
+  t.match(
+    clean('Text <p>1<p>2', 'text/html'),
+    /<html xmlns="[^"]*"><head><title><\/title><\/head><body><p>1<\/p><p>2<\/p><\/body><\/html>$/,
+  )
+})
+
+t.test('a chapter of a text that flows has a body, whatever its root is', async (t) => {
+  const SVG = 'xmlns="http://www.w3.org/2000/svg"'
+  const cases: [mediaType: string, given: string, remains: string][] = [
+    ['image/svg+xml', `<svg ${SVG} viewBox="0 0 2 3"><script/><text>A</text></svg>`, `<svg ${SVG} viewBox="0 0 2 3"><text>A</text></svg>`],
+    ['image/svg+xml', `<svg ${SVG} width="20px" height="30.5"/>`, `<svg ${SVG} width="20px" height="30.5" viewBox="0 0 20 30.5"></svg>`],
+    ['image/svg+xml', `<svg ${SVG} width="100%" height="30"/>`, `<svg ${SVG} width="100%" height="30"></svg>`],
+    ['application/x-dtbook+xml', '<dtbook xmlns="d"><book><p>A</p></book></dtbook>', '<dtbook xmlns="d"><book><p>A</p></book></dtbook>'],
+    ['application/xml', '<story onload="x">A<base/></story>', '<story>A</story>'],
+  ]
+  for (const [mediaType, given, remains] of cases) {
+    const outcome = cleanChapter({ bytes: Buffer.from(`<?xml version="1.0"?>${given}`), mediaType, isFlowing: true })
+    t.match(outcome, { mediaType: XHTML }, given)
+    const html = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title></title></head><body>'
+    t.equal(clean(given, mediaType, true), `${html}${remains}</body></html>`, given)
+  }
+  const whole = page('<p>A</p>')
+  for (const mediaType of [XHTML, 'text/xml']) t.equal(clean(whole, mediaType, true), whole, mediaType)
 })
 
 t.test('a chapter that cannot be cleaned is refused with the reason', async (t) => {
@@ -200,17 +222,23 @@ t.test('no text makes the result malformed or dangerous', async (t) => {
   const texts = fc.array(fc.oneof(fc.constantFrom(...FRAGMENTS), fc.string({ maxLength: 5, unit: 'binary' })), { maxLength: 40 })
   let shown = 0
   assertInTime(
-    fc.property(texts, fc.constantFrom(XHTML, 'text/html', 'image/svg+xml', 'text/xml'), fc.boolean(), (parts, mediaType, inPage) => {
-      const text = inPage ? page(parts.join('')) : parts.join('')
-      const outcome = cleanChapter({ bytes: Buffer.from(text), mediaType })
-      if ('problem' in outcome) return outcome.problem.type === 'parser'
-      shown++
-      const again = cleanChapter({ bytes: outcome.bytes, mediaType: outcome.mediaType })
-      if (!('bytes' in again) || !Buffer.from(again.bytes).equals(Buffer.from(outcome.bytes))) throw new Error('the second time differs')
-      const dangers = findDangers(outcome.bytes)
-      if (dangers.length > 0) throw new Error(dangers.join(', '))
-      return true
-    }),
+    fc.property(
+      texts,
+      fc.constantFrom(XHTML, 'text/html', 'image/svg+xml', 'text/xml'),
+      fc.boolean(),
+      fc.boolean(),
+      (parts, mediaType, inPage, isFlowing) => {
+        const text = inPage ? page(parts.join('')) : parts.join('')
+        const outcome = cleanChapter({ bytes: Buffer.from(text), mediaType, isFlowing })
+        if ('problem' in outcome) return outcome.problem.type === 'parser'
+        shown++
+        const again = cleanChapter({ bytes: outcome.bytes, mediaType: outcome.mediaType })
+        if (!('bytes' in again) || !Buffer.from(again.bytes).equals(Buffer.from(outcome.bytes))) throw new Error('the second time differs')
+        const dangers = findDangers(outcome.bytes)
+        if (dangers.length > 0) throw new Error(dangers.join(', '))
+        return true
+      },
+    ),
     { numRuns: 3_000 },
   )
   t.ok(shown > 500, 'most texts are shown')

@@ -22,9 +22,10 @@ interface AccessProps {
 
 /** Which libraries, and works of which ages, a user sees. */
 export function AccessDialog({ user, onClose }: AccessProps) {
-  const access = useQuery(accessQuery(user.id))
-  if (!access.data || access.isFetching) return access.error ? <Failure error={access.error} /> : null
-  return <AccessForm user={user} access={access.data} onClose={onClose} />
+  const { data, error, refetch } = useQuery(accessQuery(user.id))
+  // Only the first answer is waited for: while it is asked for again, and when that fails, the form keeps what was chosen.
+  if (!data) return error && <Failure error={error} onRetry={() => void refetch()} />
+  return <AccessForm user={user} access={data} onClose={onClose} />
 }
 
 function AccessForm({ user, access, onClose }: AccessProps & { access: AccessRecord }) {

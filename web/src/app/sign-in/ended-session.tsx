@@ -1,21 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, useLayoutEffect, useRef, useState } from 'react'
+import { type FormEvent, useLayoutEffect, useState } from 'react'
 import { leave, meQuery, signIn } from '#api/session.ts'
 import style from '#parts/above/dialog.module.css'
+import { useModal } from '#parts/above/use-modal.ts'
 import { PasswordField } from '#parts/password-field.tsx'
 import { appTexts } from '#texts/app.ts'
 
 /** Above the page, when the session has ended: the page keeps what was typed. It cannot be closed, since nothing below would work. */
 export function EndedSession() {
-  const box = useRef<HTMLDialogElement>(null)
+  const box = useModal()
   const [error, setError] = useState<string | null>(null)
   const [isBusy, setIsBusy] = useState(false)
   const name = useQuery({ ...meQuery, enabled: false }).data?.username ?? ''
-  useLayoutEffect(() => {
-    box.current?.showModal()
-    // The browser gives the focus to the first field, which is the hidden name.
-    box.current?.querySelector<HTMLElement>('[name="password"]')?.focus()
-  }, [])
+  // The browser gives the focus to the first field, which is the hidden name.
+  useLayoutEffect(() => box.current?.querySelector<HTMLElement>('[name="password"]')?.focus(), [box])
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     setIsBusy(true)

@@ -19,6 +19,7 @@ export interface BrowseAddress {
   publisher: string | null
   language: string | null
   format: string | null
+  year: string | null
   /** A list that is no filter: books that are on deck. */
   shelf: 'on-deck' | null
   /** Text to look for. */
@@ -71,12 +72,16 @@ const SIZE_DEFAULT = '2'
 /** The longest text that the API takes as a value of a filter. */
 const TEXT_MAX = 500
 
+/** Years as addresses have them: of four digits at most, as no work is from another time. */
+export const isYear = (text: string): boolean => /^\d{1,4}$/.test(text)
+
 /** Reads an address; what is missing or not understood has its usual value. */
 export function readBrowseAddress(kind: BrowseKind, search: string): BrowseAddress {
   const said = new URLSearchParams(search)
   const one = <T extends string>(name: string, known: readonly T[], otherwise: T): T =>
     known.find((each) => each === said.get(name)) ?? otherwise
   const text = (name: string) => said.get(name)?.slice(0, TEXT_MAX).trim() || null
+  const year = text('year')
   return {
     view: one('view', VIEWS, 'grid'),
     size: Number(one('size', SIZES, SIZE_DEFAULT)),
@@ -92,6 +97,7 @@ export function readBrowseAddress(kind: BrowseKind, search: string): BrowseAddre
       q: text('q'),
     },
     where: said.get('where'),
+    year: year !== null && isYear(year) ? year : null,
     format: kind === 'books' ? one('format', ['', ...FORMATS], '') || null : null,
     shelf: kind === 'books' && said.get('shelf') === 'on-deck' ? 'on-deck' : null,
   }
@@ -109,11 +115,8 @@ export function changeAddress(search: string, change: Partial<Record<keyof Brows
 }
 
 /** Whether anything restricts the list. */
-export const isFiltered = (address: BrowseAddress): boolean =>
-  address.show !== 'all' ||
-  [address.genre, address.tag, address.person, address.publisher, address.language, address.format, address.q, address.where].some(
-    (each) => each !== null,
-  )
+export const isFiltered = ({ show, genre, tag, person, publisher, language, format, year, q, where }: BrowseAddress): boolean =>
+  show !== 'all' || [genre, tag, person, publisher, language, format, year, q, where].some((each) => each !== null)
 
 /** A condition of the API: all of these hold. */
 export interface AllOf {
@@ -122,11 +125,12 @@ export interface AllOf {
 
 /** The filters of an address, whose `where` was understood, as a condition for series and books; null when there are none. @param libraryId null for all that the user sees */
 export function conditionOf(address: BrowseAddress, libraryId: string | null): AllOf | null {
-  const { show, genre, tag, person, publisher, language, format, where } = address
+  const { show, genre, tag, person, publisher, language, format, year, where } = address
   const values = { libraryId, readStatus: show === 'all' ? null : show, genre, tag, person, publisher, language, format }
   const allOf = Object.entries(values).flatMap(([field, value]) =>
     value === null ? [] : [{ [field]: { operator: 'is', value } as const } as Record<string, unknown>],
   )
+  if (year !== null) allOf.push({ year: { operator: 'eq', value: Number(year) } })
   if (where !== null) allOf.push(JSON.parse(where) as Record<string, unknown>)
   return allOf.length > 0 ? { allOf } : null
 }

@@ -6,11 +6,12 @@ import type { Group } from './filter/draft.ts'
 import { partWords, valueWords } from './filter/filter-words.ts'
 import { useValueNames } from './filter/use-value-names.ts'
 import { withoutPart } from './filter/where.ts'
-import { GenreChip, LibraryChip } from './quick-menus.tsx'
+import { LibraryChip, type QuickField, ValueChip } from './quick-menus.tsx'
 
 const QUICK: readonly Reading[] = ['all', 'unread', 'in_progress', 'read']
-const FILTERS = ['q', 'genre', 'tag', 'person', 'publisher', 'language', 'format'] as const
-const FILTER_NAMES = { ...browseTexts, q: browseTexts.search }
+const QUICK_FIELDS: readonly QuickField[] = ['genre', 'tag', 'format', 'year']
+const FILTERS = ['q', 'genre', 'tag', 'person', 'publisher', 'language', 'format', 'year'] as const
+const FILTER_NAMES = { ...browseTexts, q: browseTexts.search, year: browseTexts.columnYear }
 
 interface ChipsProps {
   kind: BrowseKind
@@ -24,6 +25,8 @@ interface ChipsProps {
 /** Quick filters, and all that hold. */
 export function FilterChips({ kind, libraryId, address, where, onChange }: ChipsProps) {
   const holding = FILTERS.filter((name) => address[name] !== null)
+  // Series have no format.
+  const offered = QUICK_FIELDS.filter((field) => address[field] === null && (field !== 'format' || kind === 'books'))
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend of its own
     <div className="chips" role="group" aria-label={browseTexts.quick()}>
@@ -33,7 +36,14 @@ export function FilterChips({ kind, libraryId, address, where, onChange }: Chips
         </button>
       ))}
       {libraryId === null && <LibraryChip kind={kind} />}
-      {address.genre === null && <GenreChip kind={kind} libraryId={libraryId} onChoose={(genre) => onChange({ genre })} />}
+      {offered.map((field) => (
+        <ValueChip
+          key={field}
+          {...{ kind, libraryId, field }}
+          text={FILTER_NAMES[field]()}
+          onChoose={(value) => onChange({ [field]: value })}
+        />
+      ))}
       {holding.map((name) => (
         <HoldingChip
           key={name}

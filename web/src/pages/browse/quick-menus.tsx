@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { ChevronDown, Library, Tag } from 'lucide-react'
+import { CalendarDays, ChevronDown, FileType, Hash, Library, Tag } from 'lucide-react'
 import { type MouseEvent, useState } from 'react'
 import { useSearch } from 'wouter'
 import { type FilterValueRecord, filterValuesQuery } from '#api/filter-values.ts'
@@ -10,9 +10,10 @@ import { useMenu } from '#parts/above/use-menu.tsx'
 import { Icon } from '#parts/icon.tsx'
 import { browseTexts } from '#texts/browse.ts'
 import { type BrowseKind, changeAddress } from './browse-address.ts'
+import { valueWords } from './filter/filter-words.ts'
 
 /** More would be a list to search in, which the filter has. */
-const GENRES_MAX = 20
+const VALUES_MAX = 20
 
 interface MenuChipProps {
   text: string
@@ -42,33 +43,41 @@ export function LibraryChip({ kind }: { kind: BrowseKind }) {
   )
 }
 
-interface GenreChipProps {
+/** Fields with a chip that offers their values. */
+export type QuickField = 'genre' | 'tag' | 'format' | 'year'
+
+const ICONS = { genre: Tag, tag: Hash, format: FileType, year: CalendarDays }
+
+interface ValueChipProps {
   kind: BrowseKind
   libraryId: string | null
-  onChoose: (genre: string) => void
+  field: QuickField
+  text: string
+  onChoose: (value: string) => void
 }
 
-/** The most frequent genres, asked for when somebody wants to see them: counting them takes time in a large library. */
-export function GenreChip({ kind, libraryId, onChoose }: GenreChipProps) {
-  const [genres, setGenres] = useState<readonly FilterValueRecord[]>([])
-  const { openFrom, menu } = useMenu(browseTexts.chooseGenre(), () =>
-    genres.map(({ value, count }) => ({
-      text: browseTexts.genreCount({ name: value, count }),
-      icon: Tag,
+/** The most frequent values of a field, asked for when somebody wants to see them: counting them takes time in a large library. */
+export function ValueChip({ kind, libraryId, field, text, onChoose }: ValueChipProps) {
+  const [values, setValues] = useState<readonly FilterValueRecord[]>([])
+  const { openFrom, menu } = useMenu(browseTexts[`choose_${field}`](), () =>
+    values.map(({ value, count }) => ({
+      text: browseTexts.valueCount({ name: valueWords(kind, field, value, String), count }),
+      icon: ICONS[field],
       run: () => onChoose(value),
     })),
   )
   const open = ({ currentTarget }: MouseEvent<HTMLElement>) => {
-    const query = filterValuesQuery({ field: 'genre', of: kind, ...(libraryId && { libraryId }) })
+    const query = filterValuesQuery({ field, of: kind, ...(libraryId && { libraryId }) })
     queries.ensureQueryData(query).then((found) => {
-      if (found.length === 0) return say(browseTexts.noGenres())
-      setGenres(found.slice(0, GENRES_MAX))
+      if (found.length === 0) return say(browseTexts[`none_${field}`]())
+      const most = found.slice(0, VALUES_MAX)
+      setValues(field === 'year' ? most.toSorted((a, b) => Number(b.value) - Number(a.value)) : most)
       openFrom({ currentTarget })
     }, sayFailure)
   }
   return (
     <>
-      <MenuChip text={browseTexts.genre()} onOpen={open} />
+      <MenuChip text={text} onOpen={open} />
       {menu}
     </>
   )

@@ -1,5 +1,6 @@
 import { SearchX } from 'lucide-react'
 import { type ReactNode, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { chosenDensity } from '#parts/density.ts'
 import { CardBones } from '#parts/loading.tsx'
 import { Empty, Failure } from '#parts/states.tsx'
 import { browseTexts } from '#texts/browse.ts'
@@ -171,7 +172,8 @@ function useRowLayout(view: BrowseView, size: number) {
   return useMemo(() => {
     if (width === 0) return { setRoom, layout: NO_LAYOUT, room: 0 }
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
-    return { setRoom, layout: rowLayout(view, size, { width, windowWidth: innerWidth, textScale: rem / 16 }), room: width / rem }
+    const given = { width, windowWidth: innerWidth, textScale: rem / 16, density: chosenDensity() }
+    return { setRoom, layout: rowLayout(view, size, given), room: width / rem }
   }, [view, size, width])
 }
 

@@ -22,9 +22,10 @@ export function ApiKeys() {
   const mayRevoke = useMayDo('api-keys-delete')
   const [asked, setAsked] = useState<Asked>(null)
   const close = () => setAsked(null)
-  if (error) return <Failure error={error} onRetry={() => void refetch()} />
   return (
     <>
+      {/* Beside the rest: a dialog keeps what was typed, and a new key is shown only once. */}
+      {error && <Failure error={error} onRetry={() => void refetch()} />}
       {asked?.kind === 'made' && <MadeKey name={asked.name} value={asked.key} onClose={close} />}
       {data?.data.length === 0 && <p className="quiet">{profileTexts.noKeys()}</p>}
       <ul className={`rows ${style['rows']}`}>

@@ -10,6 +10,7 @@ import { Failure } from '#parts/states.tsx'
 import { pluginTexts } from '#texts/plugins.ts'
 import { profileTexts } from '#texts/profile.ts'
 import { ApiKeys } from './api-keys.tsx'
+import { DensityChoice } from './density-choice.tsx'
 import { MyPlugins } from './plugins/my-plugins.tsx'
 import style from './profile.module.css'
 import { RenameForm } from './rename-form.tsx'
@@ -48,10 +49,11 @@ export default function ProfilePage() {
           <dt>{profileTexts.role()}</dt>
           <dd>{profileTexts[me.role]()}</dd>
         </dl>
-        {mayRename ? <RenameForm key={me.username} me={me} /> : <p className="small quiet">{pluginTexts.nameByAdmin()}</p>}
+        {mayRename ? <RenameForm me={me} /> : <p className="small quiet">{pluginTexts.nameByAdmin()}</p>}
       </Part>
-      <Part title={profileTexts.theme()} words={profileTexts.themeWords()}>
+      <Part title={profileTexts.look()} words={profileTexts.lookWords()}>
         <ThemeChoice />
+        <DensityChoice />
       </Part>
       <Part title={profileTexts.password()} words={profileTexts.passwordWords()}>
         <PasswordForm username={me.username} />

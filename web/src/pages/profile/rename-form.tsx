@@ -12,13 +12,15 @@ import style from './profile.module.css'
 
 /** The name of the user and their address, for those who may change users. */
 export function RenameForm({ me }: { me: Me }) {
-  const [username, setUsername] = useState(me.username)
-  const [email, setEmail] = useState(me.email)
+  // What was not typed follows the record, which somebody else may change; what was typed stays.
+  const [typed, setTyped] = useState<{ username?: string; email?: string }>({})
+  const { username, email } = { username: me.username, email: me.email, ...typed }
   const isChanged = username.trim() !== me.username || email.trim() !== me.email
   const saving = useMutation({
     mutationFn: () => editUser(me.id, { username: username.trim(), email: email.trim() }),
     onSuccess: async () => {
       await refresh(['me'])
+      setTyped({})
       say(pluginTexts.renamed())
     },
   })
@@ -36,7 +38,7 @@ export function RenameForm({ me }: { me: Me }) {
           required
           maxLength={200}
           autoComplete="username"
-          onChange={({ currentTarget }) => setUsername(currentTarget.value)}
+          onChange={({ currentTarget }) => setTyped({ ...typed, username: currentTarget.value })}
         />
         <TextField
           label={profileTexts.email()}
@@ -44,7 +46,7 @@ export function RenameForm({ me }: { me: Me }) {
           value={email}
           required
           autoComplete="email"
-          onChange={({ currentTarget }) => setEmail(currentTarget.value)}
+          onChange={({ currentTarget }) => setTyped({ ...typed, email: currentTarget.value })}
         />
       </div>
       {saving.error && <Failure error={saving.error} title={pluginTexts.rename()} />}

@@ -1,6 +1,7 @@
-import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useId } from 'react'
 import { partTexts } from '#texts/parts.ts'
 import style from './dialog.module.css'
+import { useModal, useScrim } from './use-modal.ts'
 
 interface DialogProps {
   title: string
@@ -14,11 +15,11 @@ interface DialogProps {
   onClose: () => void
 }
 
-/** A question above the page, a sheet from below on phones. The browser keeps the focus inside and returns it; Escape closes. */
+/** A question above the page, a sheet from below on phones. The browser keeps the focus inside; Escape closes. */
 export function Dialog({ title, children, action, isDangerous, isBusy, isWide, onAction, onClose }: DialogProps) {
-  const box = useRef<HTMLDialogElement>(null)
+  const box = useModal()
+  const scrim = useScrim()
   const id = useId()
-  useLayoutEffect(() => box.current?.showModal(), [])
   useEffect(() => {
     const root = document.documentElement
     root.classList.add(style['still']!)
@@ -29,14 +30,7 @@ export function Dialog({ title, children, action, isDangerous, isBusy, isWide, o
     if (!isBusy) onAction()
   }
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it for the keyboard
-    <dialog
-      ref={box}
-      className={style['scrim']}
-      aria-labelledby={id}
-      onClose={onClose}
-      onClick={({ target, currentTarget }) => target === currentTarget && currentTarget.close()}
-    >
+    <dialog ref={box} className={style['scrim']} aria-labelledby={id} onClose={onClose} {...scrim}>
       <form className={`dialog ${isWide ? style['wide'] : ''}`} onSubmit={submit} noValidate={false}>
         <h2 id={id}>{title}</h2>
         {children}

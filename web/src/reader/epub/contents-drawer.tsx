@@ -39,7 +39,7 @@ export function ContentsDrawer(props: ContentsProps) {
     onClose()
   }
   const edit = (id: string) => {
-    highlights.setOpen({ id, at: null })
+    void highlights.show({ id, at: null })
     onClose()
   }
   const tabs: { tab: Tab; name: string; count: number }[] = [

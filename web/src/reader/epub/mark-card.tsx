@@ -19,24 +19,28 @@ interface CardProps {
   highlights: Highlights
 }
 
-/** A highlight with its note, at its words. What was typed stays until it is saved. */
+/** A highlight with its note, at its words. What was typed is saved when it closes, and stays until it is. */
 export function MarkCard({ highlight, at, highlights }: CardProps) {
+  const { typed } = highlights
   const [note, setNote] = useState(highlight.note ?? '')
   // What was chosen, which the record may not say yet.
   const [color, setColor] = useState(highlight.color)
   const field = useRef<HTMLTextAreaElement>(null)
-  const close = () => highlights.setOpen(null)
+  const close = () => void highlights.show(null)
   useEffect(() => field.current?.focus({ preventScroll: true }), [])
   const edit = (values: { color: string | null }) => highlights.edit(highlight, { ...values, note: note.trim() || null })
   const choose = (chosen: MarkColor) => {
     setColor(chosen)
     void edit({ color: chosen })
   }
-  const save = async () => {
-    if (note.trim() === (highlight.note ?? '') || (await edit({ color }))) close()
-  }
+  useEffect(() => {
+    typed.current = async () => note.trim() === (highlight.note ?? '') || (await edit({ color }))
+    return () => {
+      typed.current = null
+    }
+  })
   const remove = async () => {
-    if (await highlights.remove(highlight)) close()
+    if (await highlights.remove(highlight)) highlights.drop()
   }
   return (
     <form
@@ -45,17 +49,17 @@ export function MarkCard({ highlight, at, highlights }: CardProps) {
       style={floatingStyle(at)}
       onSubmit={(event) => {
         event.preventDefault()
-        void save()
+        close()
       }}
       onKeyDown={(event) => {
         // The reader would take Escape as the way back.
         event.stopPropagation()
-        if (event.key === 'Escape') void save()
+        if (event.key === 'Escape') close()
       }}
     >
       <div className="notecard-head">
         <ColorDots chosen={colorOf({ color })} onChoose={choose} />
-        <button type="button" className="icon-btn" aria-label={readerTexts.close()} onClick={() => void save()}>
+        <button type="button" className="icon-btn" aria-label={readerTexts.close()} onClick={close}>
           <Icon of={X} />
         </button>
       </div>

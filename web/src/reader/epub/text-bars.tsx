@@ -80,16 +80,11 @@ type PartProps = Pick<BarsProps, 'view' | 'map' | 'where'>
 
 function ChapterStep({ view, map, where, by }: PartProps & { by: 1 | -1 }) {
   const to = where.index + by
+  // Of a pair of a fixed layout, both pages are on screen.
+  const go = () => void (view?.isFixed ? view.turn(by) : view?.goTo(to))
   const label = by === 1 ? readerTexts.nextChapter() : readerTexts.previousChapter()
   return (
-    <button
-      type="button"
-      className="icon-btn"
-      aria-label={label}
-      title={label}
-      disabled={to < 0 || to >= map.spans.length}
-      onClick={() => void view?.goTo(to)}
-    >
+    <button type="button" className="icon-btn" aria-label={label} title={label} disabled={to < 0 || to >= map.spans.length} onClick={go}>
       <Icon of={by === 1 ? ChevronRight : ChevronLeft} flips />
     </button>
   )

@@ -1,5 +1,6 @@
 import { serverAddress } from '#api/client.ts'
 import { Problem, readProblem } from '#api/problem.ts'
+import { readerTexts } from '#texts/reader.ts'
 import type { Book, Manifest } from '../records.ts'
 import { noteSignedOut } from '../shared/use-return.ts'
 import { knowsOldNames, plainStyles } from './plain-styles.ts'
@@ -71,13 +72,17 @@ function sectionOf(id: string, address: string, spread: Pick<TextSection, 'pageS
   return section
 }
 
+/** What frames show as documents. For anything else, such as a font, they offer a download and never say that it is there. */
+const FRAMED = /^(?:text\/(?:html|plain|xml)|application\/(?:[^;]+\+)?xml|image\/(?:jpeg|png|gif|webp|avif|bmp|svg\+xml))(?:;|$)/
+
 /** Why a chapter cannot be loaded: a frame would show the error as text, or nothing. The frame finds the loaded one in the cache. */
 async function checkChapter(address: string): Promise<Problem | null> {
   try {
     const response = await fetch(address, { credentials: 'same-origin' })
     if (response.ok) {
       await response.blob()
-      return null
+      const type = response.headers.get('Content-Type') ?? ''
+      return FRAMED.test(type) ? null : new Problem(readerTexts.chapterOfType({ type }), { status: response.status })
     }
     const problem = readProblem(response, await response.json().catch(() => null))
     noteSignedOut(problem)

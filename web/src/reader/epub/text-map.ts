@@ -39,6 +39,15 @@ export function placeOf(spans: readonly ChapterSpan[], total: number): { index: 
   return { index, fraction: span && span.length > 0 ? Math.min(1, Math.max(0, (total - span.start) / span.length)) : 0 }
 }
 
+/** Browsers round places, and margins below a text are no part of it: so much of a chapter may be missing where it ends. */
+const END_MISSING_MAX = 0.01
+/** But no more than this part of a screen: in a long chapter, a hundredth is many screens. */
+const END_SCREEN_MAX = 0.1
+
+/** Whether a screen shows the end of its chapter. @param fraction of the chapter before the screen @param seen the part of it on the screen */
+export const showsEnd = ({ fraction, seen }: { fraction: number; seen: number }): boolean =>
+  fraction + seen >= 1 - Math.min(END_MISSING_MAX, END_SCREEN_MAX * seen)
+
 /** The position at so much of the book, from 1. @param count of positions */
 export const positionAt = (total: number, count: number): number => Math.min(count, Math.floor(total * count) + 1)
 

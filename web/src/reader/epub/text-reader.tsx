@@ -92,7 +92,7 @@ function Overlays({ controls }: { controls: TextControls }) {
   const { view } = reading
   const close = () => over.setPanel(null)
   const choose = (choice: 'mine' | 'theirs') => {
-    if (choice === 'theirs' && recording.conflict) reading.goToLocator(recording.conflict.locator)
+    if (choice === 'theirs' && recording.conflict) reading.goToLocator(recording.conflict.locator, { isTurn: false })
     recording.settle(choice)
   }
   return (
@@ -128,6 +128,7 @@ function Overlays({ controls }: { controls: TextControls }) {
           neighbors={controls.neighbors}
           stay={readerTexts.stayInBook()}
           isIncognito={controls.address.isIncognito}
+          forget={recording.forget}
           onStay={() => over.setEnded(false)}
         />
       )}

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react'
+import { type RefObject, useEffect, useRef, useState } from 'react'
 import { type Annotation, putAnnotation } from '../shared/bookmarks-api.ts'
 import { type Annotations, useAnnotations } from '../shared/use-bookmarks.ts'
 import { ChapterMarks, type MarkColor } from './marks.ts'
@@ -24,7 +24,14 @@ export interface Highlights extends Omit<Annotations, 'change'> {
   selection: Selection | null
   setSelection(selection: Selection | null): void
   open: OpenMark | null
-  setOpen(mark: OpenMark | null): void
+  /** Opens another highlight, or none. What is typed in the open one is saved before; it stays open when the server refuses that. */
+  show(mark: OpenMark | null): Promise<void>
+  /** Closes the open highlight as it is. */
+  drop(): void
+  /** Saves what is typed in the open highlight. @returns whether it was kept */
+  typed: RefObject<(() => Promise<boolean>) | null>
+  /** Closes what floats over the text. @returns whether something did */
+  close(): boolean
   /** Marks the selected words. @param opens whether to show the highlight then, for a note */
   mark(color: MarkColor, opens: boolean): void
   /** @returns whether it was kept */
@@ -44,11 +51,15 @@ export function useHighlights(bookId: string, { map, reading, settings }: Option
   const { change, ...highlights } = useAnnotations(bookId, 'highlight')
   const [selection, setSelection] = useState<Selection | null>(null)
   const [open, setOpen] = useState<OpenMark | null>(null)
+  const typed = useRef<() => Promise<boolean>>(null)
   const editing = useRef(Promise.resolve(true))
   const drawn = useDrawnMarks(highlights.list, { map, reading, settings })
   const openOf = (id: string): OpenMark => {
     const range = drawn().flatMap((marks) => marks.rangeOf(id) ?? [])[0]
     return { id, at: range && reading.view ? reading.view.rectOf(range) : null }
+  }
+  const show = async (next: OpenMark | null) => {
+    if (!typed.current || (await typed.current())) setOpen(next)
   }
   const mark = async (color: MarkColor, opens: boolean) => {
     if (!selection) return
@@ -56,11 +67,17 @@ export function useHighlights(bookId: string, { map, reading, settings }: Option
     const made = putAnnotation(bookId, { kind: 'highlight', color, locator: markLocatorOf(map, words) })
     setSelection(null)
     words.doc.getSelection()?.removeAllRanges()
-    if ((await change(made)) && opens) setOpen({ id: (await made).id, at })
+    if ((await change(made)) && opens) await show({ id: (await made).id, at })
   }
   return {
     ...highlights,
-    ...{ selection, setSelection, open, setOpen },
+    ...{ selection, setSelection, open, show, typed },
+    drop: () => setOpen(null),
+    close() {
+      setSelection(null)
+      void show(null)
+      return selection !== null || open !== null
+    },
     mark: (color, opens) => void mark(color, opens),
     edit({ id, kind, locator }, values) {
       // One after the other: the last that was chosen holds.
@@ -71,7 +88,7 @@ export function useHighlights(bookId: string, { map, reading, settings }: Option
       const id = drawn()
         .find((marks) => marks.doc === doc)
         ?.at(event)
-      if (id) setOpen(openOf(id))
+      if (id) void show(openOf(id))
       return Boolean(id)
     },
     follow: reading.goToLocator,

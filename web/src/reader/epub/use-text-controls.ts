@@ -65,17 +65,18 @@ export function useTextControls({ opened, positions }: TextReaderProps) {
   const turn = (by: 1 | -1) => {
     setBars(false)
     setNote(null)
-    if (by === 1 && reading.place && isBookEnd(map.book, reading.place)) over.setEnded(true)
-    else void reading.view?.turn(by)
+    if (by === 1 && reading.place && isBookEnd(map.book, reading.place)) {
+      over.setEnded(true)
+      reading.countTurn()
+    } else void reading.view?.turn(by)
   }
   const goToEnd = (end: 'first' | 'last') =>
     void reading.view?.goTo(end === 'first' ? 0 : map.book.sections.length - 1, end === 'first' ? 0 : 1)
   const toggleBookmark = () => bookmarks.toggle()
   const closeFloating = () => {
-    const isOpen = over.note !== null || highlights.selection !== null
+    const isOpen = over.note !== null
     setNote(null)
-    highlights.setSelection(null)
-    return isOpen
+    return highlights.close() || isOpen
   }
   const keys = useTextActions({ over, address, neighbors, seriesHref, direction, turn, goToEnd, toggleBookmark, closeFloating })
   const actions = viewActions({
@@ -93,7 +94,7 @@ export function useTextControls({ opened, positions }: TextReaderProps) {
     },
   })
   const reading = useTextView(opened, { host, map, settings: levels.settings, actions })
-  const { place } = reading
+  const { place, lastTurn } = reading
   useEffect(() => {
     if (place?.isSwipe) setBars(false)
   }, [place, setBars])
@@ -102,7 +103,7 @@ export function useTextControls({ opened, positions }: TextReaderProps) {
   const where = useWhereabouts({ map, contents, place })
   const page = place && where.total * map.count
   const timeLeft = useTimeLeft(book, { isText: true, isIncognito: address.isIncognito, page, ahead: where.ahead })
-  const recording = useTextRecorder(opened, { map, place, isIncognito: address.isIncognito })
+  const recording = useTextRecorder(opened, { map, lastTurn, isIncognito: address.isIncognito })
   const ofBook = { opened, map, levels, contents, seriesHref, neighbors, bookmarks, highlights }
   return { over, ...ofBook, host, address, direction, turn, reading, where, timeLeft, recording }
 }

@@ -16,10 +16,15 @@ export type OpenedText = Extract<OpenedBook, { kind: 'text' }>
 export interface TextReading {
   view: TextView | null
   place: ShownPlace | null
+  /** Where a person went last; null before the first turn. */
+  lastTurn: ShownPlace | null
   problem: Error | null
   /** Loads again what is on screen. */
   openAgain(): void
-  goToLocator(locator: Locator): void
+  /** @param options.isTurn false for a place that is recorded already */
+  goToLocator(locator: Locator, options?: { isTurn?: boolean }): void
+  /** Counts what is on screen as a turn: who opened the book at its end has read it once they go on. */
+  countTurn(): void
 }
 
 interface Options {
@@ -33,15 +38,20 @@ interface Options {
 export function useTextView({ book, progression }: OpenedText, { host, map, settings, actions }: Options): TextReading {
   const [view, setView] = useState<TextView | null>(null)
   const [place, setPlace] = useState<ShownPlace | null>(null)
+  const [lastTurn, setLastTurn] = useState<ShownPlace | null>(null)
   const [problem, setProblem] = useState<Error | null>(null)
   const latest = useRef<TextViewActions>(null)
-  latest.current = { ...actions, relocated: setPlace }
+  const relocated = (shown: ShownPlace) => {
+    setPlace(shown)
+    if (shown.isTurn) setLastTurn(shown)
+  }
+  latest.current = { ...actions, relocated }
   const style = useMemo(() => dressOf(settings), [settings])
   // What an opening begins with: at first the recorded place, later the one on screen.
-  const begin = useRef({ style, map, place: null as ShownPlace | null })
+  const begin = useRef({ style, map, place: null as ShownPlace | null, isTurned: false })
   const isBroken = place !== null && map.book.sections[place.index]?.problem !== null
   // A first chapter that failed says nothing of the place in it.
-  begin.current = { style, map, place: isBroken && begin.current.place === null ? null : place }
+  begin.current = { style, map, place: isBroken && begin.current.place === null ? null : place, isTurned: lastTurn !== null }
   const [opening, setOpening] = useState(0)
   const openAgain = () => {
     setProblem(null)
@@ -57,8 +67,9 @@ export function useTextView({ book, progression }: OpenedText, { host, map, sett
         opened = made
         made.dress(...begin.current.style)
         setView(made)
-        const { place: shown, map: shownMap } = begin.current
-        if (shown) return made.goTo(shown.index, shown.fraction)
+        const { place: shown, map: shownMap, isTurned } = begin.current
+        // A turn to a chapter that failed is recorded now.
+        if (shown) return made.goTo(shown.index, shown.fraction, { isTurn: isTurned })
         return goToStart(made, { book, locator: progression?.locator ?? null, map: shownMap })
       })
       .catch((error: Error) => !isClosed && setProblem(error))
@@ -68,14 +79,16 @@ export function useTextView({ book, progression }: OpenedText, { host, map, sett
     }
   }, [host, book, progression, opening])
   useEffect(() => view?.dress(...style), [view, style])
-  const goToLocator = (locator: Locator) => {
+  const goToLocator = (locator: Locator, { isTurn = true }: { isTurn?: boolean } = {}) => {
     const { index, anchor } = placeOfLocator(map, locator)
-    void view?.goTo(index, anchor)
+    if (!isTurn) setLastTurn(null)
+    void view?.goTo(index, anchor, { isTurn })
   }
+  const countTurn = () => setLastTurn(place && { ...place })
   useReturn(() => {
     if (problem || isBroken) openAgain()
   })
-  return { view, place, problem, openAgain, goToLocator }
+  return { view, place, lastTurn, problem, openAgain, goToLocator, countTurn }
 }
 
 type Dress = Parameters<TextView['dress']>
@@ -92,8 +105,9 @@ const fromHere = (address: string): string => new URL(address, document.baseURI)
 async function goToStart(view: TextView, { book, locator, map }: { book: Book; locator: Locator | null; map: BookMap }): Promise<void> {
   const chapter = new URLSearchParams(location.search).get('chapter')
   const target = chapter === null ? null : map.book.resolve(chapter)
-  if (target) return await view.goToTarget(target)
-  if (!locator || book.readProgress?.completed) return await view.goTo(0)
+  const opening = { isTurn: false }
+  if (target) return await view.goToTarget(target, opening)
+  if (!locator || book.readProgress?.completed) return await view.goTo(0, 0, opening)
   const { index, anchor } = placeOfLocator(map, locator)
-  await view.goTo(index, anchor)
+  await view.goTo(index, anchor, opening)
 }

@@ -1,13 +1,7 @@
 import { api, ask } from '#api/client.ts'
 import type { Answer, BasedOn } from '../shared/progress-recorder.ts'
 import { answerOfRefusal } from '../shared/refusal.ts'
-
-/** What is recorded of a book of pages. */
-export interface SentPage {
-  page: number
-  /** Once the end was reached, leafing back keeps the book finished. */
-  isCompleted: boolean
-}
+import type { SentPage } from './page-turns.ts'
 
 /** Where the user read on another device. */
 export interface PageElsewhere {

@@ -38,7 +38,11 @@ export default function PageReader({ opened }: { opened: OpenedPages }) {
   const loader = usePageLoader(opened)
   const recording = usePageRecorder(opened, view, address.isIncognito)
   const { settings } = levels
-  const shared = { opened: controls.turned, view, loader, settings, screen, stage, onBars: () => setBars(!hasBars) }
+  const shared = {
+    ...{ opened: controls.turned, view, loader, settings, screen, stage },
+    zoomControl: controls.zoomControl,
+    onBars: () => setBars(!hasBars),
+  }
   return (
     <main
       className="reader"
@@ -48,11 +52,7 @@ export default function PageReader({ opened }: { opened: OpenedPages }) {
       ref={controls.box}
     >
       <div className={panel === 'settings' ? 'stage-room reader-has-panel' : 'stage-room'}>
-        {view.layout === 'strip' ? (
-          <PageStrip {...shared} onScrolled={() => setBars(false)} />
-        ) : (
-          <PageStage {...shared} zoomControl={controls.zoomControl} />
-        )}
+        {view.layout === 'strip' ? <PageStrip {...shared} onScrolled={() => setBars(false)} /> : <PageStage {...shared} />}
       </div>
       <Bars opened={opened} controls={controls} />
       <div className="hairline" dir={view.direction === 'rtl' ? 'rtl' : 'ltr'} style={atOf(view.index, view.spreads.length)}>
@@ -91,6 +91,7 @@ function Overlays({ opened, controls, recording }: { opened: OpenedPages; contro
           neighbors={controls.neighbors}
           stay={readerTexts.stayOn({ page: view.page })}
           isIncognito={address.isIncognito}
+          forget={recording.forget}
           onStay={view.stayAtEnd}
         />
       )}
@@ -100,7 +101,11 @@ function Overlays({ opened, controls, recording }: { opened: OpenedPages; contro
           here={view.page}
           elsewhere={recording.conflict}
           onChoose={(choice) => {
-            if (choice === 'theirs') view.goToPage(recording.conflict?.page ?? view.page)
+            if (choice === 'theirs') {
+              view.goToPage(recording.conflict?.page ?? view.page)
+              // It is recorded already.
+              view.forgetTurns()
+            }
             recording.settle(choice)
           }}
         />

@@ -3,7 +3,7 @@ import { type CSSProperties, type MouseEvent, type RefObject, useEffect, useMemo
 import { Icon } from '#parts/icon.tsx'
 import { readerTexts } from '#texts/reader.ts'
 import type { Size } from '../shared/use-size.ts'
-import type { Zoom } from '../shared/zoom.ts'
+import { type Zoom, zoomStep } from '../shared/zoom.ts'
 import type { PageLoader } from './page-loader.ts'
 import { PagePicture } from './page-picture.tsx'
 import { angleOf, isSideways } from './page-rules.ts'
@@ -79,9 +79,6 @@ const boxStyle = ({ width, height }: SpreadBox, { scale, x, y }: Zoom): CSSPrope
   height,
   transform: scale === 1 && x === 0 && y === 0 ? 'none' : `translate(${x}px, ${y}px) scale(${scale})`,
 })
-
-/** Larger pictures are fetched in steps of half, not for each move of two fingers. */
-const zoomStep = (scale: number): number => Math.ceil(scale * 2) / 2
 
 const UNKNOWN_SIZE = { width: null, height: null }
 

@@ -1,6 +1,7 @@
 import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { readerTexts } from '#texts/reader.ts'
 import type { Size } from '../shared/use-size.ts'
+import { NO_ZOOM, zoomStep } from '../shared/zoom.ts'
 import type { PageLoader } from './page-loader.ts'
 import { PagePicture } from './page-picture.tsx'
 import { isSideways } from './page-rules.ts'
@@ -8,6 +9,8 @@ import type { PageSettings } from './page-settings.ts'
 import { anchorAt, layStrip, pagesInView, type StripAnchor, type StripLayout, stripPage, topOf } from './strip-layout.ts'
 import { useWantedPages } from './use-page-loader.ts'
 import type { OpenedPages, PageView } from './use-page-view.ts'
+import type { StageZoom } from './use-stage-zoom.ts'
+import { useStripZoom } from './use-strip-zoom.ts'
 
 interface StripProps {
   opened: OpenedPages
@@ -16,19 +19,25 @@ interface StripProps {
   settings: PageSettings
   screen: Size | null
   stage: RefObject<HTMLDivElement | null>
+  /** Set by the strip, for keys. */
+  zoomControl: RefObject<StageZoom | null>
   onBars(): void
   /** When the reader scrolls, not when the page is set by other controls. */
   onScrolled(): void
 }
 
 /** All pages below each other. Only those in view and one on each side are in the document. */
-export function PageStrip({ opened, view, loader, settings, screen, stage, onBars, onScrolled }: StripProps) {
-  const width = screen ? Math.round(stripWidth(screen, settings.stripWidth)) : 0
+export function PageStrip({ opened, view, loader, settings, screen, stage, zoomControl, onBars, onScrolled }: StripProps) {
+  const [zoom, setZoom] = useState(NO_ZOOM)
+  const usual = screen ? stripWidth(screen, settings.stripWidth) : 0
+  const width = Math.round(usual * zoom.scale)
   const layout = useMemo(() => layStrip(opened.pages, width || 1, settings.gap), [opened.pages, width, settings.gap])
-  const { inView, onScroll } = useStripPlace({ stage, layout, view, screen, onScrolled })
+  const { inView, onScroll, hold } = useStripPlace({ stage, layout, view, screen, onScrolled })
+  useStripZoom({ stage, zoom, setZoom, hold, zoomControl })
   const isOnSide = isSideways(settings.rotation)
-  const widthOf = (page: number) => (isOnSide ? (layout.heights[page - 1] ?? width) : width)
-  const shown = useMemo(() => ({ ...inView, widthOf }), [inView, width, isOnSide, layout])
+  const sharpWidth = Math.round(usual * zoomStep(zoom.scale))
+  const widthOf = (page: number) => (isOnSide ? ((layout.heights[page - 1] ?? width) / (width || 1)) * sharpWidth : sharpWidth)
+  const shown = useMemo(() => ({ ...inView, widthOf }), [inView, sharpWidth, isOnSide, layout])
   useWantedPages(loader, opened, { view, shown: screen ? shown : null })
   const mounted = opened.pages.slice(Math.max(0, inView.first - 1), inView.last + 2)
   return (
@@ -73,15 +82,17 @@ interface PlaceOptions {
 /** Keeps the place while sizes change, tells the view which page counts as read, and goes where the view says. */
 function useStripPlace({ stage, layout, view, screen, onScrolled }: PlaceOptions) {
   const [inView, setInView] = useState({ first: view.index, last: view.index })
-  const anchor = useRef<StripAnchor>({ page: view.index + 1, fraction: 0 })
+  // It stands `below` the top of the screen, in CSS pixels.
+  const anchor = useRef<StripAnchor & { below: number }>({ page: view.index + 1, fraction: 0, below: 0 })
   // The page that scrolling led to: when the view names another, somebody asked to go there.
   const reached = useRef(view.index)
   // A jump to a low page is a jump to it, although the page below it stands a third down the screen.
   const isJump = useRef(false)
   const jump = () => {
-    const to = topOf(layout, anchor.current)
-    isJump.current = Math.abs((stage.current?.scrollTop ?? to) - to) > 1
-    stage.current?.scrollTo(0, to)
+    const to = Math.max(0, topOf(layout, anchor.current) - anchor.current.below)
+    // Until its event comes: a second jump in the same moment moves nothing.
+    isJump.current ||= Math.abs((stage.current?.scrollTop ?? to) - to) > 1
+    stage.current?.scrollTo({ top: to })
   }
   const height = screen?.height ?? 0
   const measure = () => {
@@ -92,7 +103,7 @@ function useStripPlace({ stage, layout, view, screen, onScrolled }: PlaceOptions
   }
   useLayoutEffect(() => {
     if (!stage.current || height === 0) return
-    if (view.index !== reached.current) anchor.current = { page: view.index + 1, fraction: 0 }
+    if (view.index !== reached.current) anchor.current = { page: view.index + 1, fraction: 0, below: 0 }
     reached.current = view.index
     jump()
     measure()
@@ -101,7 +112,7 @@ function useStripPlace({ stage, layout, view, screen, onScrolled }: PlaceOptions
   useEffect(() => {
     if (view.index === reached.current || !stage.current) return
     reached.current = view.index
-    anchor.current = { page: view.index + 1, fraction: 0 }
+    anchor.current = { page: view.index + 1, fraction: 0, below: 0 }
     jump()
   })
   const onScroll = () => {
@@ -110,12 +121,17 @@ function useStripPlace({ stage, layout, view, screen, onScrolled }: PlaceOptions
       isJump.current = false
       return
     }
-    anchor.current = anchorAt(layout, top)
+    // A screen of another size has moved the strip, which is not laid out for it yet.
+    if (stage.current?.clientWidth !== screen?.width || stage.current?.clientHeight !== screen?.height) return
+    anchor.current = { ...anchorAt(layout, top), below: 0 }
     onScrolled()
     const page = stripPage(layout, top, height)
     if (page - 1 === reached.current) return
     reached.current = page - 1
     view.goToSpread(page - 1)
   }
-  return { inView, onScroll }
+  const hold = (below: number) => {
+    anchor.current = { ...anchorAt(layout, (stage.current?.scrollTop ?? 0) + below), below }
+  }
+  return { inView, onScroll, hold }
 }

@@ -3,6 +3,7 @@ import type { OpenedBook } from '../open-book.ts'
 import type { Size } from '../shared/use-size.ts'
 import { type Direction, directionOf, type Layout, layoutByScreen } from './page-rules.ts'
 import type { PageSettings } from './page-settings.ts'
+import { type SentPage, turnedTo } from './page-turns.ts'
 import { type PagePart, pagesOf, planSpreads, recordedPage, type Spread, spreadOf } from './spreads.ts'
 
 export type OpenedPages = Extract<OpenedBook, { kind: 'pages' }>
@@ -15,8 +16,10 @@ export interface PageView {
   /** Of the spread on screen; in a strip, of the page that counts as read. */
   index: number
   pagesShown: readonly number[]
-  /** The page to record. */
+  /** The page that counts as read. */
   page: number
+  /** What to record: where the last turn led. Null before the first: opening a book is none, nor is another layout or size of the screen. */
+  lastTurn: SentPage | null
   isLast: boolean
   /** Whether the reader went on from the last page. */
   isEnded: boolean
@@ -25,6 +28,8 @@ export interface PageView {
   /** @returns whether there was a spread to go to */
   turn(by: 1 | -1): boolean
   stayAtEnd(): void
+  /** What was turned so far does not count: the book is as if it were opened at this page. */
+  forgetTurns(): void
 }
 
 /** Where reading goes on: where it stopped, or at the beginning of a finished book. @param asked a page of the address of this reader */
@@ -60,16 +65,21 @@ export function usePageView({ book, pages }: OpenedPages, { settings, screen, st
     [pages, layout, settings.coverAlone, settings.wide, settings.rotation],
   )
   const [place, setPlace] = useState<PagePart>({ page: start, half: 'whole' })
+  const [lastTurn, setLastTurn] = useState<SentPage | null>(null)
   const [isEnded, setIsEnded] = useState(false)
   const index = indexOf(spreads, place)
-  const goToSpread = (to: number) => {
-    const part = spreads[Math.min(spreads.length - 1, Math.max(0, to))]?.[0]
+  const countTurn = (to: number) => setLastTurn((before) => turnedTo(before, recordedPage(spreads, to), pages.length))
+  const goToSpread = (asked: number) => {
+    const to = Math.min(spreads.length - 1, Math.max(0, asked))
+    const part = spreads[to]?.[0]
     setIsEnded(false)
-    if (part) setPlace(part)
+    if (!part) return
+    setPlace(part)
+    countTurn(to)
   }
   const isLast = index === spreads.length - 1
   return {
-    ...{ direction, layout, spreads, index, isLast, isEnded, goToSpread },
+    ...{ direction, layout, spreads, index, isLast, isEnded, lastTurn, goToSpread },
     pagesShown: pagesOf(spreads[index]),
     page: recordedPage(spreads, index),
     goToPage: (page) => goToSpread(spreadOf(spreads, page)),
@@ -77,9 +87,12 @@ export function usePageView({ book, pages }: OpenedPages, { settings, screen, st
       const to = index + by
       if (to >= 0 && to < spreads.length) goToSpread(to)
       else setIsEnded(to > 0)
+      // Who opened the book at its end has read it once they go on.
+      if (to === spreads.length) countTurn(index)
       return to >= 0 && to < spreads.length
     },
     stayAtEnd: () => setIsEnded(false),
+    forgetTurns: () => setLastTurn(null),
   }
 }
 

@@ -7,6 +7,7 @@ import { readerTexts } from '#texts/reader.ts'
 import type { Book } from '../records.ts'
 import { ReaderDialog } from './reader-dialog.tsx'
 import type { Neighbors } from './use-neighbors.ts'
+import type { Recording } from './use-recorder.ts'
 
 interface EndProps {
   book: Book
@@ -14,11 +15,13 @@ interface EndProps {
   /** The words for staying where one is. */
   stay: string
   isIncognito: boolean
+  /** Of what is recorded here, when the book is marked as unread. */
+  forget: Recording<unknown>['forget']
   onStay(): void
 }
 
 /** After the last page: the next book first, and staying is always possible. */
-export function EndCard({ book, neighbors: { next, listHref }, stay, isIncognito, onStay }: EndProps) {
+export function EndCard({ book, neighbors: { next, listHref }, stay, isIncognito, forget, onStay }: EndProps) {
   const title = next?.title ?? (listHref === null ? readerTexts.noNext() : readerTexts.noNextInList())
   const done = !isIncognito && (
     <p className="small done">
@@ -45,7 +48,7 @@ export function EndCard({ book, neighbors: { next, listHref }, stay, isIncognito
         </Link>
       </div>
       <div className="line marks">
-        {!isIncognito && <MarkUnread bookId={book.id} />}
+        {!isIncognito && <MarkUnread bookId={book.id} forget={forget} />}
         <button type="button" className="btn plain" onClick={onStay}>
           {stay}
         </button>
@@ -58,10 +61,10 @@ export function EndCard({ book, neighbors: { next, listHref }, stay, isIncognito
 const TITLE_LETTERS = 28
 const shortTitle = (title: string): string => (title.length > TITLE_LETTERS ? `${title.slice(0, TITLE_LETTERS - 1).trimEnd()}…` : title)
 
-function MarkUnread({ bookId }: { bookId: string }) {
+function MarkUnread({ bookId, forget }: { bookId: string } & Pick<EndProps, 'forget'>) {
   const [state, setState] = useState<'open' | 'done' | string>('open')
   const mark = () =>
-    ask(api.POST('/api/v1/books/{bookId}/unread', { params: { path: { bookId } } })).then(
+    forget(() => ask(api.POST('/api/v1/books/{bookId}/unread', { params: { path: { bookId } } }))).then(
       () => setState('done'),
       (error: Error) => setState(error.message),
     )

@@ -35,6 +35,8 @@ export class Gestures {
   readonly #fingers = new Map<number, Point>()
   #start: (Point & { time: number; isEdge: boolean }) | null = null
   #moved = false
+  /** Whether there were two fingers. Until all have left, the last one may move the content, but not turn the page: fingers never leave together. */
+  #wasPair = false
   #swipe = false
   #lastTap: { time: number; timer: ReturnType<typeof setTimeout> } | null = null
 
@@ -66,10 +68,12 @@ export class Gestures {
     this.#fingers.set(event.pointerId, at)
     if (this.#fingers.size > 1) {
       this.#moved = true
+      this.#wasPair = true
       this.#endSwipe(0)
       return
     }
     this.#moved = false
+    this.#wasPair = false
     const isEdge = event.pointerType === 'touch' && (event.clientX < EDGE_PX || event.clientX > innerWidth - EDGE_PX)
     this.#start = { ...at, time: event.timeStamp, isEdge }
   }
@@ -88,7 +92,7 @@ export class Gestures {
     if (!this.#moved) this.#element.setPointerCapture(event.pointerId)
     this.#moved = true
     if (!this.#swipe && this.#actions().pan?.(at.x - before.x, at.y - before.y)) return
-    if (event.pointerType !== 'touch' || this.#start.isEdge || Math.abs(whole.y) > Math.abs(whole.x)) return
+    if (this.#wasPair || event.pointerType !== 'touch' || this.#start.isEdge || Math.abs(whole.y) > Math.abs(whole.x)) return
     this.#swipe = true
     this.#actions().dragged?.(whole.x)
   }

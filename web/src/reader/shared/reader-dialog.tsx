@@ -1,4 +1,5 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type ReactNode, useId } from 'react'
+import { useModal } from '#parts/above/use-modal.ts'
 
 interface DialogProps {
   title: string
@@ -16,12 +17,7 @@ interface DialogProps {
 /** A dialog over the page: it keeps the focus until it closes, and gives it back. */
 export function ReaderDialog({ title, className = 'dialog', isTitleInside = false, isLow = false, children, onKey, onClose }: DialogProps) {
   const heading = useId()
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    const before = document.activeElement
-    dialog.current?.showModal()
-    return () => (before instanceof HTMLElement ? before.focus({ preventScroll: true }) : undefined)
-  }, [])
+  const dialog = useModal()
   return (
     <dialog
       ref={dialog}

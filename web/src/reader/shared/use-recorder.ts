@@ -2,13 +2,15 @@ import { useEffect, useRef, useState } from 'react'
 import { onReturn } from '#api/events.ts'
 import { findUserId } from '#api/session.ts'
 import { type Answer, type BasedOn, type Place, ProgressRecorder } from './progress-recorder.ts'
-import { keepUnsent } from './unsent.ts'
+import { holdUnsent, keepUnsent } from './unsent.ts'
 
 /** What the reader says about recording. */
 export interface Recording<Elsewhere> {
   /** The place of another device that waits for an answer. */
   conflict: Elsewhere | null
   settle(choice: 'mine' | 'theirs'): void
+  /** Has the book marked as unread by `mark`, and sends nothing of what was read before. */
+  forget(mark: () => Promise<unknown>): Promise<void>
   isWaiting: boolean
   refused: string | null
 }
@@ -17,8 +19,10 @@ interface Options<Sent, Elsewhere> {
   bookId: string
   /** `updatedAt` of the place that reading began from. */
   basedOn: string | null
+  /** That place. */
+  from: Sent | null
   isIncognito: boolean
-  /** Null until there is a place. The first is where reading begins, and is not recorded: opening a book is no turn. */
+  /** Where the last turn led, another object for each; null before the first. Opening a book is no turn, nor is what another layout of it shows. */
   place: Place<Sent> | null
   /** See {@link ProgressRecorder}. */
   onLeaving: Sent | null
@@ -26,7 +30,7 @@ interface Options<Sent, Elsewhere> {
   send(sent: Sent, request: { basedOn: BasedOn; keepalive: boolean }): Promise<Answer<Elsewhere>>
 }
 
-/** Records the place as it changes, when the page is left, and when the connection is back. */
+/** Records the place after each turn, when the page is left, and when the connection is back. */
 export function useRecorder<Sent, Elsewhere extends { updatedAt: string }>(options: Options<Sent, Elsewhere>): Recording<Elsewhere> {
   const { bookId, basedOn, isIncognito, place } = options
   const [conflict, setConflict] = useState<Elsewhere | null>(null)
@@ -37,14 +41,17 @@ export function useRecorder<Sent, Elsewhere extends { updatedAt: string }>(optio
   latest.current = options
   useEffect(() => {
     const userId = findUserId()
+    const of = { userId, bookId }
+    const release = holdUnsent(of)
     const made = new ProgressRecorder<Sent, Elsewhere>({
       basedOn,
+      from: latest.current.from,
       isIncognito: latest.current.isIncognito,
       onLeaving: latest.current.onLeaving,
       isSamePlace: latest.current.isSamePlace,
       send: (sent, request) => latest.current.send(sent, request),
       isSameUser: () => findUserId() === userId,
-      keep: (unsent) => keepUnsent({ userId, bookId }, unsent && { ...unsent, basedOn: unsent.basedOn ?? null }),
+      keep: (unsent) => keepUnsent(of, unsent && { ...unsent, basedOn: unsent.basedOn ?? null }),
       onConflict: setConflict,
       onRefused: setRefused,
       onWaiting: setIsWaiting,
@@ -59,17 +66,19 @@ export function useRecorder<Sent, Elsewhere extends { updatedAt: string }>(optio
       ending.abort()
       ignoreReturns()
       made.leave()
+      release()
     }
   }, [bookId, basedOn])
   useEffect(() => recorder.current?.setIncognito(isIncognito), [isIncognito])
-  const first = useRef<Place<Sent>>(null)
   useEffect(() => {
-    first.current ??= place
-    if (place && place !== first.current) recorder.current?.moved(place)
+    if (place) recorder.current?.moved(place)
   }, [place])
   const settle = (choice: 'mine' | 'theirs') => {
     if (conflict) recorder.current?.settle(choice, conflict.updatedAt)
     setConflict(null)
   }
-  return { conflict, settle, isWaiting, refused }
+  const forget = async (mark: () => Promise<unknown>) => {
+    await (recorder.current?.forget(mark) ?? mark())
+  }
+  return { conflict, settle, forget, isWaiting, refused }
 }

@@ -11,6 +11,9 @@ export interface Zoom {
 
 export const NO_ZOOM: Zoom = { scale: 1, x: 0, y: 0 }
 
+/** Larger pictures are fetched in steps of half, not for each move of two fingers. */
+export const zoomStep = (scale: number): number => Math.ceil(scale * 2) / 2
+
 interface Box {
   width: number
   height: number

@@ -3,7 +3,7 @@ import { changeAddress, conditionOf, isFiltered, readBrowseAddress } from '../..
 
 t.test('an address of another version or with nonsense shows the usual list', (t) => {
   const usual = readBrowseAddress('series', '')
-  t.strictSame(readBrowseAddress('series', 'view=cube&size=9&sort=__proto__&show=never&format=exe'), usual)
+  t.strictSame(readBrowseAddress('series', 'view=cube&size=9&sort=__proto__&show=never&format=exe&year=soon'), usual)
   t.strictSame(usual, { ...usual, view: 'grid', size: 2, sort: 'name,asc', show: 'all', genre: null, q: null })
   t.notOk(isFiltered(usual))
   t.end()
@@ -16,16 +16,18 @@ t.test('an address keeps what it does not know and leaves out usual values', (t)
 })
 
 t.test('filters of an address become one condition', (t) => {
-  const address = readBrowseAddress('books', 'show=unread&genre=Science%20fiction&format=cbz')
+  const address = readBrowseAddress('books', 'show=unread&genre=Science%20fiction&format=cbz&year=1999')
   t.strictSame(conditionOf(address, 'library'), {
     allOf: [
       { libraryId: { operator: 'is', value: 'library' } },
       { readStatus: { operator: 'is', value: 'unread' } },
       { genre: { operator: 'is', value: 'Science fiction' } },
       { format: { operator: 'is', value: 'cbz' } },
+      { year: { operator: 'eq', value: 1999 } },
     ],
   })
   t.equal(conditionOf(readBrowseAddress('series', ''), null), null)
   t.equal(readBrowseAddress('series', 'format=cbz').format, null, 'series have no format')
+  t.ok(isFiltered(readBrowseAddress('series', 'year=1999')))
   t.end()
 })

@@ -24,3 +24,17 @@ t.test('lists and tables have one column, and rows grow with the text of the bro
   t.equal(rowLayout('table', 0, { ...room, textScale: 2 }).rowHeight, 2 * rowLayout('table', 0, room).rowHeight)
   t.end()
 })
+
+t.test('compact rows are lower in each view and still as high as a button that a finger hits', (t) => {
+  const room = { width: 800, windowWidth: 1_000, textScale: 1 }
+  const compact = { ...room, density: 'compact' } as const
+  for (const view of ['list', 'table'] as const) {
+    const { rowHeight } = rowLayout(view, 0, compact)
+    t.ok(rowHeight < rowLayout(view, 0, room).rowHeight, view)
+    t.ok(rowHeight > 44, `${view}: ${rowHeight}`)
+  }
+  const grid = rowLayout('grid', 2, compact)
+  t.ok(grid.gap < rowLayout('grid', 2, room).gap)
+  t.ok(grid.coverWidth >= COVER_WIDTHS[2], 'covers have the size that was chosen')
+  t.end()
+})

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { flattenContents, placeOf, positionAt, spanChapters, totalOf } from '../../../../../web/src/reader/epub/text-map.ts'
+import { flattenContents, placeOf, positionAt, showsEnd, spanChapters, totalOf } from '../../../../../web/src/reader/epub/text-map.ts'
 
 const position = (href: string) => ({ href })
 
@@ -22,6 +22,18 @@ t.test('a place beyond the end is at the end, and a book without positions has p
   t.same(placeOf([], 0.5), { index: 0, fraction: 0 })
   t.equal(positionAt(1, 348), 348)
   t.equal(positionAt(0, 348), 1)
+})
+
+t.test('only the last screen of a chapter shows its end, however many there are', async (t) => {
+  const shows = (screens: number, before: number) => showsEnd({ fraction: before / screens, seen: 1 / screens })
+  for (const screens of [2, 10, 100, 500, 20_000]) {
+    t.equal(shows(screens, screens - 1), true, `the last of ${screens}`)
+    t.equal(shows(screens, screens - 2), false, `the one before the last of ${screens}`)
+    t.equal(shows(screens, screens - 1.01), true, `a text of ${screens} screens that is scrolled to its end, but for a margin`)
+    t.equal(shows(screens, screens - 1.5), false, `a text of ${screens} screens that is scrolled to half of one before its end`)
+  }
+  t.equal(shows(1, 0), true)
+  t.equal(shows(0.3, 0), true, 'a chapter of some lines')
 })
 
 t.test('contents become one list, however deep a book nests them', async (t) => {

@@ -10,11 +10,13 @@ interface Elsewhere {
 /** A recorder with a server that answers as the test says, after a moment. */
 function openRecorder({
   basedOn = null,
+  from = null,
   isIncognito = false,
   onLeaving = null,
   isSameUser = () => true,
 }: {
   basedOn?: string | null
+  from?: number | null
   isIncognito?: boolean
   onLeaving?: number | null
   isSameUser?: () => boolean
@@ -22,9 +24,9 @@ function openRecorder({
   const sent: { page: number; basedOn: string | null | undefined; keepalive: boolean }[] = []
   const kept: unknown[] = []
   const conflicts: Elsewhere[] = []
-  const answers: Answer<Elsewhere>[] = []
+  const answers: (Answer<Elsewhere> | Promise<Answer<Elsewhere>>)[] = []
   const recorder = new ProgressRecorder<number, Elsewhere>({
-    ...{ basedOn, isIncognito, onLeaving, isSameUser },
+    ...{ basedOn, from, isIncognito, onLeaving, isSameUser },
     isSamePlace: ({ page }, sent) => page === sent,
     async send(page, request) {
       sent.push({ page, ...request })
@@ -144,6 +146,42 @@ t.test('a place that was recorded, but whose answer was lost, is not taken for o
   recorder.leave()
 })
 
+t.test('a place that was kept, and sent by another tab, is not taken for one of another device', async (t) => {
+  const { move, sent, kept, conflicts, answers, recorder } = openRecorder({ basedOn: 'old' })
+  answers.push({ kind: 'later' }, { kind: 'conflict', elsewhere: { page: 8, updatedAt: 'other tab' } })
+  move(7)
+  recorder.flush()
+  move(8)
+  await turns()
+  t.same(kept.at(-1), { sent: 8, basedOn: 'old' })
+  move(9)
+  recorder.flush()
+  await turns()
+  recorder.flush()
+  t.same(conflicts, [])
+  t.same(sent.at(-1), { page: 9, basedOn: 'other tab', keepalive: false })
+  recorder.leave()
+})
+
+t.test('the place from which reading starts, and the last recorded one, may be recorded again meanwhile', async (t) => {
+  const { move, sent, conflicts, answers, recorder } = openRecorder({ basedOn: 'start', from: 5 })
+  answers.push({ kind: 'conflict', elsewhere: { page: 5, updatedAt: 'start again' } })
+  move(6)
+  recorder.flush()
+  await turns()
+  recorder.flush()
+  t.same(sent.at(-1), { page: 6, basedOn: 'start again', keepalive: false })
+  await turns()
+  answers.push({ kind: 'conflict', elsewhere: { page: 6, updatedAt: '6 again' } })
+  move(7)
+  recorder.flush()
+  await turns()
+  recorder.flush()
+  t.same(sent.at(-1), { page: 7, basedOn: '6 again', keepalive: false })
+  t.same(conflicts, [])
+  recorder.leave()
+})
+
 t.test('who continues elsewhere keeps the other place', async (t) => {
   const { move, sent, answers, recorder } = openRecorder({ basedOn: 'old' })
   answers.push({ kind: 'conflict', elsewhere: { page: 41, updatedAt: 'new' } })
@@ -153,6 +191,51 @@ t.test('who continues elsewhere keeps the other place', async (t) => {
   recorder.settle('theirs', 'new')
   recorder.leave()
   t.equal(sent.length, 1)
+})
+
+t.test('a book that is marked as unread is not begun again by what waits, by leaving or by its start', async (t) => {
+  const { move, sent, kept, recorder } = openRecorder({ basedOn: 'start', onLeaving: 1 })
+  move(7)
+  await recorder.forget(async () => {})
+  t.equal(kept.at(-1), null)
+  move(1)
+  recorder.leave()
+  t.same(sent, [])
+})
+
+t.test('a book is marked as unread after the request that is under way, and nothing is sent meanwhile', async (t) => {
+  const { move, pages, answers, recorder } = openRecorder()
+  let answer = (_answer: Answer<Elsewhere>): void => {}
+  const slow = new Promise<Answer<Elsewhere>>((resolve) => {
+    answer = resolve
+  })
+  answers.push(slow)
+  const marks: (readonly number[])[] = []
+  move(7)
+  recorder.flush()
+  move(8)
+  const forgotten = recorder.forget(async () => {
+    recorder.flush()
+    marks.push(pages())
+  })
+  await turns()
+  t.same(marks, [], 'the request is not answered yet')
+  answer({ kind: 'recorded', updatedAt: 'time of 7' })
+  await forgotten
+  t.same(marks, [[7]])
+  recorder.leave()
+  t.same(pages(), [7])
+})
+
+t.test('when a book cannot be marked as unread, its place is sent as usual', async (t) => {
+  const { move, pages, recorder } = openRecorder()
+  move(7)
+  const refuse = async () => {
+    throw new Error('refused')
+  }
+  await t.rejects(recorder.forget(refuse), { message: 'refused' })
+  recorder.leave()
+  t.same(pages(), [7])
 })
 
 t.test('incognito records nothing, from the moment it is chosen', async (t) => {

@@ -1,5 +1,6 @@
 import { Bookmark, X } from 'lucide-react'
-import { useId, useLayoutEffect, useRef } from 'react'
+import { useId } from 'react'
+import { useModal, useScrim } from '#parts/above/use-modal.ts'
 import { Icon } from '#parts/icon.tsx'
 import { Failure } from '#parts/states.tsx'
 import { filterTexts } from '#texts/filter.ts'
@@ -23,7 +24,8 @@ interface PanelProps {
 
 /** The builder for all conditions that the API knows, at the side of the list; a sheet on phones. */
 export default function FilterPanel({ kind, libraryId, address, onApply, onSave, onClose }: PanelProps) {
-  const box = useRef<HTMLDialogElement>(null)
+  const box = useModal()
+  const scrim = useScrim()
   const id = useId()
   const {
     root,
@@ -34,7 +36,6 @@ export default function FilterPanel({ kind, libraryId, address, onApply, onSave,
     builder,
     try: tryAll,
   } = useBuilder({ kind, libraryId, address, first: draftOf(kind, address) })
-  useLayoutEffect(() => box.current?.showModal(), [])
   const change = changeOf(kind, root)
   const isLong = isTooLong(change)
   const finish = (done: (change: WhereChange) => void) => {
@@ -44,14 +45,7 @@ export default function FilterPanel({ kind, libraryId, address, onApply, onSave,
     done(change)
   }
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it for the keyboard
-    <dialog
-      ref={box}
-      className={style['panel']}
-      aria-labelledby={id}
-      onClose={onClose}
-      onClick={({ target, currentTarget }) => target === currentTarget && currentTarget.close()}
-    >
+    <dialog ref={box} className={style['panel']} aria-labelledby={id} onClose={onClose} {...scrim}>
       <form
         className={style['form']}
         onSubmit={(event) => {

@@ -26,8 +26,14 @@ interface Asked {
   isOpen: boolean
 }
 
+interface Found {
+  suggestions: readonly Suggestion[]
+  /** Whether they are those of what is typed; until its answer is there, those of the text before are shown. */
+  isCurrent: boolean
+}
+
 /** Values for what is typed. */
-export function useSuggestions({ kind, field, search, libraryId, isOpen }: Asked): readonly Suggestion[] {
+export function useSuggestions({ kind, field, search, libraryId, isOpen }: Asked): Found {
   const { source, words } = field
   const query = useQuery({
     queryKey: ['filter-values', 'suggestions', kind, source ?? null, libraryId, search] satisfies QueryKey,
@@ -35,9 +41,9 @@ export function useSuggestions({ kind, field, search, libraryId, isOpen }: Asked
     placeholderData: keepPreviousData,
     enabled: isOpen && source !== undefined,
   })
-  if (words)
-    return words.map((value) => named(value, (wordTexts as Record<string, () => string>)[value]?.() ?? value)).filter(matching(search))
-  return source === undefined ? [] : (query.data ?? [])
+  if (source !== undefined) return { suggestions: query.data ?? [], isCurrent: query.isFetched }
+  const fixed = (words ?? []).map((value) => named(value, (wordTexts as Record<string, () => string>)[value]?.() ?? value))
+  return { suggestions: fixed.filter(matching(search)), isCurrent: true }
 }
 
 const named = (value: string, text: string, count: number | null = null): Suggestion => ({ value, text, count })

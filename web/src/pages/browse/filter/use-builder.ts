@@ -100,7 +100,7 @@ function useCount({ kind, libraryId, q, condition }: Counted) {
   return { count: now.error ? null : (now.data ?? null), all: all.data ?? null, isCounting, error: isCounting ? null : now.error }
 }
 
-const NO_ADDRESS = { show: 'all', genre: null, tag: null, person: null, publisher: null, language: null, format: null } as const
+const NO_ADDRESS = { show: 'all', genre: null, tag: null, person: null, publisher: null, language: null, format: null, year: null } as const
 
 function countQuery({ kind, libraryId, q, condition }: Counted) {
   const where = condition && JSON.stringify(condition)

@@ -1,6 +1,7 @@
 import { X } from 'lucide-react'
 import { type KeyboardEvent, useId, useState } from 'react'
 import { Icon } from '#parts/icon.tsx'
+import { useWhenReady } from '#parts/use-when-ready.ts'
 import { filterTexts } from '#texts/filter.ts'
 import type { BrowseKind } from '../browse-address.ts'
 import style from './filter.module.css'
@@ -76,7 +77,7 @@ function useTyping({ kind, field, libraryId, values, onChange }: ValuesProps) {
   const [isOpen, setIsOpen] = useState(false)
   const [at, setAt] = useState(-1)
   const found = useSuggestions({ kind, field, search: typed, libraryId, isOpen })
-  const suggestions = found.filter(({ value }) => !values.includes(value))
+  const suggestions = found.suggestions.filter(({ value }) => !values.includes(value))
   // Texts can be written freely; ids and fixed words cannot.
   const isFree = field.family === 'text'
   const hasList = field.source !== undefined || field.words !== undefined
@@ -84,11 +85,15 @@ function useTyping({ kind, field, libraryId, values, onChange }: ValuesProps) {
     if (value !== '' && !values.includes(value)) onChange([...values, value])
     setTyped('')
     setAt(-1)
+    taking.giveUp()
     // It would cover what is below, such as the button that applies everything.
     setIsOpen(false)
   }
+  // Where only suggestions are values, Enter takes the first of what is typed.
+  const taking = useWhenReady(found.isCurrent, () => add(suggestions[0]?.value ?? ''))
   const leave = () => {
     setIsOpen(false)
+    taking.giveUp()
     if (isFree) add(typed.trim())
     else setTyped('')
   }
@@ -96,19 +101,26 @@ function useTyping({ kind, field, libraryId, values, onChange }: ValuesProps) {
     setTyped(text)
     setIsOpen(true)
     setAt(-1)
+    taking.giveUp()
   }
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
-    const chosen = suggestions[at] ?? (isFree ? undefined : suggestions[0])
+    const chosen = suggestions[at]
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       const last = suggestions.length - 1
       setIsOpen(true)
+      taking.giveUp()
       setAt(event.key === 'ArrowDown' ? (at >= last ? Math.min(0, last) : at + 1) : at <= 0 ? last : at - 1)
     } else if (event.key === 'Enter' && (at >= 0 || typed.trim() !== '')) {
-      add(chosen?.value ?? (isFree ? typed.trim() : ''))
+      if (chosen || isFree) add(chosen?.value ?? typed.trim())
+      else {
+        setIsOpen(true)
+        taking.ask()
+      }
     } else if (event.key === 'Backspace' && typed === '' && values.length > 0) {
       onChange(values.slice(0, -1))
     } else if (event.key === 'Escape' && isOpen && hasList) {
       setIsOpen(false)
+      taking.giveUp()
     } else return
     event.preventDefault()
   }

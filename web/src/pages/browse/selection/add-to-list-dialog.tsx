@@ -27,7 +27,9 @@ export function AddToListDialog({ isBooks, onAdd, onClose }: AddToListProps) {
   const [name, setName] = useState('')
   const [isMissing, setIsMissing] = useState(false)
   const lists = data?.data ?? []
-  const listId = chosen ?? lists[0]?.id ?? NEW
+  // The first answer chooses: lists that others make meanwhile change neither what is chosen nor the name that is typed.
+  if (data && chosen === null) setChosen(lists[0]?.id ?? NEW)
+  const listId = lists.find(({ id }) => id === chosen)?.id ?? NEW
   const add = () => {
     const list = lists.find(({ id }) => id === listId)
     if (list) onAdd({ id: list.id }, list.name)

@@ -186,5 +186,5 @@ const widthOf = ({ name, width }: Column<never>, isNarrow: boolean): number => (
 export function templateOf(columns: readonly Column<never>[], room: number): string {
   const isNarrow = room < NARROW
   const widths = columns.map((column) => (column.width >= 10 ? `minmax(${column.width}rem, 2fr)` : `${widthOf(column, isNarrow)}rem`))
-  return ['var(--tick) 1.75rem minmax(0, 3fr)', ...widths, '2.25rem'].join(' ')
+  return ['var(--tick) var(--cover-table) minmax(0, 3fr)', ...widths, '2.25rem'].join(' ')
 }

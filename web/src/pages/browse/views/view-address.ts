@@ -2,7 +2,7 @@ import type { SavedView } from '#api/views.ts'
 import { type BrowseAddress, type BrowseKind, changeAddress } from '../browse-address.ts'
 
 /** What makes a list another one; a look alone does not. */
-const CONTENT = ['show', 'genre', 'tag', 'person', 'publisher', 'language', 'format', 'q', 'where'] as const
+const CONTENT = ['show', 'genre', 'tag', 'person', 'publisher', 'language', 'format', 'year', 'q', 'where'] as const
 const KEPT = [...CONTENT, 'sort', 'view', 'columns'] as const
 
 /** The query that shows a list again, without `?`. */

@@ -31,6 +31,16 @@ t.test('a second value of a chip, and groups of another kind, stay in the condit
   t.end()
 })
 
+t.test('the chip of a year is a comparison of the builder, and only one with a whole year becomes a chip again', (t) => {
+  const draft = draftOf('series', readBrowseAddress('series', 'year=1999'))
+  t.same(writeDraft('series', draft).condition, { year: { operator: 'eq', value: 1999 } })
+  t.match(changeOf('series', draft), { year: '1999', where: null })
+  const of = (operator: string, low: string) => changeOf('series', newGroup('all', [{ ...newLine('series', 'year'), operator, low }]))
+  t.match(of('gt', '1999'), { year: null, where: '{"year":{"operator":"gt","value":1999}}' })
+  t.match(of('eq', '-44'), { year: null, where: '{"year":{"operator":"eq","value":-44}}' })
+  t.end()
+})
+
 t.test('an address with nonsense has no condition, and conditions that are too long for one are found', (t) => {
   for (const bad of ['', '{', '[]', '{"a":1}', 'null']) t.equal(whereOf('books', bad), null, bad)
   const many = newGroup(

@@ -9,7 +9,7 @@ export interface CallTrace {
   requests: { method: string; url: string; status: number | null }[]
   log: { level: 'debug' | 'info' | 'warn' | 'error'; message: string; data: Json }[]
   progress: { fraction: number; text: string | null }[]
-  /** What a server repairs without a word: texts that are cut, numbers out of range, unknown members, each with its path. */
+  /** What a server repairs without a word, and what JSON loses of values for the storage and the log, each with its path. */
   warnings: string[]
 }
 

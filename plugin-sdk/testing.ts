@@ -53,18 +53,18 @@ export type Method = keyof Methods
 export interface OpenOptions {
   /** Settings of the administrator. */
   config?: object
-  /** Settings of the user. */
+  /** Settings of the user, for whom a server runs only `recommendations`: other functions have none. */
   userConfig?: object
   /**
    * Responses to requests: the name of a file, such as `dune` for `fixtures/dune.json` beside the manifest, or its content. Without it
    * no request has a match.
    */
   fixtures?: string | Fixtures
-  /** Initial content of the storage. Every opened plugin has a separate storage. */
+  /** Initial content of the storage of the plugin, and of that of the user. Every opened plugin has its own. */
   storage?: Readonly<Record<string, unknown>>
-  /** The complete library of the user; the plugin sees the scopes of its manifest. */
+  /** The complete library of the user, of which `recommendations` see the scopes of the manifest. */
   library?: LibraryEntry[]
-  /** The value of `ctx.auth.status()`; by default `none`, or `missing` if the manifest has `auth`. */
+  /** The value of `ctx.auth.status()`; by default `none`, or `missing` if the manifest has `auth`. Metadata functions never have credentials of users. */
   auth?: AuthStatus
 }
 
@@ -77,9 +77,9 @@ export interface TestedPlugin {
   readonly manifest: Readonly<Record<string, Json>>
   /** Calls a function as the server does. @throws CallFailure */
   call<Name extends Method>(method: Name, input: Methods[Name]['input']): Promise<CallReport<Methods[Name]['answer']>>
-  /** Current content of the storage. */
+  /** Current content of the storage that the last call used: that of the user for `recommendations`, else that of the plugin. */
   storage(): Promise<Record<string, Json>>
-  /** Ends its sandbox: the next call starts a new one, with `setup` and the same storage. */
+  /** Ends its sandboxes, of which the user has one: the next call starts a new one, with `setup` and the same storage. */
   restart(): Promise<void>
   /** Idempotent. */
   close(): Promise<void>

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { findHolder } from '#core/embedded/data-folder.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { redirectProblem } from '#core/foundation/redirect-problem.ts'
 import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 
 const LINES_DEFAULT = 50
@@ -64,10 +65,11 @@ async function openRemote(input: CommandInput): Promise<Remote> {
   const key = await readKey(input)
   return {
     async get(address, { headers, signal = AbortSignal.timeout(ANSWER_MS_MAX) } = {}) {
-      const answer = await fetch(new URL(`api/v1${address}`, server), {
+      const asked = new URL(`api/v1${address}`, server)
+      const answer = await fetch(asked, {
         headers: { authorization: `Bearer ${key}`, ...headers },
         // A redirect must not send the key to another server.
-        redirect: 'error',
+        redirect: 'manual',
         signal: AbortSignal.any([signal, stop]),
       }).catch((cause: unknown) => {
         stop.throwIfAborted()
@@ -77,6 +79,8 @@ async function openRemote(input: CommandInput): Promise<Remote> {
         )
       })
       if (answer.ok) return answer
+      if (answer.status >= 300 && answer.status < 400)
+        throw new CommandProblem(messageLines(redirectProblem(asked, answer.headers.get('location'))).join('\n'))
       const { message } = (await answer.json().catch(() => ({}))) as { message?: unknown }
       const text = `${server.origin} answers ${answer.status}${typeof message === 'string' ? `: ${escapedText(message)}` : '.'}`
       const problem = messageLines(text).join('\n')

@@ -42,6 +42,18 @@ const nodePackage = BROUGHT_FOR.includes(system) ? { [`node-${system}`]: BROUGHT
 /** Words with hyphens, as allowed in npm and manifests. */
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 const ID = /^[a-z0-9]+([.-][a-z0-9]+)+$/
+/** What the server says of another id in a manifest. */
+const ID_FORM =
+  'must be at least two words of lower-case ASCII letters and digits, with a dot or hyphen between them, such as org.example.anilist'
+
+/** What codes of the system mean where the code alone does not say it. @type {Record<string, string>} */
+const REASONS = {
+  EACCES: 'your user has no permission',
+  EPERM: 'your user has no permission',
+  EROFS: 'the disk is read-only',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of its path is a file',
+}
 
 /** The command to type: npm needs two dashes before flags that are not its own. */
 const TYPED = isCheckout
@@ -67,19 +79,30 @@ async function main() {
   }
   if (positionals.length > 1) fail(`"${positionals[1]}" is unexpected: give only one folder.`)
   const given = { folder: positionals[0], template: values.template, from: values.from }
-  for (const problem of [given.folder && problemOfFolder(given.folder), given.template && problemOfTemplate(given.template)])
+  for (const problem of [
+    given.folder && problemOfFolder(given.folder),
+    given.template && problemOfTemplate(given.template),
+    values.id !== undefined && problemOfId(values.id),
+  ])
     if (problem) fail(problem)
   const asked = process.stdin.isTTY && process.stdout.isTTY ? await askFor(given) : given
   if (asked.folder === undefined) fail(`Name the folder: ${TYPED} ${FIRST_NAME}\n\n${HELP}`)
   const { folder: place, template = /** @type {string} */ (NAMES[0]) } = asked
   const name = path.basename(path.resolve(place))
   const id = values.id ?? `org.example.${name}`
-  if (!ID.test(id) || id.length > 64) fail(`"${id}" is not a valid id. Use lower-case words with dots or hyphens, at most 64 letters.`)
   const standard = TEMPLATES[template]?.from ?? null
   if (asked.from !== undefined && standard === null) fail(`The template ${template} has no service: leave out --from.`)
   const problem = asked.from && problemOfAddress(asked.from)
   if (problem) fail(problem)
-  begin({ folder: path.resolve(place), name, id, template, from: asked.from ?? standard ?? '' }, values.packages)
+  const folder = path.resolve(place)
+  try {
+    begin({ folder, name, id, template, from: asked.from ?? standard ?? '' }, values.packages)
+  } catch (error) {
+    const { code, path: file = folder } = /** @type {NodeJS.ErrnoException} */ (error)
+    // Of the system; any other error is one of this program.
+    if (code === undefined) throw error
+    fail(`${file} cannot be written (${fileReason(error)}). Give another folder.`)
+  }
 }
 
 /** @param {Wanted} wanted @param {string | undefined} packages */
@@ -127,8 +150,24 @@ function problemOfFolder(given) {
   const name = path.basename(folder)
   if (!NAME.test(name) || name.length > 40)
     return `"${name}" is not a valid name for a plugin. Use lower-case words with hyphens, at most 40 letters, such as ${FIRST_NAME}.`
-  if (fs.existsSync(folder) && fs.readdirSync(folder).length > 0) return `${folder} is not empty. Give a folder that does not exist yet.`
-  return null
+  try {
+    const found = fs.statSync(folder, { throwIfNoEntry: false })
+    if (found === undefined) return null
+    if (!found.isDirectory()) return `${folder} is a file. Give a folder that does not exist yet.`
+    return fs.readdirSync(folder).length === 0 ? null : `${folder} is not empty. Give a folder that does not exist yet.`
+  } catch (error) {
+    return `${folder} cannot be read (${fileReason(error)}). Give another folder.`
+  }
+}
+
+/** @param {string} given @returns {string | null} what is wrong */
+function problemOfId(given) {
+  if (!ID.test(given)) return `The id ${ID_FORM}; it is "${given}".`
+  if (given.length > 64) return `The id may have at most 64 characters; "${given}" has ${given.length}.`
+  // `validate` also finds ids that only look like these.
+  return /^carrel[.-]/.test(given)
+    ? `"${given}" is an id below carrel., which only plugins have that come with the server. Servers refuse it. Choose another, such as org.example.${given.split('.').at(-1)}.`
+    : null
 }
 
 /** @param {string} given */
@@ -270,6 +309,12 @@ function quoted(word) {
 /** Within a JSON string. @param {string} text */
 function inJson(text) {
   return JSON.stringify(text).slice(1, -1)
+}
+
+/** @param {unknown} error of the file system */
+function fileReason(error) {
+  const { code = 'unknown' } = /** @type {NodeJS.ErrnoException} */ (error)
+  return Object.hasOwn(REASONS, code) ? `${code}: ${REASONS[code]}` : code
 }
 
 /** @param {string} message @returns {never} */

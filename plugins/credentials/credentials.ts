@@ -3,11 +3,11 @@ import { refuse } from '#core/foundation/errors.ts'
 import { CredentialBox } from '#plugins/credentials/credential-box.ts'
 import {
   type AuthStatus,
-  CREDENTIAL_FIELDS,
   checkFields,
   credentialOf,
   credentialText,
   destinationOf,
+  neededFields,
   type PluginAuth,
 } from '#plugins/credentials/plugin-auth.ts'
 import {
@@ -131,8 +131,7 @@ export class Credentials {
 
   #statusOf(owner: CredentialOwner, auth: PluginAuth, kept: readonly SealedCredential[]): AuthStatus {
     if (auth === undefined || auth.type === 'none') return 'none'
-    const needed = auth.type === 'oauth2' ? ['accessToken'] : CREDENTIAL_FIELDS[auth.type]
-    if (needed.some((field) => !kept.some((one) => one.field === field))) return 'missing'
+    if (neededFields(auth).some((field) => !kept.some((one) => one.field === field))) return 'missing'
     if (auth.bind !== undefined && !this.#isForHere(this.#opened(owner, kept), auth)) return 'missing'
     const ends = kept.find(({ field }) => field === 'accessToken')?.expiresAt ?? null
     return ends !== null && ends.getTime() <= Date.now() ? 'expired' : 'connected'

@@ -78,6 +78,18 @@ export function checkFields(auth: PluginAuth, fields: Readonly<Record<string, st
   }
 }
 
+/** The fields without which requests contain no credentials. */
+export const neededFields = (auth: PluginAuth): readonly string[] =>
+  auth?.type === 'oauth2' ? ['accessToken'] : CREDENTIAL_FIELDS[auth?.type ?? 'none']
+
+/**
+ * The message of a call that a service has refused: it cannot say that the request had no credentials.
+ * @param how a sentence that says how to enter them
+ * @param said what the call says of it
+ */
+export const describeMissing = (auth: PluginAuth, how: string, said: string): string =>
+  `No credentials are entered for ${destinationOf(auth) ?? 'this plugin'}. ${how} It said: ${said}`
+
 /** The value to put into requests; undefined when a required field is missing. */
 export function credentialText(auth: PluginAuth, fields: Readonly<Record<string, string>>): string | undefined {
   const { token, username, password, accessToken } = fields

@@ -47,5 +47,9 @@ export function typedRecord(requests: readonly string[]): string {
   return typedTool(['test --record', ...[...new Set(places)].map((place) => `--${ALLOW_LOCAL.name} ${place}`)].join(' '))
 }
 
+/** The message of a call whose requests match no fixture. */
+export const describeUnmatched = (requests: readonly string[]): string =>
+  `No fixture matches ${[...new Set(requests)].join(', ')}. Record it with: ${typedRecord(requests)}`
+
 /** For fixtures, where no request leaves this process: allows every host that a server could allow. */
 export const ALL_LOCAL_SERVICES: LocalServices = { has: () => true }

@@ -14,7 +14,7 @@ import { CREDENTIALS, missingCredentials, readCredentials } from './credentials-
 import { replayEgress } from './host-answers.ts'
 import { type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
 import { readValidProject } from './project.ts'
-import { CALLS_FOLDER, readCall, type SavedCall } from './saved-call.ts'
+import { authOfCall, CALLS_FOLDER, readCall, type SavedCall } from './saved-call.ts'
 
 /** Opens the plugin of a folder for a saved call. */
 async function withCall<Result>(
@@ -36,7 +36,8 @@ async function withCall<Result>(
         ? new HttpsEgress(undefined, local)
         : replayEgress(openReplay(call.fixtures), ({ method, url }) => unmatched.push(`${method} ${url}`))
     const { config, userConfig, library } = call
-    const session = new PluginSession(supervisor, built, { egress, config, userConfig, library, credentials })
+    const auth = authOfCall(call, project.manifest)
+    const session = new PluginSession(supervisor, built, { egress, config, userConfig, library, auth, credentials })
     try {
       return await work({ built, call, session, unmatched })
     } finally {
@@ -74,7 +75,7 @@ export const replay: ToolCommand = {
   usage: '<call.json>',
   summary: 'repeats a saved call and shows the result',
   about:
-    'A call is { "method", "input", "config", "userConfig", "library", "fixtures" }: library is the library of the user, as a list of series, of which the plugin sees what its manifest asks for; fixtures is the name of a file in fixtures/, or its content; without it, requests go to the real service. The answer is shown as a server would read it, except that an invalid item of a list fails the call: a server leaves out that item.',
+    'A call is { "method", "input", "config", "userConfig", "library", "auth", "fixtures" }: library is the library of the user, as a list of series, of which recommendations see what the manifest asks for; auth is the state of the credentials; fixtures is the name of a file in fixtures/, or its content; without it, requests go to the real service. The answer is shown as a server would read it, except that an invalid item of a list fails the call: a server leaves out that item.',
   flags: [
     { name: 'json', isSwitch: true, repeatable: false, about: 'Prints { answer | code, message, source, trace } as JSON.' },
     ALLOW_LOCAL,

@@ -65,6 +65,11 @@ export function readLineOn(stdin: NodeJS.ReadableStream, output: NodeJS.Writable
   }
 }
 
+/** A command that a person has stopped does nothing more. @param undone what it has not done @throws ToolProblem */
+export function checkStop({ stop }: Pick<ToolInput, 'stop'>, undone: string): void {
+  if (stop.aborted) throw new ToolProblem(`Stopped. ${undone}`)
+}
+
 type Style = Parameters<typeof styleText>[0]
 
 /** Output of a command. */

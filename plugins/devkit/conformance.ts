@@ -10,7 +10,8 @@ import type { Budget } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Fixtures, openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
-import { ALL_LOCAL_SERVICES, typedRecord } from './allow-local.ts'
+import { ALL_LOCAL_SERVICES, describeUnmatched, typedRecord } from './allow-local.ts'
+import { requiresCredentials } from './credentials-file.ts'
 import { answerOf, replayEgress } from './host-answers.ts'
 import { type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
 import { CALLS_FOLDER, type SavedCall } from './saved-call.ts'
@@ -63,6 +64,8 @@ interface ConformanceOptions {
 
 const TYPED = 'returns what its type says, well within its budget'
 const NO_REQUEST = 'it made no request'
+/** The code of a call that sent a request without a fixture, as in tests. */
+const UNMATCHED = 'unmatched'
 
 /** The checks for every plugin, whatever it does. */
 export async function runConformance(options: ConformanceOptions, onOutcome: (outcome: TestOutcome) => void): Promise<void> {
@@ -77,7 +80,8 @@ export async function runConformance(options: ConformanceOptions, onOutcome: (ou
         outcome = { state: reason === null ? 'passed' : 'skipped', message: reason }
       } catch (error) {
         const message = error instanceof CallProblem ? describeProblem(error) : (error as Error).message
-        outcome = { state: 'failed', message: `${message}${adviceOn(message)}` }
+        const isAdvised = error instanceof CallProblem && error.code === UNMATCHED
+        outcome = { state: 'failed', message: isAdvised ? message : `${message}${adviceOn(message)}` }
       }
       // Only of the first, with the saved call: the others ask the same in other ways.
       const warnings = name === TYPED ? [...tested.warnings] : []
@@ -126,10 +130,11 @@ class TestedMethod {
     return { ...(this.input as Record<string, Json>), ...change }
   }
 
-  /** Calls it in a new sandbox. */
+  /** Calls it in a new sandbox, with accepted credentials unless the saved call says something else. */
   async call(egress: Egress, given: Json, times = 1) {
     const { config = {}, userConfig = {}, library = [] } = this.#sample ?? {}
-    const session = new PluginSession(this.#supervisor, this.#built, { egress, config, userConfig, library })
+    const auth = this.#sample?.auth ?? (requiresCredentials(this.#built.manifest) ? 'connected' : 'none')
+    const session = new PluginSession(this.#supervisor, this.#built, { egress, config, userConfig, library, auth })
     try {
       const results = []
       for (let turn = 0; turn < times; turn++) results.push(await session.call(this.method, given))
@@ -138,6 +143,20 @@ class TestedMethod {
     } finally {
       session.close()
     }
+  }
+
+  /** Makes the saved call with its fixtures alone. @throws CallProblem for a request that matches none, also when the code catches that */
+  async callExactly(known: Fixtures, times = 1) {
+    const unmatched: string[] = []
+    const egress = replayEgress(openReplay(known), ({ method, url }) => unmatched.push(`${method} ${url}`))
+    const results = await this.call(egress, this.input, times).catch((error: unknown) => {
+      if (error instanceof CallProblem) return error
+      throw error
+    })
+    const { trace } = results instanceof CallProblem ? results : results[0]
+    if (unmatched.length > 0) throw new CallProblem(UNMATCHED, describeUnmatched(unmatched), trace)
+    if (results instanceof CallProblem) throw results
+    return results
   }
 
   /** Passes when the call succeeds or fails with an allowed error. @param what begins the message */
@@ -201,7 +220,7 @@ function checksOf(tested: TestedMethod): Check[] {
   if (kind === 'get' && method !== 'recommendations.get')
     checks.push(
       tested.withFixtures('returns the same answer twice', async (known) => {
-        const [first, second] = await tested.call(exactly(known), tested.input, 2)
+        const [first, second] = await tested.callExactly(known, 2)
         if (!isDeepStrictEqual(first.answer, second?.answer))
           throw new Error('Two calls with the same identifier returned different answers.')
         return null
@@ -214,7 +233,7 @@ function checksOf(tested: TestedMethod): Check[] {
 function commonChecks(tested: TestedMethod): Check[] {
   return [
     tested.withFixtures(TYPED, async (known) => {
-      const [{ trace }] = await tested.call(exactly(known), tested.input)
+      const [{ trace }] = await tested.callExactly(known)
       const cpuMsMax = tested.budget.cpuMs * CPU_SHARE
       if (trace.cpuMs > cpuMsMax) throw new Error(`It computed for ${trace.cpuMs.toFixed(0)} ms; it should stay below ${cpuMsMax} ms.`)
       return null
@@ -274,8 +293,6 @@ async function turnPages(tested: TestedMethod, known: Fixtures): Promise<string 
 }
 
 const ADDRESS = 'https://service.invalid/'
-
-const exactly = (fixtures: Fixtures): Egress => replayEgress(openReplay(fixtures), () => {})
 
 /** Replays matching fixtures, and else another response for the same path: of the right shape, whatever the query. */
 function nearly(fixtures: Fixtures): Egress {

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { AppError } from '#core/foundation/errors.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
-import { CREDENTIAL_FIELDS, checkFields } from '#plugins/credentials/plugin-auth.ts'
+import { CREDENTIAL_FIELDS, checkFields, neededFields } from '#plugins/credentials/plugin-auth.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { fileReason, type ToolInput, ToolProblem } from './command.ts'
 
@@ -22,13 +22,18 @@ export const CREDENTIALS: DescribedFlag = {
 /** Some fields of 10,000 characters. */
 const FILE_BYTES_MAX = 64 * 1024
 
+/** Whether the plugin needs credentials for its service. */
+export const requiresCredentials = ({ auth }: Pick<Manifest, 'auth'>): boolean => neededFields(auth).length > 0
+
 /**
  * The credentials in the file of the flag, checked as a server would; undefined without the flag.
+ * @param isForServer they go to a server too, where the client at which users sign in is enough
  * @throws ToolProblem that reveals nothing of the content of the file
  */
 export async function readCredentials(
   { cwd, flag }: Pick<ToolInput, 'cwd' | 'flag'>,
   { auth }: Manifest,
+  isForServer = false,
 ): Promise<GivenCredentials | undefined> {
   const given = flag(CREDENTIALS.name)
   if (given === undefined) return undefined
@@ -49,12 +54,16 @@ export async function readCredentials(
     if (error instanceof AppError) return wrong(`is invalid: ${error.message}`)
     throw error
   }
-  return read
+  const lacking = neededFields(auth).filter((field) => read[field] === undefined)
+  if (lacking.length === 0 || (isForServer && read['clientId'] !== undefined)) return read
+  // Requests would carry none, and the service would seem to refuse those of the file.
+  const form = neededFields(auth).map((field) => `"${field}": "…"`)
+  return wrong(`lacks ${lacking.join(' and ')}. Write { ${form.join(', ')} } into that file.`)
 }
 
 /** Of a command that sends requests to services: that they carry no credentials, though the manifest has `auth`. Null otherwise. */
-export const missingCredentials = ({ flag }: Pick<ToolInput, 'flag'>, { auth }: Manifest): string | null =>
-  flag(CREDENTIALS.name) !== undefined || CREDENTIAL_FIELDS[auth?.type ?? 'none'].length === 0
+export const missingCredentials = ({ flag }: Pick<ToolInput, 'flag'>, manifest: Manifest): string | null =>
+  flag(CREDENTIALS.name) !== undefined || !requiresCredentials(manifest)
     ? null
     : `Requests are sent without credentials, which auth in manifest.json requires. Add --${CREDENTIALS.name} FILE.`
 

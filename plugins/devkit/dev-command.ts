@@ -64,7 +64,7 @@ export const dev: ToolCommand = {
     const server = await readTarget(input)
     const local = readAllowLocal(input)
     const first = await readValidProject(folder)
-    const credentials = await readCredentials(input, first.manifest)
+    const credentials = await readCredentials(input, first.manifest, server !== null)
     const activity = server === null ? null : await openActivity(input, server, first.manifest.id)
     const relay = inspectPort === null ? null : new DebugRelay()
     const supervisor = new Supervisor({ log, ...(relay && { idleMs: DEBUG_IDLE_MS }) })
@@ -184,9 +184,9 @@ class Builds {
   async #checkTypes(project: Project): Promise<void> {
     this.#checking.abort()
     this.#checking = new AbortController()
-    const { signal } = this.#checking
-    const types = await checkTypesUnless(this.#input, project, AbortSignal.any([signal, this.#input.stop]))
-    if (signal.aborted) return
+    const until = AbortSignal.any([this.#checking.signal, this.#input.stop])
+    const types = await checkTypesUnless(this.#input, project, until)
+    if (until.aborted) return
     // Once is enough.
     if (types.leftOut === null || types.leftOut !== this.#leftOut) printTypes(this.#input, types)
     this.#leftOut = types.leftOut
@@ -196,12 +196,13 @@ class Builds {
 
   /** Again when a server answers that did not, such as one that restarts during an upload; not when there is another build by then. */
   async #untilAnswered(server: DevTarget, load: () => Promise<void>): Promise<void> {
-    const { out } = this.#input
+    const { out, stop } = this.#input
     for (;;)
       try {
         return await load()
       } catch (error) {
         if (!(error instanceof ServerAway)) throw error
+        if (stop.aborted) return
         printMessage(out, ['yellow', '!'], `${error.message} The build is installed when it answers again.`)
         if (!(await this.#answers(server))) return
       }

@@ -11,14 +11,15 @@ import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
 import type { CallTrace } from '../../plugin-sdk/testing.ts'
+import { describeUnmatched } from './allow-local.ts'
 import { ToolProblem } from './command.ts'
 import type { GivenCredentials } from './credentials-file.ts'
 import { debugProgram } from './debug-program.ts'
 import { FIXTURES_FOLDER } from './fixture-files.ts'
 import { replayEgress } from './host-answers.ts'
-import { type Built, CallProblem, PluginSession, type SessionOptions } from './plugin-session.ts'
+import { type Built, CallProblem, PluginSession, runsForUser, type SessionOptions } from './plugin-session.ts'
 import { readOptional } from './project.ts'
-import { CALLS_FOLDER, callOf, type SavedCall } from './saved-call.ts'
+import { authOfCall, CALLS_FOLDER, callOf, type SavedCall } from './saved-call.ts'
 
 interface DevState {
   plugin: { id: string; name: string; version: string } | null
@@ -52,7 +53,8 @@ export class DevSession {
   readonly #credentials: GivenCredentials | undefined
   readonly #outside: Egress
   #built: Built | null = null
-  #storage: Record<string, Json> = {}
+  /** Of the plugin, and of the user. */
+  readonly #storages: Record<'server' | 'user', Record<string, Json>> = { server: {}, user: {} }
   /** The debugged sandbox, and the queue of its operations. */
   #debugged: PluginSession | null = null
   #last: Promise<unknown> = Promise.resolve()
@@ -65,7 +67,7 @@ export class DevSession {
     this.#outside = new HttpsEgress(undefined, local)
   }
 
-  /** Every successful build replaces the previous one; the storage stays. */
+  /** Every successful build replaces the previous one; the storages stay. */
   use(next: Built): void {
     this.#built = next
     if (this.#inspector !== null) void this.#inOrder(() => this.#show(next))
@@ -95,20 +97,35 @@ export class DevSession {
   }
 
   async #run(running: Built, call: SavedCall, onLog: (line: CallTrace['log'][number]) => void): Promise<DevAnswer> {
-    const egress = call.fixtures === null ? this.#outside : replayEgress(openReplay(call.fixtures), () => {})
-    const { config, userConfig, library } = call
-    const given = { egress, config, userConfig, library, storage: this.#storage, credentials: this.#credentials, onLog }
-    const session = this.#open(running, given)
+    const unmatched: string[] = []
+    const { config, userConfig, library, fixtures } = call
+    const owner = runsForUser(call.method) ? 'user' : 'server'
+    const session = this.#open(running, {
+      egress:
+        fixtures === null ? this.#outside : replayEgress(openReplay(fixtures), ({ method, url }) => unmatched.push(`${method} ${url}`)),
+      config,
+      userConfig,
+      library,
+      storage: this.#storages[owner],
+      auth: authOfCall(call, running.manifest),
+      credentials: this.#credentials,
+      // Fixtures need none.
+      credentialsHint: fixtures === null ? 'Start dev with --credentials FILE.' : undefined,
+      onLog,
+    })
     const { cpuMs: cpuMsMax, wallMs: wallMsMax } = budgetOf(requestedPermissions(running.manifest), call.method)
     try {
-      const { answer, trace } = await session.call(call.method, call.input)
-      this.#storage = session.storage()
-      return { answer, trace, cpuMsMax, wallMsMax, storage: this.#storage }
-    } catch (error) {
-      if (!(error instanceof CallProblem)) throw error
-      this.#storage = session.storage()
-      const { code, message, source, trace } = error
-      return { code, message, source, trace, cpuMsMax, wallMsMax, storage: this.#storage }
+      const outcome = await session.call(call.method, call.input).catch((error: unknown) => {
+        if (error instanceof CallProblem) return error
+        throw error
+      })
+      this.#storages[owner] = session.storage()
+      const shown = { trace: outcome.trace, cpuMsMax, wallMsMax, storage: this.#storages[owner] }
+      // Also when the code has caught its error: as in tests.
+      if (unmatched.length > 0) return { ...shown, code: 'unmatched', message: describeUnmatched(unmatched), source: null }
+      if (!(outcome instanceof CallProblem)) return { ...shown, answer: outcome.answer }
+      const { code, message, source } = outcome
+      return { ...shown, code, message, source }
     } finally {
       if (this.#inspector === null) session.close()
       // When the call has ended its sandbox, the debugger gets a new one.

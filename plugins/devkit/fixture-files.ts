@@ -3,10 +3,11 @@ import path from 'node:path'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Egress } from '#plugins/network/egress.ts'
-import { readRequest } from '#plugins/network/request.ts'
+import { checkAddress, readRequest } from '#plugins/network/request.ts'
 import { refuseGuest } from '#plugins/runtime/guest-error.ts'
 import { type Exchange, type Fixtures, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import { fileReason, ToolProblem } from './command.ts'
+import { answerOf } from './host-answers.ts'
 import { writePackage } from './pack.ts'
 
 /** Beside the manifest; `dune` in a test is `fixtures/dune.json`. */
@@ -49,77 +50,107 @@ export async function findFixtures(folder: string, name: string): Promise<Fixtur
 /** Statuses that say nothing about what was requested: the credentials, the pace or the service is the reason. */
 const isRefusal = (status = 200): boolean => [401, 403, 429].includes(status) || status >= 500
 
-/**
- * Sends requests to the service and records its responses. Replaces existing fixtures for the same request, except with a refusal; fixtures that people
- * have added by hand, such as failures that no service produces on demand, still come first.
- */
+/** Whether a recording leaves it as it is: people write such responses by hand, because services do not give them on demand. */
+const isKept = ({ failure, response }: Exchange): boolean => failure !== undefined || (response?.status ?? 200) >= 400
+
+interface Made {
+  method: string
+  url: string
+  body: string | undefined
+}
+
+/** Sends requests to the service and records its responses. Failures, and responses with a status of 400 or more, answer as before and stay. */
 export class Recorder {
-  readonly egress: Egress
-  readonly #kept: Exchange[]
-  readonly #others: Exchange[]
-  readonly #keepsOthers: boolean
-  readonly #recorded = new Map<string, Exchange>()
+  readonly #outside: Egress
+  readonly #before: Exchange[]
   readonly #isNew: boolean
-  /** What is said of each request whose earlier response stays because the service refused it this time. */
+  /** New responses in exchanges of the file. */
+  readonly #replaced = new Map<Exchange, Exchange>()
+  /** Exchanges of requests that the file does not have. */
+  readonly #added = new Map<string, Exchange>()
+  /** What is said of each request that the service refused this time. */
   readonly refused = new Map<string, string>()
 
-  /** @param keepsOthers whether fixtures of requests that are not made this time stay */
-  constructor(outside: Egress, before: Fixtures | null, keepsOthers = false) {
-    this.#others = (before?.exchanges ?? []).filter(({ failure }) => failure === undefined)
-    this.#keepsOthers = keepsOthers
+  constructor(outside: Egress, before: Fixtures | null) {
+    this.#outside = outside
+    this.#before = before?.exchanges ?? []
     this.#isNew = before === null
-    this.#kept = (before?.exchanges ?? []).filter(({ failure }) => failure !== undefined)
-    const replay = openReplay({ formatVersion: 1, exchanges: this.#kept })
-    this.egress = {
-      ...(outside.local && { local: outside.local }),
+  }
+
+  /** The service for one plugin, for which the file is read from its beginning, as in a replay. */
+  open(): Egress {
+    const replay = openReplay({ formatVersion: 1, exchanges: this.#before })
+    const { local } = this.#outside
+    return {
+      ...(local && { local }),
       fetch: async (given, policy, signal) => {
         const { hop } = readRequest(given)
-        const { method, url, body } = hop
-        const written = replay.next({ method, url: url.href, headers: hop.headers, ...(body === undefined ? {} : { body }) })
-        if (written?.failure) return refuseGuest(written.failure.code, written.failure.message)
-        const answer = await outside.fetch(given, policy, signal)
-        const made = { method, url: url.href, body }
-        const key = keyOf(made)
-        const before = this.#others.find(({ request }) => keyOf(request) === key)
-        if (isRefusal(answer.status) && before !== undefined && !isRefusal(before.response?.status))
-          this.refused.set(key, `the response to ${method} ${url.href} stays as it was: the service answered ${answer.status} this time`)
-        else {
-          this.refused.delete(key)
-          this.#recorded.set(key, exchangeOf(made, answer))
+        const { method, headers, body } = hop
+        const url = hop.url.href
+        const found = replay.next({ method, url, headers, ...(body === undefined ? {} : { body }) })
+        if (found !== null && isKept(found)) {
+          checkAddress(hop, policy.rules)
+          return found.failure ? refuseGuest(found.failure.code, found.failure.message) : answerOf(found.response ?? {}, url)
         }
+        const answer = await this.#outside.fetch(given, policy, signal)
+        this.#note({ method, url, body }, found, answer)
         return answer
       },
     }
   }
 
-  /** Whether there is anything to write: a file that nothing was recorded for stays as it is. */
-  get hasRecorded(): boolean {
-    return this.#isNew || this.#recorded.size > 0
+  #note(made: Made, found: Exchange | null, answer: EgressResponse): void {
+    const { method, url } = made
+    const key = keyOf(made)
+    if (isRefusal(answer.status)) {
+      const what = found !== null || this.#added.has(key) ? 'the response to' : 'nothing was recorded for'
+      const then = what === 'the response to' ? ' stays as it was' : ''
+      this.refused.set(key, `${what} ${method} ${url}${then}: the service answered ${answer.status} this time`)
+      return
+    }
+    this.refused.delete(key)
+    const response = responseOf(answer, url)
+    if (found === null) this.#added.set(key, { request: requestOf(made), response })
+    else this.#replaced.set(found, { ...found, response })
   }
 
-  get exchanges(): Exchange[] {
+  /** Whether there is anything to write: a file that nothing was recorded for stays as it is. */
+  get hasRecorded(): boolean {
+    return this.#isNew || this.#replaced.size + this.#added.size > 0
+  }
+
+  /** What no recording replaces. */
+  get kept(): Exchange[] {
+    return this.#before.filter(isKept)
+  }
+
+  /** @param keepsOthers whether responses to requests that were not made this time stay */
+  exchanges(keepsOthers: boolean): Exchange[] {
     // A service that did not respond to anything has no other answers; after a refusal, code makes fewer requests.
-    const isKept = this.#keepsOthers || this.#recorded.size === 0 || this.refused.size > 0
-    const others = this.#others.filter(({ request }) => isKept && !this.#recorded.has(keyOf(request)))
-    return [...this.#kept, ...others, ...this.#recorded.values()]
+    const staysAll = keepsOthers || this.#replaced.size + this.#added.size === 0 || this.refused.size > 0
+    const stayed = this.#before.filter((one) => staysAll || isKept(one) || this.#replaced.has(one))
+    // In their places: the first match answers.
+    return [...stayed.map((one) => this.#replaced.get(one) ?? one), ...this.#added.values()]
   }
 }
 
-const keyOf = ({ method = 'GET', url, body }: { method?: string | undefined; url: string; body?: unknown }): string =>
-  `${method} ${url} ${body ?? ''}`
+const keyOf = ({ method, url, body }: Made): string => `${method} ${url} ${body ?? ''}`
 
-function exchangeOf({ method, url, body }: { method: string; url: string; body: string | undefined }, answer: EgressResponse): Exchange {
+const requestOf = ({ method, url, body }: Made): Exchange['request'] => ({
+  ...(method === 'GET' ? {} : { method }),
+  url,
+  ...(body === undefined ? {} : { body }),
+})
+
+function responseOf(answer: EgressResponse, url: string): NonNullable<Exchange['response']> {
   const headers = Object.fromEntries(answer.headers.filter(([name]) => KEPT_HEADERS.has(name)))
   const json = readJson(answer.body)
   return {
-    request: { ...(method === 'GET' ? {} : { method }), url, ...(body === undefined ? {} : { body }) },
-    response: {
-      ...(answer.status === 200 ? {} : { status: answer.status }),
-      ...(answer.url === url ? {} : { url: answer.url }),
-      ...(Object.keys(headers).length === 0 ? {} : { headers }),
-      // JSON is kept as JSON, so that people can read and change it.
-      ...(json === undefined ? { body: answer.body } : { json: json as NonNullable<Exchange['response']>['json'] & {} }),
-    },
+    ...(answer.status === 200 ? {} : { status: answer.status }),
+    ...(answer.url === url ? {} : { url: answer.url }),
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+    // JSON is kept as JSON, so that people can read and change it.
+    ...(json === undefined ? { body: answer.body } : { json: json as NonNullable<Exchange['response']>['json'] & {} }),
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { credentialOf } from '#plugins/credentials/plugin-auth.ts'
-import { answerHostCalls, entryView, type HostCaller } from '#plugins/host/host-calls.ts'
+import { answerHostCalls, entryView, type HostCaller, readerOfLibrary } from '#plugins/host/host-calls.ts'
 import { ENTRIES_PAGE, type LibraryEntry } from '#plugins/host/library-entry-query.ts'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Egress } from '#plugins/network/egress.ts'
@@ -59,9 +59,9 @@ export function hostAnswers(
   }
 }
 
-function pageOf(library: readonly GivenEntry[], cursor: unknown, { granted }: HostCaller) {
-  if (granted.library.length === 0)
-    refuseGuest('permission', 'This plugin has no permission to read the library: its manifest has no permissions.library.')
+function pageOf(library: readonly GivenEntry[], cursor: unknown, caller: HostCaller) {
+  readerOfLibrary(caller)
+  const { granted } = caller
   const after = cursor === null || cursor === undefined ? -1 : library.findIndex(({ seriesId }) => seriesId === cursor)
   if (after === -1 && cursor !== null && cursor !== undefined) refuseGuest('invalid_argument', 'This server did not issue the cursor.')
   const entries = library.slice(after + 1, after + 1 + ENTRIES_PAGE)

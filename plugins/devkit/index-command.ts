@@ -14,7 +14,7 @@ import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/in
 import { EXPIRES_DAYS_MAX, INDEX_NAME, indexProblem, RepositoryIndex, SIGNATURE_NAME, signIndex } from '#plugins/repositories/index-file.ts'
 import { renderIndexPage, type ShownPlugin } from '#plugins/repositories/index-page.ts'
 import { indexedEntry } from './changelog.ts'
-import { counted, fileReason, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
+import { checkStop, counted, fileReason, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { writePackage } from './pack.ts'
 import { readOptional } from './project.ts'
 import { readKey, unpack } from './signing.ts'
@@ -101,7 +101,11 @@ export function checkIndexFlags({ flag }: Pick<ToolInput, 'flag'>): void {
 }
 
 /** Lists the packages of a folder in a signed index, with a page for people. @throws ToolProblem */
-export async function makeIndex({ flag, out }: Pick<ToolInput, 'flag' | 'out'>, folder: string, key: KeyObject): Promise<void> {
+export async function makeIndex(
+  { flag, out, stop }: Pick<ToolInput, 'flag' | 'out' | 'stop'>,
+  folder: string,
+  key: KeyObject,
+): Promise<void> {
   checkIndexFlags({ flag })
   const days = readCount(flag('days'), { flag: 'days', unless: EXPIRES_DAYS_MAX, max: EXPIRES_DAYS_MAX })
   const before = await findIndex(folder)
@@ -115,6 +119,7 @@ export async function makeIndex({ flag, out }: Pick<ToolInput, 'flag' | 'out'>, 
       `The clock of this machine says ${now.toISOString()}, but the last index was issued at ${before.issuedAt}. Set the clock: servers go by these times.`,
     )
   const { plugins, shown, unnamed } = await listPlugins(folder, { before, now, url })
+  checkStop({ stop }, 'The index was not written.')
   const { bytes, signature } = signIndex(
     {
       schema: 1,

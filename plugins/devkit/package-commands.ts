@@ -5,7 +5,7 @@ import { briefText, escapedLines } from '#core/foundation/stranger-text.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { readPackage, readPublicKey } from '#plugins/packages/plugin-package.ts'
 import { listSizes } from './bundling/bundle-sizes.ts'
-import { fileReason, kilobytes, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
+import { checkStop, fileReason, kilobytes, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { packProject, writePackage } from './pack.ts'
 import { createKey, readKey, signPackage } from './signing.ts'
 import { checkTypesUnless, printTypes, TYPES } from './type-check.ts'
@@ -43,7 +43,8 @@ export const validate: ToolCommand = {
   wordsMax: 0,
   async run(input) {
     const { folder, log, out, isOn } = input
-    const validation = await validateProject(folder, log, (project) => checkTypesUnless(input, project))
+    const validation = await validateProject(folder, log, (project) => checkTypesUnless(input, project, input.stop))
+    checkStop(input, 'Not everything was checked.')
     const { findings, project, bundle } = validation
     const isGood = !hasErrors(validation)
     if (isOn('json')) {
@@ -98,7 +99,8 @@ export const pack: ToolCommand = {
   wordsMax: 0,
   async run(input) {
     const { cwd, folder, log, out, flag, all } = input
-    const validation = await validateProject(folder, log, (project) => checkTypesUnless(input, project))
+    const validation = await validateProject(folder, log, (project) => checkTypesUnless(input, project, input.stop))
+    checkStop(input, 'Nothing was packed.')
     const { findings, project, bundle } = validation
     printFindings(input, findings)
     printTypes(input, { errors: [], leftOut: validation.typesLeftOut })

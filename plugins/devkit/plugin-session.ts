@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { authOf } from '#plugins/credentials/plugin-auth.ts'
+import { authOf, describeMissing, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import { withinGrants } from '#plugins/host/answer-addresses.ts'
 import type { HostCaller } from '#plugins/host/host-calls.ts'
-import { pluginProgram } from '#plugins/host/plugin-program.ts'
+import { LIFECYCLE, pluginProgram } from '#plugins/host/plugin-program.ts'
 import { readResult } from '#plugins/host/results.ts'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { readRequest } from '#plugins/network/request.ts'
 import { budgetOf, SETUP } from '#plugins/packages/budgets.ts'
-import { CAPABILITY_METHODS, type Manifest } from '#plugins/packages/manifest.ts'
+import { CAPABILITY_METHODS, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { requestedPermissions } from '#plugins/packages/permissions.ts'
 import { receivedSettings, withoutSecrets } from '#plugins/packages/plugin-config.ts'
 import { type CodePlaces, findSource, readSourceMap, type SourcePlaces } from '#plugins/packages/source-map.ts'
@@ -18,13 +18,13 @@ import { readRecord } from '#plugins/runtime/guest-text.ts'
 import type { Budget, Program } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import type { ErrorCode, Json, LibraryEntry } from '../../plugin-sdk/index.ts'
-import type { CallFailure, CallTrace, OpenOptions } from '../../plugin-sdk/testing.ts'
+import type { CallFailure, CallTrace } from '../../plugin-sdk/testing.ts'
 import { allowLocalHint } from './allow-local.ts'
-import type { GivenCredentials } from './credentials-file.ts'
 import { hostAnswers } from './host-answers.ts'
 import { withInstead } from './instead.ts'
 import { MemoryStorage } from './memory-storage.ts'
-import { repairsOf } from './repairs.ts'
+import { lossOf, repairsOf } from './repairs.ts'
+import { type GivenSignIn, howToSignIn, signInFor } from './sign-in-state.ts'
 
 /** The bundle to run. */
 export interface Built {
@@ -34,15 +34,13 @@ export interface Built {
   map?: string | null
 }
 
-export interface SessionOptions {
+export interface SessionOptions extends GivenSignIn {
   egress: Egress
   config?: Record<string, unknown>
   userConfig?: Record<string, unknown>
+  /** Initial content, of the storage of the plugin and of that of the user. */
   storage?: Record<string, Json>
   library?: readonly LibraryEntry[]
-  /** Default: `connected` when there are credentials, else `none`. */
-  auth?: NonNullable<OpenOptions['auth']> | undefined
-  credentials?: GivenCredentials | undefined
   /** Runs instead of the server's program for this plugin: the same with a debugger. */
   program?: Program
   /** Called for every log line, besides the trace of its call. */
@@ -73,6 +71,9 @@ export const ALL_METHODS = Object.entries(CAPABILITY_METHODS).flatMap(([capabili
   methods.map((method) => `${capability}.${method}`),
 )
 
+/** Whether a server runs a function for one user. It runs the others for nobody: without a library, settings and accounts of users. */
+export const runsForUser = (method: string): boolean => method.startsWith('recommendations.')
+
 /** One process for all sandboxes of the tool: each test ends its own, and a new isolate takes 2 ms while a process takes 200. */
 export const PLACE = 'the tool'
 
@@ -82,17 +83,27 @@ export const programOf = ({ manifest, code }: Built): Program => ({
   isTraced: true,
 })
 
-/** A plugin in its sandbox, run as a server would. */
+/** A sandbox with its storage. A server has one for its own calls, and one for each user: nothing that one of them has is in another. */
+interface Sandbox {
+  /** Null when its calls are for nobody. */
+  readonly userId: string | null
+  readonly storage: MemoryStorage
+  guest: Guest | null
+  ready: Promise<void> | null
+}
+
+/** A plugin in its sandboxes, run as a server would: for a user, or for nobody. */
 export class PluginSession {
   readonly #supervisor: Supervisor
   readonly #built: Built
   readonly #options: SessionOptions
   readonly #granted: ReturnType<typeof requestedPermissions>
-  readonly #storage: MemoryStorage
+  readonly #ofServer: Sandbox
+  readonly #ofUser: Sandbox
+  /** That of the last call. */
+  #last: Sandbox
   /** Paths of the functions that the code has. */
   #defined: readonly string[] = []
-  #guest: Guest | null = null
-  #ready: Promise<void> | null = null
   /** The first uncaught rejection of each call. */
   readonly #uncaught: GuestError[] = []
 
@@ -101,27 +112,33 @@ export class PluginSession {
     this.#built = built
     this.#options = options
     this.#granted = requestedPermissions(built.manifest)
-    this.#storage = new MemoryStorage(this.#granted.storageKB, options.storage)
+    const newStorage = () => new MemoryStorage(this.#granted.storageKB, options.storage)
+    const newSandbox = (userId: string | null): Sandbox => ({ userId, storage: newStorage(), guest: null, ready: null })
+    this.#ofServer = newSandbox(null)
+    this.#ofUser = newSandbox('reader')
+    this.#last = this.#sandboxFor('setup')
   }
 
-  /** Opens the sandbox before the first call. @throws GuestError */
+  /** Opens a sandbox before the first call, or again that of the last one. @throws GuestError */
   async load(): Promise<void> {
-    await this.#open().load()
+    await this.#open(this.#last).load()
   }
 
   /** @throws CallProblem */
   async call(method: string, input: unknown): Promise<{ answer: unknown; trace: CallTrace }> {
     const trace: CallTrace = { cpuMs: 0, wallMs: 0, requests: [], log: [], progress: [], warnings: [] }
-    const opened = this.#open()
+    const sandbox = this.#sandboxFor(method)
+    this.#last = sandbox
+    const guest = this.#open(sandbox)
     this.#uncaught.length = 0
     let at = performance.now()
     try {
-      this.#ready ??= this.#start(opened, trace)
-      await this.#ready
+      sandbox.ready ??= this.#start(sandbox, guest, trace)
+      await sandbox.ready
       // Starting the sandbox does not count as part of the call.
       Object.assign(trace, { cpuMs: 0, wallMs: 0 })
       at = performance.now()
-      const text = await this.#run(opened, method, input, trace, budgetOf(this.#granted, method))
+      const text = await this.#run(sandbox, guest, { method, input, budget: budgetOf(this.#granted, method) }, trace)
       const read = readResult(method, text)
       if (read !== null) trace.warnings.push(...repairsOf(JSON.parse(text), read))
       const answer = this.#withinGrants(method, read, trace)
@@ -133,44 +150,56 @@ export class PluginSession {
       if (!(error instanceof GuestError)) throw error
       if (trace.wallMs === 0) trace.wallMs = performance.now() - at
       // After other errors the sandbox is replaced, so the next call must set it up again.
-      if (error.code !== 'thrown' && error.code !== 'invalid_result') this.close()
-      else if (trace.cpuMs === 0 && this.#ready !== null) await this.#ready.catch(() => this.close())
-      throw this.#problemOf(error, trace)
+      if (error.code !== 'thrown' && error.code !== 'invalid_result') end(sandbox)
+      else if (trace.cpuMs === 0 && sandbox.ready !== null) await sandbox.ready.catch(() => end(sandbox))
+      throw this.#problemOf(error, trace, sandbox)
     }
   }
 
+  /** The content of the storage that the last call used. */
   storage(): Record<string, Json> {
-    return this.#storage.content() as Record<string, Json>
+    return this.#last.storage.content() as Record<string, Json>
   }
 
-  /** The next call starts a new sandbox, on the same storage. */
+  /** The next calls start new sandboxes, on the same storages. */
   close(): void {
-    this.#guest?.close()
-    this.#guest = null
-    this.#ready = null
+    end(this.#ofServer)
+    end(this.#ofUser)
   }
 
-  #open(): Guest {
-    this.#guest ??= this.#supervisor.open(this.#options.program ?? programOf(this.#built))
-    return this.#guest
+  /** A server runs `setup` and `migrate` in every sandbox; here they run where the functions of the manifest do. */
+  #sandboxFor(method: string): Sandbox {
+    const isForUser = LIFECYCLE.includes(method) ? methodsOf(this.#built.manifest).every(runsForUser) : runsForUser(method)
+    return isForUser ? this.#ofUser : this.#ofServer
   }
 
-  async #start(opened: Guest, trace: CallTrace): Promise<void> {
-    const defined = await opened.load()
+  #open(sandbox: Sandbox): Guest {
+    sandbox.guest ??= this.#supervisor.open(this.#options.program ?? programOf(this.#built))
+    return sandbox.guest
+  }
+
+  async #start(sandbox: Sandbox, guest: Guest, trace: CallTrace): Promise<void> {
+    const defined = await guest.load()
     this.#defined = defined
-    if (defined.includes('setup')) await this.#run(opened, 'setup', null, trace, SETUP)
+    if (defined.includes('setup')) await this.#run(sandbox, guest, { method: 'setup', input: null, budget: SETUP }, trace)
   }
 
-  async #run(opened: Guest, method: string, input: unknown, trace: CallTrace, budget: Budget): Promise<string> {
+  async #run(
+    sandbox: Sandbox,
+    guest: Guest,
+    { method, input, budget }: { method: string; input: unknown; budget: Budget },
+    trace: CallTrace,
+  ): Promise<string> {
     const { manifest } = this.#built
-    const { library = [], credentials, auth = credentials ? 'connected' : 'none', onLog } = this.#options
+    const { userId, storage } = sandbox
+    const { library = [], onLog } = this.#options
     const config = settingsOf(manifest.config, this.#options.config)
-    const userConfig = settingsOf(manifest.userConfig, this.#options.userConfig)
+    const userConfig = userId === null ? {} : settingsOf(manifest.userConfig, this.#options.userConfig)
     const egress = tracing(this.#options.egress, trace)
-    const caller = callerOf({ manifest, granted: this.#granted, config: this.#storedConfig(), egress, method })
-    const answer = await opened.call(method, JSON.stringify(input ?? null), budget, {
+    const caller = callerOf({ ...this.#installed(), auth: this.#auth(), userId, method })
+    const answer = await guest.call(method, JSON.stringify(input ?? null), budget, {
       more: JSON.stringify({ callId: randomUUID(), plugin: { id: manifest.id, version: manifest.version }, config, userConfig }),
-      onRequest: hostAnswers({ egress, storage: this.#storage, library, auth, credentials })(caller),
+      onRequest: hostAnswers({ egress, storage, library, ...signInFor(manifest, this.#options, userId) })(caller),
       // Only the author waits here, so a large answer need not be parsed elsewhere.
       readLarge: async (_kind, body) => readRecord(body)['payload'],
       onOutput: (kind, said) => noteLine(kind, said, trace, onLog),
@@ -187,27 +216,41 @@ export class PluginSession {
   /** The answer as a server gives it to readers. What it leaves out is in the log of the call, as there. */
   #withinGrants(method: string, answer: unknown, trace: CallTrace): unknown {
     const { egress, onLog } = this.#options
-    const plugin = { manifest: this.#built.manifest, granted: this.#granted, config: this.#storedConfig(), privateOrigins: [] }
-    return withinGrants(plugin, egress.local, {
+    return withinGrants(this.#installed(), egress.local, {
       method,
       answer,
       onLeftOut: (_host, message) => noteLine('log', { level: 'warn', message, data: null }, trace, onLog),
     })
   }
 
-  #storedConfig(): Record<string, unknown> {
-    return withoutSecrets(this.#built.manifest.config, this.#options.config ?? {})
+  /** The plugin as a server has it, with its configuration as stored. */
+  #installed() {
+    const { manifest } = this.#built
+    const config = withoutSecrets(manifest.config, this.#options.config ?? {})
+    return { manifest, granted: this.#granted, config, privateOrigins: [] }
   }
 
-  #problemOf(error: GuestError, trace: CallTrace): CallProblem {
+  #auth(): PluginAuth {
+    return authOf(this.#installed(), this.#options.egress.local)
+  }
+
+  #problemOf(error: GuestError, trace: CallTrace, { userId }: Sandbox): CallProblem {
     const rejection = error.places.length === 0 ? this.#uncaught[0] : undefined
     const { source, lines } = sourceIn(this.#built, rejection ?? error)
     const own = error.code === 'not_implemented' ? `${error.message} ${describeDefined(this.#defined)}` : withLines(error, lines)
     // Only an Error has a stack.
     const isBare = codeOf(error) === 'thrown' && error.places.length === 0 && rejection === undefined
     const message = rejection ? `${error.message} Before that: ${uncaughtMessage(rejection.message)}` : own
-    return new CallProblem(codeOf(error), isBare ? `${ended(message)} ${NO_LINE}` : withInstead(message), trace, source)
+    const how = codeOf(error) === 'auth' ? howToSignIn(this.#built.manifest, this.#options, userId) : null
+    const said = how === null ? message : describeMissing(this.#auth(), how, message)
+    return new CallProblem(codeOf(error), isBare ? `${ended(said)} ${NO_LINE}` : withInstead(said), trace, source)
   }
+}
+
+/** The next call starts it again, on the same storage. */
+function end(sandbox: Sandbox): void {
+  sandbox.guest?.close()
+  Object.assign(sandbox, { guest: null, ready: null })
 }
 
 const NO_LINE = "Its line is not known: throw an Error, as in throw new Error('…')."
@@ -219,26 +262,28 @@ const describeDefined = (defined: readonly string[]): string =>
     ? 'Its default export has none of the functions of plugins, which are members such as { metadata: { series: { search, get } } }.'
     : `It has ${defined.join(', ')}.`
 
-/** The caller of host functions: a user, so that there is a library. */
+/** The caller of host functions. */
 function callerOf(given: {
   manifest: Manifest
   granted: ReturnType<typeof requestedPermissions>
   config: Record<string, unknown>
-  egress: Egress
+  privateOrigins: string[]
+  auth: PluginAuth
+  userId: string | null
   method: string
 }): HostCaller {
-  const { manifest, granted, config, egress, method } = given
+  const { manifest, granted, config, privateOrigins, auth, userId, method } = given
   return {
     pluginId: manifest.id,
     key: manifest.id,
     version: manifest.version,
     granted,
-    userId: 'reader',
-    cacheScope: manifest.id,
-    auth: authOf({ manifest, granted, config, privateOrigins: [] }, egress.local),
+    userId,
+    cacheScope: `${manifest.id}/${userId ?? ''}`,
+    auth,
     http: manifest.http,
     config,
-    privateOrigins: [],
+    privateOrigins,
     dataVersion: 1,
     method: method.split('.').at(-1) ?? method,
     record: undefined,
@@ -311,6 +356,10 @@ const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 function noteLine(kind: 'log' | 'progress', said: Record<string, unknown>, trace: CallTrace, onLog: SessionOptions['onLog']): void {
   const { level, message, data, fraction, text } = said
+  const lost = lossOf(said)
+  if (lost !== null) trace.warnings.push(lost)
+  // It was said without a line.
+  if (lost !== null && level === undefined) return
   if (kind === 'progress') {
     if (typeof fraction === 'number') {
       if (fraction < 0 || fraction > 1) trace.warnings.push(`ctx.progress takes a fraction from 0 to 1; it is ${fraction}.`)

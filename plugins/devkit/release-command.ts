@@ -12,7 +12,7 @@ import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { type PluginPackage, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
 import { INDEX_NAME } from '#plugins/repositories/index-file.ts'
 import { checkNews, newsOf, withEntry } from './changelog.ts'
-import { fileReason, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
+import { checkStop, fileReason, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { checkIndexFlags, findIndexKey, INDEX_FLAGS, makeIndex } from './index-command.ts'
 import { packProject, writePackage } from './pack.ts'
 import { hasErrors, NEXT_FLAG, printFindings, printPackage, readNext } from './package-commands.ts'
@@ -25,8 +25,9 @@ import { summarize, validateProject } from './validate.ts'
 const LEVELS = ['patch', 'minor', 'major'] as const
 type Level = (typeof LEVELS)[number]
 const FOLDER = 'releases'
-/** Names the version of a release that has not ended: it goes on with this version, and with no other. */
-const BEGUN = '.release.json'
+const NOT_RELEASED = 'Nothing was released.'
+/** Names the version of a release that has not ended: it goes on with this version, and with no other. Several plugins may share the folder. */
+const begunFile = (place: string, id: string): string => path.join(place, `.release-${id}.json`)
 /** What is written of one version is far shorter. */
 const CHANGELOG_BYTES_MAX = 64 * 1024
 /** The tests check types. */
@@ -74,9 +75,10 @@ export async function runRelease(input: ToolInput, reached: (step: Step) => void
   const keys = await Promise.all(all('key').map((file) => readKey(path.resolve(cwd, file))))
   const place = path.resolve(flag('out') === undefined ? folder : cwd, flag('out') ?? FOLDER)
   const project = await readValidProject(folder)
-  const begun = await readBegun(place)
-  const last = await findLast(place, project.manifest.id, begun)
-  const version = chooseVersion({ level, begun, last: last?.manifest.version ?? null, own: project.manifest.version, place })
+  const { id, version: own } = project.manifest
+  const begun = await readBegun(place, id)
+  const last = await findLast(place, id, begun)
+  const version = chooseVersion({ level, begun, last: last?.manifest.version ?? null, own, id, place })
   const changelog = await openChangelog(input, project, version)
 
   const validation = await validateProject(folder, log, async () => OF_TESTS)
@@ -89,25 +91,29 @@ export async function runRelease(input: ToolInput, reached: (step: Step) => void
     out.line(`${out.paint('red', '✖')} Nothing was released: ${summarize(validation.findings)}.`)
     return 1
   }
-  const tested = await test.run({ ...input, words: [], flag: () => undefined, all: () => [], isOn: () => false })
+  const tested = await test
+    .run({ ...input, words: [], flag: () => undefined, all: () => [], isOn: () => false })
+    .finally(() => checkStop(input, NOT_RELEASED))
   if (tested !== 0) return tested
   const summary = await showAdministrators(input, { last, project, keys, version })
   const text = await changelog()
 
-  await writePackage(path.join(await made(place), BEGUN), `${JSON.stringify({ version })}\n`)
+  checkStop(input, NOT_RELEASED)
+  await writePackage(begunFile(await made(place), id), `${JSON.stringify({ id, version })}\n`)
   reached('begun')
   await writePackage(path.join(folder, 'manifest.json'), withVersion(project, version))
   reached('version')
   if (text !== null) await writePackage(path.join(folder, 'CHANGELOG.md'), text)
   reached('changelog')
   const bytes = packProject(await readValidProject(folder), validation.bundle, keys, readNext(all, keys))
-  const file = path.join(place, `${project.manifest.id}-${version}.plugin`)
-  await writeOnce(file, bytes, version)
+  const file = path.join(place, `${id}-${version}.plugin`)
+  checkStop(input, `Nothing was signed. The release of ${version} goes on when you run the command again.`)
+  await writeOnce(file, bytes, { id, version })
   reached('signed')
   printPackage(input, file, bytes)
   await listRelease(input, place, keys)
   reached('index')
-  await rm(path.join(place, BEGUN), { force: true })
+  await rm(begunFile(place, id), { force: true })
   for (const line of messageLines(summary)) out.line(line)
   return 0
 }
@@ -129,12 +135,13 @@ async function made(place: string): Promise<string> {
   return place
 }
 
-/** The version of a release that was interrupted. */
-async function readBegun(place: string): Promise<string | null> {
-  const bytes = await readOptional(place, BEGUN)
+/** The version of a release of this plugin that was interrupted. */
+async function readBegun(place: string, id: string): Promise<string | null> {
+  const file = begunFile(place, id)
+  const bytes = await readOptional(place, path.basename(file))
   if (bytes === null) return null
-  const [, version] = /^\{"version":"([^"]+)"\}\s*$/.exec(bytes.toString('utf8')) ?? []
-  if (version === undefined) throw new ToolProblem(`${path.join(place, BEGUN)} is damaged. Delete it, and run the command again.`)
+  const [, whose, version] = /^\{"id":"([^"]+)","version":"([^"]+)"\}\s*$/.exec(bytes.toString('utf8')) ?? []
+  if (whose !== id || version === undefined) throw new ToolProblem(`${file} is damaged. Delete it, and run the command again.`)
   return version
 }
 
@@ -167,11 +174,12 @@ interface Choice {
   last: string | null
   /** That of the manifest. */
   own: string
+  id: string
   place: string
 }
 
 /** From the last release and not from the manifest, so that a second run does not raise it again. @throws ToolProblem */
-function chooseVersion({ level, begun, last, own, place }: Choice): string {
+function chooseVersion({ level, begun, last, own, id, place }: Choice): string {
   const asIs = typedTool('release --key …')
   if (level !== null && last === null && begun === null)
     throw new ToolProblem(
@@ -181,7 +189,7 @@ function chooseVersion({ level, begun, last, own, place }: Choice): string {
   if (begun !== null) {
     if ((raised ?? begun) !== begun || compare(own, begun) > 0)
       throw new ToolProblem(
-        `The release of ${begun} was interrupted. Go on with it: ${asIs}. To give it up, delete ${path.join(place, BEGUN)}, and the package of ${begun} if it was not published.`,
+        `The release of ${begun} was interrupted. Go on with it: ${asIs}. To give it up, delete ${begunFile(place, id)}, and the package of ${begun} if it was not published.`,
       )
     return begun
   }
@@ -212,7 +220,7 @@ async function openChangelog({ cwd, flag, readLine }: ToolInput, project: Projec
     )
   return async () => {
     const answer = await readLine(`What is new in ${version}, for administrators? `)
-    if (answer === null) throw new ToolProblem('Nothing was released.')
+    if (answer === null) throw new ToolProblem(NOT_RELEASED)
     return withEntry(before, version, checkNews(answer))
   }
 }
@@ -287,12 +295,12 @@ function withVersion({ manifestBytes, manifest }: Project, version: string): str
 }
 
 /** Under one version only one content is ever signed. */
-async function writeOnce(file: string, bytes: Buffer, version: string): Promise<void> {
+async function writeOnce(file: string, bytes: Buffer, { id, version }: { id: string; version: string }): Promise<void> {
   const before = await readOptional(path.dirname(file), path.basename(file))
   if (before === null) await writePackage(file, bytes)
   else if (!before.equals(bytes))
     throw new ToolProblem(
-      `${version} was signed with other content before the release was interrupted: ${file}. If you have published that package, delete ${path.join(path.dirname(file), BEGUN)} and release the next version; if nobody has it, delete the package and run the command again.`,
+      `${version} was signed with other content before the release was interrupted: ${file}. If you have published that package, delete ${begunFile(path.dirname(file), id)} and release the next version; if nobody has it, delete the package and run the command again.`,
     )
 }
 

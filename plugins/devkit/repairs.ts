@@ -1,6 +1,7 @@
 import { isObject } from '#core/foundation/plain-object.ts'
+import { briefJson, briefText } from '#core/foundation/stranger-text.ts'
 
-/** What a server changes in an answer without a word to anybody, for the author, who can do better. */
+/** What a server changes in an answer, and what JSON loses, without a word to anybody: for the author, who can do better. */
 
 /** The first are enough to see what is wrong. */
 const REPAIRS_MAX = 10
@@ -46,4 +47,28 @@ function compareLists(given: readonly unknown[], read: readonly unknown[], path:
   // Which items are gone is not known, so the rest cannot be compared.
   if (given.length !== read.length) note(path, `of ${given.length} items ${read.length} are kept.`)
   else for (const [index, item] of given.entries()) compare(item, read[index], `${path}/${index}`, note)
+}
+
+/** What to give in place of a value that JSON does not keep. */
+const IN_PLACE_OF: Readonly<Record<string, string>> = {
+  Promise: ' Write await before it.',
+  Map: ' Give Object.fromEntries(map).',
+  Set: ' Give [...set].',
+  Error: ' Give its message.',
+}
+
+/**
+ * What code gave a function of `ctx` and does not arrive.
+ * @param said by the code in the sandbox
+ * @returns a sentence with the path; null when it says something else
+ */
+export function lossOf({ lost, of, name, path }: Readonly<Record<string, unknown>>): string | null {
+  if (typeof lost !== 'string' || typeof of !== 'string') return null
+  const kind = briefText(lost)
+  if (of === 'progress') return `ctx.progress takes a fraction from 0 to 1; it is ${kind}.`
+  const place = `ctx.${briefText(of)}(${briefJson(name)})${path === '' ? '' : ` ${briefText(String(path))}`}`
+  if (lost === '')
+    return `${place}: its data is left out. It must be plain JSON: without BigInt, and without an object that contains itself.`
+  const instead = Object.hasOwn(IN_PLACE_OF, lost) ? IN_PLACE_OF[lost] : ''
+  return `${place}: JSON does not keep values of this kind: ${kind}.${instead}`
 }

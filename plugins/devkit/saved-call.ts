@@ -3,11 +3,14 @@ import path from 'node:path'
 import { didYouMean, nearestName } from '#core/foundation/nearest-name.ts'
 import { isObject } from '#core/foundation/plain-object.ts'
 import { briefJson } from '#core/foundation/stranger-text.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
 import { type Fixtures, readFixtures } from '../../plugin-sdk/fixtures.ts'
-import type { Json, LibraryEntry, MatchInput, SearchQuery } from '../../plugin-sdk/index.ts'
+import type { AuthStatus, Json, LibraryEntry } from '../../plugin-sdk/index.ts'
+import type { Method, Methods } from '../../plugin-sdk/testing.ts'
 import { fileReason, ToolProblem } from './command.ts'
+import { requiresCredentials } from './credentials-file.ts'
 import { findFixtures } from './fixture-files.ts'
-import { ALL_METHODS } from './plugin-session.ts'
+import { ALL_METHODS, runsForUser } from './plugin-session.ts'
 import { typedTool } from './typed.ts'
 
 /** A call saved in a file, for repeating it. */
@@ -19,6 +22,8 @@ export interface SavedCall {
   config: Record<string, Json>
   userConfig: Record<string, Json>
   library: LibraryEntry[]
+  /** The state of the credentials; null when it does not say. */
+  auth: AuthStatus | null
   /** Responses to its requests; null to send them to the real service. */
   fixtures: Fixtures | null
   /** The file of fixtures that it names, which may not be recorded yet; null without one. */
@@ -30,7 +35,7 @@ export const CALLS_FOLDER = 'calls'
 const FILE_BYTES_MAX = 20 * 1024 * 1024
 const CALLS_MAX = 200
 
-const MEMBERS = ['method', 'input', 'config', 'userConfig', 'library', 'fixtures']
+const MEMBERS = ['method', 'input', 'config', 'userConfig', 'library', 'auth', 'fixtures']
 /** The page of `dev` names the call, and editors the schema of a file. */
 const IGNORED = ['name', '$schema']
 
@@ -55,6 +60,16 @@ const ENTRY_MEMBERS = Object.keys({
   lastReadAt: true,
   readers: true,
 } satisfies Record<keyof LibraryEntry, true>)
+
+const AUTH_STATES = Object.keys({ none: true, missing: true, connected: true, expired: true } satisfies Record<AuthStatus, true>)
+
+/** What is wrong with the state of the credentials, also in tests; null when nothing is. @param of follows its name */
+export const problemOfAuth = (value: unknown, of = ''): string | null =>
+  AUTH_STATES.includes(value as string) ? null : `"auth"${of} must be one of ${AUTH_STATES.join(', ')}; it is ${briefJson(value)}.`
+
+/** The state of the credentials in a call; undefined when those that are given decide it. Fixtures are of a service that accepts them. */
+export const authOfCall = ({ auth, fixtures, fixturesName }: SavedCall, manifest: Manifest): AuthStatus | undefined =>
+  auth ?? ((fixtures !== null || fixturesName !== null) && requiresCredentials(manifest) ? 'connected' : undefined)
 
 /** What is wrong with the library of a call, also in tests; null when nothing is. */
 export function problemOfLibrary(value: unknown): string | null {
@@ -81,41 +96,57 @@ export function problemOfMethod(given: unknown): string {
   return near === null ? `${said}; it must be one of ${ALL_METHODS.join(', ')}.` : `${said}. Did you mean ${near}?`
 }
 
-/** The members that every input of a method has; the server sends no input without them. */
-const NEEDED: Readonly<Record<string, Readonly<Record<string, 'string' | 'number'>>>> = {
-  search: { query: 'string', limit: 'number' },
-  get: { externalId: 'string' },
-  match: { title: 'string' },
+/** A kind of value in an input, with an example of it. */
+interface InputKind {
+  words: string
+  example: string
+  fits: (value: Json | undefined) => boolean
 }
 
-/** All members of the inputs; the server sends no others. */
-const INPUT_MEMBERS = {
-  search: Object.keys({ query: true, isbn: true, author: true, year: true, limit: true, cursor: true } satisfies Record<
-    keyof SearchQuery,
-    true
-  >),
-  get: ['externalId'],
-  match: Object.keys({ title: true, alternateTitles: true, year: true, authors: true, isbn: true, externalIds: true } satisfies Record<
-    keyof MatchInput,
-    true
-  >),
+const TEXT: InputKind = { words: 'a string', example: '"…"', fits: (value) => typeof value === 'string' }
+const NUMBER: InputKind = { words: 'a number', example: '5', fits: (value) => typeof value === 'number' }
+const TEXTS: InputKind = {
+  words: 'an array of strings',
+  example: '[]',
+  fits: (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
 }
 
-/** @returns what is wrong; null when nothing is */
+/** All members of an input, since the server sends no others. Those with a kind are in every input; null is for the others. */
+type InputMembers<Name extends Method> = Readonly<Record<keyof Methods[Name]['input'], InputKind | null>>
+
+const SEARCH: InputMembers<'metadata.series.search'> = { query: TEXT, isbn: null, author: null, year: null, limit: NUMBER, cursor: null }
+const GET: InputMembers<'metadata.series.get'> = { externalId: TEXT }
+const MATCH: InputMembers<'metadata.series.match'> = {
+  title: TEXT,
+  alternateTitles: null,
+  year: null,
+  authors: null,
+  isbn: null,
+  externalIds: null,
+}
+const INPUTS: { readonly [Name in Method]: InputMembers<Name> } = {
+  'metadata.series.search': SEARCH,
+  'metadata.series.get': GET,
+  'metadata.series.match': MATCH,
+  'metadata.book.search': SEARCH,
+  'metadata.book.get': GET,
+  'metadata.book.match': MATCH,
+  'recommendations.get': { limit: NUMBER, exclude: TEXTS },
+  'recommendations.refresh': { limit: NUMBER },
+  'recommendations.dismiss': { externalId: TEXT, reason: null },
+}
+
+/** @param method one of all methods. @returns what is wrong; null when nothing is */
 export function problemOfInput(method: string, input: Json): string | null {
-  const last = method.split('.').at(-1) as keyof typeof INPUT_MEMBERS
-  const needed = method.startsWith('metadata.') ? (NEEDED[last] ?? {}) : {}
-  const [first] = Object.entries(needed)
-  if (first === undefined) return null
-  const form = `{ ${Object.entries(needed)
-    .map(([name, type]) => `"${name}": ${type === 'string' ? '"…"' : 5}`)
-    .join(', ')} }`
+  const members: Readonly<Record<string, InputKind | null>> = INPUTS[method as Method]
+  const needed = Object.entries(members).filter((entry): entry is [string, InputKind] => entry[1] !== null)
+  const form = `{ ${needed.map(([name, { example }]) => `"${name}": ${example}`).join(', ')} }`
   if (!isObject<Json>(input)) return `"input" must be an object, for ${method} such as ${form}; it is ${briefJson(input)}.`
-  for (const [name, type] of Object.entries(needed)) {
+  for (const [name, { words, fits }] of needed) {
     if (!Object.hasOwn(input, name)) return `"input" has no "${name}", which ${method} always gets, as in ${form}.`
-    if (typeof input[name] !== type) return `"${name}" of "input" must be a ${type}; it is ${briefJson(input[name])}.`
+    if (!fits(input[name])) return `"${name}" of "input" must be ${words}; it is ${briefJson(input[name])}.`
   }
-  const problem = problemOfMembers(input, INPUT_MEMBERS[last])
+  const problem = problemOfMembers(input, Object.keys(members))
   return problem === null ? null : `in "input", ${problem}`
 }
 
@@ -154,28 +185,33 @@ interface CallOptions {
 }
 
 export async function callOf(value: unknown, { folder, name, wrong, isRecording = false }: CallOptions): Promise<SavedCall> {
-  if (!isObject<Json>(value))
-    return wrong('a call must be an object: { "method", "input", "config", "userConfig", "library", "fixtures" }.')
+  if (!isObject<Json>(value)) return wrong(`a call must be an object: { ${MEMBERS.map((one) => `"${one}"`).join(', ')} }.`)
   if (Array.isArray(value['exchanges']))
     return wrong(`it is a file of fixtures. Give a call that names it, in ${CALLS_FOLDER}/: { "method", "input", "fixtures": "${name}" }.`)
   const problem = problemOfMembers(value, [...MEMBERS, ...IGNORED.filter((one) => Object.hasOwn(value, one))])
   if (problem !== null) return wrong(problem)
-  const { method, input = null, config = {}, userConfig = {}, library = [], fixtures = null } = value
+  const { method, input = null, config = {}, userConfig = {}, library = [], auth = null, fixtures = null } = value
   if (typeof method !== 'string' || !ALL_METHODS.includes(method)) return wrong(problemOfMethod(method))
   const wrongInput = problemOfInput(method, input)
   if (wrongInput !== null) return wrong(wrongInput)
   const settingsIn = (name: string, given: Json): Record<string, Json> =>
     isObject<Json>(given) ? given : wrong(`"${name}" must be an object; it is ${briefJson(given)}.`)
-  const wrongLibrary = problemOfLibrary(library)
-  if (wrongLibrary !== null) return wrong(wrongLibrary)
+  const wrongMember = problemOfLibrary(library) ?? (auth === null ? null : problemOfAuth(auth))
+  if (wrongMember !== null) return wrong(wrongMember)
+  const settings = { config: settingsIn('config', config), userConfig: settingsIn('userConfig', userConfig) }
+  const [ofUser] = Object.entries({ userConfig, library }).filter(([, given]) => Object.keys(given as object).length > 0)
+  if (ofUser !== undefined && !runsForUser(method))
+    return wrong(
+      `"${ofUser[0]}" is only for ${ALL_METHODS.filter(runsForUser).join(', ')}, which run for a user: a server runs ${method} for nobody.`,
+    )
   return {
     name,
     method,
     input,
-    config: settingsIn('config', config),
-    userConfig: settingsIn('userConfig', userConfig),
+    ...settings,
     // Checked above.
     library: library as unknown as LibraryEntry[],
+    auth: auth as AuthStatus | null,
     fixtures: await fixturesOf(fixtures, { folder, wrong, isRecording }),
     fixturesName: typeof fixtures === 'string' ? fixtures : null,
   }

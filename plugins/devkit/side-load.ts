@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { isObject } from '#core/foundation/plain-object.ts'
+import { redirectProblem } from '#core/foundation/redirect-problem.ts'
 import { withConfirmingFlags } from '#plugins/packages/identity.ts'
 import { ToolProblem } from './command.ts'
 import type { GivenCredentials } from './credentials-file.ts'
@@ -46,7 +48,7 @@ export function tryVersion(version: string, now: Date): string {
 
 /** Comes before anything is printed about the server. @throws ToolProblem when the key is not that of an administrator, or the server cannot be reached */
 export async function checkAdministrator(server: SideLoad, stop: AbortSignal): Promise<void> {
-  await askServer(server, '/api/v1/admin/plugins', { method: 'GET' }, stop)
+  await askServer(server, '/api/v1/admin/plugins', { method: 'GET', member: 'plugins' }, stop)
 }
 
 /** What waits for the person's consent on the server. */
@@ -73,7 +75,7 @@ export async function sideLoad(
   const installed = await askServer<{ plugin: { id: string; name: string }; waitsFor: string[] }>(
     server,
     `/api/v1/admin/plugins${confirmed(server)}`,
-    { method: 'POST', body: form },
+    { method: 'POST', body: form, member: 'plugin' },
     stop,
   )
   const { plugin, waitsFor } = installed
@@ -107,45 +109,80 @@ export async function setUp(
   await askServer(server, `/api/v1/admin/plugins/${encodeURIComponent(id)}`, { method: 'PATCH', body, headers }, stop)
 }
 
-/** Sends a request to the API of a server. @throws ToolProblem with the server's error, as {@link ServerRefusal}, or as {@link ServerAway} when it cannot be reached */
+interface ServerRequest {
+  method: 'GET' | 'POST' | 'PATCH'
+  body?: FormData | string
+  headers?: Record<string, string>
+  /** One that the answer always has: another program at that address may answer JSON, too. */
+  member?: string
+}
+
+/**
+ * Sends a request to the API of a server.
+ * @throws ToolProblem with the server's error, as {@link ServerRefusal}, as {@link ServerAway} when it cannot be reached, and when something else answers
+ */
 export async function askServer<Answer>(
   { url, token }: SideLoad,
   path: string,
-  init: { method: 'GET' | 'POST' | 'PATCH'; body?: FormData | string; headers?: Record<string, string> },
+  { member, ...request }: ServerRequest,
   stop: AbortSignal,
 ): Promise<Answer> {
   const address = new URL(path, url)
+  const { origin } = address
   let response: Response
   try {
     response = await fetch(address, {
-      ...init,
-      headers: { ...init.headers, 'x-api-key': token },
+      ...request,
+      headers: { ...request.headers, 'x-api-key': token },
       signal: AbortSignal.any([stop, AbortSignal.timeout(DEADLINE_MS)]),
       // The key is for this server, not for the target of a redirect.
-      redirect: 'error',
+      redirect: 'manual',
     })
   } catch (error) {
-    const { cause } = error as { cause?: { code?: string } }
-    throw new ServerAway(`${address.origin} could not be reached${cause?.code === undefined ? '' : ` (${cause.code})`}.`, { cause: error })
+    const { cause, message } = error as { cause?: { code?: string; message?: string }; message: string }
+    throw new ServerAway(`${origin} could not be reached (${cause?.code ?? cause?.message ?? message}).`, { cause: error })
   }
+  const { status, ok } = response
+  if (status >= 300 && status < 400) throw new ToolProblem(redirectProblem(address, response.headers.get('location')))
   const text = await response.text().catch((error: unknown) => {
-    throw new ServerAway(`${address.origin} ended in the middle of an answer.`, { cause: error })
+    throw new ServerAway(`${origin} ended in the middle of an answer.`, { cause: error })
   })
-  if (AWAY.includes(response.status)) throw new ServerAway(`${address.origin} answered ${response.status}: ${messageIn(text)}`)
-  if (response.ok) return JSON.parse(text) as Answer
-  const next = response.status === 401 || response.status === 403 ? ` ${KEY_NEEDED}` : ''
-  throw new ServerRefusal(`${address.origin} answered ${response.status}: ${withFlags(messageIn(text))}${next}`, response.status)
+  const answer = readJson(text)
+  const message = messageIn(answer)
+  if (AWAY.includes(status)) throw new ServerAway(`${origin} answered ${status}: ${message ?? otherAnswer(text)}`)
+  if (ok && hasMember(answer, member)) return answer as Answer
+  if (ok || message === null)
+    throw new ToolProblem(
+      `${origin} is no Carrel server: it answered ${ok ? '' : `${status}: `}${otherAnswer(text)}. Check the address, and what is between.`,
+    )
+  const next = status === 401 || status === 403 ? ` ${KEY_NEEDED}` : ''
+  throw new ServerRefusal(`${origin} answered ${status}: ${withFlags(message)}${next}`, status)
 }
 
 /** The server names parameters of the request, which are flags here. */
 const withFlags = (message: string): string =>
   withConfirmingFlags(message.replace('ask its author for a signed one.', 'sign your builds: --key-file KEY.pem.'))
 
-function messageIn(text: string): string {
+/** Undefined for what is no JSON. */
+function readJson(text: string): unknown {
   try {
-    const { message } = JSON.parse(text) as { message?: unknown }
-    return typeof message === 'string' ? message : text.slice(0, 300)
+    return JSON.parse(text)
   } catch {
-    return text.slice(0, 300)
+    return undefined
   }
+}
+
+const hasMember = (answer: unknown, member: string | undefined): boolean => isObject(answer) && (member === undefined || member in answer)
+
+/** That of an error of a Carrel server; null in any other answer. */
+function messageIn(answer: unknown): string | null {
+  const message = isObject(answer) ? answer['message'] : null
+  return typeof message === 'string' ? message : null
+}
+
+/** What came in place of an answer of a Carrel server. */
+function otherAnswer(text: string): string {
+  if (text.trim() === '') return 'nothing'
+  if (/^\s*</.test(text)) return 'HTML'
+  return readJson(text) === undefined ? text.slice(0, 300) : 'other JSON'
 }

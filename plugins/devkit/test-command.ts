@@ -3,14 +3,14 @@ import { methodsOf } from '#plugins/packages/manifest.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
 import { bundleProject } from './bundling/bundle.ts'
-import { counted, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
+import { checkStop, counted, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { runConformance } from './conformance.ts'
 import { CREDENTIALS, missingCredentials, readCredentials } from './credentials-file.ts'
 import { packProject } from './pack.ts'
 import { CallProblem, describeProblem } from './plugin-session.ts'
 import { readValidProject } from './project.ts'
 import { CALLS_FOLDER, listCalls, type SavedCall } from './saved-call.ts'
-import { listTestFiles, runTestFiles, type TestOutcome } from './test-files.ts'
+import { findMisplacedTests, listTestFiles, runTestFiles, type TestOutcome } from './test-files.ts'
 import { TestingTools } from './testing-host.ts'
 import { checkTypesUnless, printTypes, TYPES, type TypeCheck } from './type-check.ts'
 import { type TestPart, watchTests } from './watch/test-watch.ts'
@@ -23,19 +23,21 @@ const MARKS = {
 /** Shorter times are not shown. */
 const SLOW_MS = 100
 const CPU_MS_MAX = 30_000
+const NOT_ALL = 'Not all tests ran.'
 
 export const test: ToolCommand = {
   name: 'test',
   usage: '[file…]',
   summary: 'runs your tests, and the conformance checks for every plugin',
   about:
-    'Runs test/**/*.test.ts (or .js), which import @carrel/plugin-sdk/testing. Requests are answered from fixtures/ only; a request that matches no fixture fails its test. Then it runs the conformance checks with the calls in calls/: a service that fails or is slow, titles in any script, and the like. Meanwhile the TypeScript of your project checks the types.',
+    'Runs test/**/*.test.ts (or .js), which import @carrel/plugin-sdk/testing; tests in other places or with other names fail. Requests are answered from fixtures/ only; a request that matches no fixture fails its test. Then it runs the conformance checks with the calls in calls/: a service that fails or is slow, titles in any script, and the like. Meanwhile the TypeScript of your project checks the types.',
   flags: [
     {
       name: 'record',
       isSwitch: true,
       repeatable: false,
-      about: 'Sends requests to the real services, and records their responses in fixtures/, for your tests and for the calls in calls/.',
+      about:
+        'Sends requests to the real services, and records their responses in fixtures/, for your tests and for the calls in calls/. Failures and responses with a status of 400 or more, which you may have written, stay.',
     },
     ALLOW_LOCAL,
     CREDENTIALS,
@@ -75,6 +77,7 @@ async function runTests(input: ToolInput, part: TestPart): Promise<number> {
   packProject(project, bundle)
   const cpuMsMax = flag('cpu-ms') === undefined ? null : readCount(flag('cpu-ms'), { flag: 'cpu-ms', unless: 0, max: CPU_MS_MAX })
   const files = part.words === null ? [] : await chooseFiles(folder, part.words)
+  const misplaced = part.words?.length === 0 ? await findMisplacedTests(folder, files) : []
   // While recording, their fixtures need not exist yet.
   const calls = await listCalls(folder, isOn('record'))
   const built = { manifest: project.manifest, code: bundle.code, map: bundle.map }
@@ -93,22 +96,26 @@ async function runTests(input: ToolInput, part: TestPart): Promise<number> {
       built,
       supervisor,
       isRecording: isOn('record'),
-      isPartial: input.words.length > 0,
       local: readAllowLocal(input),
       credentials,
       cpuMsMax,
     })
-    await runTestFiles(folder, files, tools, show)
+    for (const outcome of misplaced) show(outcome)
+    await runTestFiles(folder, files, tools, show, input.stop)
     if (isOn('record')) await recordCalls(calls, tools, show)
-    for (const file of isOn('record') ? await tools.saveRecorded() : [])
+    // A test that fails makes fewer requests than one that passes.
+    const isWhole = input.words.length === 0 && outcomes.every(({ state }) => state !== 'failed')
+    for (const file of isOn('record') ? await tools.saveRecorded(!isWhole) : [])
       for (const line of messageLines(`  recorded ${escapedText(file)}`)) out.line(line)
-    for (const said of tools.listRefused()) printMessage(out, ['yellow', '!'], escapedText(said))
+    for (const said of tools.listUnrecorded()) printMessage(out, ['yellow', '!'], escapedText(said))
     const recorded = isOn('record') ? await listCalls(folder) : calls
     if (part.conformance) await runConformance({ built, supervisor, calls: recorded }, show)
   } finally {
     supervisor.close()
   }
-  return summarize(input, outcomes, { hasTests: part.words === null || files.length > 0, types: await types })
+  const checked = await types
+  checkStop(input, NOT_ALL)
+  return summarize(input, outcomes, { hasTests: part.words === null || files.length + misplaced.length > 0, types: checked })
 }
 
 /** Records what the calls of the conformance checks need. */
@@ -136,9 +143,10 @@ async function chooseFiles(folder: string, words: readonly string[]): Promise<st
   return chosen
 }
 
-const printing = ({ out }: ToolInput, outcomes: TestOutcome[]) => {
+const printing = ({ out, stop }: ToolInput, outcomes: TestOutcome[]) => {
   let group = ''
   return (outcome: TestOutcome): void => {
+    checkStop({ stop }, NOT_ALL)
     outcomes.push(outcome)
     const { state, name, message, wallMs } = outcome
     if (outcome.group !== group) {

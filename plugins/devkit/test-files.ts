@@ -28,6 +28,14 @@ const TEST_MS_MAX = 60_000
 const TESTING = '@carrel/plugin-sdk/testing'
 const FOLDER = 'test'
 const NAMES = /\.test\.(ts|js|mjs)$/
+/** How tests are named here and with other tools. */
+const LIKE_TESTS = /\.(?:test|spec)\.[cm]?([jt])sx?$/
+/** Packages, and what other tools make of the sources. */
+const SKIPPED = new Set(['node_modules', 'dist', 'build', 'out', 'coverage'])
+/** More are no sources of a plugin; folders with the rest are left out. */
+const ENTRIES_MAX = 5_000
+/** Named of the files that do not run; more are of no use at a time. */
+const MISPLACED_MAX = 20
 
 /** Test files below `test/`, in order. */
 export async function listTestFiles(folder: string): Promise<string[]> {
@@ -38,12 +46,47 @@ export async function listTestFiles(folder: string): Promise<string[]> {
     .sort()
 }
 
-/** Runs test files, and the tests in each, one after another. @throws ToolProblem when one cannot be compiled, or the folder cannot be written */
+/** Files that look like tests and do not run, because of their folder or their name: each fails. @param files those that run */
+export async function findMisplacedTests(folder: string, files: readonly string[]): Promise<TestOutcome[]> {
+  const misplaced: string[] = []
+  // Folders that are found are appended.
+  const folders = ['']
+  let left = ENTRIES_MAX
+  for (const within of folders) {
+    const entries = await readdir(path.join(folder, within), { withFileTypes: true }).catch(() => [])
+    // Another project has tests of its own.
+    const isOther = within !== '' && entries.some(({ name }) => name === 'package.json' || name === 'manifest.json')
+    if (isOther || entries.length > left) continue
+    left -= entries.length
+    for (const entry of entries) {
+      const name = path.join(within, entry.name)
+      if (entry.isDirectory() && !entry.name.startsWith('.') && !SKIPPED.has(entry.name)) folders.push(name)
+      if (entry.isFile() && LIKE_TESTS.test(name) && !files.includes(name)) misplaced.push(name)
+    }
+  }
+  return misplaced
+    .sort()
+    .slice(0, MISPLACED_MAX)
+    .map((file): TestOutcome => {
+      const inside = path.relative(FOLDER, file)
+      const wanted = path.join(FOLDER, (inside.startsWith('..') ? path.basename(file) : inside).replace(LIKE_TESTS, '.test.$1s'))
+      const example = files.includes(wanted) ? '' : `, such as to ${wanted}`
+      const message = `It does not run: tests are in ${FOLDER}/, and their names end with .test.ts, .test.js or .test.mjs. Move or rename it${example}; if another tool runs it, give it another name.`
+      return { group: file, name: 'the file runs', state: 'failed', message, wallMs: 0 }
+    })
+}
+
+/**
+ * Runs test files, and the tests in each, one after another.
+ * @param stop ends the test that runs
+ * @throws ToolProblem when one cannot be compiled, or the folder cannot be written
+ */
 export async function runTestFiles(
   folder: string,
   files: readonly string[],
   tools: TestingTools,
   onOutcome: (outcome: TestOutcome) => void,
+  stop: AbortSignal,
 ): Promise<void> {
   const globals = globalThis as { [TESTING_HOST]?: TestingTools['host'] }
   // Beside the sources, so that packages that tests import are found.
@@ -56,10 +99,16 @@ export async function runTestFiles(
   const noteRejection = (reason: unknown) => void rejections.push(reason)
   process.on('unhandledRejection', noteRejection)
   globals[TESTING_HOST] = tools.host
+  /** Fails what was registered since a file has loaded: it would run as a test of the next one, or never. */
+  const failLate = (group: string) => {
+    for (const { name, registered } of tools.takeTests())
+      onOutcome({ group, name, state: 'failed', message: describe(registered, folder), wallMs: 0 })
+  }
   try {
     for (const [index, file] of files.entries()) {
       const outfile = path.join(built, `${index}.mjs`)
       await compile(folder, file, outfile)
+      failLate(files[index - 1] ?? file)
       const at = performance.now()
       try {
         await import(pathToFileURL(outfile).href)
@@ -79,7 +128,10 @@ export async function runTestFiles(
         const message = `It has no tests. Import test from ${TESTING}, and call it.`
         onOutcome({ group: file, name: 'the file has tests', state: 'failed', message, wallMs: performance.now() - at })
       }
-      for (const test of tests) onOutcome(await runTest(test, { folder, file, tools, rejections }))
+      for (const test of tests) {
+        onOutcome(await runTest(test, { folder, file, tools, rejections, stop }))
+        failLate(file)
+      }
     }
   } finally {
     delete globals[TESTING_HOST]
@@ -94,11 +146,12 @@ interface TestPlace {
   tools: TestingTools
   /** Of promises that nobody handled; those of this test are taken out. */
   rejections: unknown[]
+  stop: AbortSignal
 }
 
-async function runTest({ name, run }: NamedTest, { folder, file, tools, rejections }: TestPlace): Promise<TestOutcome> {
+async function runTest({ name, run }: NamedTest, { folder, file, tools, rejections, stop }: TestPlace): Promise<TestOutcome> {
   const began = performance.now()
-  const problem = await attempt(run, folder)
+  const problem = await attempt(run, folder, stop)
   // Node reports a rejection that nobody handles after the other work of its turn.
   await nextTurn()
   const { missed, warnings } = tools.endTest()
@@ -128,12 +181,12 @@ async function compile(folder: string, file: string, outfile: string): Promise<v
   }
 }
 
-async function attempt(run: () => Promise<void> | void, folder: string): Promise<string | null> {
+async function attempt(run: () => Promise<void> | void, folder: string, stop: AbortSignal): Promise<string | null> {
   const ended = new AbortController()
   try {
     await Promise.race([
       Promise.resolve().then(run),
-      sleep(TEST_MS_MAX, undefined, { signal: ended.signal }).then(() => {
+      sleep(TEST_MS_MAX, undefined, { signal: AbortSignal.any([ended.signal, stop]) }).then(() => {
         throw new Error(`The test did not end within ${TEST_MS_MAX / 1000} s.`)
       }),
     ])

@@ -8,13 +8,13 @@ import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Fixtures, openReplay, type Replay, readFixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Json } from '../../plugin-sdk/index.ts'
 import type { CallReport, Method, OpenOptions, TestedPlugin, TestingHost } from '../../plugin-sdk/testing.ts'
-import { typedRecord } from './allow-local.ts'
+import { describeUnmatched } from './allow-local.ts'
 import { ToolProblem } from './command.ts'
-import type { GivenCredentials } from './credentials-file.ts'
+import { type GivenCredentials, requiresCredentials } from './credentials-file.ts'
 import { FIXTURES_FOLDER, findFixtures, Recorder, writeFixtures } from './fixture-files.ts'
 import { replayEgress } from './host-answers.ts'
 import { ALL_METHODS, type Built, CallProblem, PluginSession } from './plugin-session.ts'
-import { problemOfInput, problemOfLibrary, problemOfMethod, type SavedCall } from './saved-call.ts'
+import { authOfCall, problemOfAuth, problemOfInput, problemOfLibrary, problemOfMethod, type SavedCall } from './saved-call.ts'
 import { typedTool } from './typed.ts'
 
 /** A misspelled one would be ignored. */
@@ -27,11 +27,6 @@ const OPTIONS = Object.keys({
   auth: true,
 } satisfies Record<keyof OpenOptions, true>)
 
-const AUTH_STATES = Object.keys({ none: true, missing: true, connected: true, expired: true } satisfies Record<
-  NonNullable<OpenOptions['auth']>,
-  true
->)
-
 /** What is wrong with the options of a test, which code without types can make; null when nothing is. */
 function problemOfOptions(options: OpenOptions): string | null {
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
@@ -40,16 +35,22 @@ function problemOfOptions(options: OpenOptions): string | null {
     if (options[name] !== undefined && !isObject(options[name]))
       return `"${name}" of openPlugin must be an object; it is ${briefJson(options[name])}.`
   const { auth, library } = options
-  if (auth !== undefined && !AUTH_STATES.includes(auth))
-    return `"auth" of openPlugin must be one of ${AUTH_STATES.join(', ')}; it is ${briefJson(auth)}.`
+  const wrongAuth = auth === undefined ? null : problemOfAuth(auth, ' of openPlugin')
+  if (wrongAuth !== null) return wrongAuth
   const problem = library === undefined ? null : problemOfLibrary(library)
   return problem === null ? null : `openPlugin: ${problem}`
 }
+
+/** Said only of a test that is registered when its file has loaded. */
+const REGISTERED_LATE =
+  'test() is called within a test, or later than its file has loaded, so it does not run. Call it outside of tests, while the file loads.'
 
 /** A test that an author has registered. */
 export interface NamedTest {
   name: string
   run: () => Promise<void> | void
+  /** Its stack says where it was registered. */
+  registered: Error
 }
 
 interface TestingOptions {
@@ -58,8 +59,6 @@ interface TestingOptions {
   supervisor: Supervisor
   /** Sends requests to the real services, and records their responses. */
   isRecording: boolean
-  /** Not all tests run: what the others have recorded stays. */
-  isPartial: boolean
   /** Hosts on this machine or its network that are allowed while recording. */
   local: ReadonlySet<string>
   /** Added to requests while recording. */
@@ -101,7 +100,7 @@ export class TestingTools {
       test: (name, run) => {
         // Code without types can leave it out, and would pass.
         if (typeof run !== 'function') throw new TypeError(`The test "${name}" has no function: test("${name}", async () => { … })`)
-        this.#tests.push({ name, run })
+        this.#tests.push({ name, run, registered: new Error(REGISTERED_LATE) })
       },
       open: (given) => this.#open(given),
     }
@@ -135,9 +134,11 @@ export class TestingTools {
   }
 
   /** Makes a saved call at the service, for the fixtures that it names. @throws CallProblem */
-  async recordCall({ method, input, config, userConfig, library, fixturesName }: SavedCall & { fixturesName: string }): Promise<void> {
+  async recordCall(call: SavedCall & { fixturesName: string }): Promise<void> {
+    const { method, input, config, userConfig, library, fixturesName: fixtures } = call
     try {
-      const plugin = await this.#open({ fixtures: fixturesName, config, userConfig, library })
+      const auth = authOfCall(call, this.#options.built.manifest)
+      const plugin = await this.#open({ fixtures, config, userConfig, library, ...(auth && { auth }) })
       // Read from a file, whose method is one of these; the plugin checks its input.
       await plugin.call(method as Method, input as never)
     } finally {
@@ -146,29 +147,36 @@ export class TestingTools {
   }
 
   /** What was not recorded, and why. */
-  listRefused(): string[] {
-    return [...this.#recorders].flatMap(([name, { refused }]) =>
-      [...refused.values()].map((said) => `${FIXTURES_FOLDER}/${name}.json: ${said}.`),
-    )
+  listUnrecorded(): string[] {
+    return [...this.#recorders].flatMap(([name, { refused, kept }]) => {
+      const file = `${FIXTURES_FOLDER}/${name}.json`
+      const named = kept.map(
+        ({ request: { method = 'GET', url }, response, failure }) => `${method} ${url} (${failure?.code ?? response?.status})`,
+      )
+      const stays = `${file} keeps ${named.join(', ')}: no recording replaces failures and statuses of 400 or more. To record one again, delete it from the file.`
+      return [...[...refused.values()].map((said) => `${file}: ${said}.`), ...(named.length > 0 ? [stays] : [])]
+    })
   }
 
-  /** Writes the recorded fixtures; returns the files. */
-  saveRecorded(): Promise<string[]> {
+  /** Writes the recorded fixtures; returns the files. @param keepsOthers whether responses to requests that were not made this time stay */
+  saveRecorded(keepsOthers: boolean): Promise<string[]> {
     const recorded = [...this.#recorders].filter(([, { hasRecorded }]) => hasRecorded)
-    return Promise.all(recorded.map(([name, { exchanges }]) => writeFixtures(this.#options.folder, name, exchanges)))
+    return Promise.all(recorded.map(([name, recorder]) => writeFixtures(this.#options.folder, name, recorder.exchanges(keepsOthers))))
   }
 
   async #open(options: OpenOptions): Promise<TestedPlugin> {
     const { built, supervisor, credentials } = this.#options
     const problem = problemOfOptions(options)
     if (problem !== null) throw new ToolProblem(problem)
-    const { fixtures, config = {}, userConfig = {}, storage = {}, library = [], auth = 'none' } = options
+    const { fixtures, config = {}, userConfig = {}, storage = {}, library = [] } = options
+    // Not by the credentials for recording: a test takes the same way when it is replayed.
+    const { auth = requiresCredentials(built.manifest) ? 'missing' : 'none' } = options
     const unmatched: string[] = []
     const isRecorded = this.#outside !== null && typeof fixtures === 'string'
     const replay = isRecorded ? null : openReplay(await this.#fixturesOf(fixtures))
     const egress =
       replay === null
-        ? (await this.#recorderOf(fixtures as string)).egress
+        ? (await this.#recorderOf(fixtures as string)).open()
         : replayEgress(replay, ({ method, url }) => unmatched.push(`${method} ${url}`))
     const session = new PluginSession(supervisor, built, {
       egress,
@@ -177,7 +185,6 @@ export class TestingTools {
       storage: plain(storage),
       library,
       auth,
-      // The auth state that the test sets counts, so that recording behaves as replaying does.
       ...(isRecorded && { credentials }),
     })
     const name = typeof fixtures === 'string' ? `${FIXTURES_FOLDER}/${fixtures}.json` : 'the fixtures of this test'
@@ -215,8 +222,7 @@ export class TestingTools {
     if (input === undefined && !LIFECYCLE.includes(method)) throw new ToolProblem(problemOfInput(method, null) ?? `${method} has no input.`)
     const outcome = await session.call(method, input).catch((error: unknown) => error)
     const trace = outcome instanceof CallProblem ? outcome.trace : (outcome as { trace?: CallProblem['trace'] }).trace
-    if (unmatched.length > 0 && trace)
-      throw new CallProblem('unmatched', `No fixture matches ${unmatched.join(', ')}. Record it with: ${typedRecord(unmatched)}`, trace)
+    if (unmatched.length > 0 && trace) throw new CallProblem('unmatched', describeUnmatched(unmatched), trace)
     if (outcome instanceof Error) throw outcome
     const { answer, trace: used } = outcome as { answer: unknown; trace: CallProblem['trace'] }
     for (const warning of used.warnings) this.#warnings.add(`${method} ${warning}`)
@@ -229,8 +235,7 @@ export class TestingTools {
   async #recorderOf(name: string): Promise<Recorder> {
     const known = this.#recorders.get(name)
     if (known) return known
-    const { folder, isPartial } = this.#options
-    const recorder = new Recorder(this.#outside ?? new HttpsEgress(), await findFixtures(folder, name), isPartial)
+    const recorder = new Recorder(this.#outside ?? new HttpsEgress(), await findFixtures(this.#options.folder, name))
     this.#recorders.set(name, recorder)
     return recorder
   }

@@ -31,7 +31,7 @@ const CHECK_MS_MAX = 120_000
 const ERRORS_MAX = 20
 const INSTALL = 'Install what package.json names: npm install'
 
-/** Checks the types of a project with its own compiler and its tsconfig.json. */
+/** Checks the types of a project with its own compiler and its tsconfig.json; a check that was stopped is no pass. */
 export async function checkTypes({ folder, entry }: Pick<Project, 'folder' | 'entry'>, stop?: AbortSignal): Promise<TypeCheck> {
   if (!existsSync(path.join(folder, 'tsconfig.json'))) return entry.file.endsWith('.ts') ? leftOut('there is no tsconfig.json.') : CHECKED
   const compiler = installed(folder, 'typescript', 'lib/tsc.js')
@@ -39,7 +39,9 @@ export async function checkTypes({ folder, entry }: Pick<Project, 'folder' | 'en
   if (installed(folder, '@carrel/plugin-sdk', 'dist/index.d.ts') === null)
     return leftOut(`@carrel/plugin-sdk, built, is not installed in this folder. ${INSTALL}`)
   const { code, text } = await compile(folder, compiler, stop)
-  if (code === 0 || stop?.aborted) return CHECKED
+  if (stop?.aborted) return leftOut('stopped.')
+  const isRead = !entry.file.endsWith('.ts') || isListed(text, entry.file)
+  if (code === 0) return isRead ? CHECKED : { errors: [notIncluded(entry.file)], leftOut: null }
   const errors = readErrors(text)
   if (errors.length === 0) return leftOut(`TypeScript failed: ${text.trim().slice(0, 500) || `exit code ${code}`}`)
   const more = errors.length - ERRORS_MAX
@@ -74,7 +76,7 @@ function compile(folder: string, compiler: string, stop?: AbortSignal): Promise<
   return new Promise((resolve) => {
     let text = ''
     // Since version 7 the compiler replaces its process by another program, which a signal reaches just as well.
-    const child = spawn(process.execPath, [compiler, '-p', 'tsconfig.json', '--noEmit', '--pretty', 'false'], {
+    const child = spawn(process.execPath, [compiler, '-p', 'tsconfig.json', '--noEmit', '--pretty', 'false', '--listFiles'], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: CHECK_MS_MAX,
@@ -88,6 +90,13 @@ function compile(folder: string, compiler: string, stop?: AbortSignal): Promise<
     child.once('close', (code) => resolve({ code, text }))
   })
 }
+
+/** Whether the compiler has read a file, of which it writes the whole path. */
+const isListed = (text: string, file: string): boolean => text.split(/\r?\n/).some((line) => `/${line}`.endsWith(`/${file}`))
+
+/** Such as when tsconfig.json has no files of its own and refers to other projects: the compiler then reads nothing, and ends well. */
+const notIncluded = (file: string): string =>
+  `tsconfig.json does not include ${file}, so nothing checks its types. Give it "include": ["src", "test"]; projects that "references" names are not checked.`
 
 const ERROR = /^(?:(.+)\((\d+),(\d+)\): )?error (TS\d+): (.*)$/
 

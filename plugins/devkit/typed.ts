@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const here = path.dirname(fileURLToPath(import.meta.url))
 /** In a checkout the file is in this folder; in the built package it is one level up. */
-const isCheckout = existsSync(path.join(here, 'carrel-plugin.mjs'))
+export const isCheckout = existsSync(path.join(here, 'carrel-plugin.mjs'))
 const program = path.resolve(here, isCheckout ? '.' : '..', 'carrel-plugin.mjs')
 const create = path.resolve(here, '..', '..', 'plugin-sdk', 'create', 'create-plugin.mjs')
 

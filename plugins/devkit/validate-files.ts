@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { escapePointer } from '#core/foundation/json-pointer.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
@@ -7,7 +7,9 @@ import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readSourceMap } from '#plugins/packages/source-map.ts'
 import type { Bundle } from './bundling/bundle.ts'
 import { newsOf } from './changelog.ts'
+import { FIXTURES_FOLDER } from './fixture-files.ts'
 import { EXTRAS, type Project } from './project.ts'
+import { CALLS_FOLDER } from './saved-call.ts'
 import { positionInJson } from './source-lines.ts'
 import { typedTool } from './typed.ts'
 
@@ -111,6 +113,18 @@ function checkLocale(name: string, bytes: Buffer, manifest: Manifest): Finding[]
     return { level: isError ? 'error' : 'warning', check: 'locales', message: `${place}${at}: ${message}.` }
   })
   return [...found, ...languageHint(name)]
+}
+
+/** The hosts that no saved response names: covers and redirects lead to hosts of which code has no URL. */
+export async function listUnsaved(folder: string, hosts: readonly string[]): Promise<readonly string[]> {
+  let left = hosts
+  for (const place of [FIXTURES_FOLDER, CALLS_FOLDER].map((name) => path.join(folder, name)))
+    for (const name of await readdir(place).catch(() => [])) {
+      if (left.length === 0) return left
+      const text = name.endsWith('.json') ? await readFile(path.join(place, name), 'utf8').catch(() => '') : ''
+      left = left.filter((host) => !text.includes(host.replace(/^\*\./, '')))
+    }
+  return left
 }
 
 /** An absolute path, on Unix, on Windows or as a file URL. */

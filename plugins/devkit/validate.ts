@@ -12,7 +12,7 @@ import { type BundleScan, scanBundle } from './bundling/bundle-scan.ts'
 import { counted, kilobytes, ToolProblem } from './command.ts'
 import { INSTEAD, withInstead } from './instead.ts'
 import { packProject } from './pack.ts'
-import { type Built, programOf, sourceIn } from './plugin-session.ts'
+import { type Built, programOf, runsForUser, sourceIn } from './plugin-session.ts'
 import { ManifestRefused, type Project, readValidProject } from './project.ts'
 import { listMissingGlobals } from './sandbox-globals.ts'
 import { findSecrets } from './secrets.ts'
@@ -20,7 +20,7 @@ import { describeUnknownMembers, packageOf, positionInJson, type SourceLine, spe
 import { checkTypes, type TypeCheck } from './type-check.ts'
 import { typedTool } from './typed.ts'
 import { compareTypes, TYPES_FILE } from './types-command.ts'
-import { checkFiles, checkMap, type Finding } from './validate-files.ts'
+import { checkFiles, checkMap, type Finding, listUnsaved } from './validate-files.ts'
 
 export interface Validation {
   findings: Finding[]
@@ -96,7 +96,8 @@ export async function validateWith(
   return { findings: findings.sort((a, b) => Number(a.level === 'warning') - Number(b.level === 'warning')), project, bundle, typesLeftOut }
 }
 
-function checkManifest({ manifest: { id, license }, manifestBytes }: Project): Finding[] {
+function checkManifest({ manifest, manifestBytes }: Project): Finding[] {
+  const { id, license, userConfig } = manifest
   const text = manifestBytes.toString('utf8')
   const findings = describeUnknownMembers(text).map((message): Finding => ({ level: 'warning', check: 'manifest', message }))
   if (isReservedId(id))
@@ -111,15 +112,21 @@ function checkManifest({ manifest: { id, license }, manifestBytes }: Project): F
       check: 'manifest',
       message: 'manifest.json names no license, so users do not know what they may do with the plugin.',
     })
+  if (userConfig !== undefined && !hasFunctionsForUsers(manifest))
+    findings.push({ level: 'warning', check: 'manifest', message: `The manifest has userConfig, but ${NO_USERS}` })
   return findings
 }
 
+const NO_USERS = 'none of its functions runs for a user: a server gives that only to recommendations. Remove it.'
+const hasFunctionsForUsers = (manifest: Manifest): boolean => methodsOf(manifest).some(runsForUser)
+
 /** `hasPlugin` is false when the code exports no plugin; then missing functions are not reported. */
 async function checkCode(
-  { manifest, entry }: Project,
+  project: Project,
   { code, map }: Bundle,
   supervisor: Supervisor,
 ): Promise<{ findings: Finding[]; hasPlugin: boolean }> {
+  const { manifest, entry } = project
   const missing = await listMissingGlobals(supervisor)
   let scan: BundleScan
   try {
@@ -133,7 +140,7 @@ async function checkCode(
     ...(hasPlugin ? [] : [noPlugin(entry.file, scan.exports)]),
     ...checkGlobals(scan),
     ...checkImports(scan),
-    ...checkHosts(manifest, scan),
+    ...(await checkHosts(project, scan)),
     ...checkPermissions(manifest, scan),
     ...checkSecrets(scan),
   ]
@@ -197,7 +204,8 @@ const checkImports = ({ imports }: BundleScan): Finding[] =>
 const NAMESPACES = new Set(['www.w3.org'])
 const ADDRESS = /https?:\/\/([a-z0-9-]+(?:\.[a-z0-9-]+)+)/gi
 
-function checkHosts({ capabilities, permissions = {} }: Manifest, { literals, lineOf }: BundleScan): Finding[] {
+async function checkHosts({ folder, manifest }: Project, { literals, lineOf }: BundleScan): Promise<Finding[]> {
+  const { capabilities, permissions = {} } = manifest
   const granted = (permissions.network ?? []).map(({ host }) => host)
   const linked = [...linkUrlsOf(capabilities).map(({ hostname }) => hostname), ...(capabilities.webLinks?.hosts ?? [])]
   const found = new Map<string, SourceLine | null>()
@@ -215,18 +223,19 @@ function checkHosts({ capabilities, permissions = {} }: Manifest, { literals, li
         message: `${before(line)}The code contains a URL of ${host}, which the manifest does not list. Requests to it are refused, and answers lose links and covers there. List it in permissions.network for requests and covers, or in capabilities.webLinks.hosts if it is only for links.`,
       }),
     ),
-    ...unused.map(
+    ...(await listUnsaved(folder, unused)).map(
       (host): Finding => ({
         level: 'warning',
         check: 'hosts',
-        message: `The manifest requests ${host}, but the code contains no URL of it. Request only what you use.`,
+        message: `The manifest requests ${host}, but neither the code nor a saved response contains a URL of it. Remove it, unless covers or redirects lead there.`,
       }),
     ),
   ]
 }
 
 /** The member of `ctx` that uses a permission. */
-function checkPermissions({ permissions = {} }: Manifest, { bare }: BundleScan): Finding[] {
+function checkPermissions(manifest: Manifest, { bare }: BundleScan): Finding[] {
+  const { permissions = {} } = manifest
   const uses = (member: string) => new RegExp(`[.{,]\\s*(?:${member})\\b`).test(bare)
   const pairs = [
     {
@@ -239,7 +248,10 @@ function checkPermissions({ permissions = {} }: Manifest, { bare }: BundleScan):
     { name: 'library', requested: (permissions.library ?? []).length > 0, members: 'library', call: 'ctx.library' },
   ]
   return pairs.flatMap(({ name, requested, members, call }): Finding[] => {
-    if (requested === uses(members)) return []
+    if (requested === uses(members))
+      return name === 'library' && requested && !hasFunctionsForUsers(manifest)
+        ? [{ level: 'warning', check: 'permissions', message: `The manifest requests permissions.library, but ${NO_USERS}` }]
+        : []
     const message = requested
       ? `The manifest requests permissions.${name}, which the code does not use. Administrators trust plugins with fewer permissions more.`
       : `The code seems to use ${call}, but the manifest does not request permissions.${name}. The server will refuse it.`

@@ -5,7 +5,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { escapedText, quotedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
-import { destinationOf, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
+import { describeMissing, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { JsonReader } from '#plugins/host/json-reader.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
@@ -121,7 +121,7 @@ export class CallFailures {
     const how = isOfUser
       ? `Each user enters their own: POST /api/v1/user/plugins/${plugin.key}/credentials.`
       : `An administrator enters them: PATCH /api/v1/admin/plugins/${plugin.key} with credentials.`
-    return `No credentials are entered for ${destinationOf(auth) ?? 'this plugin'}. ${how} It said: ${message}`
+    return describeMissing(auth, how, message)
   }
 
   async #sourceOf(versionId: string, { places, shares }: Pick<GuestError, 'places' | 'shares'>): Promise<SourcePlaces> {

@@ -168,10 +168,16 @@ async function fetchFor(
   }
 }
 
-async function listEntries(database: Knex, { cursor }: Payload, { granted, pluginId, userId }: HostCaller): Promise<unknown> {
+/** The user whose library a call reads. @throws GuestError permission */
+export function readerOfLibrary({ granted, userId }: Pick<HostCaller, 'granted' | 'userId'>): string {
   if (granted.library.length === 0)
     refuseGuest('permission', 'This plugin has no permission to read the library: its manifest has no permissions.library.')
-  if (userId === null) return refuseGuest('permission', 'This call is not for a user, so there is no library to read.')
+  return userId ?? refuseGuest('permission', 'This call is not for a user, so there is no library to read.')
+}
+
+async function listEntries(database: Knex, { cursor }: Payload, caller: HostCaller): Promise<unknown> {
+  const { granted, pluginId } = caller
+  const userId = readerOfLibrary(caller)
   if (cursor !== null && cursor !== undefined && !(typeof cursor === 'string' && UUID.test(cursor)))
     refuseGuest('invalid_argument', 'This server did not issue the cursor.')
   const entries = await listLibraryEntries(database, { userId, pluginId }, (cursor as string | undefined) ?? null)

@@ -43,10 +43,12 @@ export function checkUpgrade({ before, versions, manifest: { id, version }, sha2
         ? `${id} ${version} is here already. To run it: POST /api/v1/admin/plugins/${id}/consent with {"sha256":"${sha256}"}`
         : `${id} ${version} is here already, with other content (SHA-256 ${same.sha256}). Raise the version in manifest.json, and pack it again.`,
     )
-  if (before.runningVersionId !== null && compare(version, before.version) < 0 && !DEVELOPMENT.test(before.version))
-    refuse(
-      'conflict',
-      `${id} ${version} is older than ${before.version}, which runs. To run an older version that is stored: POST /api/v1/admin/plugins/${id}/rollback`,
-    )
+  if (before.runningVersionId !== null && compare(version, before.version) < 0 && !DEVELOPMENT.test(before.version)) {
+    // Such a build is not stored, and a rollback would replace the release that runs.
+    const advice = DEVELOPMENT.test(version)
+      ? `It was built from earlier sources. Get the latest ones, and raise "version" in manifest.json to ${before.version} or later.`
+      : `To run an older version that is stored: POST /api/v1/admin/plugins/${id}/rollback`
+    refuse('conflict', `${id} ${version} is older than ${before.version}, which runs. ${advice}`)
+  }
   return same
 }

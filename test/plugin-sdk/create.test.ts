@@ -1,4 +1,6 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,11 +8,13 @@ import t, { type Test } from 'tap'
 import { bundleProject } from '#plugins/devkit/bundling/bundle.ts'
 import { packProject } from '#plugins/devkit/pack.ts'
 import { readValidProject } from '#plugins/devkit/project.ts'
+import { PATTERNS } from '#plugins/packages/manifest.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { run, succeeds } from '#test/support/sdk-install.ts'
 import { buildSdk } from '../../plugin-sdk/build.mjs'
+import { bodyOf, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'
 
 t.setTimeout(300_000)
 
@@ -91,7 +95,9 @@ t.test('invalid arguments are refused with advice', async (t) => {
     [['a', '--from', "https://example.org/'x"], /is not an address of a service/],
     [['a', '--template', 'blank', '--from', 'https://example.org'], /The template blank has no service: leave out --from\./],
     [['a', '--template', 'nix'], /Unknown template "nix"\. Templates: metadata-json-api, /],
-    [['a', '--id', 'nodot'], /"nodot" is not a valid id/],
+    [['a', '--id', 'nodot'], /^The id must be at least two words of .*, such as org\.example\.anilist; it is "nodot"\.$/m],
+    [['a', '--id', `org.${'x'.repeat(61)}`], /^The id may have at most 64 characters; "org\.x+" has 65\.$/m],
+    [['a', '--id', 'carrel.mine'], /is an id below carrel\., .* Servers refuse it\. Choose another, such as org\.example\.mine\./],
     [['a', '--color', 'red'], /Unknown option '--color'\./],
   ]
   for (const [given, complaint] of refusals) {
@@ -102,10 +108,70 @@ t.test('invalid arguments are refused with advice', async (t) => {
   await mkdir(path.join(folder, 'full', 'of'), { recursive: true })
   t.match((await run(process.execPath, [program, 'full'], folder)).stderr, /is not empty/)
   t.same(await readdir(folder), ['full'], 'nothing was written')
+  const sentence = Object.values(PATTERNS).find((one) => one.startsWith('must be at least two words')) ?? 'none'
+  t.ok((await readFile(program, 'utf8')).includes(sentence), 'an id is described as in the manifest')
   t.match(await succeeds(process.execPath, [program, '--help'], folder), /--template <name>/)
   for (const name of ['create-plugin.mjs', '../../plugins/devkit/carrel-plugin.mjs'])
     t.ok((await stat(path.join(create, name))).mode & 0o100, `${name} is executable`)
 })
+
+t.test('a place where nothing can be created is a message and not a stack', async (t) => {
+  const folder = await openFolder(t)
+  await writeFile(path.join(folder, 'my-plugin'), '')
+  await symlink(path.join(folder, 'nowhere', 'at-all'), path.join(folder, 'link'))
+  await mkdir(path.join(folder, 'locked'), { mode: 0o500 })
+  const refusals: [given: string, complaint: RegExp][] = [
+    ['my-plugin', /\/my-plugin is a file\. Give a folder that does not exist yet\.$/m],
+    ['my-plugin/deeper', /\/my-plugin\S* cannot be (read|written) \(ENOTDIR: a part of its path is a file\)\. Give another folder\.$/m],
+    ['link', /\/link cannot be written \(E[A-Z]+.*\)\. Give another folder\.$/m],
+  ]
+  // Root may write to every folder.
+  if (process.getuid?.() !== 0)
+    refusals.push(['locked/other', /\/locked\/other cannot be written \(EACCES: your user has no permission\)\. Give another folder\.$/m])
+  for (const [given, complaint] of refusals) {
+    const { code, stdout, stderr } = await run(process.execPath, [program, given], folder)
+    t.same([code, stdout], [1, ''], given)
+    t.match(stderr, complaint)
+    t.equal(stderr.trim().split('\n').length, 1, 'without a stack')
+  }
+})
+
+for (const [template, address, file] of [
+  ['metadata-html', 'https://www.example.org', 'site'],
+  ['metadata-json-api', 'https://api.example.org/v1', 'catalog'],
+] as const)
+  t.test(`recording the fixtures of ${template} again leaves its tests green`, async (t) => {
+    const folder = await openFolder(t)
+    await succeeds(process.execPath, [program, 'my-plugin', '--template', template], folder)
+    const project = path.join(folder, 'my-plugin')
+    const fixtures = path.join(project, 'fixtures', `${file}.json`)
+    const known = readFixtures(JSON.parse(await readFile(fixtures, 'utf8')))
+    // The service as it is on an ordinary day: it has a good answer to everything.
+    const server = http.createServer((request, response) => {
+      const found = openReplay(known).next({ method: 'GET', url: `${address}${request.url}` }) ?? known.exchanges[0]
+      response.end(bodyOf(found?.response ?? {}))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const place = `localhost:${(server.address() as AddressInfo).port}`
+    const edit = async (name: string, change: (text: string) => string) =>
+      await writeFile(path.join(project, name), change(await readFile(path.join(project, name), 'utf8')))
+    for (const name of ['src/main.ts', 'test/main.test.ts', `fixtures/${file}.json`])
+      await edit(name, (text) => text.replaceAll(address, `http://${place}`))
+    await edit('manifest.json', (text) => {
+      const { permissions, ...own } = JSON.parse(text) as { permissions: object }
+      const config = { type: 'object', properties: { site: { type: 'string', default: `http://${place}` } } }
+      return JSON.stringify({ ...own, config, permissions: { ...permissions, networkFromConfig: ['site'] } })
+    })
+    const recorded = await runTool(project, ['test', '--no-types', '--record', '--allow-local', place])
+    t.equal(recorded.code, 0, recorded.output)
+    t.match(recorded.stdout, `recorded fixtures/${file}.json`)
+    const again = await runTool(project, ['test', '--no-types'])
+    t.equal(again.code, 0, again.output)
+  })
 
 t.test('what it prints next works as printed, from folders with spaces', async (t) => {
   const folder = await openFolder(t)

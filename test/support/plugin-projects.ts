@@ -8,7 +8,8 @@ import { outTo } from '#plugins/devkit/command.ts'
 import { runCommandLine } from '#plugins/devkit/command-line.ts'
 import { manifestOf } from './plugins.ts'
 
-const PATIENCE_MS = 60_000
+/** A command that is stopped fails; on a machine that is slow and stands still, a release with its tests takes a minute. */
+const PATIENCE_MS = 180_000
 
 /** The code of a plugin with exactly the functions of `manifestOf`. */
 export const ECHO = `import { definePlugin } from '@carrel/plugin-sdk'
@@ -83,11 +84,13 @@ export async function openPluginFolder(
 
 /**
  * Runs a `carrel-plugin` command line in a folder until it ends.
+ * @param stop as of Ctrl-C
  * @returns `output` as a terminal receives it, and `stderr` with each message in one line
  */
 export async function runTool(
   folder: string,
   given: readonly string[],
+  stop = AbortSignal.timeout(PATIENCE_MS),
 ): Promise<{ code: number; stdout: string; stderr: string; output: string }> {
   const said = { stdout: '', stderr: '' }
   const code = await runCommandLine(given, {
@@ -96,7 +99,7 @@ export async function runTool(
     printError: (text) => {
       said.stderr += `${text}\n`
     },
-    stop: AbortSignal.timeout(PATIENCE_MS),
+    stop,
   })
   return { code, stdout: said.stdout, stderr: said.stderr.replaceAll(/\n {4}(?=\S)/g, ' '), output: said.stdout + said.stderr }
 }

@@ -50,23 +50,26 @@ interface Entry {
 
 /** What a plugin does on one node of a server, which keeps it in its own memory: its calls and the lines of its log. */
 export class NodeLog {
-  readonly #get: <Answer>(place: string) => Promise<Answer>
+  readonly #get: <Answer>(place: string, member: string) => Promise<Answer>
   readonly #options: { level: LogLevel; out: Out; name: string | null }
   #lastLine = 0
   #calls: ReadonlySet<string> = new Set()
 
   /**
-   * @param get asks the node for a place below the plugin
+   * @param get asks the node for a place below the plugin, whose answer has the member
    * @param options.name stands before what happens there; null for the only node
    */
-  constructor(get: <Answer>(place: string) => Promise<Answer>, options: { level: LogLevel; out: Out; name: string | null }) {
+  constructor(
+    get: <Answer>(place: string, member: string) => Promise<Answer>,
+    options: { level: LogLevel; out: Out; name: string | null },
+  ) {
     this.#get = get
     this.#options = options
   }
 
   /** Notes what has already happened, which is not printed. @throws ToolProblem */
   async begin(): Promise<void> {
-    const [{ lastId }, calls] = await Promise.all([this.#get<LinePage>('/logs?limit=1'), this.#readCalls()])
+    const [{ lastId }, calls] = await Promise.all([this.#get<LinePage>('/logs?limit=1', 'lines'), this.#readCalls()])
     this.#lastLine = lastId ?? 0
     this.#calls = new Set(calls.map(({ callId }) => callId))
   }
@@ -75,11 +78,12 @@ export class NodeLog {
   async show(): Promise<void> {
     // The lines of a call are complete when it is recorded.
     const calls = await this.#newCalls()
-    const page = await this.#get<LinePage>(`/logs?after=${this.#lastLine}&limit=${LINES_READ}&level=${this.#options.level}`)
+    const { level, out, name } = this.#options
+    const page = await this.#get<LinePage>(`/logs?after=${this.#lastLine}&limit=${LINES_READ}&level=${level}`, 'lines')
     this.#lastLine = (page.lines.length < LINES_READ ? page.lastId : page.lines.at(-1)?.id) ?? this.#lastLine
     const lines = page.lines.slice(0, LINES_SHOWN).filter((line) => !isOfFailure(line))
     const entries = [...lines.map(lineEntry), ...calls].sort((one, other) => one.at - other.at)
-    for (const entry of entries) printEntry(this.#options.out, named(this.#options.name, entry))
+    for (const entry of entries) printEntry(out, named(name, entry))
     const leftOut = page.missed + Math.max(0, page.lines.length - LINES_SHOWN)
     if (leftOut > 0) this.#say(`${leftOut} lines left out: the plugin writes more than a terminal can show.`)
   }
@@ -103,13 +107,13 @@ export class NodeLog {
   }
 
   async #readCalls(): Promise<Call[]> {
-    return (await this.#get<{ calls: Call[] }>('/calls')).calls
+    return (await this.#get<{ calls: Call[] }>('/calls', 'calls')).calls
   }
 
   /** Undefined when there is none, and when the server no longer keeps the call. */
   async #readResult({ callId, code, method }: Call): Promise<unknown> {
     if (code !== 'ok' || method === PICTURE_METHOD) return undefined
-    return await this.#get<{ result: unknown }>(`/calls/${callId}`).then(
+    return await this.#get<{ result: unknown }>(`/calls/${callId}`, 'result').then(
       ({ result }) => result,
       () => undefined,
     )
@@ -125,8 +129,8 @@ function levelOf({ method, code, message }: Call): LogLevel {
   return message === null ? 'info' : 'warn'
 }
 
-/** The line in which the server says that a call failed, which is shown as the call itself. */
-const isOfFailure = ({ level, method, message }: Line): boolean => level === 'error' && message.startsWith(`${method} failed (`)
+/** The line in which the server says that a call failed, which is shown as the call itself; a warning when the plugin is not to blame. */
+const isOfFailure = ({ level, method, message }: Line): boolean => isAtLeast(level, 'warn') && message.startsWith(`${method} failed (`)
 
 function lineEntry({ at, level, method, message, data }: Line): Entry {
   const text = [message, ...(data === null ? [] : [data])].join(' ')

@@ -89,7 +89,7 @@ export class ServerActivity {
     const { out } = input
     this.#nodes = [server.url, ...nodes].map((url) => {
       const name = nodes.length === 0 ? null : new URL(url).host
-      const log = new NodeLog((place) => this.#get(place, url), { level, out, name })
+      const log = new NodeLog((place, member) => this.#get(place, member, url), { level, out, name })
       return { url, log, hasBegun: false, problem: '' }
     })
   }
@@ -177,17 +177,17 @@ export class ServerActivity {
   }
 
   async #readState(): Promise<State | null> {
-    return await this.#get<State>('').catch((error: unknown) => {
+    return await this.#get<State>('', 'state').catch((error: unknown) => {
       if (error instanceof ServerRefusal && error.status === 404) return null
       throw error
     })
   }
 
-  async #get<Answer>(place: string, url = this.#server.url): Promise<Answer> {
+  async #get<Answer>(place: string, member: string, url = this.#server.url): Promise<Answer> {
     return await askServer<Answer>(
       { ...this.#server, url },
       `/api/v1/admin/plugins/${encodeURIComponent(this.#id)}${place}`,
-      { method: 'GET' },
+      { method: 'GET', member },
       this.#input.stop,
     )
   }

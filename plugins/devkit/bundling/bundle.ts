@@ -3,8 +3,10 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as esbuild from 'esbuild'
+import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { ToolProblem } from '#plugins/devkit/command.ts'
 import { type Project, readOptional } from '#plugins/devkit/project.ts'
+import { isCheckout } from '#plugins/devkit/typed.ts'
 import { describeErrors, describeExport, outsidePackage } from './bundle-problems.ts'
 import { checkBundle, type Module, modulesOf } from './bundle-sizes.ts'
 
@@ -20,8 +22,8 @@ export interface Bundle {
 }
 
 const SDK = '@carrel/plugin-sdk'
-/** In a checkout its sources; next to the tool where both are installed. */
-const sources = fileURLToPath(new URL('../../../plugin-sdk', import.meta.url))
+/** Its sources in a checkout. An installed tool has none: a folder of that name beside it would be a package that anybody may have published. */
+const sources = isCheckout ? fileURLToPath(new URL('../../../plugin-sdk', import.meta.url)) : null
 
 /** The options of the bundler, the same for all commands: the tested bundle is the packed one. */
 export const bundleOptions = ({ folder, entry }: Pick<Project, 'folder' | 'entry'>) =>
@@ -48,8 +50,8 @@ export const bundleOptions = ({ folder, entry }: Pick<Project, 'folder' | 'entry
   }) satisfies esbuild.BuildOptions
 
 /**
- * Resolves the SDK: the one installed by the author, or that of the checkout where it is not installed or not built. In its own namespace, because
- * its path must not appear in the bundle, which would differ on every machine.
+ * Resolves the SDK: the one installed by the author, or in a checkout its sources where it is not installed or not built. In its own namespace,
+ * because its path must not appear in the bundle, which would differ on every machine.
  */
 export const sdkPlugin: esbuild.Plugin = {
   name: 'sdk',
@@ -62,14 +64,21 @@ export const sdkPlugin: esbuild.Plugin = {
     }
     build.onResolve({ filter: /^@carrel\/plugin-sdk(\/|$)/ }, async ({ path: specifier, resolveDir, kind, pluginData }) => {
       if (pluginData === SDK) return undefined
-      const installed = await build.resolve(specifier, { resolveDir, kind, pluginData: SDK })
+      const resolveOwn = (name: string) => build.resolve(name, { resolveDir, kind, pluginData: SDK })
+      const installed = await resolveOwn(specifier)
       if (installed.errors.length === 0 && existsSync(installed.path)) return within(installed.path)
-      const source = path.join(sources, `${specifier === SDK ? 'index' : specifier.slice(SDK.length + 1)}.ts`)
-      if (existsSync(source)) return within(source)
-      const text = existsSync(sources)
-        ? `The SDK has no module "${specifier}".`
-        : `The SDK is not installed. Install it: npm install --save-dev ${SDK}`
-      return { errors: [{ text }] }
+      const refuse = (text: string) => ({ errors: [{ text }] })
+      const about = await resolveOwn(`${SDK}/package.json`)
+      const home = about.errors.length === 0 ? path.dirname(about.path) : sources
+      const install = `npm install --save-dev ${SDK}`
+      if (home === null) return refuse(`The SDK is not installed. Install it: ${install}`)
+      const name = specifier === SDK ? 'index' : specifier.slice(SDK.length + 1)
+      const names = await listModules(home)
+      if (specifier !== SDK && !names.includes(name))
+        return refuse(`${SDK} has no module "${name}".${didYouMean(name, names)} It has ${names.join(', ')}.`)
+      const source = sources === null ? null : path.join(sources, `${name}.ts`)
+      if (source !== null && existsSync(source)) return within(source)
+      return refuse(`${SDK} is installed, but its file for ${specifier} is missing. Install it again: ${install}`)
     })
     // Its own files, and the parsers that it bundles.
     build.onResolve({ filter: /./, namespace: 'plugin-sdk' }, async ({ path: specifier, importer, kind }) => {
@@ -98,10 +107,16 @@ export const otherPackages: esbuild.Plugin = {
   },
 }
 
+/** The modules of the SDK in this folder beside its main one, such as `text`. */
+async function listModules(home: string): Promise<string[]> {
+  const { exports } = JSON.parse(await readFile(path.join(home, 'package.json'), 'utf8')) as { exports: Record<string, unknown> }
+  return Object.keys(exports).flatMap((name) => /^\.\/([\w-]+)$/.exec(name)?.[1] ?? [])
+}
+
 /** A stable name for a file of the SDK: relative to the SDK, or to its package. */
 function nameOf(file: string): string {
   const [, inPackage] = /.*[\\/]node_modules[\\/](.*)/.exec(file) ?? []
-  const isOwn = inPackage === undefined || file.startsWith(sources) || inPackage.startsWith('@carrel')
+  const isOwn = inPackage === undefined || (sources !== null && file.startsWith(sources)) || inPackage.startsWith('@carrel')
   return isOwn ? path.parse(file).name : inPackage
 }
 

@@ -30,7 +30,7 @@ export async function watchTests(input: ToolInput, given: TestPart, run: (part: 
   // Before the run: a file that changes meanwhile is a change.
   let before = await stampsOf(folder)
   await attempt(input, () => run(given))
-  out.line('Waiting for changes. Press Ctrl-C to stop.')
+  if (!stop.aborted) out.line('Waiting for changes. Press Ctrl-C to stop.')
   while (!stop.aborted) {
     await sleep(LOOK_EVERY_MS, undefined, { signal: stop }).catch(() => {})
     const now = await stampsOf(folder)

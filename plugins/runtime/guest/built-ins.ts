@@ -10,6 +10,7 @@ export const NativeBuffer = ArrayBuffer
 export const NativeTypeError = TypeError
 export const NativeRangeError = RangeError
 export const toText = String
+export const objectToString = Object.prototype.toString
 
 const promiseThen = Promise.prototype.then
 const promiseResolve = Promise.resolve

@@ -15,6 +15,7 @@ import {
 import type { Call } from './call.ts'
 import { limits } from './channel.ts'
 import { ask, closedProblem, problem, tell } from './host-calls.ts'
+import { briefOf, describeLoss, lossIn, tellLoss } from './losses.ts'
 import { type WebGlobals, web } from './web-globals.ts'
 
 /** Of a log line, and of the data beside it. */
@@ -49,8 +50,13 @@ export function makeContext(call: Call, given: ContextData): object {
     storage: makeStorage(call),
     log: makeLog(call),
     progress: (fraction: unknown, text: unknown) => {
+      // JSON has neither NaN nor infinity.
+      if (typeof fraction !== 'number' || fraction - fraction !== 0) {
+        if (limits.isTraced) tellLoss(call, 'progress', '', { path: '', kind: briefOf(fraction) })
+        return
+      }
       call.lines += 1
-      if (call.lines > limits.logLines || typeof fraction !== 'number') return
+      if (call.lines > limits.logLines) return
       tell(call, 'progress', { fraction, text: typeof text === 'string' ? slice(text, 0, PROGRESS_LENGTH_MAX) : null })
     },
     auth: table({ status: () => ask(call, 'auth.status', {}) }),
@@ -84,8 +90,10 @@ function signalOf(call: Call, { makeSignal }: WebGlobals): AbortSignal {
 function makeStorage(call: Call): object {
   return table({
     get: (key: unknown) => ask(call, 'storage.get', { key }),
-    set: async (key: unknown, value: unknown, options?: { ttlSeconds?: unknown } | null) =>
-      void (await ask(call, 'storage.set', { key, value, ttlSeconds: options?.ttlSeconds })),
+    set: async (key: unknown, value: unknown, options?: { ttlSeconds?: unknown } | null) => {
+      if (limits.isTraced) tellLoss(call, 'storage.set', key, lossIn(value))
+      await ask(call, 'storage.set', { key, value, ttlSeconds: options?.ttlSeconds })
+    },
     delete: async (key: unknown) => void (await ask(call, 'storage.delete', { key })),
     list: (prefix: unknown) => ask(call, 'storage.list', { prefix }),
   })
@@ -94,16 +102,18 @@ function makeStorage(call: Call): object {
 function makeLog(call: Call): object {
   const log = (level: string) => (message: unknown, data?: unknown) => {
     let more: string | undefined
+    let isRefused = false
     try {
       more = data === undefined ? undefined : stringify(data)
     } catch {
-      more = undefined
+      isRefused = true
     }
     const line = slice(typeof message === 'string' ? message : toText(message), 0, LINE_LENGTH_MAX)
     call.lines += 1
     call.letters += line.length
     if (call.lines > limits.logLines || call.letters > limits.logLength) return
-    tell(call, 'log', { level, message: line, data: more === undefined ? null : slice(more, 0, LINE_LENGTH_MAX) })
+    const lost = limits.isTraced ? describeLoss(`log.${level}`, line, isRefused ? { path: '', kind: '' } : lossIn(data)) : null
+    tell(call, 'log', { level, message: line, data: more === undefined ? null : slice(more, 0, LINE_LENGTH_MAX), ...lost })
   }
   return table({ debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') })
 }

@@ -182,6 +182,7 @@ t.test('a server of another sort', async (t) => {
       response.setHeader('location', 'https://example.org/')
       response.end()
     },
+    moved: (request, response) => response.writeHead(308, { location: `https://example.org${request.url}` }).end(),
     text: (_, response) => response.end('hello'),
     lines: (request, response) =>
       response.end(request.url?.endsWith('/plugins') ? '{"plugins":[{"id":"1","name":"x"}]}' : '{"lines":[{"id":"one"}],"lastId":1}'),
@@ -190,7 +191,12 @@ t.test('a server of another sort', async (t) => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  await t.rejects(run(['x'], { server: url, key: 'redirect' }).ended, { message: /does not answer/ })
+  await t.rejects(run(['x'], { server: url, key: 'redirect' }).ended, {
+    message: /redirects\s+to\s+https:\/\/example\.org\/,\s+as\s+no\s+Carrel\s+server\s+does\./,
+  })
+  await t.rejects(run(['x'], { server: url, key: 'moved' }).ended, {
+    message: /redirects\s+to\s+https:\/\/example\.org;\s+give\s+that\s+address\./,
+  })
   await t.rejects(run(['x'], { server: url, key: 'text' }).ended, { message: /did not send log lines/ })
   await t.rejects(run(['x'], { server: url, key: 'lines' }).ended, { message: /did not send log lines/ })
 })

@@ -97,6 +97,48 @@ const MISTAKES: [name: string, change: Change, typed: string, message: string][]
     '! ctx.progress takes a fraction from 0 to 1; it is 50.',
   ],
   [
+    'progress as a text',
+    search("ctx.progress('50%'); return { results: [] }"),
+    REPLAY,
+    '! ctx.progress takes a fraction from 0 to 1; it is "50%".',
+  ],
+  [
+    'progress of nothing',
+    search('ctx.progress(0 / 0); return { results: [] }'),
+    REPLAY,
+    '! ctx.progress takes a fraction from 0 to 1; it is NaN.',
+  ],
+  [
+    'a promise that is stored',
+    search("await ctx.storage.set('book', { authors: [Promise.resolve('a')] }); return { results: [] }"),
+    REPLAY,
+    '! ctx.storage.set("book") /authors/0: JSON does not keep values of this kind: Promise. Write await before it.',
+  ],
+  [
+    'a map that is stored',
+    search("await ctx.storage.set('book', new Map([['a', 1]])); return { results: [] }"),
+    REPLAY,
+    '! ctx.storage.set("book"): JSON does not keep values of this kind: Map. Give Object.fromEntries(map).',
+  ],
+  [
+    'a number that is none, stored',
+    search("await ctx.storage.set('book', { year: Number('x') }); return { results: [] }"),
+    REPLAY,
+    '! ctx.storage.set("book") /year: JSON does not keep values of this kind: NaN.',
+  ],
+  [
+    'log data that is no JSON',
+    search("ctx.log.info('found', { size: 1n }); return { results: [] }"),
+    REPLAY,
+    '! ctx.log.info("found"): its data is left out. It must be plain JSON: without BigInt, and without an object that contains itself.',
+  ],
+  [
+    'an error as log data',
+    search("ctx.log.warn('failed', { error: new TypeError('no') }); return { results: [] }"),
+    REPLAY,
+    '! ctx.log.warn("failed") /error: JSON does not keep values of this kind: Error. Give its message.',
+  ],
+  [
     'another hash',
     search("await ctx.crypto.digest('sha512', 'a')"),
     REPLAY,

@@ -136,6 +136,27 @@ const MISTAKES: [name: string, change: Change, typed: string, message: string][]
     'permission: This plugin has no permission to read the library: its manifest has no permissions.library. at src/main.ts:7:27',
   ],
   [
+    'a library for a call that is for nobody',
+    {
+      ...search('await ctx.library.entries(); return { results: [] }'),
+      manifest: { permissions: { ...PERMISSIONS, library: ['series.titles'] } },
+    },
+    REPLAY,
+    'permission: This call is not for a user, so there is no library to read. at src/main.ts:7:27',
+  ],
+  [
+    'credentials without a password',
+    {
+      manifest: {
+        permissions: PERMISSIONS,
+        auth: { type: 'basic', scope: 'server', bind: { host: 'api.example.org', header: 'Authorization' } },
+      },
+      ...file('mine.json', { username: 'u' }),
+    },
+    `${REPLAY} --credentials mine.json`,
+    '--credentials: mine.json lacks password. Write { "username": "…", "password": "…" } into that file.',
+  ],
+  [
     'an object as body of a request',
     search("await ctx.fetch('https://api.example.org/', { body: { a: 1 } as never }); return { results: [] }"),
     REPLAY,
@@ -178,6 +199,24 @@ const MISTAKES: [name: string, change: Change, typed: string, message: string][]
     file('test/main.spec.ts', ''),
     'test main',
     'Test files: none; they are in test/, and their names end with .test.ts',
+  ],
+  [
+    'a test beside the code',
+    file('src/main.test.ts', ''),
+    TEST,
+    'src/main.test.ts ✖ the file runs It does not run: tests are in test/, and their names end with .test.ts, .test.js or .test.mjs. Move or rename it, such as to test/main.test.ts; if another tool runs it, give it another name.',
+  ],
+  [
+    'tests in another folder',
+    file('tests/a.test.ts', ''),
+    TEST,
+    'tests/a.test.ts ✖ the file runs It does not run: tests are in test/, and their names end with .test.ts, .test.js or .test.mjs. Move or rename it, such as to test/a.test.ts;',
+  ],
+  [
+    'a test within a test',
+    tested("test('outer', () => { test('inner', () => {}) })"),
+    TEST,
+    '✖ inner test() is called within a test, or later than its file has loaded, so it does not run. Call it outside of tests, while the file loads. at test/main.test.ts:2:',
   ],
   [
     'an assertion that does not exist',

@@ -3,8 +3,11 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { readCredentials } from '#plugins/devkit/credentials-file.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
 import { runDev } from '#test/support/dev-process.ts'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
+import { manifestOf } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
 
@@ -61,7 +64,7 @@ t.test('they are added to requests, and to nothing that is shown or recorded', a
   const { asked, folder, place, file, give } = await openAuthor(t)
   await give({ token: TOKEN })
   const local = ['--allow-local', place]
-  t.match(await runTool(folder, ['replay', 'calls/search.json', ...local]), { code: 0, stdout: /"none nothing"/ })
+  t.match(await runTool(folder, ['replay', 'calls/search.json', ...local]), { code: 0, stdout: /"missing nothing"/ })
   const replayed = await runTool(folder, ['replay', 'calls/search.json', ...local, '--credentials', file])
   t.match(replayed, { code: 0, stdout: /info {3}sent \{"sent":"\[credential\]"\}[\s\S]*"connected \[credential\]"/ })
 
@@ -85,6 +88,7 @@ t.test('errors of an invalid file reveal nothing of its content', async (t) => {
     [`{ "token": "${TOKEN}`, /must be an object of texts as JSON, with token/],
     [[TOKEN], /must be an object of texts/],
     [{ token: { deep: TOKEN } }, /must be an object of texts/],
+    [{}, /mine\.json lacks token\. Write \{ "token": "…" \} into that file\./],
     [{ password: TOKEN }, /Unknown credential. Known are: token/],
     [{ token: `${TOKEN}\n` }, /not contain line breaks/],
     [{ token: TOKEN.repeat(5_000) }, /bytes; the limit is 65536/],
@@ -101,6 +105,30 @@ t.test('errors of an invalid file reveal nothing of its content', async (t) => {
   await plain.give({ token: TOKEN })
   const given = await runTool(plain.folder, ['replay', 'calls/search.json', '--credentials', plain.file])
   t.match(given, { code: 1, stderr: /is not needed: the manifest requires no credentials/ })
+})
+
+t.test('a file that is not complete is refused, and a server needs no more than an administrator enters', async (t) => {
+  const { asked, folder, place, file, give } = await openAuthor(t, { auth: { ...API_KEY, type: 'basic' } })
+  for (const [fields, lacking] of [
+    [{ username: 'u' }, 'password'],
+    [{ password: 'p' }, 'username'],
+    [{}, 'username and password'],
+  ] as const) {
+    await give(fields)
+    const { code, stderr } = await runTool(folder, ['replay', 'calls/search.json', '--allow-local', place, '--credentials', file])
+    t.equal(code, 1)
+    t.match(stderr, `mine.json lacks ${lacking}. Write { "username": "…", "password": "…" } into that file.`)
+  }
+  t.same(asked, [])
+
+  const oauth2 = manifestOf({ auth: { type: 'oauth2', scope: 'user' } }) as unknown as Manifest
+  const input = { cwd: '/', flag: () => file }
+  const client = { clientId: 'c', clientSecret: 's' }
+  await give(client)
+  await t.rejects(readCredentials(input, oauth2), { name: 'ToolProblem', message: /mine\.json lacks accessToken\./ })
+  t.same(await readCredentials(input, oauth2, true), client, 'for the server too')
+  await give({ clientSecret: 's' })
+  await t.rejects(readCredentials(input, oauth2, true), { name: 'ToolProblem', message: /mine\.json lacks accessToken\./ })
 })
 
 t.test('a recording without them says so, and replaces no response by a refusal', async (t) => {
@@ -125,9 +153,26 @@ t.test('a recording without them says so, and replaces no response by a refusal'
   )
 })
 
-t.test('dev says at its start that requests carry none', async (t) => {
-  const { folder } = await openAuthor(t)
-  const { says, end } = runDev(t, folder, [])
+t.test('dev says at its start that requests carry none, and again when a service refuses one', async (t) => {
+  const { folder, place } = await openAuthor(t, { auth: API_KEY }, true)
+  const { says, end } = runDev(t, folder, ['--allow-local', place])
   await says(/Requests\s+are\s+sent\s+without\s+credentials/g)
+  const [page] = await says(/http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\//g)
+  await says(/✔ Built 1\.0\.0/g)
+  const call = { method: 'metadata.series.search', input: { query: 'dune', limit: 5 } }
+  const answered = async (more: object) => {
+    const body = JSON.stringify({ ...call, ...more })
+    const response = await fetch(`${page}call`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    return (await response.json()) as Record<string, unknown>
+  }
+  t.match(await answered({}), {
+    code: 'auth',
+    message: `No credentials are entered for http://${place}. Start dev with --credentials FILE. It said: `,
+  })
+  const request = { url: `http://${place}/titles` }
+  const fixtures = { formatVersion: 1, exchanges: [{ request, response: { status: 401 } }] }
+  const { code, message } = await answered({ fixtures })
+  t.equal(code, 'auth')
+  t.notMatch(message, 'No credentials', 'fixtures need none')
   t.equal(await end(), 0)
 })

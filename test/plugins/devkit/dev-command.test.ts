@@ -73,6 +73,43 @@ t.test('the page calls the plugin, and its storage survives every build', async 
   await t.rejects(fetch(url), 'the page is closed')
 })
 
+t.test('a call on the page is for a user or for nobody, and a request without a fixture fails it', async (t) => {
+  const folder = await openPluginFolder(t, {
+    manifest: { capabilities: { 'metadata.series': { methods: ['search', 'get'] }, recommendations: { methods: ['get'] } } },
+    files: {
+      'src/main.ts': `export default {
+        metadata: { series: {
+          search: () => ({ results: [] }),
+          async get({ externalId }, ctx) {
+            await ctx.http.json('https://api.example.org/more').catch(() => null)
+            await ctx.storage.set('of', 'the plugin')
+            return { externalId, title: externalId }
+          } } },
+        recommendations: {
+          async get(request, ctx) {
+            await ctx.storage.set('of', 'the user')
+            return { recommendations: [] }
+          } } }`,
+      'calls/search.json': null,
+    },
+  })
+  const { ask } = await startDev(t, folder)
+  const get = { method: 'metadata.series.get', input: { externalId: '1' }, fixtures: 'echo' }
+  const recommend = { method: 'recommendations.get', input: { limit: 5, exclude: [] }, fixtures: 'echo' }
+  const unmatched = {
+    code: 'unmatched',
+    message: /^No fixture matches GET https:\/\/api\.example\.org\/more\. Record it with: .* test --record$/,
+    storage: { of: 'the plugin' },
+  }
+  t.match((await ask('call', get)).answer, unmatched)
+  t.match((await ask('call', recommend)).answer, { answer: { recommendations: [] }, storage: { of: 'the user' } })
+  t.match((await ask('call', get)).answer, unmatched, 'of which the user’s storage is no part')
+  t.match(await ask('call', { ...get, userConfig: { language: 'de' } }), {
+    status: 400,
+    answer: { message: /^"userConfig" is only for recommendations\.get/ },
+  })
+})
+
 t.test('requests without the token get nothing', async (t) => {
   const { url } = await startDev(t, await openPluginFolder(t))
   const { port, origin } = new URL(url)

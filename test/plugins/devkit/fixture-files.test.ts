@@ -6,7 +6,7 @@ import { replayEgress } from '#plugins/devkit/host-answers.ts'
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { openLoopback } from '#test/support/plugins.ts'
-import { openReplay } from '../../../plugin-sdk/fixtures.ts'
+import { type Exchange, openReplay } from '../../../plugin-sdk/fixtures.ts'
 
 const policy = { caller: 'org.example.echo', rules: [{ host: 'api.example.org', methods: ['GET', 'POST'] }], userAgent: 'test' }
 const never = new AbortController().signal
@@ -31,6 +31,7 @@ t.test('responses are recorded, written and replayed', async (t) => {
     ],
   }
   const recorder = new Recorder(new HttpsEgress(way), before)
+  const egress = recorder.open()
   const requests = [
     { url: 'https://api.example.org/a' },
     { url: 'https://api.example.org/a' },
@@ -39,16 +40,16 @@ t.test('responses are recorded, written and replayed', async (t) => {
     { url: 'https://api.example.org/a', method: 'POST', body: '{"x":1}' },
   ]
   const answers = []
-  for (const request of requests) answers.push(await recorder.egress.fetch(request, policy, never))
+  for (const request of requests) answers.push(await egress.fetch(request, policy, never))
   t.equal(asked, 6, 'every request reached the service, and redirects were followed')
-  await t.rejects(recorder.egress.fetch({ url: 'https://api.example.org/late' }, policy, never), { own: 'timeout', message: 'late' })
+  await t.rejects(egress.fetch({ url: 'https://api.example.org/late' }, policy, never), { own: 'timeout', message: 'late' })
   t.equal(asked, 6, 'an exchange that was written by hand still answers')
-  await t.rejects(recorder.egress.fetch({ url: 'https://other.example.org/' }, policy, never), {
+  await t.rejects(egress.fetch({ url: 'https://other.example.org/' }, policy, never), {
     name: 'GuestError',
     message: /is not a host that|is not https/,
   })
 
-  const file = await writeFixtures(folder, 'recorded', recorder.exchanges)
+  const file = await writeFixtures(folder, 'recorded', recorder.exchanges(false))
   t.equal(file, path.join('fixtures', 'recorded.json'))
   const text = await readFile(path.join(folder, file), 'utf8')
   t.notMatch(text, /session|today|old/, 'no dates, no sessions, and no replaced responses')
@@ -72,6 +73,52 @@ t.test('responses are recorded, written and replayed', async (t) => {
     message: /is not a host that|is not https/,
   })
   t.same(unmatched, ['GET https://api.example.org/new'], 'a request that a server refuses is not a missing fixture')
+})
+
+t.test('a recording replaces no failure and no status of 400 or more, and leaves every exchange its place and its members', async (t) => {
+  const at = (name: string) => ({ url: `https://api.example.org/${name}` })
+  const asked: string[] = []
+  const way = await openLoopback(t, (request, response) => {
+    asked.push(request.url ?? '')
+    response.writeHead(request.url === '/fresh' ? 401 : 200, { 'content-type': 'application/json' }).end('{"live":true}')
+  })
+  const busy: Exchange = { request: at('busy'), response: { status: 429, headers: { 'retry-after': '5' }, body: 'Slow down' }, times: 1 }
+  const gone: Exchange = { request: at('gone'), response: { status: 404 } }
+  const late: Exchange = { request: at('late'), failure: { code: 'timeout', message: 'late' } }
+  const before: Exchange[] = [
+    { request: at('page'), response: { json: { old: 1 } }, times: 1, required: true },
+    { request: at('page'), response: { json: { old: 2 } } },
+    busy,
+    { request: at('busy'), response: { json: { old: 3 } } },
+    gone,
+    late,
+    { request: at('other'), response: { json: { old: 4 } } },
+  ]
+  const recorder = new Recorder(new HttpsEgress(way), { formatVersion: 1, exchanges: before })
+  const statuses: number[] = []
+  for (const _plugin of ['one', 'another']) {
+    const egress = recorder.open()
+    for (const name of ['page', 'page', 'busy', 'busy', 'gone']) statuses.push((await egress.fetch(at(name), policy, never)).status)
+  }
+  const ofEach = [200, 200, 429, 200, 404]
+  t.same(statuses, [...ofEach, ...ofEach], 'every plugin gets what was written, from its beginning')
+  t.notOk(asked.includes('/gone'), 'the service is not asked for it')
+  const live = { headers: { 'content-type': 'application/json' }, json: { live: true } }
+  const expected = [
+    { request: at('page'), response: live, times: 1, required: true },
+    { request: at('page'), response: live },
+    busy,
+    { request: at('busy'), response: live },
+    gone,
+    late,
+  ]
+  t.same(recorder.exchanges(false), expected)
+  t.same(recorder.exchanges(true), [...expected, before.at(-1)])
+  t.same(recorder.kept, [busy, gone, late])
+
+  t.equal((await recorder.open().fetch(at('fresh'), policy, never)).status, 401)
+  t.same([...recorder.refused.values()], ['nothing was recorded for GET https://api.example.org/fresh: the service answered 401 this time'])
+  t.same(recorder.exchanges(true), [...expected, before.at(-1)], 'a refusal that was recorded would stay')
 })
 
 t.test('invalid files are refused with name and place', async (t) => {
@@ -111,15 +158,16 @@ t.test('credentials are not recorded in fixtures', async (t) => {
       body: '{"q":1}',
       headers: { 'content-type': 'application/json' },
     }
-    await recorder.egress.fetch(asked, { ...policy, credential }, never)
+    await recorder.open().fetch(asked, { ...policy, credential }, never)
   }
   t.equal(way.asked.length, 3)
-  t.equal(recorder.exchanges.length, 3)
+  const exchanges = recorder.exchanges(false)
+  t.equal(exchanges.length, 3)
   t.same(
-    recorder.exchanges.map(({ request }) => [request.url, request.body]),
+    exchanges.map(({ request }) => [request.url, request.body]),
     ['header', 'query', 'body'].map((place) => [`https://api.example.org/${place}?q=1`, '{"q":1}']),
     'as the plugin sent it',
   )
-  t.notMatch(JSON.stringify(recorder.exchanges), TOKEN)
-  t.match(JSON.stringify(recorder.exchanges), /\[credential\]/)
+  t.notMatch(JSON.stringify(exchanges), TOKEN)
+  t.match(JSON.stringify(exchanges), /\[credential\]/)
 })

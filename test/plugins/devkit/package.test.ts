@@ -89,6 +89,24 @@ t.test('a plugin is created, tested, validated and packed with only the three pa
   t.match(lost, { code: 1, stderr: /Did you mean pack\? All commands: npx\s+@carrel\/plugin-tool\s+--help/ })
   const elsewhere = await shell(folder, 'npx --no-install @carrel/plugin-tool validate')
   t.match(elsewhere, { code: 1, stderr: /npm\s+create\s+@carrel\/plugin\s+my-plugin/ })
+
+  // Anybody may publish a package with the name that the folder of the SDK's sources has.
+  await mkdir(path.join(modules, 'plugin-sdk'))
+  for (const name of ['index', 'htlm']) await writeFile(path.join(modules, 'plugin-sdk', `${name}.ts`), 'export const definePlugin = 1\n')
+  const main = path.join(plugin, 'src', 'main.ts')
+  const code = await readFile(main, 'utf8')
+  const refused = async (text: string) => {
+    await writeFile(main, text)
+    const { code: status, stdout } = await shell(plugin, 'npm run validate')
+    t.equal(status, 1, stdout)
+    return stdout.replaceAll(/\s+/g, ' ')
+  }
+  t.match(
+    await refused(`import '@carrel/plugin-sdk/htlm'\n${code}`),
+    'src/main.ts:1:8: @carrel/plugin-sdk has no module "htlm". Did you mean html? It has text, html, xml, testing.',
+  )
+  await rm(path.join(modules, '@carrel', 'plugin-sdk'), { recursive: true })
+  t.match(await refused(code), 'The SDK is not installed. Install it: npm install --save-dev @carrel/plugin-sdk')
 })
 
 t.test('before anything is published, what create prints next works as printed with the packages beside it', async (t) => {

@@ -13,7 +13,9 @@ const settings = {
   type: 'object',
   properties: { kept: secret(), handed: secret({ 'x-receives-password': true }), word: { type: 'string', default: 'open' } },
 }
-const MAIN = `export default { metadata: { series: {
+const MAIN = `export default { recommendations: {
+  get: (_, ctx) => ({ recommendations: [{ externalId: '1', title: JSON.stringify([ctx.config, ctx.userConfig]), score: 1, reason: 'It is here.' }] }),
+}, metadata: { series: {
   search: (_, ctx) => ({ results: [{ externalId: '1', title: JSON.stringify([ctx.config, ctx.userConfig]), coverUrl: 'https://collector.example/c.jpg?d=1' }] }),
   get: () => ({ externalId: '1',
     externalUrl: 'https://links.example.org/1',
@@ -22,9 +24,23 @@ const MAIN = `export default { metadata: { series: {
   }),
 } } }`
 
+/** Functions that run for nobody, and one that runs for a user. */
+const FOR_BOTH = { 'metadata.series': { methods: ['search', 'get'] }, recommendations: { methods: ['get'] } }
+/** Calls of both, which return what the code has put into a title. */
+function titlesOf(session: PluginSession) {
+  const titleIn = async (method: string, input: object, list: string) => {
+    const { answer } = await session.call(method, input)
+    return (answer as Record<string, [{ title: string }]>)[list]?.[0].title ?? ''
+  }
+  return {
+    search: () => titleIn('metadata.series.search', { query: 'x', limit: 1 }, 'results'),
+    recommend: () => titleIn('recommendations.get', { limit: 1, exclude: [] }, 'recommendations'),
+  }
+}
+
 async function open(change: Partial<SessionOptions> = {}) {
   const way = await openLoopback(t, (_request, response) => response.end('{}'))
-  const capabilities = { 'metadata.series': { methods: ['search', 'get'] }, webLinks: { hosts: ['links.example.org'] } }
+  const capabilities = { ...FOR_BOTH, webLinks: { hosts: ['links.example.org'] } }
   const manifest = manifestOf({ capabilities, config: settings, userConfig: settings }) as unknown as Manifest
   const session = new PluginSession(findSupervisor(), { manifest, code: MAIN }, { egress: new HttpsEgress(way), ...change })
   t.teardown(() => session.close())
@@ -34,12 +50,77 @@ async function open(change: Partial<SessionOptions> = {}) {
 t.test('the tool hands no secret to code whose record does not say that it receives one, as a server', async (t) => {
   const given = { kept: 'hunter2-kept', handed: 'hunter2-handed' }
   const session = await open({ config: given, userConfig: given })
-  const { answer } = await session.call('metadata.series.search', { query: 'x', limit: 1 })
-  const [{ title }] = (answer as { results: [{ title: string }] }).results
+  const { search, recommend } = titlesOf(session)
   const received = { handed: 'hunter2-handed', word: 'open' }
-  t.same(JSON.parse(title), [received, received])
+  t.same(JSON.parse(await recommend()), [received, received])
+  t.same(JSON.parse(await search()), [received, {}], 'of users nothing at all when it runs for nobody')
   const wrong = await open({ config: { word: 5 } })
   await t.rejects(wrong.call('metadata.series.search', { query: 'x', limit: 1 }), { code: 'config', message: /word/ })
+})
+
+t.test('calls for nobody and calls for a user share neither storage nor variables, as on a server', async (t) => {
+  const code = `let calls = 0
+    const note = async (name, ctx) => {
+      calls += 1
+      await ctx.storage.set(name, calls)
+      return JSON.stringify({ calls, kept: await ctx.storage.list(), settings: ctx.userConfig })
+    }
+    export default {
+      setup: (ctx) => ctx.storage.set('setup', true),
+      metadata: { series: { search: async (_, ctx) => ({ results: [{ externalId: '1', title: await note('search', ctx) }] }) } },
+      recommendations: { get: async (_, ctx) => ({
+        recommendations: [{ externalId: '1', title: await note('get', ctx), score: 1, reason: 'It is here.' }] }) },
+    }`
+  const manifest = manifestOf({ capabilities: FOR_BOTH, userConfig: settings }) as unknown as Manifest
+  const options = { egress: { fetch: () => new Promise<never>(() => {}) }, storage: { given: 1 } }
+  const session = new PluginSession(findSupervisor(), { manifest, code }, options)
+  t.teardown(() => session.close())
+  const { search, recommend } = titlesOf(session)
+  t.same(JSON.parse(await search()), { calls: 1, kept: ['given', 'search', 'setup'], settings: {} })
+  t.same(session.storage(), { given: 1, search: 1, setup: true })
+  t.same(JSON.parse(await recommend()), { calls: 1, kept: ['get', 'given', 'setup'], settings: { word: 'open' } })
+  t.same(session.storage(), { given: 1, get: 1, setup: true })
+  t.match(JSON.parse(await search()), { calls: 2, kept: ['given', 'search', 'setup'] })
+  session.close()
+  t.match(JSON.parse(await search()), { calls: 1, kept: ['given', 'search', 'setup'] }, 'a new sandbox has the same storage')
+})
+
+t.test('the state of credentials is the one that a server reports, and users have theirs only in calls for them', async (t) => {
+  const code = `const status = async (ctx) => {
+      await ctx.fetch('https://api.example.org/')
+      return await ctx.auth.status()
+    }
+    export default {
+      metadata: { series: { search: async (_, ctx) => ({ results: [{ externalId: '1', title: await status(ctx) }] }) } },
+      recommendations: { get: async (_, ctx) => ({
+        recommendations: [{ externalId: '1', title: await status(ctx), score: 1, reason: 'It is here.' }] }) },
+    }`
+  const auth = { type: 'apiKey', scope: 'server', bind: { host: 'api.example.org', header: 'X-Key' } }
+  const given = { credentials: { token: 'k3y' } }
+  const cases: [asks: object | undefined, options: Partial<SessionOptions>, states: [string, string], sent: (string | undefined)[]][] = [
+    [undefined, {}, ['none', 'none'], [undefined, undefined]],
+    [{ ...auth, type: 'none' }, given, ['none', 'none'], [undefined, undefined]],
+    [auth, {}, ['missing', 'missing'], [undefined, undefined]],
+    [auth, { credentials: {} }, ['missing', 'missing'], [undefined, undefined]],
+    [auth, given, ['connected', 'connected'], ['k3y', 'k3y']],
+    [auth, { ...given, auth: 'expired' }, ['expired', 'expired'], ['k3y', 'k3y']],
+    [{ ...auth, scope: 'user' }, given, ['missing', 'connected'], [undefined, 'k3y']],
+    [{ ...auth, scope: 'user' }, { auth: 'connected' }, ['missing', 'connected'], [undefined, undefined]],
+  ]
+  for (const [asks, options, states, sent] of cases) {
+    const way = await openLoopback(t, (_request, response) => response.end('{}'))
+    const manifest = manifestOf({ capabilities: FOR_BOTH, auth: asks }) as unknown as Manifest
+    const session = new PluginSession(findSupervisor(), { manifest, code }, { egress: new HttpsEgress(way), ...options })
+    const { search, recommend } = titlesOf(session)
+    const said = JSON.stringify([asks, options])
+    t.same([await search(), await recommend()], states, said)
+    t.same(
+      way.asked.map(({ headers }) => headers['x-key']),
+      sent,
+      said,
+    )
+    session.close()
+  }
 })
 
 t.test('the tool leaves out addresses of hosts that are not declared, as a server, and says which', async (t) => {

@@ -15,6 +15,8 @@ import { testSeed } from '#test/support/timed-property.ts'
 t.setTimeout(540_000)
 
 const CHILD = path.join(ROOT, 'test', 'support', 'release-child.ts')
+/** What a release that has not ended leaves. */
+const BEGUN = '.release-org.example.echo.json'
 const WHERE = ['--name', 'Own plugins', '--url', 'https://example.org/plugins/']
 
 /** A plugin with a key, and what is new in a file. */
@@ -64,7 +66,7 @@ t.test('a release is tested, signed and listed, and the next one raises the vers
     page,
     /href="carrel:\/\/install\?repository=https%3A%2F%2Fexample\.org%2Fplugins%2F&amp;plugin=org\.example\.echo&amp;fingerprint=SHA256%3A/,
   )
-  t.notOk((await readdir(path.join(folder, 'releases'))).includes('.release.json'), 'it has ended')
+  t.notOk((await readdir(path.join(folder, 'releases'))).includes(BEGUN), 'it has ended')
 })
 
 t.test('a release that asks for one host more says so before it is signed', async (t) => {
@@ -161,7 +163,7 @@ t.test(
       t.equal((await releaseBeside(folder, change)).code, null, `change ${change}: killed`)
       // The index has the time in it.
       for (const [name, text] of await filesIn(folder))
-        if (name !== 'releases/.release.json' && !isSigned(name))
+        if (name !== `releases/${BEGUN}` && !isSigned(name))
           t.ok([before.get(name), released.get(name)].includes(text), `change ${change}: ${name} is whole`)
       const again = await releaseIn(folder, 'patch')
       // It may have died when nothing was left but to say that it has ended.
@@ -181,8 +183,63 @@ t.test(
   },
 )
 
-function inputOf(folder: string, words: string[]): ToolInput {
-  const values: Record<string, string> = { key: 'key.pem', changelog: 'new.md' }
+t.test('an interrupted release leaves the other plugins of a shared folder alone', async (t) => {
+  const shared = await mkdtemp(path.join(tmpdir(), 'carrel-releases-'))
+  t.teardown(() => rm(shared, { recursive: true, force: true }))
+  const openVersion = async (id: string, version: string) => {
+    const folder = await openPluginFolder(t, { manifest: { id, version }, files: { 'new.md': 'Finds echoes.\n' } })
+    await runTool(folder, ['sign', '--new-key', 'key.pem'])
+    return folder
+  }
+  const one = await openVersion('org.example.echo', '3.0.0')
+  const other = await openVersion('org.example.other', '1.3.0')
+  for (const step of ['begun', 'signed']) {
+    const killed = runRelease(inputOf(one, [], { out: shared }), (at) => {
+      if (at === step) throw new Error('killed')
+    })
+    await t.rejects(killed, /killed/)
+    const released = await releaseIn(other, ...(step === 'begun' ? [] : ['minor']), '--out', shared)
+    t.equal(released.code, 0, released.output)
+    t.equal(await readFile(path.join(shared, BEGUN), 'utf8'), '{"id":"org.example.echo","version":"3.0.0"}\n')
+  }
+  const goesOn = await releaseIn(one, '--out', shared)
+  t.equal(goesOn.code, 0, goesOn.output)
+  t.same((await readdir(shared)).sort(), [
+    'org.example.echo-3.0.0.plugin',
+    'org.example.other-1.3.0.plugin',
+    'org.example.other-1.4.0.plugin',
+  ])
+})
+
+t.test('a release that is stopped signs nothing, before it begins and in its middle, and goes on later', async (t) => {
+  const folder = await openReleases(t)
+  const before = await readdir(folder)
+  for (const sign of ['✔', 'What administrators read']) {
+    const stopping = new AbortController()
+    const out = {
+      line: (text = '') => {
+        if (text.includes(sign)) stopping.abort()
+      },
+      paint: (_style: unknown, text: string) => text,
+    }
+    await t.rejects(runRelease({ ...inputOf(folder, []), out, stop: stopping.signal }), {
+      name: 'ToolProblem',
+      message: /^Stopped\. Nothing was released\.$/,
+    })
+    t.same(await readdir(folder), before, `stopped at ${sign}: nothing has changed`)
+  }
+  const stopping = new AbortController()
+  const stopped = runRelease({ ...inputOf(folder, []), stop: stopping.signal }, (step) => {
+    if (step === 'version') stopping.abort()
+  })
+  await t.rejects(stopped, { message: 'Stopped. Nothing was signed. The release of 1.0.0 goes on when you run the command again.' })
+  t.same(await readdir(path.join(folder, 'releases')), [BEGUN])
+  t.equal((await releaseIn(folder)).code, 0)
+  t.same(await readdir(path.join(folder, 'releases')), ['org.example.echo-1.0.0.plugin'])
+})
+
+function inputOf(folder: string, words: string[], more: Record<string, string> = {}): ToolInput {
+  const values: Record<string, string> = { key: 'key.pem', changelog: 'new.md', ...more }
   return {
     cwd: folder,
     folder,
@@ -246,7 +303,10 @@ t.test('releases that cannot be are refused before anything changes', async (t) 
   )
   t.match(await releaseIn(folder), { code: 1, stdout: /✖ fails/ })
   await rm(path.join(folder, 'test'), { recursive: true })
-  t.same(await readdir(folder), before, 'nothing is released whose tests fail')
+  await writeFile(path.join(folder, 'src', 'main.test.ts'), '')
+  t.match(await releaseIn(folder), { code: 1, stdout: /src\/main\.test\.ts\n {2}✖ the file runs/ })
+  await rm(path.join(folder, 'src', 'main.test.ts'))
+  t.same(await readdir(folder), before, 'nothing is released whose tests fail, or do not run')
 
   t.equal((await releaseIn(folder)).code, 0)
   t.match(await releaseIn(folder), {

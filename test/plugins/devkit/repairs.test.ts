@@ -1,5 +1,5 @@
 import t from 'tap'
-import { repairsOf } from '#plugins/devkit/repairs.ts'
+import { lossOf, repairsOf } from '#plugins/devkit/repairs.ts'
 import { readResult } from '#plugins/host/results.ts'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
@@ -27,6 +27,44 @@ t.test('what a server changes in an answer is named with its path', (t) => {
   const many = Array.from({ length: 20 }, () => ({ ...result, shelf: 1 }))
   t.match(repaired('metadata.series.search', { results: many }).at(-1), 'and 10 more')
   t.end()
+})
+
+t.test('what JSON loses is named, and no word of the code is taken for one of the tool', (t) => {
+  t.equal(lossOf({ level: 'info', message: 'found', data: null }), null)
+  t.equal(lossOf({ lost: 7, of: 'storage.set' }), null)
+  t.equal(
+    lossOf({ lost: 'constructor', of: 'storage.set', name: 'a', path: '/b' }),
+    'ctx.storage.set("a") /b: JSON does not keep values of this kind: constructor.',
+  )
+  t.notMatch(lossOf({ lost: 'a\n✔ 5 passed', of: 'log.info', name: 'b\n✔', path: '/c\n✔' }), '\n')
+  t.end()
+})
+
+t.test('values that JSON keeps whole are stored and logged without a word', async (t) => {
+  const folder = await openPluginFolder(t, {
+    manifest: { permissions: { storage: { quotaKB: 16 } } },
+    files: {
+      'src/main.ts': `export default { metadata: { series: {
+        search: () => ({ results: [] }),
+        async get({ externalId }, ctx) {
+          class Plain { constructor() { this.a = 1 } }
+          const same = { b: [] }
+          const kept = { date: new Date(0), plain: new Plain(), none: undefined, empty: {}, bare: Object.create(null), boxed: new Number(1), twice: [same, same], url: new URL('https://a.example/') }
+          await ctx.storage.set('kept', kept)
+          ctx.log.info('kept', kept)
+          ctx.progress(0.5)
+          return { externalId, title: 'a' }
+        } } } }`,
+      'calls/get.json': JSON.stringify({
+        method: 'metadata.series.get',
+        input: { externalId: '1' },
+        fixtures: { formatVersion: 1, exchanges: [] },
+      }),
+    },
+  })
+  const { code, stdout } = await runTool(folder, ['replay', 'calls/get.json'])
+  t.equal(code, 0, stdout)
+  t.notMatch(stdout, '!')
 })
 
 t.test('tests and replayed calls say what was repaired, and pass', async (t) => {

@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import compare from 'semver/functions/compare.js'
@@ -11,7 +13,7 @@ import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { openServedPlugins } from '#test/support/plugin-hosts.ts'
-import { openPluginFolder } from '#test/support/plugin-projects.ts'
+import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 import { manifestOf, openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 
@@ -79,6 +81,45 @@ t.test('development builds and releases replace each other, and configuration an
   t.match(await loaded(of('0.9.0', [other])), [], 'a release over a development build, whose number is higher')
   t.match(await state(), { runningVersion: '0.9.0', config: { pages: 4 }, hasCredentials: true })
   await t.rejects(loaded(of('0.8.0', [other])), { message: /is older than 0\.9\.0, which runs\. To run an older version/ })
+  await t.rejects(loaded(of(dev('0.8.0', 5), [other])), {
+    message:
+      /is older than 0\.9\.0, which runs\. It was built from earlier sources\. Get the latest ones, and raise "version" in manifest\.json to 0\.9\.0/,
+  })
+})
+
+t.test('what is no Carrel server at the address is said with what it answered, and a redirect with where it leads', async (t) => {
+  const html = '<!doctype html><title>Vite</title>'
+  const json = (value: unknown) => JSON.stringify(value)
+  const away = 'is no Carrel server: it answered'
+  const check = 'Check the address, and what is between.'
+  const cases: [status: number, body: string, headers: Record<string, string>, said: string][] = [
+    [200, html, {}, `${away} HTML. ${check}`],
+    [404, html, {}, `${away} 404: HTML. ${check}`],
+    [404, 'page not found', {}, `${away} 404: page not found. ${check}`],
+    [200, '', {}, `${away} nothing. ${check}`],
+    [200, json([]), {}, `${away} other JSON. ${check}`],
+    [200, json({ status: 'up' }), {}, `${away} other JSON. ${check}`],
+    [502, html, {}, 'answered 502: HTML'],
+    [301, '', { location: 'https://books.example.org/api/v1/admin/plugins' }, 'redirects to https://books.example.org; give that address.'],
+    [302, '', { location: '/in' }, 'redirects to ADDRESS/in, as no Carrel server does. Give the address of the Carrel server itself.'],
+  ]
+  let [status, body, headers] = cases[0] as (typeof cases)[number]
+  const server = http.createServer((_, response) => response.writeHead(status, headers).end(body))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const folder = await openPluginFolder(t)
+  for (const one of cases) {
+    ;[status, body, headers] = one
+    const said = `${url} ${one[3].replace('ADDRESS', url)}`
+    await t.rejects(checkAdministrator({ url, token: 'k' }, new AbortController().signal), { message: said }, said)
+    const ran = await runTool(folder, ['dev', '--server', url, '--token', 'k'])
+    t.same([ran.code, ran.stdout, ran.stderr.includes(said)], [1, '', true], ran.stderr)
+    t.notMatch(ran.stderr, /\n\s+at /, 'without a stack')
+  }
 })
 
 t.test('every successful build is installed on a running server', onlyFull, async (t) => {

@@ -9,19 +9,23 @@ const IMPORTS = `import { assertEqual, assertFails, openPlugin, test } from '@ca
 t.test('an author’s tests run in the sandbox, each with its own storage', async (t) => {
   const folder = await openPluginFolder(t, {
     manifest: {
+      capabilities: { 'metadata.series': { methods: ['search', 'get'] }, recommendations: { methods: ['get'] } },
       permissions: { network: [{ host: 'api.example.org', reason: 'The service' }], storage: { quotaKB: 16 }, library: ['series.titles'] },
       config: { type: 'object', properties: { word: { type: 'string' } } },
     },
     files: {
       'src/main.ts': ECHO.replace(
-        'const times',
-        `if (externalId === 'library') {
-          const first = await ctx.library.entries()
-          const { entries } = await ctx.library.entries({ cursor: first.nextCursor })
-          const pages = [first.entries.length, entries.length]
-          return { externalId, title: JSON.stringify({ pages, first: first.entries[0], auth: await ctx.auth.status(), word: ctx.config['word'] }) }
-        }
-        const times`,
+        'definePlugin({',
+        `definePlugin({
+  recommendations: {
+    async get(_, ctx) {
+      const first = await ctx.library.entries()
+      const { entries } = await ctx.library.entries({ cursor: first.nextCursor })
+      const pages = [first.entries.length, entries.length]
+      const title = JSON.stringify({ pages, first: first.entries[0], auth: await ctx.auth.status(), word: ctx.config['word'] })
+      return { recommendations: [{ externalId: '1', title, score: 1, reason: 'It is here.' }] }
+    },
+  },`,
       ),
       'test/main.test.ts': `${IMPORTS}
         import { expected } from './expected.ts'
@@ -44,8 +48,8 @@ t.test('an author’s tests run in the sandbox, each with its own storage', asyn
         test('reads of the library what its manifest asks for, page by page', async () => {
           const library = Array.from({ length: 250 }, (_, index) => ({ seriesId: 'id' + index, title: 'T' + index, rating: 5 }))
           const plugin = await openPlugin({ library, auth: 'expired', config: { word: 'hello' } })
-          const { answer } = await plugin.call('metadata.series.get', { externalId: 'library' })
-          assertEqual(JSON.parse(answer.title), { pages: [200, 50], first: { seriesId: 'id0', title: 'T0' }, auth: 'expired', word: 'hello' })
+          const { answer } = await plugin.call('recommendations.get', { limit: 1, exclude: [] })
+          assertEqual(JSON.parse(answer.recommendations[0].title), { pages: [200, 50], first: { seriesId: 'id0', title: 'T0' }, auth: 'expired', word: 'hello' })
         })
         test('sees failures of services', async () => {
           const request = { url: 'https://api.example.org/titles?q=x' }
@@ -164,6 +168,59 @@ t.test('conformance checks find what a server would refuse', async (t) => {
     /✖ returns the same answer twice( {2}\(\d+ ms\))?\n/,
   ])
     t.match(stdout, expected)
+})
+
+t.test('a command that is stopped ends, and is no success', async (t) => {
+  const endless = `${IMPORTS}test('never ends', () => new Promise(() => {}))`
+  const folder = await openPluginFolder(t, { files: { 'test/a.test.ts': endless } })
+  const stopping = new AbortController()
+  const ended = runTool(folder, ['test', '--no-types'], stopping.signal)
+  // The test has begun, or begins later: either way it does not end by itself.
+  setTimeout(() => stopping.abort(), 100)
+  t.match(await ended, { code: 1, stderr: /Stopped\. Not all tests ran\./ })
+  t.notOk(
+    (await readdir(folder)).some((name) => name.startsWith('.carrel-plugin')),
+    'no files are left',
+  )
+  for (const [given, said] of [
+    [['test', '--no-types', '--no-conformance'], /Stopped\. Not all tests ran\./],
+    [['validate'], /Stopped\. Not everything was checked\./],
+    [['pack', '--out', 'stopped.plugin'], /Stopped\. Nothing was packed\./],
+  ] as const)
+    t.match(await runTool(folder, given, AbortSignal.abort()), { code: 1, stdout: '', stderr: said }, given[0])
+  t.equal((await runTool(folder, ['pack', '--out', 'whole.plugin'])).code, 0)
+  t.notOk((await readdir(folder)).includes('stopped.plugin'))
+  await runTool(folder, ['sign', '--new-key', 'key.pem'])
+  const index = ['index', '.', '--key', 'key.pem', '--name', 'Own', '--url', 'https://example.org/']
+  t.match(await runTool(folder, index, AbortSignal.abort()), { code: 1, stderr: /Stopped\. The index was not written\./ })
+  t.notOk((await readdir(folder)).includes('index.json'))
+})
+
+t.test('conformance checks fail for a request without a fixture, also when the code catches its error', async (t) => {
+  const folder = await openPluginFolder(t, {
+    files: {
+      'src/main.ts': `export default { metadata: { series: {
+        search: () => ({ results: [] }),
+        async get({ externalId }, ctx) {
+          for (const name of ['more', 'most']) await ctx.http.json('https://api.example.org/' + name).catch(() => null)
+          return { externalId, title: externalId }
+        },
+      } } }`,
+      'calls/search.json': null,
+      'calls/get.json': JSON.stringify({ method: 'metadata.series.get', input: { externalId: '1' }, fixtures: 'echo' }),
+    },
+  })
+  const { code, stdout } = await runTool(folder, ['test', '--no-types'])
+  t.equal(code, 1)
+  const said = stdout.replaceAll(/\s+/g, ' ')
+  for (const name of ['returns what its type says, well within its budget', 'returns the same answer twice'])
+    t.match(
+      said,
+      new RegExp(
+        `✖ ${name} (?:\\(\\d+ ms\\) )?unmatched: No fixture matches GET https://api\\.example\\.org/more, GET https://api\\.example\\.org/most\\. Record it with: \\S[^✖]* test --record`,
+      ),
+    )
+  t.match(said, /✖ \d+ passed, 2 failed/)
 })
 
 t.test('a plugin that no server would install is not tested', async (t) => {

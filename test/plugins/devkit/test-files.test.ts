@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { runTestFiles } from '#plugins/devkit/test-files.ts'
@@ -7,16 +8,16 @@ import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('a folder that cannot be written is a message and not a stack', async (t) => {
   // A file in place of the folder: root may write to every folder.
   const folder = path.join(await openPluginFolder(t), 'LICENSE')
   const built = { manifest: manifestOf() as unknown as Manifest, code: '' }
-  const options = { isRecording: false, isPartial: false, local: new Set<string>(), cpuMsMax: null }
+  const options = { isRecording: false, local: new Set<string>(), cpuMsMax: null }
   const tools = new TestingTools({ folder, built, supervisor: findSupervisor(), ...options })
   await t.rejects(
-    runTestFiles(folder, [], tools, () => {}),
+    runTestFiles(folder, [], tools, () => {}, new AbortController().signal),
     { name: 'ToolProblem', message: `${folder} cannot be written (ENOTDIR); tests are compiled into a folder of their own there` },
   )
 })
@@ -52,6 +53,64 @@ t.test('every mistake in a test file has a message that says what is wrong, with
     t.equal(code, 1, name)
     t.ok(stdout.replace(/\s+/g, ' ').includes(message), `${name}: ${stdout}`)
   }
+})
+
+/** In one line, without the times of slow tests. */
+const plain = (stdout: string) => stdout.replace(/\s+/g, ' ').replace(/ \(\d+ ms\)/g, '')
+const PASSING = "import { test } from '@carrel/plugin-sdk/testing'\ntest('one', () => {})\n"
+
+t.test('files that look like tests and do not run fail, with where to put them', async (t) => {
+  const files = {
+    'test/main.test.ts': PASSING,
+    'test/main.spec.ts': PASSING,
+    'test/deep/a.test.tsx': PASSING,
+    'tests/b.test.js': PASSING,
+    'src/main.test.ts': PASSING,
+    // None of these are meant to run here.
+    'node_modules/left-pad/left-pad.test.js': PASSING,
+    'dist/main.test.js': PASSING,
+    '.cache/c.test.ts': PASSING,
+    'examples/other/package.json': '{}',
+    'examples/other/d.test.ts': PASSING,
+    'test/testing.ts': 'export {}',
+  }
+  const { code, stdout } = await runTool(await openPluginFolder(t, { files }), ['test', '--no-types', '--no-conformance'])
+  t.equal(code, 1)
+  const said = plain(stdout)
+  const rule = 'It does not run: tests are in test/, and their names end with .test.ts, .test.js or .test.mjs. Move or rename it'
+  for (const [file, example] of [
+    ['src/main.test.ts', ''],
+    ['test/deep/a.test.tsx', ', such as to test/deep/a.test.ts'],
+    ['test/main.spec.ts', ''],
+    ['tests/b.test.js', ', such as to test/b.test.js'],
+  ] as const)
+    t.ok(said.includes(`${file} ✖ the file runs ${rule}${example}; if another tool runs it, give it another name.`), `${file}: ${stdout}`)
+  t.match(said, /test\/main\.test\.ts ✔ one .*✖ 1 passed, 4 failed $/)
+  t.notMatch(said, /You have no tests|left-pad|dist|cache|examples/)
+})
+
+t.test('a folder with more files than a plugin has does not keep tests from being found', async (t) => {
+  const folder = await openPluginFolder(t, { files: { 'data/a.txt': '', 'src/main.test.ts': PASSING } })
+  await Promise.all(Array.from({ length: 5_100 }, (_, at) => writeFile(path.join(folder, 'data', `${at}.txt`), '')))
+  const ran = await runTool(folder, ['test', '--no-types', '--no-conformance'])
+  t.match(ran, { code: 1, stdout: /src\/main\.test\.ts\n {2}✖ the file runs/ })
+})
+
+t.test('a test within a test fails in its own file, and none of the next file runs under its name', async (t) => {
+  const nested = (within: string) => `import { test } from '@carrel/plugin-sdk/testing'\ntest('outer', async () => { ${within} })\n`
+  const inner = "test('inner', () => {})"
+  const folder = await openPluginFolder(t, {
+    files: { 'test/a.test.ts': nested(inner), 'test/b.test.ts': PASSING, 'test/c.test.ts': nested(`await null; ${inner}`) },
+  })
+  const { code, stdout } = await runTool(folder, ['test', '--no-types', '--no-conformance'])
+  t.equal(code, 1)
+  const said = plain(stdout)
+  const message =
+    'test() is called within a test, or later than its file has loaded, so it does not run. Call it outside of tests, while the file loads. at test/'
+  t.ok(said.includes(`test/a.test.ts ✔ outer ✖ inner ${message}a.test.ts:2:`), stdout)
+  t.ok(said.includes(`test/c.test.ts ✔ outer ✖ inner ${message}c.test.ts:2:`), stdout)
+  t.match(said, /test\/b\.test\.ts ✔ one test\/c/)
+  t.match(said, /✖ 3 passed, 2 failed $/)
 })
 
 t.test('code in another file, and answers that are none, are named', async (t) => {

@@ -1,6 +1,7 @@
-import { mkdir, symlink } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { checkTypes } from '#plugins/devkit/type-check.ts'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 import { placeSdk, ROOT } from '#test/support/sdk-install.ts'
 
@@ -103,6 +104,37 @@ t.test('types that are not checked are said to be so', async (t) => {
   t.match(await runTool(folder, ['test']), { code: 0, stdout: /Types were not checked: there is no tsconfig\.json\./ })
   const bare = await openPluginFolder(t, { files: { 'tsconfig.json': TSCONFIG } })
   t.match(await runTool(bare, ['test']), { code: 0, stdout: /Types were not checked: TypeScript is not installed[\s\S]*npm install/ })
+})
+
+t.test('a check that was stopped is no pass', async (t) => {
+  const folder = await openTypedFolder(t, WRONG)
+  const entry = { file: 'src/main.ts', isBuilt: false }
+  t.same(await checkTypes({ folder, entry }, AbortSignal.abort()), { errors: [], leftOut: 'stopped.' })
+})
+
+t.test('a tsconfig.json that does not include the code is an error', async (t) => {
+  const folder = await openTypedFolder(t, WRONG)
+  const { compilerOptions } = JSON.parse(TSCONFIG) as { compilerOptions: object }
+  await writeFile(path.join(folder, 'tsconfig.app.json'), TSCONFIG)
+  await writeFile(path.join(folder, 'other.ts'), 'export {}\n')
+  for (const config of [
+    { files: [], references: [{ path: './tsconfig.app.json' }] },
+    { compilerOptions, files: ['other.ts'] },
+  ]) {
+    await writeFile(path.join(folder, 'tsconfig.json'), JSON.stringify(config))
+    for (const command of ['test', 'pack']) {
+      const { code, stdout } = await runTool(folder, [command])
+      t.equal(code, 1, stdout)
+      t.ok(
+        stdout
+          .replaceAll(/\s+/g, ' ')
+          .includes(
+            'tsconfig.json does not include src/main.ts, so nothing checks its types. Give it "include": ["src", "test"]; projects that "references" names are not checked.',
+          ),
+        stdout,
+      )
+    }
+  }
 })
 
 t.test('an error of types has no advice to add types of what the sandbox does not have', async (t) => {

@@ -104,7 +104,12 @@ t.test('every static problem is found', async (t) => {
           permissions: { ...HOSTS.permissions, network: [...HOSTS.permissions.network, { host: '*.example.net', reason: 'None' }] },
         },
       },
-      [warning('hosts', /requests \*\.example\.net/)],
+      [
+        warning(
+          'hosts',
+          /^The manifest requests \*\.example\.net, but neither the code nor a saved response contains a URL of it\. Remove it, unless covers or redirects lead there\.$/,
+        ),
+      ],
     ],
     [
       'no storage',
@@ -115,6 +120,19 @@ t.test('every static problem is found', async (t) => {
       'unused scope',
       { manifest: { permissions: { ...HOSTS.permissions, library: ['ratings'] } } },
       [warning('permissions', /permissions\.library, which the code/)],
+    ],
+    [
+      'library of nobody',
+      {
+        manifest: { permissions: { ...HOSTS.permissions, library: ['ratings'] } },
+        files: { 'src/main.ts': withGet('await ctx.library.entries(); return { externalId }') },
+      },
+      [warning('permissions', /permissions\.library, but none of its functions runs for a user.* Remove it\.$/)],
+    ],
+    [
+      'settings of nobody',
+      { manifest: { ...HOSTS, userConfig: { type: 'object', properties: { language: { type: 'string' } } } } },
+      [warning('manifest', /^The manifest has userConfig, but none of its functions runs for a user: .* Remove it\.$/)],
     ],
     [
       'missing function',
@@ -213,6 +231,31 @@ export const client = async (given) => {
     'warning globals node_modules/pack/words.js:3: It creates code from text (Function),',
     'warning hosts node_modules/pack/dates.js:2: The code contains a URL of docs.example.com,',
   ])
+})
+
+t.test('a host to which only covers and redirects of saved responses lead is not reported', async (t) => {
+  const hosts = ['img.example.net', '*.cdn.example.com', 'moved.example.org', 'never.example.org']
+  const network = [...HOSTS.permissions.network, ...hosts.map((host) => ({ host, methods: ['GET'], reason: 'Covers' }))]
+  const exchangeOf = (response: object) => ({ formatVersion: 1, exchanges: [{ request: { url: 'https://api.example.org/b' }, response }] })
+  const folder = await openPluginFolder(t, {
+    manifest: { permissions: { ...HOSTS.permissions, network } },
+    files: {
+      'fixtures/covers.json': JSON.stringify(
+        exchangeOf({ json: { covers: ['https://img.example.net/1', 'https://a.cdn.example.com/2'] } }),
+      ),
+      'calls/get.json': JSON.stringify({
+        method: 'metadata.series.get',
+        input: { externalId: 'a' },
+        fixtures: exchangeOf({ url: 'https://moved.example.org/b', body: '' }),
+      }),
+    },
+  })
+  const { findings } = await look(folder)
+  t.match(
+    findings.map(({ message }) => message),
+    [/^The manifest requests never\.example\.org, but neither /],
+  )
+  t.equal(findings.length, 1)
 })
 
 t.test('a foreign bundle is validated as it is', async (t) => {

@@ -50,6 +50,14 @@ t.test('a release replaces a development build of it, which has a higher number'
   )
 })
 
+t.test('a development build of earlier sources is not told to go back to a stored version', async (t) => {
+  for (const version of ['1.0.1-dev.1795255200000', '1.2.0-beta.1.dev.1795255200000'])
+    t.equal(
+      refusedFor(upgrade(version)),
+      `conflict: org.example.echo ${version} is older than 1.2.0, which runs. It was built from earlier sources. Get the latest ones, and raise "version" in manifest.json to 1.2.0 or later.`,
+    )
+})
+
 t.test('a version that never ran gives way to one with the same number, and one that has run does not', async (t) => {
   const kept = { id: 'waiting', version: '1.3.0', sha256: 'one', signedBy: ['stranger'], rolledBackAt: null }
   t.same(checkUpgrade(upgrade('1.3.0', { versions: [kept] })), kept)

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import http from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,6 +27,7 @@ const MAIN = `export default {
       async search({ query }, ctx) {
         if (query === 'many') for (let line = 0; line < 100_000; line += 1) ctx.log.info('line ' + line)
         if (query === 'fail') throw new Error('No such title\\n✔ http://example.org runs 9.9.9')
+        if (query === 'away') throw Object.assign(new Error('The service rests'), { code: 'upstream' })
         if (query === 'memory') { const kept = []; while (true) kept.push(new Array(100_000).fill(kept.length)) }
         ctx.log.debug('asks', { query })
         await ctx.http.json('https://api.example.org/titles')
@@ -72,6 +74,49 @@ t.test('the terminal shows calls and lines of the server as they happen', async 
   // Twice the interval at which the server is asked.
   await sleep(1_200)
   t.equal(said(), '', 'nothing is printed twice')
+  t.equal(await end(), 0)
+})
+
+t.test('a call that fails without the plugin being to blame is shown once', async (t) => {
+  const { search, dev } = await openDevServer(t)
+  const { says, said, clear } = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }))
+  await says(/✔ \S+ runs 1\.0\.1-dev\.\d+/g)
+  clear()
+  await search('away')
+  await says(/^\S+ error metadata\.series\.search failed \(upstream\)[^\n]*\n +The service rests/gm)
+  await search('echo')
+  // What came before the next call has been printed by then.
+  await says(/metadata\.series\.search ok/g)
+  t.equal(said().match(/The\s+service\s+rests/g)?.length, 1, said())
+})
+
+t.test('a page of a proxy in place of an answer is said, and what the plugin does is shown when the server answers again', async (t) => {
+  const { server, search, dev } = await openDevServer(t)
+  let isDown = false
+  const way = http.createServer((request, response) => {
+    if (isDown) return void response.end('<!doctype html><title>Maintenance</title>')
+    const { method, url = '/', headers } = request
+    const onward = http.request(new URL(url, server.url), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(response)
+    })
+    onward.on('error', () => response.destroy())
+    request.pipe(onward)
+  })
+  await new Promise<void>((resolve) => way.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    way.closeAllConnections()
+    way.close()
+  })
+  const address = `http://127.0.0.1:${(way.address() as AddressInfo).port}`
+  const { says, clear, end } = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }), [], address)
+  await says(/✔ \S+ runs 1\.0\.1-dev\.\d+/g)
+  clear()
+  isDown = true
+  await says(/^! What the plugin does on the server cannot be shown[^✔]*is\s+no\s+Carrel\s+server:\s+it\s+answered\s+HTML\./gm)
+  isDown = false
+  t.match(await search('echo'), { status: 200 })
+  await says(/metadata\.series\.search ok/g)
   t.equal(await end(), 0)
 })
 

@@ -32,6 +32,16 @@ const MISTAKES: [name: string, files: Record<string, string>, message: string][]
     'src/main.ts:1:30: @carrel/plugins-sdk does not exist. Did you mean @carrel/plugin-sdk?',
   ],
   [
+    'a misspelled module of the SDK',
+    { 'src/main.ts': withLine("import '@carrel/plugin-sdk/htlm'") },
+    'src/main.ts:1:8: @carrel/plugin-sdk has no module "htlm". Did you mean html? It has text, html, xml, testing.',
+  ],
+  [
+    'a file of the SDK that is no module of it',
+    { 'src/main.ts': withLine("import '@carrel/plugin-sdk/normalize-text'") },
+    'src/main.ts:1:8: @carrel/plugin-sdk has no module "normalize-text". Did you mean text? It has text, html, xml, testing.',
+  ],
+  [
     'a name that the SDK does not have',
     { 'src/main.ts': ECHO.replace('{ definePlugin }', '{ definePlugin, fetchJson }').replace('const {', 'fetchJson()\n        const {') },
     'src/main.ts:1:24: @carrel/plugin-sdk has no export "fetchJson". docs/plugin-api.md lists all.',

@@ -40,6 +40,7 @@ var NativeBuffer = ArrayBuffer;
 var NativeTypeError = TypeError;
 var NativeRangeError = RangeError;
 var toText = String;
+var objectToString = Object.prototype.toString;
 var promiseThen = Promise.prototype.then;
 var promiseResolve = Promise.resolve;
 var stringSlice = String.prototype.slice;
@@ -282,6 +283,55 @@ function sendProblem(id, { code, message, own = null, stack = "", wait = null })
   post("fail", id, text);
 }
 
+// losses.ts
+var TEXT_LENGTH_MAX = 200;
+function describeLoss(of, name, loss) {
+  if (loss === null) return null;
+  const brief = (text) => slice(textOr(text, ""), 0, TEXT_LENGTH_MAX);
+  return { lost: brief(loss.kind), of, name: brief(name), path: brief(loss.path) };
+}
+function tellLoss(call, of, name, loss) {
+  const said = describeLoss(of, name, loss);
+  if (said === null) return;
+  call.lines += 1;
+  if (call.lines <= limits.logLines) tell(call, "log", said);
+}
+function lossIn(value) {
+  const holders = [];
+  const paths = [];
+  let depth = 0;
+  let found = null;
+  try {
+    stringify(value, function(name, part) {
+      if (found !== null) return void 0;
+      while (depth > 0 && holders[depth] !== this) depth -= 1;
+      const path = depth === 0 ? "" : `${paths[depth]}/${name}`;
+      const kind = lostKind(part);
+      if (kind !== null) found = { path, kind };
+      if (part !== null && typeof part === "object") {
+        depth += 1;
+        holders[depth] = part;
+        paths[depth] = path;
+      }
+      return part;
+    });
+  } catch {
+    return null;
+  }
+  return found;
+}
+function lostKind(part) {
+  if (typeof part === "function" || typeof part === "symbol") return typeof part;
+  if (typeof part === "number") return part - part === 0 ? null : toText(part);
+  if (part === null || typeof part !== "object" || isArray(part)) return null;
+  const kind = slice(apply(objectToString, part, []), 8, -1);
+  return kind === "Error" || kind !== "Object" && stringify(part) === "{}" ? kind : null;
+}
+function briefOf(value) {
+  if (typeof value === "string") return `"${slice(value, 0, TEXT_LENGTH_MAX)}"`;
+  return typeof value === "number" ? toText(value) : `of type ${typeof value}`;
+}
+
 // web-globals.ts
 var web = null;
 function useWeb(installed) {
@@ -308,8 +358,12 @@ function makeContext(call, given) {
     storage: makeStorage(call),
     log: makeLog(call),
     progress: (fraction, text) => {
+      if (typeof fraction !== "number" || fraction - fraction !== 0) {
+        if (limits.isTraced) tellLoss(call, "progress", "", { path: "", kind: briefOf(fraction) });
+        return;
+      }
       call.lines += 1;
-      if (call.lines > limits.logLines || typeof fraction !== "number") return;
+      if (call.lines > limits.logLines) return;
       tell(call, "progress", { fraction, text: typeof text === "string" ? slice(text, 0, PROGRESS_LENGTH_MAX) : null });
     },
     auth: table({ status: () => ask(call, "auth.status", {}) }),
@@ -341,7 +395,10 @@ function signalOf(call, { makeSignal }) {
 function makeStorage(call) {
   return table({
     get: (key) => ask(call, "storage.get", { key }),
-    set: async (key, value, options) => void await ask(call, "storage.set", { key, value, ttlSeconds: options?.ttlSeconds }),
+    set: async (key, value, options) => {
+      if (limits.isTraced) tellLoss(call, "storage.set", key, lossIn(value));
+      await ask(call, "storage.set", { key, value, ttlSeconds: options?.ttlSeconds });
+    },
     delete: async (key) => void await ask(call, "storage.delete", { key }),
     list: (prefix) => ask(call, "storage.list", { prefix })
   });
@@ -349,16 +406,18 @@ function makeStorage(call) {
 function makeLog(call) {
   const log = (level) => (message, data) => {
     let more;
+    let isRefused = false;
     try {
       more = data === void 0 ? void 0 : stringify(data);
     } catch {
-      more = void 0;
+      isRefused = true;
     }
     const line = slice(typeof message === "string" ? message : toText(message), 0, LINE_LENGTH_MAX);
     call.lines += 1;
     call.letters += line.length;
     if (call.lines > limits.logLines || call.letters > limits.logLength) return;
-    tell(call, "log", { level, message: line, data: more === void 0 ? null : slice(more, 0, LINE_LENGTH_MAX) });
+    const lost = limits.isTraced ? describeLoss(`log.${level}`, line, isRefused ? { path: "", kind: "" } : lossIn(data)) : null;
+    tell(call, "log", { level, message: line, data: more === void 0 ? null : slice(more, 0, LINE_LENGTH_MAX), ...lost });
   };
   return table({ debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") });
 }

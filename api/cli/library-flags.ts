@@ -22,7 +22,7 @@ const NONE = 'none'
 type Flag = Command['flags'][number]
 const flagOf = (name: string, value: string, about: string): Flag => ({ name, value, isSwitch: false, repeatable: false, about })
 
-/** Which files are books, and how they become series. */
+/** Which files are books, how they become series, and what their titles and numbers are. */
 export const LAYOUT_FLAGS: readonly Flag[] = [
   flagOf('series-strategy', 'strategy', `How files become series: ${SERIES_STRATEGIES.join(', ')}.`),
   flagOf(
@@ -37,13 +37,13 @@ export const LAYOUT_FLAGS: readonly Flag[] = [
     'Folders outside of the library that links in it may lead to, separated by colons; an empty text for none.',
   ),
   flagOf('formats', 'formats', `The only formats, with commas between them: ${BOOK_FORMATS.join(', ')}; or "all".`),
+  flagOf('book-strategy', 'strategy', `Where titles of books come from: ${BOOK_STRATEGIES.join(', ')}.`),
+  flagOf('number-strategy', 'strategy', `Where numbers of books come from: ${NUMBER_STRATEGIES.join(', ')}.`),
 ]
 
 /** The settings of a library that commands add or change. */
 export const LIBRARY_FLAGS: readonly Flag[] = [
   ...LAYOUT_FLAGS,
-  flagOf('book-strategy', 'strategy', `Where titles of books come from: ${BOOK_STRATEGIES.join(', ')}.`),
-  flagOf('number-strategy', 'strategy', `Where numbers of books come from: ${NUMBER_STRATEGIES.join(', ')}.`),
   flagOf(
     'watch',
     'how',

@@ -5,6 +5,7 @@ import { count } from '#api/cli/library-report.ts'
 import { NoDatabase, withDatabase } from '#api/cli/open-database.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
+import { titleOfFileName } from '#core/fields/file-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { ScanPreview } from '#core/scan/preview-scan.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
@@ -53,11 +54,10 @@ function printPreview(out: Terminal, { series, leftOut, alternatives, suggested,
   for (const { name, path: place, why, bookCount, books } of series) {
     out.line(`${escapedText(name)}  ${escapedText(place)}: ${count(bookCount, 'book')}`)
     out.line(`  ${why}`)
-    for (const { fileName, volume, chapter, number } of books) {
-      const numbers = Object.entries({ volume, chapter, number }).filter(([, value]) => value !== null)
-      out.line(
-        `    ${escapedText(fileName)}${numbers.length > 0 ? `  ${numbers.map(([what, value]) => `${what} ${value}`).join(', ')}` : ''}`,
-      )
+    for (const { fileName, title, volume, chapter, number } of books) {
+      const numbers = Object.entries({ volume, chapter, number }).flatMap(([what, value]) => (value === null ? [] : `${what} ${value}`))
+      const facts = [...(title === titleOfFileName(fileName) ? [] : [`"${escapedText(title)}"`]), ...numbers]
+      out.line(`    ${[escapedText(fileName), ...(facts.length > 0 ? [facts.join(', ')] : [])].join('  ')}`)
     }
     if (bookCount > books.length) out.line(`    and ${count(bookCount - books.length, 'more book')}`)
   }

@@ -3,12 +3,15 @@ import type { Knex } from 'knex'
 import { findBooksToAnalyze } from '#core/analysis/book-to-analyze-store.ts'
 import { type FileVersion, isSameVersion, NO_FILE, readVersion, readVersions } from '#core/analysis/file-version.ts'
 import { deleteLeftSeries, hasPresentBooks, joinSeries, lockSeriesPair } from '#core/analysis/follow-series-store.ts'
+import { isFormerName } from '#core/analysis/former-name.ts'
 import { type Claimed, type FoundFile, findClaimed, listMatches, type MatchingBook } from '#core/analysis/moved-book-query.ts'
 import { type DisplacedBook, type LinkedSeries, relinkBook } from '#core/analysis/relink-store.ts'
 import { recordReplaced, restoreReplaced } from '#core/analysis/replaced-content-store.ts'
 import { folderOf } from '#core/catalog/library-folder.ts'
+import type { LibraryFile } from '#core/fields/analysis.ts'
 import { withSortTitle } from '#core/fields/sort-title.ts'
 import { askDisk } from '#core/foundation/disk-calls.ts'
+import { holdsNothing } from '#core/foundation/foreign-folder.ts'
 import { applyChange } from '#core/metadata/apply-change.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
@@ -33,8 +36,8 @@ export async function listMoved(
     matches.map(({ libraryPath, path, linkTargets }) => ({ root: libraryPath, path, linkTargets, known: NO_FILE })),
     DISK_MS,
   )
-  const fresh = new Set(found.filter(({ content }) => content === null).map(({ id }) => id))
-  const places = await Promise.all(matches.map((match) => placeOf(match, versions.get(match.path), fresh.has(match.foundId))))
+  const fileOf = new Map(found.map((file) => [file.id, file]))
+  const places = await Promise.all(matches.map((match) => placeOf(match, versions.get(match.path), fileOf.get(match.foundId) as FoundFile)))
   const at = matches.map((match, index) => ({ ...match, place: places[index] as Place, isUnread: false }))
   const moved = at.flatMap(({ place, ...match }) => (place === 'gone' || place === 'taken' ? [{ ...match, place }] : []))
   const open = at.filter(({ place }) => place === 'open')
@@ -46,15 +49,16 @@ type Place = MovedBook['place'] | 'open' | 'here'
 
 /**
  * @param found the version of the file at its path; null if there is none, absent if the disk does not answer
- * @param isCopy the file that has the content is a new one
+ * @param file the one that has the content
  */
-async function placeOf(book: MatchingBook, found: FileVersion | null | undefined, isCopy: boolean): Promise<Place> {
+async function placeOf(book: MatchingBook, found: FileVersion | null | undefined, file: FoundFile): Promise<Place> {
   if (found === undefined || found === NO_FILE) return 'here'
   if (found === null) return book.isDeleted || (await isMounted(book)) ? 'gone' : 'here'
+  if (await isFormerName({ root: book.libraryPath, path: book.path }, { root: file.library_path, path: file.path })) return 'gone'
   if (book.isReplaced) return 'taken'
   if (!book.isPending && isSameVersion(found, book)) return 'here'
   // A file of another size may have the same pages: then it is the book, with other tags, and a new file with its former content is a copy.
-  const mayHavePages = book.isByPages || (isCopy && book.pagesHash !== null)
+  const mayHavePages = book.isByPages || (file.content === null && book.pagesHash !== null)
   return !mayHavePages && found.bytes !== book.bytes ? 'taken' : 'open'
 }
 
@@ -73,7 +77,7 @@ async function isMounted({ libraryPath, path, devices }: MatchingBook): Promise<
 }
 
 const isEmpty = async (root: string, folder: string): Promise<boolean> =>
-  (await askDisk(root, () => readdir(folder)).catch(() => [])).every((name) => name.startsWith('.'))
+  holdsNothing(await askDisk(root, () => readdir(folder)).catch(() => []))
 
 /**
  * The row of a moved book gets the path of the file, and keeps its id, progress, locks and metadata. The row of the file is deleted if it is new, or takes the
@@ -89,16 +93,24 @@ export async function relinkMoved(
   if (book.isReplaced) await restoreReplaced(trx, book.id, { fileHash: found.sha256, pagesHash: found.pagesHash })
   // A file with equal content, found later, is the better match; all pages are there meanwhile.
   else if (book.isByPages && book.fileHash !== null) await recordReplaced(trx, book.id, { fileHash: book.fileHash, pagesHash: null }, 0)
-  return { leftSeriesId: await followSeries(trx, series, book) }
+  return { leftSeriesId: await followSeries(trx, series, { book, to: found.library_path }) }
 }
 
-/** When a folder was renamed, or all books of a series went to another library, the series goes with them. Returns the one that the book has left, if any. */
-async function followSeries(trx: Knex.Transaction, series: LinkedSeries, book: DisplacedBook): Promise<string | null> {
+/**
+ * When a folder was renamed, or all books of a series went to another library, the series goes with them. Returns the one that the book has left, if any.
+ * @param move.to the path of the library where the book is now
+ */
+async function followSeries(
+  trx: Knex.Transaction,
+  series: LinkedSeries,
+  { book, to }: { book: DisplacedBook; to: string },
+): Promise<string | null> {
   if (series.oldId === series.newId) return null
   const pair = book.place === 'gone' ? await lockSeriesPair(trx, series) : null
   const isMoved =
     pair !== null &&
-    ((await isGone(book.libraryPath, `${book.libraryPath}/${pair.old.path}`)) || !(await hasPresentBooks(trx, series.oldId)))
+    ((await isGone({ root: book.libraryPath, path: pair.old.path }, { root: to, path: pair.fresh.path })) ||
+      !(await hasPresentBooks(trx, series.oldId)))
   if (!isMoved) {
     await deleteLeftSeries(trx, series)
     return series.oldId
@@ -128,12 +140,18 @@ export async function relinkReplaced(
   const moving = { ...displaced, place, isUnread: true }
   const series = await relinkBook(trx, claimed, moving)
   if (!series) return false
-  await followSeries(trx, series, moving)
+  await followSeries(trx, series, { book: moving, to: claimed.library_path })
   if (claimed.content) await restoreReplaced(trx, claimed.id, claimed.content)
   return true
 }
 
-const isGone = async (root: string, path: string): Promise<boolean> => (await readVersion({ root, path }, NO_FILE)) === null
+/** Whether nothing is at the first path, or only what is listed at the second one. Both are relative to their libraries. */
+async function isGone(former: LibraryFile, now: LibraryFile): Promise<boolean> {
+  const place = inLibrary(former)
+  return (await readVersion(place, NO_FILE)) === null || (await isFormerName(place, inLibrary(now)))
+}
+
+const inLibrary = ({ root, path }: LibraryFile): LibraryFile => ({ root, path: `${root}/${path}` })
 
 /**
  * A row without a file follows its content, if that of another row has it: a new one, which is deleted, or one whose own content was replaced, which does the

@@ -52,10 +52,17 @@ type LockedRow = Record<(typeof OF_FILE)[number] | (typeof OF_NAME)[number], unk
   hashed_size: string | null
   displaced_from: string | null
   described: boolean
+  /** Whether its metadata, a person or a plugin has given its number, or a lock keeps it. */
+  keeps_number: boolean
   number_strategy: string
 }
 
-const names = (of: LockedRow, from: LockedRow) => (of.described ? {} : pick(from, OF_NAME))
+function names(of: LockedRow, from: LockedRow) {
+  if (!of.described) return pick(from, OF_NAME)
+  // A position is that of the former place. Without a number, the scan gives it that of the new one.
+  const isByPosition = of.number !== null && of.number === of.position && !of.keeps_number
+  return isByPosition ? pick(from, ['number', 'position']) : {}
+}
 
 const pick = <Name extends string>(row: Readonly<Record<Name, unknown>>, names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, row[name]]))
@@ -71,8 +78,10 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
     [file.library_id, book.libraryId],
   ])
   const { rows } = await trx.raw(
-    `SELECT b.*, l.number_strategy, EXISTS (SELECT 1 FROM book_metadata m WHERE m.book_id = b.id) AS described
-     FROM books b JOIN libraries l ON l.id = b.library_id WHERE b.id = ANY(CAST(? AS uuid[])) ORDER BY b.id FOR UPDATE OF b`,
+    `SELECT b.*, l.number_strategy, m.book_id IS NOT NULL AS described,
+       coalesce(jsonb_exists(m.sources, 'number') OR 'number' = ANY(m.locks), false) AS keeps_number
+     FROM books b JOIN libraries l ON l.id = b.library_id LEFT JOIN book_metadata m ON m.book_id = b.id
+     WHERE b.id = ANY(CAST(? AS uuid[])) ORDER BY b.id FOR UPDATE OF b`,
     [[file.id, book.id]],
   )
   const locked = rows as LockedRow[]

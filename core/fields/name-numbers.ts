@@ -37,13 +37,19 @@ function marker(role: NameRole, { letter, start = START }: { letter?: string; st
   return new RegExp(`${start}${before}${digitsOf(role)}(?:[-–~]${more}[. ]?\\d{1,7}(?!\\d|\\.\\d))?${END}`, 'diu')
 }
 
-/** Japanese, Chinese and Korean have the word behind the number; so may Russian, with a space. A total (全10巻) is none. */
+/** Between a number and the word behind it; the dot is that of an ordinal ("3. kötet"). */
+const BETWEEN = '(?:\\. {0,4}| {1,4})'
+const SPACED_BEHIND = escaped((['volume', 'chapter', 'issue'] as const).flatMap(wordsBehind).filter(hasSpaces))
+/** A number behind the word belongs to it, as in "Cilt 3 Bölüm 12", unless it has a word behind it too, as in "3. kötet 12. fejezet". */
+const BEHIND_WORD = `(?!\\p{L}|[.:]? ?#?\\d(?!\\d{0,6}${BETWEEN}(?:${SPACED_BEHIND})(?!\\p{L}|[.:]? ?#?\\d)))`
+
+/** Japanese, Chinese and Korean have the word behind the number; so may others, with a space or the dot of an ordinal. A total (全10巻) is none. */
 function counters(role: NameRole): RegExp[] {
   const words = wordsBehind(role)
   const [spaced, attached] = [words.filter(hasSpaces), words.filter((word) => !hasSpaces(word))]
   const number = `(?<![全共총\\d.]|[全共총] )[第제]? ?${digitsOf(role)}(?:[-–~]\\d{1,7})?`
   const forms = [new RegExp(`${number} ?(?:${escaped(attached)})`, 'du'), new RegExp(`第 ?(${HAN_DIGITS}) ?(?:${escaped(attached)})`, 'du')]
-  if (spaced.length > 0) forms.push(new RegExp(`${number} {1,4}(?:${escaped(spaced)})(?!\\p{L}| ?\\d)`, 'diu'))
+  if (spaced.length > 0) forms.push(new RegExp(`${number}${BETWEEN}(?:${escaped(spaced)})${BEHIND_WORD}`, 'diu'))
   return forms
 }
 
@@ -67,15 +73,21 @@ const SEASON = [
   new RegExp(`${START}s(\\d{1,2})(?= ?e[p\\d]| {1,4}(?:[-–—] )?(?:e|c|ch)?\\d| {1,4}(?:ep|ch)|$)`, 'diu'),
 ]
 const ISSUE = [/# {0,4}(-?\d{1,7}(?:\.\d{1,4})?)(?!\d)/du, ...counters('issue')]
+/** Words for "number" may belong to a title, as in "Kaiju No. 8" and "Agent Number 9"; the others are for one of many. */
+const isForNumber = (word: string) => /^[nč№]|^номер/u.test(word)
+const WORDS_FOR_ISSUE = wordsBefore('issue').filter((word) => !isForNumber(word))
+const issueMarker = (words: readonly string[]) => `${START}(?:${escaped(words)})[.:]? {0,4}${DIGITS}${END}`
 /** Followed by another number, it belongs to the title: "Kaiju No. 8 012". */
+const BEFORE_NUMBER = ' {1,4}(?!(?:19|20)\\d\\d(?!\\d))\\d'
+/** The same before a dash, where the other number has a zero in front, and is the last of the name: "Kaiju No. 8 - 012". */
+const BEFORE_LAST_NUMBER = ` {1,4}[-–—] {1,4}0\\d{1,6}(?:\\.\\d{1,2})?[a-d]?[ ${YEAR_MARK}]{0,20}$`
 const ISSUE_WORD = [
-  new RegExp(`${START}(?:${escaped(wordsBefore('issue'))})[.:]? {0,4}${DIGITS}${END}(?! {1,4}(?!(?:19|20)\\d\\d(?!\\d))\\d)`, 'diu'),
+  new RegExp(`${issueMarker(WORDS_FOR_ISSUE)}(?!${BEFORE_NUMBER})`, 'diu'),
+  new RegExp(`${issueMarker(wordsBefore('issue').filter(isForNumber))}(?!${BEFORE_NUMBER}|${BEFORE_LAST_NUMBER})`, 'diu'),
   new RegExp(`第 ?${DIGITS}`, 'du'),
   new RegExp(`${START}(?:sp|ova|hs) ?${DIGITS}${END}`, 'diu'),
 ]
-/** Words for one of many: "Kaiju No. 8" and "Agent Number 9" are titles, so before a volume the words for "number" do not count. */
-const WORDS_FOR_ISSUE = wordsBefore('issue').filter((word) => !/^[nč№]|^номер/u.test(word))
-const ISSUE_BEFORE_VOLUME = [new RegExp(`${START}(?:${escaped(WORDS_FOR_ISSUE)})[.:]? {0,4}${DIGITS}${END}`, 'diu')]
+const ISSUE_BEFORE_VOLUME = [new RegExp(issueMarker(WORDS_FOR_ISSUE), 'diu')]
 const OF_HOW_MANY = [
   new RegExp(`(?<![\\d.])(?<!${START}(?:${escaped(wordsBefore('part'))})[.:-]? {0,4}#?)${DIGITS} {1,4}of {1,4}\\d{1,7}(?!\\d)`, 'diu'),
 ]

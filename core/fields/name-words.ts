@@ -111,14 +111,26 @@ export const NAME_WORDS: readonly LanguageWords[] = [
     before: { volume: ['deel', 'album'], chapter: ['hoofdstuk', 'aflevering'], season: ['seizoen'], issue: ['nummer'] },
   },
   { language: 'da', before: { volume: ['bind'], chapter: ['kapittel'], season: ['sæson', 'sesong', 'säsong'] } },
-  { language: 'fi', before: { volume: ['osa'], chapter: ['luku'], issue: ['numero'] } },
+  {
+    language: 'fi',
+    before: { volume: ['osa'], chapter: ['luku'], issue: ['numero'] },
+    behind: { volume: ['osa'], chapter: ['luku'] },
+  },
   {
     language: 'pl',
     before: { volume: ['tom', 'tomy', 'księga'], chapter: ['rozdział'], season: ['sezon'], part: ['część'], issue: ['zeszyt'] },
   },
-  { language: 'cs', before: { volume: ['díl', 'svazek'], chapter: ['kapitola'], issue: ['číslo', 'č.'] } },
+  {
+    language: 'cs',
+    before: { volume: ['díl', 'svazek'], chapter: ['kapitola'], issue: ['číslo', 'č.'] },
+    behind: { volume: ['díl', 'svazek'], chapter: ['kapitola'], issue: ['číslo'] },
+  },
   { language: 'hu', before: { volume: ['kötet'], chapter: ['fejezet'] }, behind: { volume: ['kötet'], chapter: ['fejezet'] } },
-  { language: 'tr', before: { volume: ['cilt'], chapter: ['bölüm'], issue: ['sayı'] } },
+  {
+    language: 'tr',
+    before: { volume: ['cilt'], chapter: ['bölüm'], issue: ['sayı'] },
+    behind: { volume: ['cilt'], chapter: ['bölüm'], issue: ['sayı'] },
+  },
   { language: 'vi', before: { volume: ['tập'], chapter: ['chương'] } },
   { language: 'id', before: { volume: ['jilid'], chapter: ['bab'] } },
   {

@@ -10,6 +10,8 @@ export interface PlacedValues {
   title?: string
   /** The title by the strategy of its library, where that does not take it from the file. */
   strategyTitle?: string
+  /** The numbers of the names begin anew in the series, so that only its metadata or its position can number the book. */
+  restarts?: true
 }
 
 /** What a row of a book keeps of it. */
@@ -23,9 +25,9 @@ const ALONE: PlacedBook = { layoutValues: null, isSide: false }
 
 /** The fields of a book that its names give: those of its file, and of the folders around it. */
 export function fieldsOfPlaced(fileName: string, { layoutValues, isSide }: PlacedBook = ALONE): ReturnType<typeof fieldsOfFileName> {
-  const { strategyTitle, folder, ...values } = layoutValues ?? {}
+  const { strategyTitle, folder, restarts, ...values } = layoutValues ?? {}
   const fields = { ...fieldsOfFileName(fileName, folder), ...values, ...(strategyTitle !== undefined && { title: strategyTitle }) }
-  return isSide ? { ...fields, number: null } : fields
+  return isSide || restarts ? { ...fields, number: null } : fields
 }
 
 /** Folders give what the name of the file does not; like there, the most exact number is the place in the series. */

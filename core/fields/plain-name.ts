@@ -25,6 +25,14 @@ const DATES = [
   /(?<!\d)(?:19[3-9]|20[0-3])\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)/g,
   new RegExp(`(?<![\\p{L}\\d])(?:\\d{1,2} )?${MONTH}\\.?(?: \\d{1,2})?,? ${YEAR}`, 'giu'),
 ]
+const DAY = '(?:0?[1-9]|[12]\\d|3[01])'
+/** The beginnings of spans: "13-19 May 2023", "May 13-19, 2023", "29 April - 5 May 2023", "April 29-May 5, 2023". What is left is the date of the last day. */
+const SPANS = [
+  new RegExp(`(?<![\\p{L}\\d.-])${DAY}\\.?[-–~](?=${DAY}(?:\\.? ${MONTH}\\.?,? |\\.(?:0?[1-9]|1[0-2])\\.)${YEAR})`, 'giu'),
+  new RegExp(`(?<=(?<!\\p{L})${MONTH}\\.? )${DAY}[-–~](?=${DAY},? ${YEAR})`, 'giu'),
+  new RegExp(`(?<![\\p{L}\\d.-])${DAY}\\.? ${MONTH}\\.? ?[-–~] ?(?=${DAY}\\.? ${MONTH}\\.?,? ${YEAR})`, 'giu'),
+  new RegExp(`(?<!\\p{L})${MONTH}\\.? ${DAY} ?[-–~] ?(?=${MONTH}\\.? ${DAY},? ${YEAR})`, 'giu'),
+]
 const HAS_YEAR = /(?<!\d)(?:19|20)\d\d(?!\d)|\u0001/
 /** Of a magazine: "2019.03" and "03.2019" are no fractions, and "03-2019" is no range. No part of a date, of a range, or of "#03". */
 const MONTHS = [
@@ -67,7 +75,7 @@ export function toPlainName(stem: string): PlainName {
   return { ...splitGroups(undated), dateYear: year === undefined ? null : Number(year) }
 }
 
-/** Plain digits, brackets and single spaces; ranges are their first number, and "(of 6)" is a word. */
+/** Plain digits, brackets and single spaces; ranges are their first number, those of days their last, and "(of 6)" is a word. */
 function toPlainText(stem: string): string {
   const wide = normalizeText(stem, FILE_NAME_LENGTH_MAX)
     .replace(/[\uff01-\uff5e]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0xfee0))
@@ -79,7 +87,8 @@ function toPlainText(stem: string): string {
     .trim()
   const isDotted = !wide.includes(' ') && wide.indexOf('.') !== wide.lastIndexOf('.')
   const spaced = isDotted ? wide.replace(/\.(?!(?<=\d\.)\d{1,2}(?!\d))/g, ' ') : wide
-  const dated = /\d[.-]\d/.test(spaced) ? MONTHS.reduce((text, form) => text.replace(form, plainMonth), spaced) : spaced
+  const ended = /(?:19|20)\d\d/.test(spaced) ? SPANS.reduce((text, span) => text.replace(span, ''), spaced) : spaced
+  const dated = /\d[.-]\d/.test(ended) ? MONTHS.reduce((text, form) => text.replace(form, plainMonth), ended) : ended
   return dated
     .replace(/(\d) ?([½¼¾⅓⅔])/g, (_, digit: string, part: string) => digit + FRACTIONS[part])
     .replace(/(?<=# ?)[½¼¾⅓⅔]|(?<= )[½¼¾⅓⅔](?= ?$| ?[([])/g, (part) => `0${FRACTIONS[part]}`)

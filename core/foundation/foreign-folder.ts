@@ -67,8 +67,11 @@ export const PLAIN_FOLDERS: readonly string[] = [
   '$SBV$',
 ]
 
+/** What Windows puts into folders that somebody opens. */
+export const SYSTEM_FILES: readonly string[] = ['Thumbs.db', 'ehthumbs.db', 'ehthumbs_vista.db', 'desktop.ini']
+
 const lower = (names: readonly string[]) => new Set(names.map((name) => name.toLowerCase()))
-const [MARKED, PLAIN] = [lower(MARKED_FOLDERS), lower(PLAIN_FOLDERS)]
+const [MARKED, PLAIN, FILES] = [lower(MARKED_FOLDERS), lower(PLAIN_FOLDERS), lower(SYSTEM_FILES)]
 const MARK = /^[@#~$]/
 /** A snapshot under the name that Windows sees: @GMT-2026.11.01-00.00.00. */
 const DATED_SNAPSHOT = /^@?gmt[+-]\d/
@@ -90,3 +93,7 @@ export function isForeignFolder(name: string): boolean {
   const key = name.toLowerCase()
   return PLAIN.has(key) || (MARK.test(key) && MARKED.has(key.slice(1))) || DATED_SNAPSHOT.test(key)
 }
+
+/** Whether a folder with these names in it holds nothing of its users: systems leave theirs in one that was emptied, or where a disk is not mounted. */
+export const holdsNothing = (names: readonly string[]): boolean =>
+  names.every((name) => isForeignFolder(name) || FILES.has(name.toLowerCase()))

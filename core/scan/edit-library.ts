@@ -258,7 +258,7 @@ function refuseRemoval(reason: string, cause?: unknown): never {
 const nameOf = (name: string) => name.trim() || refuseValue('/name', 'A library needs a name.')
 
 /** @throws invalid_value */
-async function checkRules(
+export async function checkRules(
   rules: Rules,
   request: Pick<UpdateLibraryRequest, 'autoMatchConditions' | 'titlePreprocessingRules'>,
 ): Promise<void> {
@@ -266,8 +266,8 @@ async function checkRules(
   if (request.titlePreprocessingRules) await rules.checkTitleRules(request.titlePreprocessingRules)
 }
 
-/** The members that both requests have. Null clears members that may be empty, and leaves the others unchanged. */
-function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActive'>): LibraryChange {
+/** The members that both requests have. Null clears members that may be empty, and leaves the others unchanged. @throws invalid_value */
+export function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActive'>): LibraryChange {
   const { bookStrategy, numberStrategy, defaultReadingDirection, excludedPatterns } = request
   const allowedFormats = filterOf(request)
   const change: LibraryChange = {

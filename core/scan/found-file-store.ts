@@ -8,6 +8,8 @@ import { repeatPassing } from '#core/database/repeat-passing.ts'
 import { announceBooks } from '#core/events/event-store.ts'
 import { raiseAgeRatings } from '#core/metadata/aggregate-series.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
+import { decideFolders } from '#core/scan/layouts/place-files.ts'
+import { layoutOf } from '#core/scan/layouts/series-config.ts'
 import { protectMoved } from '#core/scan/moves/protect-moved.ts'
 import { insertBooks, type NewBooks, type SeenFile } from '#core/scan/new-book-store.ts'
 
@@ -159,9 +161,8 @@ async function recordOnce(
       continue
     }
     const { bytes } = file
-    const sameSize = Number(row.bytes) === bytes
     const mtime = String(file.mtimeNs)
-    const again = !sameSize || row.mtime !== mtime
+    const again = Number(row.bytes) !== bytes || row.mtime !== mtime
     const described = row.sidecars !== file.sidecars
     if (again || row.deleted || described)
       changed.push({ id: row.id, path: `${scan.library.path}/${file.path}`, bytes, mtime, again, sidecars: file.sidecars, described })
@@ -189,6 +190,7 @@ async function recordOnce(
       ],
     )
     await announceBooks(trx, arrived, ['deleted'])
+    await decideDescribed(trx, scan, changed)
     // Suspicion against the old version does not apply to the new one.
     const again = changed.filter((row) => row.again).map((row) => row.id)
     if (again.length > 0) await forgetSuspects(trx, again)
@@ -200,6 +202,18 @@ async function recordOnce(
     await protectMoved(trx, [...inserted])
   }
   return { wanted: [...wanted].sort(([a], [b]) => a - b).map(([, id]) => id), arrived }
+}
+
+/** A file that describes a book may say what its folder is, as that of Calibre does. */
+async function decideDescribed(
+  trx: Knex.Transaction,
+  { library, walked }: NewBooks,
+  changed: readonly { path: string; described: boolean }[],
+): Promise<void> {
+  const paths = changed.flatMap(({ path, described }) => (described ? [path.slice(library.path.length + 1)] : []))
+  if (!walked || paths.length === 0) return
+  const layout = layoutOf(library.series_strategy, library.series_config)
+  await decideFolders(trx, { library, layout, walked }, { paths, areNew: false })
 }
 
 async function listDifferent(

@@ -84,7 +84,7 @@ async function rowsOf(
   const layout = layoutOf(library.series_strategy, library.series_config)
   const places = await placeFiles(
     trx,
-    { libraryId: library.id, layout, rules, walked },
+    { library, layout, rules, walked },
     fresh.map(({ file }) => file.path),
   )
   const { ids } = await ensureSeries(

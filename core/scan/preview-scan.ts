@@ -1,17 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { DEFAULT_SERIES_STRATEGY, SERIES_STRATEGIES, type SeriesStrategy } from '#core/catalog/library.ts'
+import { type CreateLibraryRequest, DEFAULT_SERIES_STRATEGY, SERIES_STRATEGIES } from '#core/catalog/library.ts'
+import type { LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
+import { firstPosition, type NumberConfig, namedFields } from '#core/fields/number-strategy.ts'
 import { refuse, refuseValue } from '#core/foundation/errors.ts'
 import { Register } from '#core/foundation/register.ts'
 import type { FolderSettings } from '#core/scan/browse-folders.ts'
-import { checkFolder, type Editor, filterOf, refuseOverlap, refuseRestricted } from '#core/scan/edit-library.ts'
+import { changeOf, checkFolder, checkRules, type Editor, filterOf, refuseOverlap, refuseRestricted } from '#core/scan/edit-library.ts'
 import { checkLayout } from '#core/scan/layouts/check-layout.ts'
 import { matchPatterns } from '#core/scan/layouts/match-patterns.ts'
-import { type ComparedSeries, LayoutPreview } from '#core/scan/layouts/preview-layouts.ts'
+import { type ComparedSeries, type FoundSeries, LayoutPreview } from '#core/scan/layouts/preview-layouts.ts'
 import { layoutOf } from '#core/scan/layouts/series-config.ts'
 import { LEFT_OUT_REASONS, type LeftOutReason } from '#core/scan/left-out.ts'
 import { checkLinkTargets } from '#core/scan/links/link-targets.ts'
+import { checkNaming, NEW_NAMING, namingOf } from '#core/scan/naming-config.ts'
+import { strategyTitles } from '#core/scan/strategy-titles.ts'
 import { countHangingThreads, walk } from '#core/scan/walk.ts'
 
 const PREVIEW_LIMITS = {
@@ -38,16 +42,23 @@ interface PreviewDependencies {
   settings: FolderSettings
 }
 
-/** What a new library takes. */
-interface PreviewRequest {
+/** What of a new library decides about its series and books. */
+type Previewed =
+  | 'seriesStrategy'
+  | 'seriesConfig'
+  | 'bookStrategy'
+  | 'bookConfig'
+  | 'numberStrategy'
+  | 'numberConfig'
+  | 'allowedFormats'
+  | 'excludedPatterns'
+  | 'linkTargets'
+  | 'titlePreprocessingRules'
+
+interface PreviewRequest extends Pick<CreateLibraryRequest, Previewed> {
   /** Null for the operator at the command line. */
   caller: Editor | null
   folder: string
-  seriesStrategy?: SeriesStrategy | null | undefined
-  seriesConfig?: unknown
-  excludedPatterns?: string | null | undefined
-  allowedFormats?: string[] | null | undefined
-  linkTargets?: string[] | null | undefined
 }
 
 /** Files and folders that are left out, for one reason. */
@@ -58,8 +69,9 @@ interface LeftOut {
   examples: string[]
 }
 
-/** What a scan would find. */
-export interface ScanPreview extends ComparedSeries {
+/** What a scan would find, as the library would call it. */
+export interface ScanPreview extends Omit<ComparedSeries, 'series'> {
+  series: (Omit<FoundSeries, 'books'> & { books: Omit<FoundSeries['books'][number], 'position'>[] })[]
   leftOut: LeftOut[]
   totalFiles: number
 }
@@ -93,7 +105,10 @@ async function previewFolder(dependencies: PreviewDependencies, request: Preview
   const { caller, excludedPatterns = null } = request
   const strategy = request.seriesStrategy ?? DEFAULT_SERIES_STRATEGY
   if (database) await refuseRestricted(database, caller, 'look for what a folder contains')
+  await checkRules(rules, request)
   await checkLayout(rules, strategy, request.seriesConfig)
+  const naming = namingOf(NEW_NAMING, changeOf(request))
+  await checkNaming(rules, naming)
   const allowedFormats = filterOf(request)
   const root = await checkFolder(request.folder, settings)
   const given = request.linkTargets ?? []
@@ -136,10 +151,37 @@ async function previewFolder(dependencies: PreviewDependencies, request: Preview
   const found = await preview.compare()
   return {
     ...found,
+    series: await nameSeries(rules, found.series, { ...naming, title_preprocessing_rules: request.titlePreprocessingRules ?? null }),
     leftOut: LEFT_OUT_REASONS.flatMap((reason) => leftOut.get(reason) ?? []),
     totalFiles,
     isTruncated: isTruncated || found.isTruncated,
   }
+}
+
+/** Gives series and books the titles and numbers that they would have in the library before their analysis. */
+async function nameSeries(
+  rules: Rules,
+  series: readonly FoundSeries[],
+  library: typeof NEW_NAMING & Pick<LibraryRow, 'title_preprocessing_rules'>,
+): Promise<ScanPreview['series']> {
+  const names = await rules.rewriteTitles(
+    library.title_preprocessing_rules,
+    series.map(({ name }) => name),
+  )
+  const books = series.flatMap((one, index) =>
+    one.books.map((book) => ({ fileName: book.fileName, seriesTitle: names[index] as string, fields: book })),
+  )
+  const titles = (await strategyTitles(rules, library, books)).values()
+  const start = firstPosition(library.number_strategy, library.number_config as NumberConfig | null)
+  return series.map((one, index) => ({
+    ...one,
+    name: names[index] as string,
+    books: one.books.map(({ position, ...book }) => {
+      const byPosition = start === null || position === null ? null : position + start
+      const { number = byPosition } = namedFields(library.number_strategy, book)
+      return { ...book, title: titles.next().value ?? book.title, number }
+    }),
+  }))
 }
 
 function noteLeftOut(leftOut: Map<LeftOutReason, LeftOut>, { path, reason }: { path: string; reason: LeftOutReason }): void {

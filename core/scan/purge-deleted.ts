@@ -7,6 +7,7 @@ import { countMarkedBooks, deleteMarkedBooks, type LongMissed } from '#core/cata
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
 import { askDisk } from '#core/foundation/disk-calls.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { holdsNothing } from '#core/foundation/foreign-folder.ts'
 import { checkVisible } from '#core/metadata/visible-records-query.ts'
 import { listPurgeable } from '#core/scan/missing-book-query.ts'
 import { listPurgeFolders } from '#core/scan/missing-book-store.ts'
@@ -39,7 +40,7 @@ export async function listSparedFolders(database: Knex, { id, path }: { id: stri
   const spared: string[] = []
   for (const folder of await listPurgeFolders(database, id, days)) {
     const names = await askDisk(path, () => readdir(folder)).catch(() => [])
-    if (names.every((name) => name.startsWith('.'))) spared.push(folder)
+    if (holdsNothing(names)) spared.push(folder)
   }
   return spared
 }

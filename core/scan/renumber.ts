@@ -12,7 +12,7 @@ import { applyChange, isSameContent } from '#core/metadata/apply-change.ts'
 import { listFileTitles, listKeptEmbedded } from '#core/metadata/embedded-store.ts'
 import { loadStates, type StoredState, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { withValuesOfFile } from '#core/metadata/reapply-embedded.ts'
-import { type BookToName, listBooksToName, type NamedByStrategy, storeNamed } from '#core/scan/position-store.ts'
+import { type BookToName, listBooksToName, type NamedByStrategy, reviewRestarts, storeNamed } from '#core/scan/position-store.ts'
 import { strategyTitles } from '#core/scan/strategy-titles.ts'
 import { findLastRenaming, listSeriesOfLibrary, listTitledFolders, type Renaming } from '#core/scan/title-store.ts'
 import type { TaskAdder, TaskHandler, TaskRun } from '#core/tasks/task.ts'
@@ -134,6 +134,8 @@ async function renumberOne({ database, rules, members }: Renumbering, seriesId: 
     // Again for each step: a person may have changed the strategies, and the last task wins.
     const library = folder && (await findLibraryRow(database, folder.libraryId))
     if (!library) return
+    const start = firstPosition(library.number_strategy, library.number_config as NumberConfig | null)
+    if (after === FIRST) await reviewRestarts(database, seriesId, start !== null)
     const books = await listBooksToName(database, seriesId, { after, limit: STEP })
     const fields = books.map((book) => fieldsOfPlaced(book.fileName, withoutTitle(book)))
     const titles = await strategyTitles(
@@ -152,7 +154,7 @@ async function renumberOne({ database, rules, members }: Renumbering, seriesId: 
 }
 
 const withoutTitle = ({ layoutValues, isSide }: BookToName) => {
-  const { strategyTitle: _, ...values } = layoutValues ?? {}
+  const { strategyTitle: _, restarts: __, ...values } = layoutValues ?? {}
   return { layoutValues: values, isSide }
 }
 

@@ -6,6 +6,7 @@ import { fileTime } from '#core/foundation/column-number.ts'
 import { isForeignFolder, isHiddenName, isIncompleteName } from '#core/foundation/foreign-folder.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
+import { isFirstAmongRuns, listCalibreAbove, namesIn, prefixOf, shareOf } from '#core/scan/first-folder.ts'
 import { digestOf, type FolderListing, readSidecars, versionOf, withSidecarFiles } from '#core/scan/folder-digest.ts'
 import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, sharedNames } from '#core/scan/layouts/decide-folder.ts'
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
@@ -97,6 +98,7 @@ export function* walkFolders(options: WalkOptions, onCall: () => void = () => {}
     share,
     strategy: options.strategy ?? '',
     explains: options.explains ?? false,
+    decides: options.strategy === 'auto' || options.explains === true,
     formats: options.allowedFormats ?? CALIBRE_FORMATS,
     calibre: [],
     amongRuns: new Set(),
@@ -124,6 +126,7 @@ export function* walkFolders(options: WalkOptions, onCall: () => void = () => {}
           yield { kind: 'symlink', path: folder }
           continue
         }
+        if (folder === start) lookAbove(options.root, choice)
         entries = readdirSync(opened.path, { withFileTypes: true })
         if (opened.device !== above && (folder !== start || choice.share.index === 0))
           yield { kind: 'device', folder, device: opened.device }
@@ -143,12 +146,21 @@ export function* walkFolders(options: WalkOptions, onCall: () => void = () => {}
   }
 }
 
+/** What the folders above the first one say about it, and about those in it. */
+function lookAbove(root: string, choice: Choice): void {
+  const first = { root, start: choice.start, onCall: choice.onCall }
+  choice.calibre.push(...listCalibreAbove(first))
+  if (choice.decides && isFirstAmongRuns(first, choice)) choice.amongRuns.add(parentOf(choice.start))
+}
+
 /** Which files and folders a walk includes. */
 interface Choice extends Pick<WalkOptions, 'known' | 'described'>, NameFilter {
   start: string
   share: { index: number; of: number }
   strategy: string
   explains: boolean
+  /** Whether it decides what folders are. */
+  decides: boolean
   /** Of a book in several formats, the first of these counts. */
   formats: readonly string[]
   /** Folders with the database of Calibre, with `/` at their end; '' is the root. */
@@ -251,11 +263,16 @@ function reasonOfEntry(prefix: string, entry: WalkedEntry, choice: Choice): Left
 
 /** Yields the books of one folder; returns the folders in it. */
 function* walkFolder(listed: ListedFolder, choice: Choice): Generator<WalkStep, FolderBelow[]> {
-  const { folder, at, real } = listed
+  const { folder, at, real, entries } = listed
   const { below, books, sidecars, targets } = yield* listFolder(listed, choice)
   const prefix = prefixOf(folder)
-  for (const names of [books.names, below.map((one) => nameOfFolder(one.folder))])
-    for (const [one, other] of findAlike(names)) yield { kind: 'alike', paths: [prefix + one, prefix + other] }
+  // Of a folder that several walks share, each of them has a part.
+  const isShared = folder === choice.start && choice.share.of > 1
+  const names = isShared ? namesIn(entries, prefix, choice) : null
+  const folders = names?.folders ?? below.map((one) => nameOfFolder(one.folder))
+  if (!isShared || choice.share.index === 0)
+    for (const [one, other] of [...findAlike(books.names), ...findAlike(folders)])
+      yield { kind: 'alike', paths: [prefix + one, prefix + other] }
   if (books.names.length > 0) {
     const whole = dropLaterVolumes(books)
     const facts = factsOf(folder, whole.names, { choice, hasOpf: sidecars.includes(FOLDER_FILES.opf) })
@@ -264,15 +281,14 @@ function* walkFolder(listed: ListedFolder, choice: Choice): Generator<WalkStep, 
       const kept = new Set(listing.names)
       for (const name of books.names) if (!kept.has(name)) yield { kind: 'left_out', path: prefix + name, reason: 'set' }
     }
-    const decide = () => (choice.strategy === 'auto' || choice.explains ? decideFolder({ ...facts, names: listing.names }) : null)
+    const decide = () => (choice.decides ? decideFolder({ ...facts, names: listing.names }) : null)
     const walked = { folder, at, targets, known: choice.known.get(folder), decide, onCall: choice.onCall }
     if (choice.explains) yield* partsOf(walked, listing)
     else
       yield* reportFolder(walked, { ...listing, sidecars: readSidecars(real, sidecars, { books: listing.names, onCall: choice.onCall }) })
   } else {
-    if ((choice.strategy === 'auto' || choice.explains) && isAmongRuns(below.map((one) => nameOfFolder(one.folder))))
-      choice.amongRuns.add(folder)
-    yield* seriesFileOf(listed, { below, sidecars }, choice)
+    if (choice.decides && !names?.hasBooks && isAmongRuns(folders)) choice.amongRuns.add(folder)
+    yield* seriesFileOf(listed, { folders, sidecars }, choice)
   }
   return below
 }
@@ -280,19 +296,17 @@ function* walkFolder(listed: ListedFolder, choice: Choice): Generator<WalkStep, 
 /** Without a digest, because the series may be newer than the file. In a folder that is empty, a disk may not be mounted. */
 function* seriesFileOf(
   { folder, real }: ListedFolder,
-  { below, sidecars }: Pick<FolderContents, 'below' | 'sidecars'>,
+  { folders, sidecars }: { folders: readonly string[]; sidecars: readonly string[] },
   choice: Choice,
 ): Generator<WalkStep> {
   // Of the first folder, only the first of several walks lists the files.
   if (choice.explains || folder === '' || (folder === choice.start && choice.share.index > 0)) return
   const version = versionOf(readSidecars(real, sidecars, { books: [], onCall: choice.onCall }))
-  if (version !== null || (below.length > 0 && choice.described?.has(folder))) yield { kind: 'series_file', folder, version }
+  if (version !== null || (folders.length > 0 && choice.described?.has(folder))) yield { kind: 'series_file', folder, version }
 }
 
 /** Node replaces bytes that are no UTF-8: names that are equal then are those of different files, of which the path leads to one at most. */
 const isSecond = (name: string, lossy: Set<string>) => name.includes('\uFFFD') && lossy.size === lossy.add(name).size
-
-const prefixOf = (folder: string) => (folder === '' ? '' : `${folder}/`)
 
 /** Yields what became of a link; returns whether it is followed. */
 function* take(links: LinkFollower | null, link: FollowedLink): Generator<WalkStep, boolean> {
@@ -317,13 +331,6 @@ const factsOf = (folder: string, names: readonly string[], { choice, hasOpf }: {
 /** Whether the folder is one of Calibre, whose files are one book in several formats. */
 const hasOtherFormats = ({ folder, names, hasOpf, isBelowCalibre }: FolderFacts, { strategy }: Choice): boolean =>
   names.length > 1 && hasCalibreId(nameOfFolder(folder)) && (strategy === 'calibre' || (strategy === 'auto' && (hasOpf || isBelowCalibre)))
-
-/** By name, so that concurrent walks agree on the share of each folder even while folders appear and disappear. */
-function shareOf(name: string, of: number): number {
-  let sum = 0
-  for (let at = 0; at < name.length; at++) sum = (sum * 31 + name.charCodeAt(at)) % 65_521
-  return sum % of
-}
 
 const NATURAL = new Intl.Collator('en-u-kn-true')
 

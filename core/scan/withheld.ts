@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import Type, { type Static } from 'typebox'
 import { askDisk } from '#core/foundation/disk-calls.ts'
+import { holdsNothing } from '#core/foundation/foreign-folder.ts'
 import { Noun, OneOf } from '#core/foundation/schema.ts'
 
 /** Somebody may have taken fewer books out of a folder, or deleted them, one by one. */
@@ -98,7 +99,7 @@ class Places {
     if (known !== undefined) return known
     const path = folder === '' ? this.#root : `${this.#root}/${folder}`
     const facts = await askDisk(this.#root, () => Promise.all([stat(path), readdir(path)])).then(
-      ([{ dev }, names]): Facts => ({ device: dev, isEmpty: names.every((name) => name.startsWith('.')) }),
+      ([{ dev }, names]): Facts => ({ device: dev, isEmpty: holdsNothing(names) }),
       // The scan has read the folder above, so it is no longer there. If it cannot be read at this moment, the books are not safe to mark either.
       (error: NodeJS.ErrnoException): Facts =>
         error.code === 'ENOENT' || error.code === 'ENOTDIR' ? 'gone' : { device: -1, isEmpty: false },

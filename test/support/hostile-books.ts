@@ -12,7 +12,7 @@ function hostileChapter(stranger: string): string {
   const drawing =
     `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40" onload="${RUN}"><script>${RUN}</script>` +
     `<image href="${at('svg-image')}" width="9" height="9"/><use xlink:href="${at('svg-use')}#x"/><foreignObject><iframe ${XHTML} src="${at('svg-frame')}"></iframe></foreignObject>` +
-    `<a xlink:href="javascript:${RUN}"><text y="20">svg link</text></a><animate attributeName="href" values="javascript:${RUN}"/></svg>`
+    `<a xlink:href="javascript:${RUN}"><text y="20">svg link</text></a><a xlink:href="uncleaned.xhtml"><text y="30">drawn link</text></a><animate attributeName="href" values="javascript:${RUN}"/></svg>`
   const head =
     `<script>${RUN}</script><script src="${at('script.js')}"></script><script type="module" src="${at('module.js')}"></script>` +
     `<base href="${stranger}/base/" target="_top"/><meta http-equiv="refresh" content="0;url=${at('refresh')}"/>` +
@@ -31,7 +31,7 @@ function hostileChapter(stranger: string): string {
   const controls =
     `<form action="${at('form')}" method="post"><input autofocus="autofocus" onfocus="${RUN}"/><button>send</button></form>` +
     `<p><a href="javascript:${RUN}">script link</a> <a href="${at('link')}" ping="${at('ping')}">far link</a> <a href="data:text/html,x">data link</a></p>` +
-    `<math xmlns="http://www.w3.org/1998/Math/MathML"><semantics><annotation-xml encoding="text/html"><img ${XHTML} src="x" onerror="${RUN}"/></annotation-xml></semantics></math>`
+    `<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow href="uncleaned.xhtml"><mi>math link</mi></mrow><semantics><annotation-xml encoding="text/html"><img ${XHTML} src="x" onerror="${RUN}"/></annotation-xml></semantics></math>`
   const body = `<h1>Hostile</h1><p>The first words of it.</p>${drawing}${media}${controls}<div id="overlay" onclick="${RUN}"></div>`
   return `<?xml-stylesheet href="${at('xml-stylesheet')}"?>${page(body, head, `onload="${RUN}" style="background: url('${at('style')}')"`)}`
 }
@@ -55,6 +55,8 @@ export function hostileBook(stranger: string): Uint8Array {
       'hostile.xhtml': hostileChapter(stranger),
       'drawn.svg': drawnChapter(stranger),
       'last.xhtml': page('<p>The last words of it.</p>'),
+      // Links lead to it, and no reading order.
+      'uncleaned.xhtml': page('<p>Not cleaned.</p>', `<link rel="preconnect" href="${stranger}/uncleaned"/>`),
     },
   })
 }

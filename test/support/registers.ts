@@ -14,7 +14,7 @@ const ALLOWED = new Set([
   ...['#schemas', '#headers', '#responses'].map((name) => `api/docs/openapi-components.ts: ${name}`),
   ...['core/matching/title-likeness.ts: numbers', 'plugins/packages/bundled-plugins.ts: files'],
   ...['decide-folder.ts: #byStart', 'plan-moves.ts: #above'].map((name) => `core/scan/layouts/${name}`),
-  ...['#found', '#decisions'].map((name) => `core/scan/layouts/preview-layouts.ts: ${name}`),
+  ...['#found', '#decisions', '#holders'].map((name) => `core/scan/layouts/preview-layouts.ts: ${name}`),
   ...['workers/metadata/opf-metadata.ts: byName', 'workers/metadata/opf-metadata.ts: refining'],
 ])
 const KEPT = /^(\s*)(?:export )?(?:(?:const|let) (?=\w)|(?:readonly )?(?=#))(#?\w+)\b.*= (?:.*\?\? )?new (?:Map|Set)<string\b[^(]*>\(\)/

@@ -11,7 +11,19 @@ import { previewScan } from '#core/scan/preview-scan.ts'
 type Services = Pick<DataServices, 'database' | 'settings'> & Pick<TemplateServices, 'rules'>
 const endpoint = endpointOf<Services>()
 
-const { path, seriesStrategy, seriesConfig, excludedPatterns, allowedFormats, linkTargets } = CreateLibraryRequest.properties
+const {
+  path,
+  seriesStrategy,
+  seriesConfig,
+  bookStrategy,
+  bookConfig,
+  numberStrategy,
+  numberConfig,
+  excludedPatterns,
+  allowedFormats,
+  linkTargets,
+  titlePreprocessingRules,
+} = CreateLibraryRequest.properties
 const Count = Type.Integer({ minimum: 0 })
 const Position = Nullable(Type.Number())
 
@@ -39,7 +51,19 @@ export const scanPreviewRoutes = [
     summary: 'Preview the scan of a folder before creating a library; at most two at a time',
     tag: 'libraries',
     allow: { who: 'libraries-write' },
-    body: Type.Object({ path, seriesStrategy, seriesConfig, excludedPatterns, allowedFormats, linkTargets }),
+    body: Type.Object({
+      path,
+      seriesStrategy,
+      seriesConfig,
+      bookStrategy,
+      bookConfig,
+      numberStrategy,
+      numberConfig,
+      excludedPatterns,
+      allowedFormats,
+      linkTargets,
+      titlePreprocessingRules,
+    }),
     reply: Type.Object({
       detectedSeries: Type.Array(DetectedSeries, { description: 'Sorted by path, at most 1000.' }),
       leftOut: Type.Array(

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
@@ -20,7 +21,7 @@ import {
   moveGroup,
 } from '#core/scan/layouts/arrange-store.ts'
 import type { FolderDecision } from '#core/scan/layouts/decide-folder.ts'
-import { changeDecision, keepDecisions, listDecisions } from '#core/scan/layouts/folder-layout-store.ts'
+import { listDecisions, settleDecisions } from '#core/scan/layouts/folder-layout-store.ts'
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
 import { matchPatterns } from '#core/scan/layouts/match-patterns.ts'
 import { type PatternGroups, placedBook, placeKey, type Rule, type SeriesPlace } from '#core/scan/layouts/place-book.ts'
@@ -81,7 +82,7 @@ export async function queueArranging(tasks: TaskAdder, libraryId: string, option
   return taskId
 }
 
-/** After a scan: whether the metadata of its new books may change their series, or an earlier change of the layout is not done. */
+/** After a scan: whether its new books, by their metadata or their names, may change series, or an earlier change of the layout is not done. */
 export async function needsArranging(database: Knex, library: LibraryRow, analysesQueued: number): Promise<boolean> {
   const layout = layoutOf(library.series_strategy, library.series_config)
   if (library.arrange_due) return true
@@ -128,7 +129,7 @@ export async function arrangeNow(
   let isDone = false
   for (let pass = 1; pass <= PASSES_MAX && !isDone; pass++) {
     const arrangement = await planLibrary(database, rules, { library, layout, signal: run.signal, isNew: library.arrange_due })
-    await database.transaction((trx) => storeDecisions(trx, library.id, arrangement.decisions))
+    await database.transaction((trx) => settleDecisions(trx, library.id, arrangement.decisions))
     await keepGroupedNames(database, arrangement.names)
     isDone = true
     for (const [index, group] of arrangement.groups.entries()) {
@@ -150,13 +151,6 @@ export async function arrangeNow(
   if (moved > 0 || library.arrange_due) await renameLibrary({ tasks }, library.id)
   if (isDone) await endArranging(database, library)
   return { moved, isDone }
-}
-
-/** A folder that waited for metadata is decided now. */
-async function storeDecisions(trx: Knex.Transaction, libraryId: string, decisions: ReadonlyMap<string, FolderDecision>): Promise<void> {
-  const kept = await keepDecisions(trx, libraryId, decisions)
-  for (const [path, { kind }] of decisions)
-    if (kept.get(path)?.kind === 'persons' && kind !== 'persons') await changeDecision(trx, libraryId, path, kind)
 }
 
 /** Which books another layout would move. @param library with its new strategy and settings */
@@ -203,21 +197,14 @@ async function planLibrary(
   rules: Rules,
   { library, layout, signal, isNew, isPreview = false }: Plan,
 ): Promise<Arrangement> {
-  const books: BooksByPath = new Map()
-  for (let after = FIRST; ; ) {
-    signal.throwIfAborted()
-    const rows = await listArrangedBooks(database, library, { after, limit: STEP })
-    for (const row of rows) {
-      const others = books.get(row.path)
-      books.set(row.path, !others ? [row] : row.isDisplaced ? [...others, row] : [row, ...others])
-    }
-    if (rows.length < STEP) break
-    after = rows.at(-1)?.id as string
-  }
+  const books = await listBooksByPath(database, library, signal)
   const paths = [...books.keys()]
   const found = await matchPatterns(rules, layout, paths)
   const groups = found && new Map(paths.map((path, index) => [path, found[index] as PatternGroups]))
-  const tree = new TreePlaces(layout, [...paths, ...(await calibreFiles(library.path, books))], {
+  const decided = isPreview ? new Map<string, FolderDecision>() : await listDecisions(database, library.id)
+  const isOpen = (folder: string) => (decided.get(folder)?.kind ?? 'persons') === 'persons'
+  const described = layout.strategy === 'auto' ? await calibreFiles(library.path, books, isOpen) : []
+  const tree = new TreePlaces(layout, [...paths, ...described], {
     known: (path) => {
       const [{ isPending, named, groupedBy, writers }] = books.get(path) as [ArrangedBook]
       // What a file says later moves no book.
@@ -225,7 +212,7 @@ async function planLibrary(
       return isPending ? null : { named, writers: writers ?? [] }
     },
     ...(groups && { groupsOf: (path) => groups.get(path) ?? null }),
-    decided: isPreview ? new Map() : await listDecisions(database, library.id),
+    decided,
   })
   const series = await listPlacedSeries(database, library.id)
   const places = new Map<string, SeriesPlace & { rule: Rule }>()
@@ -255,24 +242,49 @@ async function planLibrary(
   return { groups: planned, places, placed, series, names, decisions: layout.strategy === 'auto' ? tree.decisions : new Map() }
 }
 
-/** The files that tell a folder of Calibre, where books may lie in one. */
-async function calibreFiles(root: string, books: BooksByPath): Promise<string[]> {
-  const files: string[] = []
+async function listBooksByPath(database: Knex, library: LibraryRow, signal: AbortSignal): Promise<BooksByPath> {
+  const books: BooksByPath = new Map()
+  for (let after = FIRST; ; ) {
+    signal.throwIfAborted()
+    const rows = await listArrangedBooks(database, library, { after, limit: STEP })
+    for (const row of rows) {
+      const others = books.get(row.path)
+      books.set(row.path, !others ? [row] : row.isDisplaced ? [...others, row] : [row, ...others])
+    }
+    if (rows.length < STEP) return books
+    after = rows.at(-1)?.id as string
+  }
+}
+
+/** The files that tell a folder of Calibre, where books may lie in one. @param isOpen whether it is still to be decided what a folder is */
+async function calibreFiles(root: string, books: BooksByPath, isOpen: (folder: string) => boolean): Promise<string[]> {
+  const described = new Set<string>()
   const above = new Set<string>()
   for (const [path, [{ hasSidecar }]] of books) {
     const folder = parentOf(path)
-    if (folder === '' || !hasCalibreId(nameOfFolder(folder))) continue
-    if (hasSidecar) files.push(`${folder}/${FOLDER_FILES.opf}`)
+    if (folder === '' || !hasCalibreId(nameOfFolder(folder)) || !isOpen(folder)) continue
+    if (hasSidecar) described.add(folder)
     for (let at = folder; at !== ''; at = parentOf(at)) above.add(parentOf(at))
   }
-  for (const folder of above) {
-    const path = folder === '' ? CALIBRE_DATABASE : `${folder}/${CALIBRE_DATABASE}`
-    const found = await askDisk(root, () => stat(`${root}/${path}`)).catch((error: unknown) => {
+  const databases = await listFolders(root, above, CALIBRE_DATABASE)
+  const isBelow = (folder: string): boolean => folder !== '' && (databases.has(parentOf(folder)) || isBelow(parentOf(folder)))
+  // A large library of Calibre has ten thousand such folders, and one database.
+  const others = [...described].filter((folder) => !isBelow(folder))
+  const withOpf = await listFolders(root, others, FOLDER_FILES.opf)
+  const inFolder = (name: string) => (folder: string) => (folder === '' ? name : `${folder}/${name}`)
+  return [...[...databases].map(inFolder(CALIBRE_DATABASE)), ...[...withOpf].map(inFolder(FOLDER_FILES.opf))]
+}
+
+/** Those of the folders that hold a file with this name. */
+async function listFolders(root: string, folders: Iterable<string>, name: string): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const folder of folders) {
+    const facts = await askDisk(root, () => stat(join(root, folder, name))).catch((error: unknown) => {
       // Without the answer, books would move to other series.
       if (isSilence(error)) throw error
       return null
     })
-    if (found?.isFile()) files.push(path)
+    if (facts?.isFile()) found.add(folder)
   }
-  return files
+  return found
 }

@@ -74,7 +74,7 @@ export async function hasPendingBooks(database: Knex, libraryId: string): Promis
   return (await database('books').where({ library_id: libraryId, state: 'pending' }).whereNull('deleted_at').first('id')) !== undefined
 }
 
-/** Whether the metadata of books may change the series of any folder. */
+/** Whether the metadata of books, or what was decided anew, may change the series of any folder. */
 export async function hasWaitingFolders(database: Knex, libraryId: string): Promise<boolean> {
   const folder = await database('folder_layouts').where('library_id', libraryId).whereNot('kind', 'series').first('path')
   return folder !== undefined

@@ -12,9 +12,9 @@ const MARKED_LENGTH_MAX = 200
 const DATE = /^(?:19|20)\d\d(?: ?年)?(?:[-. ](?:0?[1-9]|1[0-2])(?:[-. ](?:0?[1-9]|[12]\d|3[01]))?)?$/
 const YEARS = /^(?:19|20)\d\d ?[-–] ?(?:19|20)\d\d$/
 const MONTH = /^(?:0?[1-9]|1[0-2])$/
-/** A series of one run, such as "Batman (2016)". */
-const RUN = /\((?:19|20)\d\d(?:[-–](?:(?:19|20)\d\d)?)?\)$/
-/** At the end, with anything but a year: "Vol 1 [Digital]". */
+/** A series of one run, such as "Batman (2016)" and "Batman (2016 - Present)". */
+const RUN = /\((?:19|20)\d\d(?: ?[-–] ?(?:(?:19|20)\d\d|present|ongoing)?)?\)$/i
+/** At the end: "Vol 1 [Digital]", "Vol 1 (2016)". */
 const TRAILING_GROUP = /(?:\([^()]*\)|\[[^[\]]*\])$/
 const CALIBRE_ID = / \(\d{1,9}\)$/
 const BEFORE = /^([\p{L}\p{M}]{1,20})[. ]{0,2}#?(\d{1,5}(?:\.\d{1,3})?)(?: ?[-–~&] ?(?:[\p{L}\p{M}]{1,20}[. ]{0,2})?(\d{1,5}))?$/u
@@ -67,13 +67,20 @@ export const hasCalibreId = (name: string): boolean => CALIBRE_ID.test(name)
 export const withoutCalibreId = (name: string): string => name.replace(CALIBRE_ID, '') || name
 
 /** The form of a name in which words and numbers are looked for. */
-function plain(name: string): string {
-  let text = digitsOf(normalizeText(name, MARKED_LENGTH_MAX, 'NFKC').toLowerCase())
+const plain = (name: string): string =>
+  digitsOf(normalizeText(name, MARKED_LENGTH_MAX, 'NFKC').toLowerCase())
     .replace(/[_\s]+/g, ' ')
     .trim()
-  while (TRAILING_GROUP.test(text) && !RUN.test(text)) text = text.replace(TRAILING_GROUP, '').trim()
-  return text
+
+/** Without the brackets at its end. @param kept those that stay, with what is in front of them */
+function withoutBrackets(text: string, kept?: RegExp): string {
+  let rest = text
+  while (TRAILING_GROUP.test(rest) && !kept?.test(rest)) rest = rest.replace(TRAILING_GROUP, '').trim()
+  return rest
 }
+
+/** Without brackets but those with a year, which tell runs of one name apart. */
+const withoutTags = (text: string): string => withoutBrackets(text, RUN)
 
 /** @returns null for a name that is more than a marker and a number */
 function markIn(text: string, words: FolderWords): PartMark | null {
@@ -93,34 +100,52 @@ function markOf(word: string, number: number | null, words: FolderWords): PartMa
   return number === null || !Number.isInteger(number) ? {} : { volume: number }
 }
 
-/** What is behind the name of the folder above: null when the name does not begin with it. */
-function behindParent(text: string, parent: string): string | null {
-  if (parent === '' || !text.startsWith(parent)) return null
-  const rest = text.slice(parent.length)
-  return rest === '' || /^[ \-–,:.]/.test(rest) ? rest.replace(/^[ \-–,:.]+/, '') : null
+/** What is behind the name of the folder above, with or without its brackets; nothing when the name does not begin with it, or is equal. */
+function restsBehind(text: string, parentName: string): string[] {
+  const parent = plain(parentName)
+  const forms = new Set([parent, withoutTags(parent), withoutBrackets(parent)])
+  return [...forms].flatMap((form) => {
+    const rest = form !== '' && text.startsWith(form) ? text.slice(form.length) : ''
+    return /^[ \-–,:.]/.test(rest) ? rest.replace(/^[ \-–,:.]+/, '') || [] : []
+  })
 }
 
-/** The marks of a folder that is a part of the series of the folder above; null when it is none. */
+/** Whether the name is only a year, a date, or a word for an edition: such a folder may hold books of several series. */
+export function isCollection(name: string, parentName: string, words: FolderWords): boolean {
+  const text = withoutTags(plain(name))
+  // A year before another one in brackets is a title, as in "1984 (1949)".
+  const isMonth = MONTH.test(text) && DATE.test(withoutTags(plain(parentName)))
+  return DATE.test(text) || YEARS.test(text) || isMonth || words.edition.has(withoutBrackets(text))
+}
+
+/**
+ * The marks of a folder that is a part of the series of the folder above; null when it is none. Brackets behind a marker say nothing; behind the name of the
+ * folder above, they tell series apart, as in "Batman (2011)" and "Batman (Rebirth)".
+ */
 export function partMark(name: string, parentName: string, words: FolderWords): PartMark | null {
-  const text = plain(name)
-  const parent = plain(parentName)
-  if (DATE.test(text) || YEARS.test(text) || words.edition.has(text)) return {}
-  if (MONTH.test(text) && DATE.test(parent)) return {}
-  const rest = behindParent(text, parent)
-  if (rest !== null && (rest === '' || words.edition.has(rest))) return {}
-  return markIn(rest ?? text, words) ?? (rest === null ? null : markIn(text, words))
+  const [text, parent] = [plain(name), plain(parentName)]
+  const isSame = text !== '' && (text === parent || text === withoutTags(parent))
+  const isEdition = restsBehind(withoutTags(text), parentName).some((rest) => words.edition.has(rest))
+  if (isSame || isEdition || isCollection(name, parentName, words)) return {}
+  const short = withoutBrackets(text)
+  for (const rest of [...restsBehind(short, parentName), short]) {
+    const mark = markIn(rest, words)
+    if (mark) return mark
+  }
+  return null
 }
 
 /** Whether the folder holds books beside the numbered ones of the folder above. */
 export function isSideName(name: string, parentName: string, words: FolderWords): boolean {
   const text = plain(name)
-  return words.side.has(text) || words.side.has(behindParent(text, plain(parentName)) ?? '')
+  return words.side.has(withoutBrackets(text)) || restsBehind(withoutTags(text), parentName).some((rest) => words.side.has(rest))
 }
 
-export const isOneshotsName = (name: string, words: FolderWords): boolean => words.oneshot.has(plain(name).replace(/^[^\p{L}]+/u, ''))
+export const isOneshotsName = (name: string, words: FolderWords): boolean =>
+  words.oneshot.has(withoutBrackets(plain(name)).replace(/^[^\p{L}]+/u, ''))
 
 /** The volume in the name of a folder that is a volume by the strategy, with or without a marker. */
 export function volumeOfName(name: string, parentName: string, words: FolderWords): PartMark {
-  const text = plain(name)
+  const text = withoutTags(plain(name))
   return /^\d{1,5}$/.test(text) && !DATE.test(text) ? { volume: Number(text) } : (partMark(name, parentName, words) ?? {})
 }

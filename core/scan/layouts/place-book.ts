@@ -5,7 +5,7 @@ import { fieldsOfFileName, readFileName, titleOfFileName } from '#core/fields/fi
 import { mayBeSpecial } from '#core/fields/name-series.ts'
 import { missingValues, type PlacedBook, type PlacedValues } from '#core/fields/placed-values.ts'
 import { toNameText } from '#core/foundation/name-text.ts'
-import type { FolderDecision, Owner } from '#core/scan/layouts/decide-folder.ts'
+import { type FolderDecision, isLike, type Owner } from '#core/scan/layouts/decide-folder.ts'
 import {
   hasCalibreId,
   nameOfFolder,
@@ -81,7 +81,7 @@ export interface FileToPlace {
 /** What is known of the folder of a file, and of the folder that owns its books. */
 export interface FolderContext {
   owner: Owner
-  /** Of the owner; absent for a folder without books of its own. */
+  /** Of the owner, if it has books of its own; a bundle too if a folder of years or editions in it is one, for the books of all such folders. */
   decision: FolderDecision | undefined
   /** Of the files in the root: keys of the series names that several have. */
   shared: ReadonlySet<string>
@@ -158,7 +158,8 @@ function placeByRules(file: FileToPlace, { owner, decision, shared }: FolderCont
     return named ? placed(namedSeries(folder, named), 'author') : placed(oneshot(file.path), 'author')
   if (decision?.kind !== 'bundle') return place(folderSeries(owner.folder), 'folder')
   const name = named ?? seriesInName(file)
-  return place(name === null ? folderSeries(owner.folder) : namedSeries(owner.folder, name), 'bundle')
+  const isOwners = name === null || (rule === 'part' && isLike(name, nameOfFolder(owner.folder)))
+  return place(isOwners ? folderSeries(owner.folder) : namedSeries(owner.folder, name), 'bundle')
 }
 
 const publisherOf = (folder: string) => (parentOf(folder) === '' ? {} : { publisher: toNameText(nameOfFolder(parentOf(folder))) })

@@ -3,11 +3,13 @@ import { FOLDER_FILES } from '#core/fields/sidecar.ts'
 import {
   decideFolder,
   decidePersons,
+  decisionFor,
   type FolderDecision,
   type FolderFacts,
   isAmongRuns,
   type KnownBook,
   ownerOf,
+  partDecision,
   sharedNames,
 } from '#core/scan/layouts/decide-folder.ts'
 import { nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
@@ -21,16 +23,23 @@ export const CALIBRE_DATABASE = 'metadata.db'
 export class FolderContexts {
   readonly #layout: SeriesLayout
   readonly #decisionOf: (folder: string) => FolderDecision | undefined
+  readonly #holdsSeries: (owner: string) => boolean
   readonly #shared: () => ReadonlySet<string>
   #last: { folder: string; context: FolderContext } | null = null
 
   constructor(
     layout: SeriesLayout,
-    of: { decisionOf: (folder: string) => FolderDecision | undefined; shared?: () => ReadonlySet<string> },
+    of: {
+      decisionOf: (folder: string) => FolderDecision | undefined
+      /** Whether a folder of years or editions in it is a bundle. */
+      holdsSeries: (owner: string) => boolean
+      shared: () => ReadonlySet<string>
+    },
   ) {
     this.#layout = layout
     this.#decisionOf = of.decisionOf
-    this.#shared = of.shared ?? (() => new Set())
+    this.#holdsSeries = of.holdsSeries
+    this.#shared = of.shared
   }
 
   place(file: FileToPlace): BookPlace {
@@ -38,7 +47,8 @@ export class FolderContexts {
     if (this.#last?.folder !== folder) {
       const owner = ownerOf(folder, this.#layout.words)
       const shared = folder === '' ? this.#shared() : new Set<string>()
-      this.#last = { folder, context: { owner, decision: this.#decisionOf(owner.folder), shared } }
+      const holdsSeries = owner.mayHoldSeries && this.#holdsSeries(owner.folder)
+      this.#last = { folder, context: { owner, decision: decisionFor(owner, this.#decisionOf(owner.folder), holdsSeries), shared } }
     }
     return placeBook(this.#layout, file, this.#last.context)
   }
@@ -60,11 +70,12 @@ export class TreePlaces {
   readonly decisions: Map<string, FolderDecision>
   readonly #known: TreeKnowledge['known']
   readonly #groupsOf: TreeKnowledge['groupsOf']
-  readonly #isAuto: boolean
+  readonly #layout: SeriesLayout
   readonly #byFolder: ReadonlyMap<string, string[]>
   readonly #files: ReadonlySet<string>
   readonly #below: ReadonlyMap<string, string[]>
   readonly #contexts: FolderContexts
+  #holders: ReadonlySet<string> | null = null
 
   constructor(layout: SeriesLayout, paths: readonly string[], of: TreeKnowledge = {}) {
     this.#files = new Set(paths)
@@ -76,10 +87,14 @@ export class TreePlaces {
     this.decisions = new Map(of.decided)
     this.#known = of.known
     this.#groupsOf = of.groupsOf
-    this.#isAuto = layout.strategy === 'auto'
+    this.#layout = layout
     let shared: ReadonlySet<string> | null = null
     this.#contexts = new FolderContexts(layout, {
       decisionOf: (folder) => this.#decide(folder),
+      holdsSeries: (folder) => {
+        this.#holders ??= this.#findHolders()
+        return this.#holders.has(folder)
+      },
       shared: () => {
         shared ??= sharedNames(this.#byFolder.get('') ?? [])
         return shared
@@ -96,14 +111,27 @@ export class TreePlaces {
     })
   }
 
-  #decide(folder: string): FolderDecision | undefined {
+  /** A folder without books of its own needs no decision. */
+  #decide(folder: string, isPart = false): FolderDecision | undefined {
     const decided = this.decisions.get(folder)
-    if (!this.#isAuto || (decided && decided.kind !== 'persons')) return decided
-    const decision = decided ?? decideFolder(this.#factsOf(folder))
+    const isOpen = decided === undefined || decided.kind === 'persons'
+    if (this.#layout.strategy !== 'auto' || !isOpen || !this.#byFolder.has(folder)) return decided
+    const found = decideFolder(this.#factsOf(folder))
+    const decision = isPart ? partDecision(found) : found
     const kind = decision.kind === 'persons' ? this.#decidePersons(folder) : decision.kind
-    const final = { ...decision, kind }
+    const final = { kind, isPublished: (decided ?? decision).isPublished }
     this.decisions.set(folder, final)
     return final
+  }
+
+  /** The owners of which a folder of years or editions is a bundle. */
+  #findHolders(): ReadonlySet<string> {
+    const holders = new Set<string>()
+    for (const folder of this.#byFolder.keys()) {
+      const owner = ownerOf(folder, this.#layout.words)
+      if (owner.mayHoldSeries && this.#decide(folder, true)?.kind === 'bundle') holders.add(owner.folder)
+    }
+    return holders
   }
 
   /** Waits until all books of the folder are analyzed. */

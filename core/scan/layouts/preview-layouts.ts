@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SeriesStrategy } from '#core/catalog/library.ts'
 import { fieldsOfPlaced } from '#core/fields/placed-values.ts'
 import { hashText } from '#core/scan/hash-text.ts'
-import { type FolderDecision, type Owner, ownerOf, SeriesNames } from '#core/scan/layouts/decide-folder.ts'
+import { decisionFor, type FolderDecision, type Owner, ownerOf, SeriesNames } from '#core/scan/layouts/decide-folder.ts'
 import { seriesKey } from '#core/scan/layouts/folder-name.ts'
 import { type BookPlace, type PatternGroups, placeBook, placedBook, placeKey, type Rule } from '#core/scan/layouts/place-book.ts'
 import type { SeriesLayout } from '#core/scan/layouts/series-config.ts'
@@ -13,15 +13,18 @@ const SAMPLES_MAX = 5
 /** Two of the names in a series of unrelated titles; more would be counted in a larger table for nothing. */
 const NAMES_MIN = 2
 
-interface PreviewedBook {
+/** A book as the names of its file and folders call it. */
+interface FoundBook {
   fileName: string
   title: string
   volume: number | null
   chapter: number | null
   number: number | null
+  /** From 0, in the order of the walk; null for a book that has none. */
+  position: number | null
 }
 
-interface PreviewedSeries {
+export interface FoundSeries {
   name: string
   /** Below the folder. */
   path: string
@@ -29,7 +32,7 @@ interface PreviewedSeries {
   why: string
   bookCount: number
   /** The first ones. */
-  books: PreviewedBook[]
+  books: FoundBook[]
 }
 
 /** What another strategy would make of the same files. */
@@ -104,7 +107,7 @@ interface ComparedLayouts {
 /** What the strategies make of the files. */
 export interface ComparedSeries {
   /** Sorted by path and name. */
-  series: PreviewedSeries[]
+  series: FoundSeries[]
   alternatives: Alternative[]
   suggested: SeriesStrategy
   isTruncated: boolean
@@ -117,9 +120,11 @@ const BY_FOLDER = new Set<SeriesStrategy>(['series_volume', 'series_volume_chapt
 export class LayoutPreview {
   readonly #chosen: SeriesLayout
   readonly #tried: readonly Tried[]
-  readonly #found = new Map<string, PreviewedSeries>()
+  readonly #found = new Map<string, FoundSeries>()
   /** Those that make a difference. */
   readonly #decisions = new Map<string, FolderDecision>()
+  /** Owners of which a folder of years or editions, so far, is a bundle. */
+  readonly #holders = new Set<string>()
   /** The series name of each file; 0 for none. */
   readonly #names = new NumberList()
   #isTruncated = false
@@ -135,7 +140,8 @@ export class LayoutPreview {
     const owners = new Map([...new Set(this.#tried.map(({ layout }) => layout.words))].map((words) => [words, ownerOf(folder, words)]))
     const contexts = this.#tried.map(({ layout }) => {
       const owner = owners.get(layout.words) as Owner
-      return { owner, decision: this.#decisions.get(owner.folder), shared: inRoot }
+      if (owner.mayHoldSeries && decision?.kind === 'bundle') this.#holders.add(owner.folder)
+      return { owner, decision: decisionFor(owner, this.#decisions.get(owner.folder), this.#holders.has(owner.folder)), shared: inRoot }
     })
     const reader = new SeriesNames()
     for (const [index, name] of names.entries()) {
@@ -171,8 +177,10 @@ export class LayoutPreview {
     // The special rule says more than that the folder is the series.
     if (shown.rule === 'folder' && rule !== 'folder') Object.assign(shown, { rule, why: WHY[rule] })
     if (shown.books.length >= SAMPLES_MAX) return
-    const { title, volume, chapter, number } = fieldsOfPlaced(fileName, placedBook(fileName, place))
-    shown.books.push({ fileName, title, volume, chapter, number })
+    const placed = placedBook(fileName, place)
+    const { title, volume, chapter, number } = fieldsOfPlaced(fileName, placed)
+    const before = shown.books.filter(({ position }) => position !== null).length
+    shown.books.push({ fileName, title, volume, chapter, number, position: placed.isSide || series.oneshot ? null : before })
   }
 
   /** Suggests the first strategy of those that leave the fewest series mixed. Other work has a turn between two steps of 30 ms. */

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { NO_FILE, readVersions } from '#core/analysis/file-version.ts'
+import { isFormerName } from '#core/analysis/former-name.ts'
 import { passProtection } from '#core/metadata/protection-store.ts'
 import { listSameVersions } from '#core/scan/moves/same-version-query.ts'
 
@@ -17,6 +18,15 @@ export async function protectMoved(trx: Knex.Transaction, bookIds: readonly stri
     same.map(({ root, path, linkTargets }) => ({ root, path, linkTargets, known: NO_FILE })),
     DISK_MS,
   )
-  const moved = same.filter(({ path }) => versions.get(path) === null)
-  await passProtection(trx, moved, { isChange: false, isMove: true })
+  const isGone = await Promise.all(
+    same.map(async ({ root, path, now }) => {
+      const version = versions.get(path)
+      return version === null || (version !== undefined && version !== NO_FILE && (await isFormerName({ root, path }, now)))
+    }),
+  )
+  await passProtection(
+    trx,
+    same.filter((_, index) => isGone[index]),
+    { isChange: false, isMove: true },
+  )
 }

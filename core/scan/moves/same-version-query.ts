@@ -8,20 +8,21 @@ const SAME_MAX = 5
 const IS_RATED = `(age_rating IS NOT NULL OR 'ageRating' = ANY(locks))`
 
 /**
- * Other files with the size and time of these new ones, in series with sharing tags or an age rating of a person: their paths and series, and the series of the
- * new file.
+ * Other files with the size and time of these new ones, in series with sharing tags or an age rating of a person: their paths and series, and the path and series
+ * of the new file.
  */
 export async function listSameVersions(
   database: Knex,
   bookIds: readonly string[],
-): Promise<(Required<LibraryFile> & { seriesId: string; to: string })[]> {
+): Promise<(Required<LibraryFile> & { seriesId: string; now: { root: string; path: string }; to: string })[]> {
   const { rows } = await database.raw(
-    `SELECT o.path, l.path AS root, l.link_targets AS "linkTargets", o.series_id AS "seriesId", mine.series_id AS "to"
-     FROM (SELECT id, series_id, file_size, file_mtime_ns FROM books WHERE id = ANY(CAST(? AS uuid[]))
+    `SELECT o.path, l.path AS root, l.link_targets AS "linkTargets", o.series_id AS "seriesId", mine.series_id AS "to",
+       jsonb_build_object('root', my.path, 'path', mine.path) AS "now"
+     FROM (SELECT id, library_id, series_id, path, file_size, file_mtime_ns FROM books WHERE id = ANY(CAST(? AS uuid[]))
        AND (EXISTS (SELECT 1 FROM series_sharing_tags) OR EXISTS (SELECT 1 FROM series_metadata WHERE ${IS_RATED})) OFFSET 0) AS mine
      CROSS JOIN LATERAL (SELECT * FROM books b WHERE b.file_size = mine.file_size AND b.file_mtime_ns = mine.file_mtime_ns
        AND b.series_id <> mine.series_id LIMIT ${SAME_MAX} OFFSET 0) AS o
-     JOIN libraries l ON l.id = o.library_id
+     JOIN libraries l ON l.id = o.library_id JOIN libraries my ON my.id = mine.library_id
      WHERE EXISTS (SELECT 1 FROM series_sharing_tags t WHERE t.series_id = o.series_id)
        OR EXISTS (SELECT 1 FROM series_metadata m WHERE m.series_id = o.series_id AND ${IS_RATED})`,
     [[...bookIds]],

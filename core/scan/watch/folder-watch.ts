@@ -1,7 +1,7 @@
 import { existsSync, type FSWatcher, lstatSync, readdirSync, readFileSync, watch } from 'node:fs'
 import { formatOfName } from '#core/fields/book-format.ts'
 import { isSidecarName } from '#core/fields/sidecar.ts'
-import { isForeignFolder, isIncompleteName } from '#core/foundation/foreign-folder.ts'
+import { isForeignFolder, isHiddenName, isIncompleteName } from '#core/foundation/foreign-folder.ts'
 import { compileExcludes, type Excludes } from '#core/scan/glob.ts'
 import { parentOf } from '#core/scan/layouts/folder-name.ts'
 import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
@@ -211,7 +211,7 @@ export class FolderWatch {
     // Something of the folder itself.
     if (name === null) this.#note(folder)
     else if (kind === 'rename' && folder === '' && this.#readRootKey() !== this.#rootKey) this.#beginAgain()
-    else if (!name.startsWith('.') && !isIncompleteName(name)) {
+    else if (!isHiddenName(name) && !isIncompleteName(name)) {
       const path = folder === '' ? name : `${folder}/${name}`
       // Only files and folders that have come or gone have a "rename".
       if (kind === 'rename' && this.#receiveFolder(folder, path, name)) return

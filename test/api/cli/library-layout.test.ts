@@ -50,6 +50,10 @@ t.test('a folder is previewed, and added with a layout', async (t) => {
     code: 0,
     output: /^Left out \(excluded\): 1\n {4}In\n(?:.*\n)*2 files in 1 series\.$/m,
   })
+  t.match(await run('library', 'preview', 'books', '--book-strategy', 'series_name', '--number-strategy', 'file_order'), {
+    code: 0,
+    output: /b\.cbz {2}"Berserk v\.02", volume 2, number 2$/m,
+  })
   t.same(await database('libraries'), [], 'nothing was stored')
 
   const config = async (content: unknown) =>

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { isForeignFolder, MARKED_FOLDERS, PLAIN_FOLDERS } from '#core/foundation/foreign-folder.ts'
+import { holdsNothing, isForeignFolder, MARKED_FOLDERS, PLAIN_FOLDERS, SYSTEM_FILES } from '#core/foundation/foreign-folder.ts'
 
 t.test('folders of systems and NAS devices', async (t) => {
   for (const name of [
@@ -65,7 +65,14 @@ t.test('folders of users are told from those of the system', async (t) => {
     t.notOk(isForeignFolder(name), name)
 })
 
+t.test('a folder holds nothing when only systems have left something in it', async (t) => {
+  for (const names of [[], ['.DS_Store'], ['@eaDir'], ['#recycle', 'Thumbs.db', 'DESKTOP.INI'], ['lost+found', '.Trash-1000']])
+    t.ok(holdsNothing(names), names.join())
+  for (const names of [['1.cbz'], ['@eaDir', 'Vol 1'], ['notes.txt'], ['...And Justice for All.cbz'], ['thumbs.db.cbz']])
+    t.notOk(holdsNothing(names), names.join())
+})
+
 t.test('the documents list all of them', async (t) => {
   const page = readFileSync(new URL('../../../docs/files.md', import.meta.url), 'utf8')
-  for (const name of [...MARKED_FOLDERS, ...PLAIN_FOLDERS]) t.ok(page.includes(`\`${name}\``), name)
+  for (const name of [...MARKED_FOLDERS, ...PLAIN_FOLDERS, ...SYSTEM_FILES]) t.ok(page.includes(`\`${name}\``), name)
 })

@@ -9,6 +9,8 @@ export interface GuardCase {
   tagged?: Record<string, string>
   /** Other books, by folder. */
   added?: Record<string, number>
+  /** Other files, by folder. */
+  leftBehind?: Record<string, string[]>
   /** Renames folders. */
   renamed?: Record<string, string>
   /** Folders that were on another device at the first scan. */
@@ -36,6 +38,27 @@ export const GUARD_CASES: GuardCase[] = [
     marked: { big: 11 },
   },
   { title: 'a folder that held five books and is empty', books: { ...many(5), big: 5 }, deleted: { big: 5 }, withheld: { big: 'empty' } },
+  {
+    title: 'a folder that held five books, in which a NAS has left its own folder',
+    books: { ...many(5), big: 5 },
+    deleted: { big: 5 },
+    leftBehind: { big: ['@eaDir/0.cbz', '.DS_Store'] },
+    withheld: { big: 'empty' },
+  },
+  {
+    title: 'a folder that held five books, in which Windows has left its files',
+    books: { ...many(5), big: 5 },
+    deleted: { big: 5 },
+    leftBehind: { big: ['Thumbs.db', 'desktop.ini'] },
+    withheld: { big: 'empty' },
+  },
+  {
+    title: 'a folder that held five books and holds a file of a user',
+    books: { ...many(5), big: 5 },
+    deleted: { big: 5 },
+    leftBehind: { big: ['notes.txt'] },
+    marked: { big: 5 },
+  },
   { title: 'a folder that held four books and is empty', books: many(5), deleted: { s0: 4 }, marked: { s0: 4 } },
   { title: 'one folder that vanished whole', books: { ...many(5), big: 12 }, deleted: { big: 'all' }, marked: { big: 12 } },
   { title: 'two folders that vanished', books: many(6), deleted: first(2, 'all'), marked: first(2, 4) },

@@ -20,8 +20,8 @@ export interface Tree {
   values?: Readonly<Record<string, object>>
   /** Books beside the numbered ones. */
   side?: number
-  /** The publisher of each series, by `auto`. */
-  publishers?: Readonly<Record<string, string>>
+  /** The publisher of each series, by `auto`; undefined for none. */
+  publishers?: Readonly<Record<string, string | undefined>>
 }
 
 const volumes = (series: Expected, isShown?: true): Tree['own'] => ({ strategy: 'series_volume', series, ...(isShown && { isShown }) })
@@ -507,6 +507,203 @@ export const TREES: readonly Tree[] = [
     auto: { 'Manga/Vagabond': 2 },
     own: volumes({ 'Manga/Vagabond/Vol 1 [Digital]': 1, 'Manga/Vagabond/v02 (Group)': 1 }),
     values: { 'Manga/Vagabond/v02 (Group)/a.cbz': { volume: 2 } },
+  },
+  // Years and other brackets in names of folders.
+  {
+    name: 'volume folders with years, as download managers name them',
+    files: [
+      'Batman/Volume 01 (1940)/Batman (1940) Volume 01 Issue {001-002}.cbz',
+      'Batman/Volume 02 (2011)/Batman (2011) Volume 02 Issue {001-003}.cbz',
+    ],
+    auto: { Batman: 5 },
+    own: { strategy: 'series_volume_chapter', series: { Batman: 5 } },
+    values: {
+      'Batman/Volume 01 (1940)/Batman (1940) Volume 01 Issue 001.cbz': { volume: 1 },
+      'Batman/Volume 02 (2011)/Batman (2011) Volume 02 Issue 003.cbz': { volume: 2 },
+    },
+    publishers: { Batman: undefined },
+  },
+  {
+    name: 'volume folders with years and the name of the series',
+    files: [
+      'Akira/Akira v01 (2009)/Akira.cbz',
+      'Akira/Akira v02 (2010) [Digital]/Akira.cbz',
+      'Image/Saga (2012)/Saga v{01-02} (2014)/Saga.cbz',
+    ],
+    auto: { Akira: 2, 'Image/Saga (2012)': 2 },
+    own: { strategy: 'series_volume_chapter', series: { Akira: 2, 'Image/Saga (2012)': 2 } },
+    values: { 'Akira/Akira v02 (2010) [Digital]/Akira.cbz': { volume: 2 }, 'Image/Saga (2012)/Saga v02 (2014)/Saga.cbz': { volume: 2 } },
+  },
+  {
+    name: 'annuals and an omnibus with years',
+    files: [
+      'Marvel/Hulk/Hulk {001-002}.cbz',
+      'Marvel/Hulk/Annuals (2016)/Hulk Annual 01.cbz',
+      'Marvel/Hulk/Omnibus (2019)/Hulk Omnibus.cbz',
+    ],
+    auto: { 'Marvel/Hulk': 4 },
+    own: volumes({ 'Marvel/Hulk': 2, 'Marvel/Hulk/Annuals (2016)': 1, 'Marvel/Hulk/Omnibus (2019)': 1 }),
+    side: 1,
+  },
+  {
+    name: 'one-shots of a year',
+    files: ['One Shots (2016)/Watchmen.cbz', 'One Shots (2016)/Maus.cbz'],
+    auto: { 'One Shots (2016)/Watchmen.cbz': 1, 'One Shots (2016)/Maus.cbz': 1 },
+    own: volumes({ 'One Shots (2016)': 2 }),
+  },
+  {
+    name: 'annuals of several years stay apart',
+    files: ['DC/Batman/Batman Annual (2012)/Batman Annual 01.cbz', 'DC/Batman/Batman Annual (2016)/Batman Annual 01.cbz'],
+    auto: { 'DC/Batman/Batman Annual (2012)': 1, 'DC/Batman/Batman Annual (2016)': 1 },
+    own: volumes({ 'DC/Batman/Batman Annual (2012)': 1, 'DC/Batman/Batman Annual (2016)': 1 }),
+  },
+  {
+    name: 'a title that is a year, with a year',
+    files: ['George Orwell/1984 (1949)/1984.epub'],
+    auto: { 'George Orwell/1984 (1949)': 1 },
+    own: volumes({ 'George Orwell/1984 (1949)': 1 }),
+  },
+  {
+    name: 'names that differ from the folder above only in brackets',
+    files: [
+      'Comics/Batman/Batman (Rebirth)/Batman {001-002}.cbz',
+      'Comics/Batman/Batman (New 52)/Batman {001-003}.cbz',
+      'Manga/Naruto/Naruto (FR)/Naruto T{01-02}.cbz',
+      'Manga/Naruto/Naruto [EN]/Naruto v01.cbz',
+    ],
+    auto: {
+      'Comics/Batman/Batman (Rebirth)': 2,
+      'Comics/Batman/Batman (New 52)': 3,
+      'Manga/Naruto/Naruto (FR)': 2,
+      'Manga/Naruto/Naruto [EN]': 1,
+    },
+    own: volumes({
+      'Comics/Batman/Batman (Rebirth)': 2,
+      'Comics/Batman/Batman (New 52)': 3,
+      'Manga/Naruto/Naruto (FR)': 2,
+      'Manga/Naruto/Naruto [EN]': 1,
+    }),
+  },
+  {
+    name: 'runs that go on, with spaces around the dash',
+    files: [
+      'DC/Batman (2016-Present)/Batman {001-002}.cbz',
+      'DC/Batman (2011 - 2016)/Batman {001-003}.cbz',
+      'Marvel/Hulk/Hulk (2014 - ongoing)/Hulk 001.cbz',
+      'Marvel/Hulk/Hulk (2008 - )/Hulk 001.cbz',
+    ],
+    auto: {
+      'DC/Batman (2016-Present)': 2,
+      'DC/Batman (2011 - 2016)': 3,
+      'Marvel/Hulk/Hulk (2014 - ongoing)': 1,
+      'Marvel/Hulk/Hulk (2008 - )': 1,
+    },
+    own: volumes({
+      'DC/Batman (2016-Present)': 2,
+      'DC/Batman (2011 - 2016)': 3,
+      'Marvel/Hulk/Hulk (2014 - ongoing)': 1,
+      'Marvel/Hulk/Hulk (2008 - )': 1,
+    }),
+    publishers: { 'DC/Batman (2016-Present)': 'DC', 'DC/Batman (2011 - 2016)': 'DC', 'Marvel/Hulk/Hulk (2008 - )': undefined },
+  },
+  {
+    name: 'the folder above the runs of one series is no publisher',
+    files: ['Comics/Spawn/Spawn (1992)/Spawn {001-002}.cbz', 'Comics/Spawn/The Spawn (2020)/Spawn 001.cbz'],
+    auto: { 'Comics/Spawn/Spawn (1992)': 2, 'Comics/Spawn/The Spawn (2020)': 1 },
+    own: volumes({ 'Comics/Spawn/Spawn (1992)': 2, 'Comics/Spawn/The Spawn (2020)': 1 }),
+    publishers: { 'Comics/Spawn/Spawn (1992)': undefined, 'Comics/Spawn/The Spawn (2020)': undefined },
+  },
+  {
+    name: 'the folder above the books of a person is no publisher',
+    files: ['Terry Pratchett/Mort (1987)/Mort.epub', 'Terry Pratchett/Sourcery (1988)/Sourcery.pdf'],
+    auto: { 'Terry Pratchett/Mort (1987)': 1, 'Terry Pratchett/Sourcery (1988)': 1 },
+    own: volumes({ 'Terry Pratchett/Mort (1987)': 1, 'Terry Pratchett/Sourcery (1988)': 1 }),
+    publishers: { 'Terry Pratchett/Mort (1987)': undefined, 'Terry Pratchett/Sourcery (1988)': undefined },
+  },
+  // Folders of years, dates and editions that hold several series.
+  {
+    name: 'magazines by years',
+    files: ['Magazines/2023/Wired 2023-{01-02}.pdf', 'Magazines/2023/Time 2023-{01-02}.pdf', 'Magazines/2024/Wired 2024-01.pdf'],
+    auto: { 'Magazines#Wired': 3, 'Magazines#Time': 2 },
+    own: { strategy: 'series_volume_chapter', series: { Magazines: 5 } },
+  },
+  {
+    name: 'one issue of each magazine in a year',
+    files: ['Magazines/2023/Wired 2023-01.pdf', 'Magazines/2023/Time 2023-01.pdf'],
+    auto: { 'Magazines#Wired': 1, 'Magazines#Time': 1 },
+    own: { strategy: 'series_volume_chapter', series: { Magazines: 2 } },
+  },
+  {
+    name: 'comics by weeks',
+    files: [
+      'Weekly/2024.01.03/Batman 141 (2024).cbr',
+      'Weekly/2024.01.03/Saga 066 (2024).cbr',
+      'Weekly/2024.01.03/Spawn 350 (2024).cbr',
+      'Weekly/2024.01.03/Hulk 010 (2024).cbr',
+      'Weekly/2024.01.10/Batman 142 (2024).cbr',
+    ],
+    auto: { 'Weekly#Batman': 2, 'Weekly#Saga': 1, 'Weekly#Spawn': 1, 'Weekly#Hulk': 1 },
+    own: volumes({ 'Weekly/2024.01.03': 4, 'Weekly/2024.01.10': 1 }),
+  },
+  {
+    name: 'comics by years and editions, and one beside these folders',
+    files: [
+      'Comics/2019/Batman {001-002}.cbz',
+      'Comics/2019/Saga {001-002}.cbz',
+      'Comics/Omnibus/Batman Omnibus v01.cbz',
+      'Comics/Omnibus/Saga Omnibus v01.cbz',
+      'Comics/Loose.cbz',
+    ],
+    auto: { 'Comics#Batman': 2, 'Comics#Saga': 2, 'Comics#Batman Omnibus': 1, 'Comics#Saga Omnibus': 1, Comics: 1 },
+    own: volumes({ 'Comics/2019': 4, 'Comics/Omnibus': 2, Comics: 1 }),
+  },
+  {
+    name: 'a series by years, with specials of its name',
+    files: ['Comics/One Piece/2019/One Piece {900-902}.cbz', 'Comics/One Piece/2019/One Piece Special {01-02}.cbz'],
+    auto: { 'Comics/One Piece': 5 },
+    own: volumes({ 'Comics/One Piece/2019': 5 }),
+  },
+  {
+    name: 'a volume folder is a part of one series, whatever its chapters are called',
+    files: ['Manga/Berserk/Vol 1/Brand {1-2}.cbz', 'Manga/Berserk/Vol 1/Guts {1-2}.cbz'],
+    auto: { 'Manga/Berserk': 4 },
+    own: { strategy: 'series_volume_chapter', series: { 'Manga/Berserk': 4 } },
+  },
+  // Names in a folder that are those of one series.
+  {
+    name: 'chapters of two groups',
+    files: ['One Piece/GroupA_Vol.1 Ch.{1-3}.cbz', 'One Piece/GroupB_Ch.{30-32} - A Title.cbz'],
+    auto: { 'One Piece': 6 },
+    own: volumes({ 'One Piece': 6 }),
+  },
+  {
+    name: 'chapters of several series with underscores',
+    files: [
+      'In/Naruto_Ch.{1-3}.cbz',
+      'In/Bleach_Ch.{1-3}.cbz',
+      'Downloads/Haikyu_Ch_{401-402}.cbz',
+      'Downloads/Dandadan_Chapter_{44-45}.cbz',
+    ],
+    auto: { 'In#Naruto': 3, 'In#Bleach': 3, 'Downloads#Haikyu': 2, 'Downloads#Dandadan': 2 },
+    own: { strategy: 'flat', series: { 'In#Naruto': 3, 'In#Bleach': 3, 'Downloads#Haikyu': 2, 'Downloads#Dandadan': 2 } },
+  },
+  {
+    name: 'a series with two titles',
+    files: ['Kimetsu no Yaiba/Demon Slayer v{01-03}.cbz', 'Kimetsu no Yaiba/Demon Slayer - Kimetsu no Yaiba {180-182}.cbz'],
+    auto: { 'Kimetsu no Yaiba': 6 },
+    own: volumes({ 'Kimetsu no Yaiba': 6 }),
+  },
+  {
+    name: 'a folder with an article that the files leave out',
+    files: ['The Amazing Spider-Man/Amazing Spider-Man {001-003}.cbz', 'The Amazing Spider-Man/Amazing Spider-Man Annual {01-02}.cbz'],
+    auto: { 'The Amazing Spider-Man': 5 },
+    own: volumes({ 'The Amazing Spider-Man': 5 }),
+  },
+  {
+    name: 'a word that the folder shares with one of several series',
+    files: ['Comics/Action Comics {001-002}.cbz', 'Comics/Saga {001-002}.cbz'],
+    auto: { 'Comics#Action Comics': 2, 'Comics#Saga': 2 },
+    own: { strategy: 'flat', series: { 'Comics#Action Comics': 2, 'Comics#Saga': 2 } },
   },
   // Strategies with settings.
   {

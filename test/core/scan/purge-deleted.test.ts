@@ -175,6 +175,21 @@ t.test('a selection of missing books is removed, or nothing at all', async (t) =
   t.equal(await count(), 2)
 })
 
+t.test('the missing books of a folder in which only a NAS has left something are spared', async (t) => {
+  const { database, libraryId: library_id, root, put } = await openLibraryFixture(t, { manual: true })
+  const [scan] = await database('scans').insert({ id: randomUUID(), library_id, mode: 'normal', status: 'completed' }, 'id')
+  const series_id = await addSeries(database, { library_id, title: 'a' })
+  for (const folder of ['nas', 'windows', 'used']) {
+    const missing = { deleted_at: new Date(), missing_since: new Date(), missed_by: scan.id }
+    await addBook(database, { library_id, series_id, title: folder, path: join(root, folder, '1.cbz'), ...missing })
+  }
+  put('nas/@eaDir/1.cbz')
+  put('windows/Thumbs.db')
+  put('used/notes.txt')
+  const spared = await listSparedFolders(database, { id: library_id, path: root }, 30)
+  t.same(spared.toSorted(), [join(root, 'nas'), join(root, 'windows')])
+})
+
 t.test('the missing books of a disk that does not answer are spared, and nothing waits for it', onlyFull, async (t) => {
   const room = mkdtempSync(join(tmpdir(), 'carrel-silent-'))
   const [mirrored, mounted] = ['mirrored', 'mounted'].map((name) => join(room, name)) as [string, string]

@@ -1,3 +1,5 @@
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { comic } from '#test/support/library-fixture.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
@@ -83,6 +85,55 @@ t.test('the strategy for numbers', async (t) => {
   const last = await change({ numberConfig: { usePosition: true } })
   t.match(last, { result: { processed: 9, changed: 0 } }, 'the same again changes nothing')
   t.equal((await database('books').whereNotNull('position')).length, 3)
+})
+
+t.test('a book with metadata that moved has the position of its new place, and keeps the number that a person gave', async (t) => {
+  const names = { Plain: ['alpha', 'beta', 'gamma'], Other: ['delta', 'epsilon'] }
+  const files = Object.entries(names).flatMap(([folder, all]) =>
+    all.map((name) => [`${folder}/${name}.cbz`, described(`<Title>The ${name}</Title>`)] as const),
+  )
+  const { ask, books, numbers, root, scan } = await open(t, Object.fromEntries(files))
+  const before = await books()
+  const move = async (from: string, to: string) => {
+    renameSync(join(root, `${from}.cbz`), join(root, `${to}.cbz`))
+    await scan()
+    // An analysis that wrote while the first scan ended may have left a book without a number.
+    await scan()
+    t.equal((await books()).get(`${to}.cbz`)?.id, before.get(`${from}.cbz`)?.id, `${from} is at ${to}`)
+  }
+  t.same(await numbers('Plain'), [1, 2, 3])
+  await move('Plain/beta', 'Plain/zeta')
+  t.same(await numbers('Plain'), [1, 2, 3], 'renamed')
+  await move('Plain/gamma', 'Other/aardvark')
+  t.same(await numbers('Other'), [1, 2, 3], 'moved to another series')
+  const id = (await books()).get('Plain/alpha.cbz')?.id
+  t.equal((await ask('PATCH', `books/${id}`, { number: 50 })).status, 200)
+  await move('Plain/alpha', 'Other/omega')
+  t.same(await numbers('Other'), [1, 2, 3, 50])
+})
+
+t.test('where the numbers of names begin anew with seasons or years, the order of the files numbers the books', async (t) => {
+  const { database, put, scan, change } = await open(t, { 'alone.cbz': comic('c') })
+  await database('libraries').update({ series_strategy: 'auto' })
+  const add = (...paths: string[]) => paths.map((path) => put(`${path}.cbz`, comic(path)))
+  const inOrder = async (folder: string) =>
+    (await database('books').whereLike('path', `%/${folder}/%`).orderByRaw('path COLLATE carrel_natural').pluck('number')).map(Number)
+  for (const season of [1, 2]) add(...[1, 2, 3].map((number) => `Tower/Season ${season}/Ep ${number}`))
+  add(...['2019-11', '2019-12', '2020-11'].map((month) => `Wired/Wired ${month}`))
+  add('Saga/Saga 001', 'Saga/Saga 002', 'Saga/Omnibus/Saga Omnibus 01')
+  await scan()
+  t.same(await inOrder('Tower'), [1, 2, 3, 4, 5, 6])
+  t.same(await inOrder('Wired'), [1, 2, 3])
+  t.same(await inOrder('Saga'), [1, 1, 2], 'an edition beside the issues is none of these')
+  add('Tower/Season 2/Ep 4', 'Wired/Wired 2020-12')
+  await scan()
+  t.same(await inOrder('Tower'), [1, 2, 3, 4, 5, 6, 7], 'a new book goes on')
+  t.same(await inOrder('Wired'), [1, 2, 3, 4])
+  await change({ numberStrategy: 'filename' })
+  t.same(await inOrder('Tower'), [1, 2, 3, 1, 2, 3, 4], 'another strategy takes the names')
+  await change({ numberStrategy: 'smart' })
+  t.same(await inOrder('Tower'), [1, 2, 3, 4, 5, 6, 7])
+  t.same(await inOrder('Wired'), [1, 2, 3, 4])
 })
 
 t.test('a book beside the numbered ones, and a single one, have no position', async (t) => {

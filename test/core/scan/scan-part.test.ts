@@ -44,6 +44,24 @@ t.test('a scan of a part finds, marks and moves books there, and touches nothing
   t.same(await present(fixture), ['7.cbz', 'ab/new.cbz', 'b/6.cbz', 'b/new.cbz'])
 })
 
+t.test('a scan of a part decides about its folders as a whole scan does, by what lies above and beside them', async (t) => {
+  const calibre = (author: string, id: number) => ['epub', 'pdf'].map((format) => `${author}/Title (${id})/Title.${format}`)
+  const fixture = await open(t, ['metadata.db', ...calibre('Ann', 1), ...[2011, 2016].map((year) => `DC/Batman (${year})/1.cbz`)])
+  const { database } = fixture
+  await database('libraries').update({ series_strategy: 'auto' })
+  await fixture.scan()
+  for (const file of [...calibre('Ann', 2), 'DC/Batman (2025)/1.cbz']) fixture.put(file)
+  await scanPart(fixture, 'Ann/Title (2)')
+  await scanPart(fixture, 'DC/Batman (2025)')
+  t.same(
+    (await present(fixture)).filter((path) => path.startsWith('Ann')),
+    ['Ann/Title (1)/Title.epub', 'Ann/Title (2)/Title.epub'],
+    'a book of Calibre in several formats is one',
+  )
+  const publishers = await database('series_metadata').join('series', 'id', 'series_id').whereLike('path', 'DC/%').pluck('publisher')
+  t.same(publishers, ['DC', 'DC', 'DC'], 'a new run has the publisher of the others')
+})
+
 t.test('the guards are those of a whole scan', async (t) => {
   const folders = (place: string, count: number) => Array.from({ length: count }, (_, index) => `${place}/s${index}/1.cbz`)
   const fixture = await open(t, [...folders('x', 3), ...folders('y', 7), ...Array.from({ length: 5 }, (_, index) => `full/${index}.cbz`)])

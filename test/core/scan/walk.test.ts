@@ -228,6 +228,31 @@ t.test('of a folder without books, one walk reports the file that describes a se
   t.same(found({ explains: true }), [])
 })
 
+t.test('walks that share a library, or begin in the middle of it, find what one walk of all of it finds', async (t) => {
+  const root = makeFolder(t, [
+    'Calibre/metadata.db',
+    ...['Ann', 'Bob', 'Cid', 'Dan'].flatMap((name, id) => ['epub', 'pdf'].map((format) => `Calibre/${name}/Title (${id})/Title.${format}`)),
+    ...[2011, 2016, 2020, 2025].map((year) => `DC/Batman (${year})/1.cbz`),
+    ...['1.cbz', 'One (2011)/1.cbz', 'Two (2012)/1.cbz', 'Three (2013)/1.cbz'].map((path) => `Mixed/${path}`),
+    ...['Café', 'CAFÉ', 'Cafe\u0301', 'cafe\u0301'].map((folder) => `${folder}/1.cbz`),
+  ])
+  const found = (start: string, of: number) =>
+    Array.from({ length: of }, (_, index) => steps(root, { strategy: 'auto', start, share: { index, of } }))
+      .flat()
+      .flatMap((step) => {
+        if (step.kind === 'changed') return [JSON.stringify([step.part.folder, step.part.names, step.part.decision])]
+        return step.kind === 'alike' ? [JSON.stringify(step.paths)] : []
+      })
+      .sort()
+  const whole = found('', 1)
+  const count = (text: string) => whole.filter((line) => line.includes(text)).length
+  t.same([count('["Title.epub"],{"kind":"calibre"'), count('"isPublished":true'), whole.length], [4, 4, 19])
+  for (const start of ['', 'Calibre', 'Calibre/Ann', 'Calibre/Ann/Title (0)', 'DC', 'DC/Batman (2025)', 'Mixed', 'Mixed/One (2011)']) {
+    const isBelow = (line: string) => start === '' || `${JSON.parse(line)[0]}/`.startsWith(`${start}/`)
+    for (const of of [1, 2, 3, 4]) t.same(found(start, of), whole.filter(isBelow), `${start || 'all'} by ${of}`)
+  }
+})
+
 t.test('a big folder comes in parts, the last with the digest', async (t) => {
   const names = Array.from({ length: PART_FILES_MAX * 2 + 10 }, (_, index) => `big/${index}.cbz`)
   const root = makeFolder(t, names)

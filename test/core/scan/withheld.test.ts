@@ -86,6 +86,7 @@ for (const one of GUARD_CASES)
     for (const [folder, count] of Object.entries(one.added ?? {}))
       for (let index = 0; index < count; index++) fixture.put(`${folder}/added ${index}.cbz`)
     for (const [folder, count] of Object.entries(one.deleted ?? {})) remove(fixture, folder, count)
+    for (const [folder, names] of Object.entries(one.leftBehind ?? {})) for (const name of names) fixture.put(`${folder}/${name}`)
     for (const [from, to] of Object.entries(one.renamed ?? {})) renameSync(join(fixture.root, from), join(fixture.root, to))
     const look = async () => {
       const { status, withheld = [], guard } = await fixture.scanFirst()

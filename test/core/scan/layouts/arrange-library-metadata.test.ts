@@ -209,3 +209,15 @@ t.test('auto: the books of a person are told apart when they are analyzed', asyn
   await fixture.scan()
   t.same(await labels(fixture), { ...apart, 'Not a person': 3 }, 'what is decided stays')
 })
+
+t.test('auto: the books of a person are told apart also when the first one comes alone', async (t) => {
+  const fixture = await open(t, 'auto')
+  fixture.put('Terry Pratchett/Mort.epub', epubOf('Mort', { series: 'Discworld' }))
+  await fixture.scan()
+  t.same(await labels(fixture), { 'Terry Pratchett': 1 }, 'one book agrees with itself')
+  const ids = await idsOf(fixture)
+  for (const title of ['Nation', 'Dodger']) fixture.put(`Terry Pratchett/${title}.epub`, epubOf(title))
+  await fixture.scan()
+  t.same(await labels(fixture), { 'Terry Pratchett#discworld': 1, 'Terry Pratchett/Nation.epub': 1, 'Terry Pratchett/Dodger.epub': 1 })
+  t.match(await idsOf(fixture), ids)
+})

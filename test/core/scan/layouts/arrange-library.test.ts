@@ -1,6 +1,7 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { missingSuffix } from '#core/catalog/library-folder.ts'
 import { editLibrary, previewLayout } from '#core/scan/edit-library.ts'
+import { filesOf } from '#test/core/scan/layouts.table.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
@@ -83,6 +84,109 @@ t.test('a scan with auto places books by the rules, and a later file changes no 
     'the folder stays a series, and the bundle a bundle',
   )
 })
+
+const OPF =
+  '<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>One</dc:title></metadata></package>'
+
+/** Scans the files with `auto`, those of each step after the ones before. */
+async function scanInSteps(t: Test, steps: readonly (readonly string[])[]): Promise<LibraryFixture> {
+  const fixture = await openLibraryFixture(t)
+  await fixture.database('libraries').update({ series_strategy: 'auto' })
+  for (const files of steps) {
+    for (const file of filesOf({ files })) fixture.put(file, file.endsWith('.opf') ? OPF : undefined)
+    await fixture.scan()
+    await settled(fixture)
+  }
+  return fixture
+}
+const makeOld = async ({ database }: LibraryFixture) =>
+  await database('books').update({ created_at: database.raw(`now() - interval '2 days'`) })
+
+t.test('a tree that arrives in several steps has the series of the tree that is scanned at once', async (t) => {
+  const steps = [
+    [
+      'Saga 001.cbz',
+      'Watchmen.cbz',
+      'Downloads/Batman {001-006}.cbz',
+      'Events/Civil War 01.cbz',
+      'Mix/Abe {01-02}.cbz',
+      'Mix/Hellboy {01-02}.cbz',
+      'Magazines/2023/Wired 2023-01.cbz',
+      'Saga (2012)/Saga 001.cbz',
+      'Saga (2012)/metadata.opf',
+      'Austen/Emma (7)/Emma.cbz',
+    ],
+    [
+      'Saga 002.cbz',
+      'Downloads/Saga 001.cbz',
+      'Events/Civil War 02.cbz',
+      'Events/Secret Invasion {01-02}.cbz',
+      'Mix/Hellboy {03-09}.cbz',
+      'Magazines/2023/Time 2023-01.cbz',
+      'Saga (2012)/Saga 002.cbz',
+      'Austen/Emma (7)/metadata.opf',
+    ],
+    ['Downloads/Saga 002.cbz', 'Downloads/Thor {001-002}.cbz', 'Magazines/2024/Wired 2024-01.cbz'],
+  ]
+  const series = {
+    '#saga': 2,
+    'Watchmen.cbz': 1,
+    'Downloads#batman': 6,
+    'Downloads#saga': 2,
+    'Downloads#thor': 2,
+    'Events#civil war': 2,
+    'Events#secret invasion': 2,
+    Mix: 11,
+    'Magazines#wired': 2,
+    'Magazines#time': 1,
+    'Saga (2012)': 2,
+    'Austen/Emma (7)/Emma.cbz': 1,
+  }
+  t.same(await labels(await scanInSteps(t, [steps.flat()])), series)
+  t.same(await labels(await scanInSteps(t, steps)), series)
+})
+
+t.test('a folder that becomes a bundle keeps its series for the name that most of its books have', async (t) => {
+  const fixture = await scanInSteps(t, [['Downloads/Batman {001-006}.cbz']])
+  const known = await fixture.database('series').first('id')
+  const before = await fixture.books()
+  for (const file of filesOf({ files: ['Downloads/Saga {001-003}.cbz'] })) fixture.put(file)
+  await fixture.scan()
+  await settled(fixture)
+  t.same(await labels(fixture), { 'Downloads#batman': 6, 'Downloads#saga': 3 })
+  t.match(await fixture.database('series').where('name_key', 'batman').first(), { id: known.id, title: 'Batman' })
+  const after = await fixture.books()
+  for (const [path, { id }] of before) t.equal(after.get(path)?.id, id, path)
+})
+
+t.test('one new file regroups no folder whose books came long ago; as many as it had are decided about with them', async (t) => {
+  const fixture = await scanInSteps(t, [['Mix/Hellboy {01-09}.cbz', 'Mix/Abe {01-02}.cbz', 'Downloads/Batman {001-004}.cbz']])
+  await makeOld(fixture)
+  for (const file of ['Mix/Abe 03.cbz', 'Downloads/Saga 001.cbz', 'Downloads/Saga 002.cbz']) fixture.put(file)
+  await fixture.scan()
+  await settled(fixture)
+  t.same(await labels(fixture), { Mix: 12, Downloads: 6 })
+  for (const file of filesOf({ files: ['Downloads/Saga {003-006}.cbz'] })) fixture.put(file)
+  await fixture.scan()
+  await settled(fixture)
+  t.same(await labels(fixture), { Mix: 12, 'Downloads#batman': 4, 'Downloads#saga': 6 })
+})
+
+t.test(
+  'with auto from now on, only a metadata.opf makes a folder with a number one of Calibre, no other file beside the book',
+  async (t) => {
+    const fixture = await openLibraryFixture(t, { files: ['Saga (2012)/Saga 001.cbz', 'Austen/Emma (7)/Emma.cbz'] })
+    fixture.put('Saga (2012)/ComicInfo.xml', '<ComicInfo><Title>One</Title></ComicInfo>')
+    fixture.put('Austen/Emma (7)/metadata.opf', OPF)
+    await fixture.scan()
+    await editLayout(fixture, { seriesStrategy: 'auto' })
+    t.same(await labels(fixture), { 'Saga (2012)': 1, 'Austen/Emma (7)/Emma.cbz': 1 })
+    fixture.put('Saga (2012)/Saga 002.cbz')
+    await fixture.scan()
+    await settled(fixture)
+    t.match(await labels(fixture), { 'Saga (2012)': 2 })
+  },
+)
 
 t.test('another layout moves books, which keep everything', async (t) => {
   const files = ['Manga/Berserk/Vol 1/a.cbz', 'Manga/Berserk/Vol 1/b.cbz', 'Manga/Berserk/Vol 2/c.cbz', 'Manga/Monster/Vol 1/d.cbz']

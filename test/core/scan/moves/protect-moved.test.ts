@@ -1,6 +1,7 @@
 import { unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { visibleTo } from '#core/account/visibility.ts'
 import { findBookFile } from '#core/catalog/book-file.ts'
 import { SeriesDownloads } from '#core/reading/download-series.ts'
 import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
@@ -57,4 +58,45 @@ t.test('the file of a hidden book that was tagged and moved beside visible ones 
   await until(async () => (await database('tasks').whereIn('status', ['pending', 'processing'])).length === 0)
   await isRefused('open/2.cbz', 'not_found')
   await isRefused('other/1.cbz', 'not_found')
+})
+
+t.test('a hidden folder that was renamed on a drive which finds it by its former name too stays hidden before it is read', async (t) => {
+  let gate = Promise.resolve()
+  const fixture = await openLibraryFixture(t, {
+    analyze: async (request, options) => {
+      await gate
+      return await findPool().analyze(request, options)
+    },
+  })
+  const { database, libraryId, root, put, scans } = fixture
+  for (const name of ['hidden', 'open']) put(`${name}/1.cbz`, comicOfPages(name, { isPadded: true }))
+  await fixture.scan()
+  const hidden = (await fixture.books()).get('hidden/1.cbz')
+  const child = await addCaller(database)
+  await shareSeries(database, { seriesId: hidden?.series_id as string, caller: child, mode: 'deny' })
+  // Every drive finds a file by such a name, and lists it by another one, as one that ignores case does after a rename.
+  await database('books')
+    .where('id', hidden?.id as string)
+    .update({ path: `${root}/./hidden/1.cbz` })
+  await database('series')
+    .where('id', hidden?.series_id as string)
+    .update({ path: './hidden' })
+  await database('scanned_folders').delete()
+  let release = () => {}
+  gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  t.teardown(() => release())
+  const { taskId } = await scans.start(libraryId)
+  await until(async () => {
+    const status = await scans.getStatus(libraryId)
+    return status.taskId === taskId && status.completedAt !== null
+  })
+  const seen = async () => await database('books').modify(visibleTo(child, 'books.series_id')).pluck('file_name')
+  t.not((await fixture.books()).get('hidden/1.cbz')?.id, hidden?.id, 'it waits for its analysis')
+  t.equal((await seen()).length, 1)
+  release()
+  await until(async () => (await database('tasks').whereIn('status', ['pending', 'processing'])).length === 0)
+  t.equal((await fixture.books()).get('hidden/1.cbz')?.id, hidden?.id)
+  t.equal((await seen()).length, 1)
 })

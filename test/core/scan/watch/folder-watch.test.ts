@@ -72,6 +72,17 @@ t.test('only folders with changed books are reported, also those that came later
   t.same(await next(), ['A'])
 })
 
+t.test('names that begin with an ellipsis are reported, and hidden ones are not', async (t) => {
+  const { root, put, next } = openFolder(t, ['A/1.cbz', '...sub/1.cbz'])
+  put('A/.hidden.cbz')
+  put('...sub/...And Justice for All.cbz')
+  t.same(await next(), ['...sub'])
+  put('...new/1.cbz')
+  t.same(await next(), ['...new'])
+  renameSync(join(root, 'A/.hidden.cbz'), join(root, 'A/..shown.cbz'))
+  t.same(await next(), ['A'])
+})
+
 t.test('links that come, go or lead elsewhere are reported where scans follow links', async (t) => {
   for (const hasLinks of [true, false]) {
     const { folder, root, put, next } = openFolder(t, ['A/1.cbz'], { hasLinks })

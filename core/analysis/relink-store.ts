@@ -79,7 +79,7 @@ export async function relinkBook(trx: Knex.Transaction, file: RowOfFile, book: D
   ])
   const { rows } = await trx.raw(
     `SELECT b.*, l.number_strategy, m.book_id IS NOT NULL AS described,
-       coalesce(jsonb_exists(m.sources, 'number') OR 'number' = ANY(m.locks), false) AS keeps_number
+       coalesce(m.sources ->> 'number' <> 'file_name' OR 'number' = ANY(m.locks), false) AS keeps_number
      FROM books b JOIN libraries l ON l.id = b.library_id LEFT JOIN book_metadata m ON m.book_id = b.id
      WHERE b.id = ANY(CAST(? AS uuid[])) ORDER BY b.id FOR UPDATE OF b`,
     [[file.id, book.id]],

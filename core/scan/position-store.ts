@@ -21,7 +21,7 @@ const MISPLACED = `
     WHERE b.series_id = ANY(CAST(:seriesIds AS uuid[])) AND b.deleted_at IS NULL AND NOT b.side AND NOT s.oneshot
   ) AS p LEFT JOIN book_metadata m ON m.book_id = p.id
   WHERE (p.number IS NULL OR p.number = p.position OR ${RESTARTS}) AND (p.number IS DISTINCT FROM p.at OR p.position IS DISTINCT FROM p.at)
-    AND NOT coalesce(jsonb_exists(m.sources, 'number'), false) AND NOT coalesce('number' = ANY(m.locks), false)`
+    AND NOT coalesce(m.sources ->> 'number' <> 'file_name', false) AND NOT coalesce('number' = ANY(m.locks), false)`
 
 /** Numbers the books of series by their positions where nothing better numbers them; returns how many changed. @param start the first number */
 async function assignPositions(trx: Knex.Transaction, seriesIds: readonly string[], start: number): Promise<number> {

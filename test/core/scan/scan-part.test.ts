@@ -45,17 +45,17 @@ t.test('a scan of a part finds, marks and moves books there, and touches nothing
 })
 
 t.test('a scan of a part decides about its folders as a whole scan does, by what lies above and beside them', async (t) => {
-  const calibre = (author: string, id: number) => ['epub', 'pdf'].map((format) => `${author}/Title (${id})/Title.${format}`)
-  const fixture = await open(t, ['metadata.db', ...calibre('Ann', 1), ...[2011, 2016].map((year) => `DC/Batman (${year})/1.cbz`)])
+  const calibre = (author: string, id: number) => ['epub', 'pdf'].map((format) => `Books/${author}/Title (${id})/Title.${format}`)
+  const fixture = await open(t, ['Books/metadata.db', ...calibre('Ann', 1), ...[2011, 2016].map((year) => `DC/Batman (${year})/1.cbz`)])
   const { database } = fixture
   await database('libraries').update({ series_strategy: 'auto' })
   await fixture.scan()
   for (const file of [...calibre('Ann', 2), 'DC/Batman (2025)/1.cbz']) fixture.put(file)
-  await scanPart(fixture, 'Ann/Title (2)')
+  await scanPart(fixture, 'Books/Ann/Title (2)')
   await scanPart(fixture, 'DC/Batman (2025)')
   t.same(
-    (await present(fixture)).filter((path) => path.startsWith('Ann')),
-    ['Ann/Title (1)/Title.epub', 'Ann/Title (2)/Title.epub'],
+    (await present(fixture)).filter((path) => path.startsWith('Books')),
+    ['Books/Ann/Title (1)/Title.epub', 'Books/Ann/Title (2)/Title.epub'],
     'a book of Calibre in several formats is one',
   )
   const publishers = await database('series_metadata').join('series', 'id', 'series_id').whereLike('path', 'DC/%').pluck('publisher')

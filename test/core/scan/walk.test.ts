@@ -249,7 +249,7 @@ t.test('walks that share a library, or begin in the middle of it, find what one 
   t.same([count('["Title.epub"],{"kind":"calibre"'), count('"isPublished":true'), whole.length], [4, 4, 19])
   for (const start of ['', 'Calibre', 'Calibre/Ann', 'Calibre/Ann/Title (0)', 'DC', 'DC/Batman (2025)', 'Mixed', 'Mixed/One (2011)']) {
     const isBelow = (line: string) => start === '' || `${JSON.parse(line)[0]}/`.startsWith(`${start}/`)
-    for (const of of [1, 2, 3, 4]) t.same(found(start, of), whole.filter(isBelow), `${start || 'all'} by ${of}`)
+    for (const shares of [1, 2, 3, 4]) t.same(found(start, shares), whole.filter(isBelow), `${start || 'all'} by ${shares}`)
   }
 })
 

@@ -182,7 +182,10 @@ t.test('a server of another sort', async (t) => {
       response.setHeader('location', 'https://example.org/')
       response.end()
     },
-    moved: (request, response) => response.writeHead(308, { location: `https://example.org${request.url}` }).end(),
+    moved: (request, response) => {
+      response.writeHead(308, { location: `https://example.org${request.url}` })
+      response.end()
+    },
     text: (_, response) => response.end('hello'),
     lines: (request, response) =>
       response.end(request.url?.endsWith('/plugins') ? '{"plugins":[{"id":"1","name":"x"}]}' : '{"lines":[{"id":"one"}],"lastId":1}'),

@@ -104,7 +104,10 @@ t.test('what is no Carrel server at the address is said with what it answered, a
     [302, '', { location: '/in' }, 'redirects to ADDRESS/in, as no Carrel server does. Give the address of the Carrel server itself.'],
   ]
   let [status, body, headers] = cases[0] as (typeof cases)[number]
-  const server = http.createServer((_, response) => response.writeHead(status, headers).end(body))
+  const server = http.createServer((_, response) => {
+    response.writeHead(status, headers)
+    response.end(body)
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
     server.closeAllConnections()

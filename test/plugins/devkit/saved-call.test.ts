@@ -100,7 +100,10 @@ t.test('calls without a fixture say how to record it', async (t) => {
   const other = await openAuthor(t, {
     'fixtures/catalog.json': JSON.stringify({ formatVersion: 1, exchanges: [] }),
   })
-  t.match(await runTool(other.folder, ['test']), { code: 1, stdout: /No fixture matches GET[\s\S]*Record it\s+with: [\s\S]*test\s+--record/ })
+  t.match(await runTool(other.folder, ['test']), {
+    code: 1,
+    stdout: /No fixture matches GET[\s\S]*Record it\s+with: [\s\S]*test\s+--record/,
+  })
 })
 
 t.test('misspelt members of calls are refused', async (t) => {

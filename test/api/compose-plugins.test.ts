@@ -26,7 +26,7 @@ async function openKept(t: Test) {
   const { host } = await openHostOn(t, database)
   const { plugin } = await host.pluginLifecycle.install(pluginOf(MAIN, { auth: AUTH }), { userId: null })
   const owner = { pluginId: plugin.id, userId: null }
-  await host.pluginCredentials.set(owner, AUTH, { token: 'of the house' })
+  await host.pluginCredentials.set(owner, AUTH, { token: 'of a user' })
 
   /** Starts everything with these keys and ends it again. Answers what the log was told. */
   async function startWith(secretKeys: readonly string[], enabled = true): Promise<string[]> {
@@ -48,7 +48,7 @@ async function openKept(t: Test) {
     await tasks.stop()
     return told
   }
-  const opens = async (secret: string) => (await new Credentials(database, [secret]).reveal(owner, AUTH))['token'] === 'of the house'
+  const opens = async (secret: string) => (await new Credentials(database, [secret]).reveal(owner, AUTH))['token'] === 'of a user'
   return { startWith, opens }
 }
 

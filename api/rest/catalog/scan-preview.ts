@@ -11,19 +11,20 @@ import { previewScan } from '#core/scan/preview-scan.ts'
 type Services = Pick<DataServices, 'database' | 'settings'> & Pick<TemplateServices, 'rules'>
 const endpoint = endpointOf<Services>()
 
-const {
-  path,
-  seriesStrategy,
-  seriesConfig,
-  bookStrategy,
-  bookConfig,
-  numberStrategy,
-  numberConfig,
-  excludedPatterns,
-  allowedFormats,
-  linkTargets,
-  titlePreprocessingRules,
-} = CreateLibraryRequest.properties
+/** What a new library takes and a preview depends on. */
+const { properties: taken } = Type.Pick(CreateLibraryRequest, [
+  'path',
+  'seriesStrategy',
+  'seriesConfig',
+  'bookStrategy',
+  'bookConfig',
+  'numberStrategy',
+  'numberConfig',
+  'excludedPatterns',
+  'allowedFormats',
+  'linkTargets',
+  'titlePreprocessingRules',
+])
 const Count = Type.Integer({ minimum: 0 })
 const Position = Nullable(Type.Number())
 
@@ -51,19 +52,7 @@ export const scanPreviewRoutes = [
     summary: 'Preview the scan of a folder before creating a library; at most two at a time',
     tag: 'libraries',
     allow: { who: 'libraries-write' },
-    body: Type.Object({
-      path,
-      seriesStrategy,
-      seriesConfig,
-      bookStrategy,
-      bookConfig,
-      numberStrategy,
-      numberConfig,
-      excludedPatterns,
-      allowedFormats,
-      linkTargets,
-      titlePreprocessingRules,
-    }),
+    body: Type.Object(taken),
     reply: Type.Object({
       detectedSeries: Type.Array(DetectedSeries, { description: 'Sorted by path, at most 1000.' }),
       leftOut: Type.Array(

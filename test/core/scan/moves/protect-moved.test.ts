@@ -1,6 +1,6 @@
 import { unlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { visibleTo } from '#core/account/visibility.ts'
 import { findBookFile } from '#core/catalog/book-file.ts'
 import { SeriesDownloads } from '#core/reading/download-series.ts'
@@ -10,7 +10,8 @@ import { addCaller, shareSeries } from '#test/support/library-rows.ts'
 import { comicOfPages } from '#test/support/paged-comics.ts'
 import { findPool } from '#test/support/pool.ts'
 
-t.test('the file of a hidden book that was tagged and moved beside visible ones is not sent until it is known', async (t) => {
+/** A library whose analyses wait between `hold()` and the call of what it returns. */
+async function openHeldFixture(t: Test) {
   let gate = Promise.resolve()
   const fixture = await openLibraryFixture(t, {
     analyze: async (request, options) => {
@@ -18,6 +19,19 @@ t.test('the file of a hidden book that was tagged and moved beside visible ones 
       return await findPool().analyze(request, options)
     },
   })
+  const hold = () => {
+    let release = () => {}
+    gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    t.teardown(() => release())
+    return () => release()
+  }
+  return { fixture, hold }
+}
+
+t.test('the file of a hidden book that was tagged and moved beside visible ones is not sent until it is known', async (t) => {
+  const { fixture, hold } = await openHeldFixture(t)
   const { database, libraryId, root, put, scans } = fixture
   for (const name of ['hidden', 'rated', 'open', 'other']) put(`${name}/1.cbz`, comicOfPages(name, { isPadded: true }))
   await fixture.scan()
@@ -29,11 +43,7 @@ t.test('the file of a hidden book that was tagged and moved beside visible ones 
   await database('series_metadata')
     .where('age_rating', 18)
     .update({ sources: { ageRating: 'user' }, locks: ['ageRating'] })
-  let release = () => {}
-  gate = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  t.teardown(() => release())
+  const release = hold()
   const downloads = new SeriesDownloads({ database })
   const isRefused = async (path: string, code: string) => {
     const book = (await fixture.books()).get(path)
@@ -61,13 +71,7 @@ t.test('the file of a hidden book that was tagged and moved beside visible ones 
 })
 
 t.test('a hidden folder that was renamed on a drive which finds it by its former name too stays hidden before it is read', async (t) => {
-  let gate = Promise.resolve()
-  const fixture = await openLibraryFixture(t, {
-    analyze: async (request, options) => {
-      await gate
-      return await findPool().analyze(request, options)
-    },
-  })
+  const { fixture, hold } = await openHeldFixture(t)
   const { database, libraryId, root, put, scans } = fixture
   for (const name of ['hidden', 'open']) put(`${name}/1.cbz`, comicOfPages(name, { isPadded: true }))
   await fixture.scan()
@@ -82,11 +86,7 @@ t.test('a hidden folder that was renamed on a drive which finds it by its former
     .where('id', hidden?.series_id as string)
     .update({ path: './hidden' })
   await database('scanned_folders').delete()
-  let release = () => {}
-  gate = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  t.teardown(() => release())
+  const release = hold()
   const { taskId } = await scans.start(libraryId)
   await until(async () => {
     const status = await scans.getStatus(libraryId)

@@ -12,7 +12,6 @@ import { handleBookAnalyses } from '#core/analysis/analyze-book.ts'
 import { handleBulkAnalyses } from '#core/analysis/request-analyses.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
-import { requestCoverDescriptions } from '#core/covers/describe-covers.ts'
 import { diskProbe } from '#core/database/disk-space.ts'
 import { databaseProbe } from '#core/database/liveness-query.ts'
 import { tokenKey } from '#core/embedded/data-folder.ts'
@@ -112,7 +111,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
     const watches = new LibraryWatches({ database, scans, log, nodeLock: tasks.nodeLock, quietMs: settings.quietMs })
     handleBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
     handleBulkAnalyses({ database, tasks })
-    handleMaintenance({ database, tasks, rules, drawBookCover: pool.drawBookCover, describeCover: pool.describeCover, settings })
+    handleMaintenance({ database, tasks, rules, drawBookCover: pool.drawBookCover, settings })
     const exports = await openExports({ database, tasks, log, jobs, dataFolder: settings.dataFolder })
     return {
       pool,
@@ -227,7 +226,6 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         await reportNarrowedKeys(database, log)
         events.start()
         await tasks.start()
-        await requestCoverDescriptions({ database, tasks })
         work.startScans()
         plugins.start()
       },

@@ -13,7 +13,7 @@ import { FolderInUse } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { QUIT_AT_ONCE, receiveStopSignal } from '#core/foundation/stop-signal.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
-import { splitFlags } from '#core/settings/command-line.ts'
+import { splitFlags, wordLimits } from '#core/settings/command-line.ts'
 import { readSettings, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
@@ -38,13 +38,14 @@ function prepare(command: Command, argv: readonly string[]): { settings: Setting
   const split = splitFlags(argv, [...command.flags, ...settingFlags()])
   const problems = [...split.problems]
   const words = split.words
-  if (words.length > command.wordsMax)
-    problems.push(`Unexpected argument "${words[command.wordsMax]}". Usage: ${typed(`${command.name} ${command.usage}`)}`.trim())
+  const [wordsMin, wordsMax] = wordLimits(command)
+  if (words.length > wordsMax)
+    problems.push(`Unexpected argument "${words[wordsMax]}". Usage: ${typed(`${command.name} ${command.usage}`)}`.trim())
   // After flags, a command name is not recognized.
   const lost = command.name === 'serve' ? words.find((word) => !isPath(word)) : undefined
   if (lost !== undefined)
     problems.push(`"${lost}" is neither a flag nor a folder. Give commands first, and folders as --library ${lost} or ./${lost}`)
-  if (words.length < command.wordsMin) problems.push(`An argument is missing. Usage: ${typed(`${command.name} ${command.usage}`)}`)
+  if (words.length < wordsMin) problems.push(`An argument is missing. Usage: ${typed(`${command.name} ${command.usage}`)}`)
   const rest = [...split.values].filter(([name]) => !own.has(name)).flatMap(([name, values]) => values.map((value) => `--${name}=${value}`))
   try {
     const settings = readSettings({ argv: rest, env: process.env, cwd: findUserFolder(), defaultsFrom: process.cwd() })

@@ -196,6 +196,8 @@ export class Server {
       ),
     )
     const handlers = new Handlers(this.#services, {
+      draining: this.#draining.signal,
+      closing: this.#closing.signal,
       bodyDeadlineMs,
       // Older clients send parameters that only other servers have.
       onUnknownQuery: legacyNames
@@ -208,7 +210,7 @@ export class Server {
       findReader: ({ path }) => readers.get(path) ?? readers.get(path.replace(/\/:\w+$/, '')) ?? null,
     })
     for (const [index, route] of routes.entries()) {
-      const handle = this.#step(handlers.compile(route, { draining: this.#draining.signal, closing: this.#closing.signal }))
+      const handle = this.#step(handlers.compile(route))
       const mount = route.method.toLowerCase().replace('delete', 'del') as 'get' | 'post' | 'put' | 'patch' | 'del'
       for (const [place, path] of [route.path, ...(route.alsoAt ?? [])].map(routerPath).entries()) {
         const name = `route${index}at${place}`

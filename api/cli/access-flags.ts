@@ -9,16 +9,14 @@ import type { DescribedFlag } from '#core/settings/command-line.ts'
 /** A message names this many libraries. */
 const NAMED_MAX = 20
 
-const valued = (name: string, value: string, about: string): DescribedFlag => ({ name, value, isSwitch: false, repeatable: false, about })
-
 /** The flags of a rule of what may be seen. */
 export const RULE_FLAGS: readonly DescribedFlag[] = [
-  valued('libraries', 'list', 'Names or ids of the only libraries to show, separated by commas, such as "Kids,Comics".'),
-  { name: 'all-libraries', isSwitch: true, repeatable: false, about: 'Shows all libraries, also those that are added later.' },
-  valued('age-up-to', 'years', 'Shows only series for this age or a lower one; those without a rating are hidden.'),
-  valued('age-not-from', 'years', 'Hides series for this age or a higher one; those without a rating are shown.'),
-  valued('unrated', 'show|hide', 'What happens to series without a rating, if it should be the other way.'),
-  { name: 'no-age', isSwitch: true, repeatable: false, about: 'Shows series for all ages.' },
+  { name: 'libraries', value: 'list', about: 'Names or ids of the only libraries to show, separated by commas, such as "Kids,Comics".' },
+  { name: 'all-libraries', isSwitch: true, about: 'Shows all libraries, also those that are added later.' },
+  { name: 'age-up-to', value: 'years', about: 'Shows only series for this age or a lower one; those without a rating are hidden.' },
+  { name: 'age-not-from', value: 'years', about: 'Hides series for this age or a higher one; those without a rating are shown.' },
+  { name: 'unrated', value: 'show|hide', about: 'What happens to series without a rating, if it should be the other way.' },
+  { name: 'no-age', isSwitch: true, about: 'Shows series for all ages.' },
 ]
 
 /** Whether one of the flags of a rule is given. @throws CommandProblem: --library is a setting of the server, and no rule */

@@ -1,8 +1,7 @@
 import { hasRule, RULE_FLAGS, readRule } from '#api/cli/access-flags.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
-import { withDatabase } from '#api/cli/open-database.ts'
 import { typed } from '#api/cli/typed.ts'
-import { chooseUser, listAllUsers, openCommandAccounts, withAccounts } from '#api/cli/user.ts'
+import { chooseUser, listAllUsers, withAccounts } from '#api/cli/user.ts'
 import { describeRule } from '#api/cli/user-access.ts'
 import { NO_RULE } from '#core/account/access.ts'
 import type { Accounts } from '#core/account/accounts.ts'
@@ -27,8 +26,8 @@ const callerOf = (user: User): Caller => ({
 async function listKeys(accounts: Accounts, users: readonly User[]): Promise<{ key: ApiKey; user: User }[]> {
   const found: { key: ApiKey; user: User }[] = []
   for (const user of users) {
-    const { keys } = await accounts.listApiKeys(callerOf(user), { offset: 0, limit: KEYS_MAX })
-    for (const key of keys) found.push({ key, user })
+    const { items } = await accounts.listApiKeys(callerOf(user), { offset: 0, limit: KEYS_MAX })
+    for (const key of items) found.push({ key, user })
   }
   return found
 }
@@ -59,21 +58,11 @@ const create: Command = {
     {
       name: 'permissions',
       value: 'list',
-      isSwitch: false,
-      repeatable: false,
       about: 'Its permissions, separated by commas, such as books-read,progress-write. Default: all of the user.',
     },
-    {
-      name: 'expires',
-      value: 'day',
-      isSwitch: false,
-      repeatable: false,
-      about: 'Last day on which it is valid, such as 2030-12-31. Default: none.',
-    },
+    { name: 'expires', value: 'day', about: 'Last day on which it is valid, such as 2030-12-31. Default: none.' },
     ...RULE_FLAGS,
   ],
-  wordsMin: 2,
-  wordsMax: 2,
   async run(input) {
     const [login, given] = input.words as [string, string]
     const name = given.trim()
@@ -84,17 +73,12 @@ const create: Command = {
       ?.split(',')
       .map((each) => each.trim())
       .filter((each) => each !== '')
-    return await withDatabase(input, 'change', async (opened) => {
-      const access = hasRule(input) ? readRule(input, await listLibrariesByName(opened.database), NO_RULE) : null
-      const accounts = await openCommandAccounts(input, opened, 'change')
-      try {
-        const user = await chooseUser(accounts, login)
-        const made = await accounts.createApiKey({ name, expiresAt, access, ...(permissions && { permissions }) }, callerOf(user))
-        input.out.line(`Created the API key "${escapedText(made.name)}" of ${user.username}. It is shown only once:`)
-        input.out.line(made.key)
-      } finally {
-        await accounts.close()
-      }
+    return await withAccounts(input, 'change', async (accounts, database) => {
+      const access = hasRule(input) ? readRule(input, await listLibrariesByName(database), NO_RULE) : null
+      const user = await chooseUser(accounts, login)
+      const made = await accounts.createApiKey({ name, expiresAt, access, ...(permissions && { permissions }) }, callerOf(user))
+      input.out.line(`Created the API key "${escapedText(made.name)}" of ${user.username}. It is shown only once:`)
+      input.out.line(made.key)
       return 0
     })
   },
@@ -107,8 +91,6 @@ const list: Command = {
   about:
     'Lists the API keys: prefix, owner, name, whether it is valid, when it was last used, and what it may see if it has a rule of its own.',
   flags: [],
-  wordsMin: 0,
-  wordsMax: 1,
   run: (input) =>
     withAccounts(input, 'look', async (accounts, database) => {
       const [login] = input.words
@@ -143,8 +125,6 @@ const revoke: Command = {
   summary: 'revokes an API key',
   about: 'Revokes an API key, given by its prefix, id or name. A running server refuses it within seconds.',
   flags: [],
-  wordsMin: 1,
-  wordsMax: 1,
   run: (input: CommandInput) =>
     withAccounts(input, 'change', async (accounts) => {
       const { key, user } = chooseKey(await listKeys(accounts, await listAllUsers(accounts)), input.words[0] as string)

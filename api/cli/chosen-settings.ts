@@ -1,6 +1,6 @@
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
-import { chooseUser, listAllUsers, openCommandAccounts } from '#api/cli/user.ts'
+import { chooseUser, listAllUsers, withAccounts } from '#api/cli/user.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { User } from '#core/account/user.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
@@ -20,8 +20,6 @@ const get: Command = {
   about:
     'Shows the value of a runtime setting, or of all. Runtime settings are changed while the server runs; the others are flags and variables.',
   flags: [],
-  wordsMin: 0,
-  wordsMax: 1,
   async run(input) {
     const [key] = input.words
     if (key !== undefined) checkKey(key)
@@ -56,31 +54,22 @@ async function chooseAuthor(accounts: Accounts, login: string | undefined): Prom
 const set: Command = {
   name: 'settings set',
   usage: '<key> <value>',
+  // With --default there is no value.
+  words: [1, 2],
   summary: 'changes a runtime setting',
   about: 'Changes a runtime setting; a running server applies it at once. The history of the setting names the administrator.',
   flags: [
-    {
-      name: 'as',
-      value: 'user',
-      isSwitch: false,
-      repeatable: false,
-      about: 'Administrator for the history; required if there are several administrators.',
-    },
-    { name: 'reason', value: 'text', isSwitch: false, repeatable: false, about: 'Reason for the history.' },
-    { name: 'default', isSwitch: true, repeatable: false, about: 'Resets the setting to its default; give no value then.' },
+    { name: 'as', value: 'user', about: 'Administrator for the history; required if there are several administrators.' },
+    { name: 'reason', value: 'text', about: 'Reason for the history.' },
+    { name: 'default', isSwitch: true, about: 'Resets the setting to its default; give no value then.' },
   ],
-  wordsMin: 1,
-  wordsMax: 2,
   async run(input) {
     const [key, value] = input.words as [string, string | undefined]
     const toDefault = input.flag('default') === 'true'
     checkKey(key)
     if ((value === undefined) !== toDefault) throw new CommandProblem('Give a value, or --default without one.')
-    return await withDatabase(input, 'change', async (opened) => {
-      const accounts = await openCommandAccounts(input, opened, 'change')
-      const { userId } = await chooseAuthor(accounts, input.flag('as'))
-        .then(({ id }) => ({ userId: id }))
-        .finally(() => accounts.close())
+    return await withAccounts(input, 'change', async (accounts, database) => {
+      const { id: userId } = await chooseAuthor(accounts, input.flag('as'))
       const [{ Supervisor }, { openTemplates }, { changeChosen }] = await Promise.all([
         import('#plugins/runtime/supervisor.ts'),
         import('#plugins/templates/templates.ts'),
@@ -88,10 +77,9 @@ const set: Command = {
       ])
       const supervisor = new Supervisor({ log: input.log, spare: false })
       try {
-        const dependencies = { database: opened.database, templates: openTemplates(supervisor) }
+        const call = { services: { database, templates: openTemplates(supervisor) }, caller: { userId }, address: 'command line' }
         const reason = input.flag('reason') ?? 'Changed by a command on the server'
-        const changes = [{ key, value: value ?? null, path: '/value' }]
-        const [record] = await changeChosen({ ...dependencies, userId, address: 'command line' }, changes, reason)
+        const [record] = await changeChosen(call, [{ key, value: value ?? null, path: '/value' }], reason)
         input.out.line(`${key}  ${escapedText(record?.value ?? '')}`)
       } finally {
         supervisor.close()

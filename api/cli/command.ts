@@ -2,6 +2,7 @@ import type { Terminal } from '#api/cli/terminal.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { DescribedCommand } from '#core/settings/command-line.ts'
 import type { Settings } from '#core/settings/settings.ts'
+import type { EgressNetwork } from '#plugins/network/egress.ts'
 
 /** What a command receives. */
 export interface CommandInput {
@@ -17,13 +18,12 @@ export interface CommandInput {
   log: Log
   /** Aborts when the process should end. */
   stop: AbortSignal
+  /** How plugins and their repositories are reached; tests replace it. */
+  network?: EgressNetwork
 }
 
 /** A command; its flags are listed besides the settings. `run` returns the exit code. */
 export interface Command extends DescribedCommand {
-  /** How many words follow its name. */
-  wordsMin: number
-  wordsMax: number
   run(input: CommandInput): Promise<number>
 }
 

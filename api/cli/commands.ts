@@ -41,7 +41,7 @@ export const commands: readonly Command[] = [
   ...pluginStateCommands,
   ...pluginSetupCommands,
   pluginLogs,
-  ...pluginRepositoryCommands(),
+  ...pluginRepositoryCommands,
   scan,
   verify,
   ...settingsCommands,

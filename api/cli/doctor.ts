@@ -229,8 +229,6 @@ export const doctor: Command = {
   about:
     'Checks versions, folders, permissions and the database. Suggests a solution for each problem, and lists what could not be checked. Changes nothing. Exits with 1 if there is a problem.',
   flags: [],
-  wordsMin: 0,
-  wordsMax: 0,
   async run(input) {
     const findings = [
       await checkNode(),

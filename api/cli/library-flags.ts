@@ -20,7 +20,7 @@ const CONFIG_BYTES_MAX = 64 * 1024
 const NONE = 'none'
 
 type Flag = Command['flags'][number]
-const flagOf = (name: string, value: string, about: string): Flag => ({ name, value, isSwitch: false, repeatable: false, about })
+const flagOf = (name: string, value: string, about: string): Flag => ({ name, value, about })
 
 /** Which files are books, how they become series, and what their titles and numbers are. */
 export const LAYOUT_FLAGS: readonly Flag[] = [

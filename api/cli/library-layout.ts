@@ -17,8 +17,6 @@ export const libraryPreview: Command = {
   summary: 'shows the series that a folder would have as a library',
   about: 'Shows what a scan would make of a folder, and why, and compares the strategies. Changes nothing.',
   flags: LAYOUT_FLAGS,
-  wordsMin: 1,
-  wordsMax: 1,
   async run(input) {
     try {
       return await withDatabase(input, 'look', async ({ database, settings }) => await preview(input, { database, settings }))

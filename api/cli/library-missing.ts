@@ -19,12 +19,10 @@ export const libraryMissing: Command = {
   about:
     'Lists the books of a library, given by name, id or folder, whose files are missing: since when and why. Removes books from the database with --remove or --remove-all; books whose disk may be missing stay.',
   flags: [
-    { name: 'remove', value: 'ids', isSwitch: false, repeatable: false, about: 'Removes these books: their ids, separated by commas.' },
-    { name: 'remove-all', isSwitch: true, repeatable: false, about: 'Removes all books that are marked as deleted. Confirm with --yes.' },
-    { name: 'yes', isSwitch: true, repeatable: false, about: 'Confirms --remove-all.' },
+    { name: 'remove', value: 'ids', about: 'Removes these books: their ids, separated by commas.' },
+    { name: 'remove-all', isSwitch: true, about: 'Removes all books that are marked as deleted. Confirm with --yes.' },
+    { name: 'yes', isSwitch: true, about: 'Confirms --remove-all.' },
   ],
-  wordsMin: 1,
-  wordsMax: 1,
   run: (input) =>
     withLibrary(input, async ({ library, opened }) => {
       const { out } = input

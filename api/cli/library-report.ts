@@ -3,8 +3,7 @@ import { typed } from '#api/cli/typed.ts'
 import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/fields/analysis.ts'
 import { briefText, escapedText } from '#core/foundation/stranger-text.ts'
 import type { LibraryProgress, LibrarySummary } from '#core/scan/library-progress-query.ts'
-import { describeNotes } from '#core/scan/scan-notes.ts'
-import { describeUnrelatedFolder } from '#core/scan/scans.ts'
+import { describeNotes, describeUnrelatedFolder } from '#core/scan/scan-notes.ts'
 import { describeWithheld } from '#core/scan/withheld.ts'
 
 /** Messages may contain long text from files; the summary shortens them. */

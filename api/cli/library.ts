@@ -41,12 +41,7 @@ export const libraryAdd: Command = {
   summary: 'adds a folder of books as a library',
   about:
     'Adds a folder of books as a library. A running server scans it at once; otherwise its books appear after the next scan, or the next start of the server.',
-  flags: [
-    { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the library. Default: name of the folder.' },
-    ...LIBRARY_FLAGS,
-  ],
-  wordsMin: 1,
-  wordsMax: 1,
+  flags: [{ name: 'name', value: 'text', about: 'Name of the library. Default: name of the folder.' }, ...LIBRARY_FLAGS],
   async run({ settings, words, flag, cwd, out, log, stop }) {
     const folder = absolutePath(words[0]!, cwd)
     const layout = await readLibraryFlags(flag, cwd)
@@ -83,8 +78,6 @@ export const libraryList: Command = {
   summary: 'lists the libraries',
   about: 'Lists the libraries: name, folder, number of books, and result of the last scan.',
   flags: [],
-  wordsMin: 0,
-  wordsMax: 0,
   async run({ settings, out, log, stop }) {
     return await withDatabase({ settings, log, stop }, 'look', async (opened) => {
       const { libraries } = await getLibrarySummary(opened.database)
@@ -122,9 +115,7 @@ export const libraryRemove: Command = {
   summary: 'removes a library; its files stay',
   about:
     'Removes a library, given by name, id or folder, with the metadata, progress and ratings of its books. The files stay. Confirm with --yes.',
-  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Confirms the removal.' }],
-  wordsMin: 1,
-  wordsMax: 1,
+  flags: [{ name: 'yes', isSwitch: true, about: 'Confirms the removal.' }],
   run: (input) =>
     withLibrary(input, async ({ library, opened, work }) => {
       const { libraries } = await getLibrarySummary(opened.database)
@@ -146,13 +137,11 @@ export const libraryEdit: Command = {
   about:
     'Changes a library, given by name, id or folder. If its folder has moved, the records of its books move with it. With another series strategy, its books move to other series and keep everything.',
   flags: [
-    { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'New name.' },
-    { name: 'folder', value: 'path', isSwitch: false, repeatable: false, about: 'New path of its folder.' },
-    { name: 'active', isSwitch: true, repeatable: false, about: 'Whether it is scanned and visible: --active, or --no-active.' },
+    { name: 'name', value: 'text', about: 'New name.' },
+    { name: 'folder', value: 'path', about: 'New path of its folder.' },
+    { name: 'active', isSwitch: true, about: 'Whether it is scanned and visible: --active, or --no-active.' },
     ...LIBRARY_FLAGS,
   ],
-  wordsMin: 1,
-  wordsMax: 1,
   run: (input) =>
     withLibrary(input, async ({ library, opened, work }) => {
       const [name, folder, active] = ['name', 'folder', 'active'].map((flag) => input.flag(flag))

@@ -15,14 +15,8 @@ import type { Manifest } from '#plugins/packages/manifest.ts'
 export const WOULD_ASK = 3
 
 export const CONSENT_FLAGS = [
-  { name: 'yes', isSwitch: true, repeatable: false, about: 'Consents to what this call prints, unread.' },
-  {
-    name: 'sha256',
-    value: 'hash',
-    isSwitch: false,
-    repeatable: false,
-    about: 'Consents to the package with this SHA-256, which you have reviewed, and to no other.',
-  },
+  { name: 'yes', isSwitch: true, about: 'Consents to what this call prints, unread.' },
+  { name: 'sha256', value: 'hash', about: 'Consents to the package with this SHA-256, which you have reviewed, and to no other.' },
 ] as const
 
 /** The hosts in the own network that an administrator has opened to a plugin. */

@@ -39,8 +39,6 @@ export const pluginList: Command = {
   about:
     'Lists the plugins: name, version, whether they run, their UUID on this server, hosts in your own network that they may reach, and versions that wait for consent.',
   flags: [],
-  wordsMin: 0,
-  wordsMax: 0,
   run: (input) =>
     withDatabase(input, 'look', async ({ database }) => {
       await printPlugins(database, input.out, input.settings)

@@ -202,28 +202,18 @@ export const pluginLogs: Command = {
   summary: 'shows the log of a plugin on a running server',
   about: `Shows the last log lines of a plugin. They are in the memory of the running server, so the command fetches them over HTTP with an API key of an administrator.`,
   flags: [
-    { name: 'follow', isSwitch: true, repeatable: false, about: 'Keeps printing new lines until Ctrl-C.' },
-    { name: 'lines', value: 'number', isSwitch: false, repeatable: false, about: `Number of lines. Default: ${LINES_DEFAULT}.` },
-    {
-      name: 'level',
-      value: 'debug|info|warn|error',
-      isSwitch: false,
-      repeatable: false,
-      about: 'Lowest level to show. Default: debug.',
-    },
+    { name: 'follow', isSwitch: true, about: 'Keeps printing new lines until Ctrl-C.' },
+    { name: 'lines', value: 'number', about: `Number of lines. Default: ${LINES_DEFAULT}.` },
+    { name: 'level', value: 'debug|info|warn|error', about: 'Lowest level to show. Default: debug.' },
     {
       name: 'server',
       value: 'url',
-      isSwitch: false,
-      repeatable: false,
       about:
         'Address of the server. Default: this machine, with the port of the server that uses the data folder, else that from the settings.',
     },
-    { name: 'key-file', value: 'file', isSwitch: false, repeatable: false, about: 'File whose first line is the API key.' },
-    { name: 'key', value: 'key', isSwitch: false, repeatable: false, about: 'The API key itself; other users of this machine can see it.' },
+    { name: 'key-file', value: 'file', about: 'File whose first line is the API key.' },
+    { name: 'key', value: 'key', about: 'The API key itself; other users of this machine can see it.' },
   ],
-  wordsMin: 1,
-  wordsMax: 1,
   async run(input) {
     const { words, flag, out } = input
     const limit = readCount(flag('lines'))

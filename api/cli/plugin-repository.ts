@@ -10,7 +10,6 @@ import { NAME, VERSION } from '#api/http/version.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { messageLines, remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
-import type { EgressNetwork } from '#plugins/network/egress.ts'
 import type { Repositories, Repository } from '#plugins/repositories/repositories.ts'
 
 interface Opened {
@@ -19,14 +18,9 @@ interface Opened {
 }
 
 /** Opens the repositories as well. */
-async function withRepositories(
-  input: CommandInput,
-  way: EgressNetwork | undefined,
-  use: DatabaseUse,
-  work: (opened: Opened) => Promise<number>,
-): Promise<number> {
+async function withRepositories(input: CommandInput, use: DatabaseUse, work: (opened: Opened) => Promise<number>): Promise<number> {
   const { log, stop } = input
-  const openBeside: Parameters<typeof withPlugins>[2] = async (host, { database, egress }) => {
+  return await withPlugins(input, use, async (host, { database, egress }) => {
     const [{ downloadThrough }, { Repositories }] = await Promise.all([
       import('#plugins/repositories/download.ts'),
       import('#plugins/repositories/repositories.ts'),
@@ -48,8 +42,7 @@ async function withRepositories(
       stop.removeEventListener('abort', end)
       await repositories.close()
     }
-  }
-  return await withPlugins(input, use, openBeside, way)
+  })
 }
 
 /** Finds the repository that the first word names by address or id; its name is what somebody else has chosen, and may be the address of another. @throws CommandProblem if there is none */
@@ -93,78 +86,67 @@ async function addRepository(input: CommandInput, { repositories }: Opened): Pro
   return 0
 }
 
-const addCommand = (way: EgressNetwork | undefined): Command => ({
+const addCommand: Command = {
   name: 'plugin repository add',
   usage: '<address>',
   summary: 'adds a plugin repository, after you confirm its key',
   about:
     'Fetches the index of a repository and shows the fingerprint of the key that signs it. Compare the fingerprint with the one that the publisher states elsewhere, and confirm the key with --key: from then on the server accepts only what this key has signed.',
-  flags: [{ name: 'key', value: 'text', isSwitch: false, repeatable: false, about: 'The key that you have compared.' }],
-  wordsMin: 1,
-  wordsMax: 1,
-  run: (input) => withRepositories(input, way, 'make', (opened) => addRepository(input, opened)),
-})
-
-async function listRepositories(input: CommandInput, { repositories }: Opened): Promise<number> {
-  const all = await repositories.list()
-  for (const { url, name, plugins, fetchedAt, expiresAt, enabled, error } of all) {
-    const state = enabled ? `fetched ${day(fetchedAt)}, expires ${day(expiresAt)}` : 'disabled'
-    input.out.message(`${url}  ${count(plugins, 'plugin')}  ${state}`)
-    printName(input.out, { name })
-    if (error !== null) for (const line of strangerLines('the last attempt failed', error)) input.out.line(line)
-  }
-  if (all.length === 0)
-    input.out.line(`There is no plugin repository yet. Add one: ${typedOn(input.settings, 'plugin repository add ADDRESS')}`)
-  return 0
+  flags: [{ name: 'key', value: 'text', about: 'The key that you have compared.' }],
+  run: (input) => withRepositories(input, 'make', (opened) => addRepository(input, opened)),
 }
 
-const listCommand = (way: EgressNetwork | undefined): Command => ({
+const listCommand: Command = {
   name: 'plugin repository list',
   usage: '',
   summary: 'lists the plugin repositories',
   about: 'Lists the repositories: address, name, number of plugins, when the index was fetched and when it expires.',
   flags: [],
-  wordsMin: 0,
-  wordsMax: 0,
-  run: (input) => withRepositories(input, way, 'look', (opened) => listRepositories(input, opened)),
-})
-
-async function refreshRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
-  const { id } = await chooseRepository(repositories, input)
-  const { url, plugins, error } = await repositories.refresh(id)
-  if (error !== null) throw new CommandProblem(messageLines(`Could not refresh it: ${error}`).join('\n'))
-  input.out.message(`${url}: ${count(plugins, 'plugin')}.`)
-  return 0
+  run: (input) =>
+    withRepositories(input, 'look', async ({ repositories }) => {
+      const all = await repositories.list()
+      for (const { url, name, plugins, fetchedAt, expiresAt, enabled, error } of all) {
+        const state = enabled ? `fetched ${day(fetchedAt)}, expires ${day(expiresAt)}` : 'disabled'
+        input.out.message(`${url}  ${count(plugins, 'plugin')}  ${state}`)
+        printName(input.out, { name })
+        if (error !== null) for (const line of strangerLines('the last attempt failed', error)) input.out.line(line)
+      }
+      if (all.length === 0)
+        input.out.line(`There is no plugin repository yet. Add one: ${typedOn(input.settings, 'plugin repository add ADDRESS')}`)
+      return 0
+    }),
 }
 
-const refreshCommand = (way: EgressNetwork | undefined): Command => ({
+const refreshCommand: Command = {
   name: 'plugin repository refresh',
   usage: '<address>',
   summary: 'fetches the index of a repository',
   about: 'Fetches the index of a repository. If this fails, the last index stays valid until it expires.',
   flags: [],
-  wordsMin: 1,
-  wordsMax: 1,
-  run: (input) => withRepositories(input, way, 'change', (opened) => refreshRepository(input, opened)),
-})
-
-async function removeRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
-  const { id, url } = await chooseRepository(repositories, input)
-  await repositories.remove(id)
-  input.out.message(`Removed ${url}.`)
-  return 0
+  run: (input) =>
+    withRepositories(input, 'change', async ({ repositories }) => {
+      const { id } = await chooseRepository(repositories, input)
+      const { url, plugins, error } = await repositories.refresh(id)
+      if (error !== null) throw new CommandProblem(messageLines(`Could not refresh it: ${error}`).join('\n'))
+      input.out.message(`${url}: ${count(plugins, 'plugin')}.`)
+      return 0
+    }),
 }
 
-const removeCommand = (way: EgressNetwork | undefined): Command => ({
+const removeCommand: Command = {
   name: 'plugin repository remove',
   usage: '<address>',
   summary: 'removes a plugin repository',
   about: 'Removes a repository. Plugins installed from it stay, and so do its revocations.',
   flags: [],
-  wordsMin: 1,
-  wordsMax: 1,
-  run: (input) => withRepositories(input, way, 'change', (opened) => removeRepository(input, opened)),
-})
+  run: (input) =>
+    withRepositories(input, 'change', async ({ repositories }) => {
+      const { id, url } = await chooseRepository(repositories, input)
+      await repositories.remove(id)
+      input.out.message(`Removed ${url}.`)
+      return 0
+    }),
+}
 
 async function installPlugin(input: CommandInput, { host, repositories }: Opened): Promise<number> {
   const { words, flag, out } = input
@@ -185,18 +167,14 @@ async function installPlugin(input: CommandInput, { host, repositories }: Opened
   return await consentToInstalled(input, host, { id: plugin.id, sha256, installed })
 }
 
-const installCommand = (way: EgressNetwork | undefined): Command => ({
+const installCommand: Command = {
   name: 'plugin repository install',
   usage: '<address> <plugin> [version]',
   summary: 'installs or updates a plugin from a repository',
   about:
     'Fetches a package from a repository, checks it, starts it once in its sandbox, and stores it: the newest version that can be installed, unless you give another. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks.',
   flags: [...CONSENT_FLAGS, ...ORIGIN_FLAGS],
-  wordsMin: 2,
-  wordsMax: 3,
-  run: (input) => withRepositories(input, way, 'change', (opened) => installPlugin(input, opened)),
-})
+  run: (input) => withRepositories(input, 'change', (opened) => installPlugin(input, opened)),
+}
 
-/** @param way how requests are sent; tests replace it */
-export const pluginRepositoryCommands = (way?: EgressNetwork): readonly Command[] =>
-  [addCommand, listCommand, refreshCommand, removeCommand, installCommand].map((command) => command(way))
+export const pluginRepositoryCommands: readonly Command[] = [addCommand, listCommand, refreshCommand, removeCommand, installCommand]

@@ -35,8 +35,6 @@ export const pluginReview: Command = {
   summary: 'shows what a package or a plugin asks for, and stores nothing',
   about: `Prints everything that a package can cause, what differs from what was agreed to, and its SHA-256: of a .plugin package, of the newest version of an installed plugin, or of a bundled plugin. Exits with ${WOULD_ASK} if it would ask for consent, and with 0 if not.`,
   flags: [],
-  wordsMin: 1,
-  wordsMax: 1,
   run: (input) =>
     withPlugins(input, 'look', async (host) => {
       const { out, cwd } = input

@@ -79,6 +79,7 @@ async function printConfig({ out }: CommandInput, { pluginCredentials }: PluginH
 const config: Command = {
   name: 'plugin config',
   usage: '<name> [key=value…]',
+  words: [1, 61],
   summary: 'shows or changes the configuration of a plugin',
   about:
     'Shows the settings of a plugin, or changes those that are given as key=value; the others stay. key= takes a value away. A list is given as JSON or with commas. Secret settings are entered with plugin credentials.',
@@ -86,12 +87,9 @@ const config: Command = {
     {
       name: 'private-hosts',
       isSwitch: true,
-      repeatable: false,
       about: 'The hosts that are given here, or without key=value all that are entered, may be in your own network, with http or a port.',
     },
   ],
-  wordsMin: 1,
-  wordsMax: 61,
   run: (input) => {
     const [, ...changes] = input.words
     const given = input.flag('private-hosts')
@@ -131,9 +129,7 @@ const credentials: Command = {
   summary: 'asks for the credentials and secret settings of a plugin',
   about:
     'Asks for the credentials of a plugin for its service, and for its secret settings, without showing what you type. They are stored encrypted, and replace those before. An empty line leaves out what it asks for. Without a terminal it reads one line for each from its input. It does not test them.',
-  flags: [{ name: 'delete', isSwitch: true, repeatable: false, about: 'Deletes the stored credentials instead.' }],
-  wordsMin: 1,
-  wordsMax: 1,
+  flags: [{ name: 'delete', isSwitch: true, about: 'Deletes the stored credentials instead.' }],
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
       const plugin = await choosePlugin(host, input)
@@ -171,8 +167,6 @@ const test: Command = {
   summary: 'starts a plugin once, and says what it still needs',
   about: 'Starts a plugin beside its running instance, and runs its setup. Exits with 1 if it does not start.',
   flags: [],
-  wordsMin: 1,
-  wordsMax: 1,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
       const plugin = await choosePlugin(host, input)

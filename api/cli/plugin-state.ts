@@ -25,8 +25,6 @@ const switching = (verb: 'enable' | 'disable'): Command => ({
       ? 'Enables a disabled plugin. A quarantined plugin must be reset first.'
       : 'Disables a plugin. Its data stays until it is enabled again.',
   flags: [],
-  wordsMin: 1,
-  wordsMax: 1,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
       const { id, key, granted } = await choosePlugin(host, input)
@@ -54,8 +52,6 @@ const consent: Command = {
   summary: 'shows what a plugin asks for, asks you, and runs it',
   about: `Prints what a version asks for, what differs from what was agreed to, and its SHA-256. On a terminal it asks then. Otherwise it consents only with one of the flags, and exits with ${WOULD_ASK} without them. Without a version: the newest one.`,
   flags: CONSENT_FLAGS,
-  wordsMin: 1,
-  wordsMax: 2,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
       const { id } = await choosePlugin(host, input)
@@ -78,8 +74,6 @@ const rollback: Command = {
   summary: 'runs the previous version of a plugin',
   about: 'Runs the previous version of a plugin, or another stored one, with its own data.',
   flags: [],
-  wordsMin: 1,
-  wordsMax: 2,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
       const plugin = await choosePlugin(host, input)
@@ -102,8 +96,6 @@ const reset: Command = {
   summary: 'deletes the failures of a plugin, and lifts its quarantine',
   about: 'Deletes the failures of a plugin. Its calls no longer pause; one in quarantine is disabled then, and can be enabled.',
   flags: [],
-  wordsMin: 1,
-  wordsMax: 1,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
       const { id } = await choosePlugin(host, input)
@@ -120,8 +112,6 @@ const uninstall: Command = {
   summary: 'uninstalls a plugin, with its data',
   about: 'Uninstalls a plugin, with its versions, configuration, credentials and storage. To stop it only, disable it.',
   flags: [],
-  wordsMin: 1,
-  wordsMax: 1,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
       const { id, key } = await choosePlugin(host, input)

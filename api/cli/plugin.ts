@@ -22,24 +22,19 @@ import { escapedText, messageLines } from '#core/foundation/stranger-text.ts'
 import { localServices } from '#core/settings/local-hosts.ts'
 import { describeRunning, type InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
-import type { EgressNetwork } from '#plugins/network/egress.ts'
 import type { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { withConfirmingFlags } from '#plugins/packages/identity.ts'
 
 /** A command that only reads decrypts nothing and creates no key. */
 const UNUSED_KEY = 'nothing is encrypted with this key'
 
-/**
- * Opens what the commands need; a running server applies every change at the next call of the plugin.
- * @param way how requests are sent; tests replace it
- */
+/** Opens what the commands need; a running server applies every change at the next call of the plugin. */
 export async function withPlugins(
   input: CommandInput,
   use: DatabaseUse,
   work: (host: PluginHostServices, beside: { database: Knex; egress: HttpsEgress }) => Promise<number>,
-  way?: EgressNetwork,
 ): Promise<number> {
-  const { log } = input
+  const { log, network } = input
   return await withDatabase(input, use, async ({ database, settings }) => {
     const [{ openPluginHost }, { Supervisor }, { HttpsEgress }] = await Promise.all([
       import('#api/compose-plugin-host.ts'),
@@ -51,7 +46,7 @@ export async function withPlugins(
     const server = await findHolder(settings.dataFolder)
     const { allowLocal = [], port = settings.port } = server?.purpose === 'server' ? server : {}
     const local = localServices([...settings.plugins.allowLocal, ...allowLocal], { host: settings.host, port })
-    const egress = new HttpsEgress(way, local)
+    const egress = new HttpsEgress(network, local)
     const secrets = use === 'look' ? [UNUSED_KEY] : await credentialKeys(settings)
     const host = openPluginHost({ database, supervisor, egress, log, secrets, enabled: settings.plugins.enabled })
     try {
@@ -125,15 +120,11 @@ export const ORIGIN_FLAGS = [
   {
     name: 'trust-key',
     value: 'fingerprint',
-    isSwitch: false,
-    repeatable: false,
     about: 'Trusts another key for the plugin: SHA256: and its fingerprint, as its author states it elsewhere.',
   },
   {
     name: 'move-from',
     value: 'place',
-    isSwitch: false,
-    repeatable: false,
     about: 'Moves the plugin to where this package comes from, and names where it belongs now: the address of a repository, or files.',
   },
 ] as const
@@ -156,8 +147,6 @@ export const pluginInstall: Command = {
   about:
     'Checks a .plugin package (a file, or the name of a bundled plugin, such as open-library), starts it once in its sandbox, and stores it. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks.',
   flags: [...CONSENT_FLAGS, ...ORIGIN_FLAGS],
-  wordsMin: 1,
-  wordsMax: 1,
   async run(input) {
     const { words, flag, cwd } = input
     const bytes = await readGiven(words[0] as string, cwd)

@@ -18,24 +18,19 @@ export const scan: Command = {
   about:
     'Finds new, changed and missing books in a library, given by name, id or folder, or in all. A running server scans in the background; otherwise the command itself scans, and ends when all books are analyzed.',
   flags: [
-    { name: 'deep', isSwitch: true, repeatable: false, about: 'Also analyzes unchanged books, and checks every page.' },
+    { name: 'deep', isSwitch: true, about: 'Also analyzes unchanged books, and checks every page.' },
     {
       name: 'confirm',
       isSwitch: true,
-      repeatable: false,
       about:
         'Confirms that missing books are deleted, even if they are most of a library. Check its folder first: its disk may not be mounted.',
     },
     {
       name: 'confirm-folder',
       value: 'folder',
-      isSwitch: false,
-      repeatable: false,
       about: 'The same for one folder, relative to the library, that the last scan has named. Give the library too.',
     },
   ],
-  wordsMin: 0,
-  wordsMax: 1,
   run,
 }
 

@@ -33,12 +33,11 @@ const LOST_MS = 1_000
 export const serve: Command = {
   name: 'serve',
   usage: '[folder...]',
+  words: [0, 100],
   summary: 'runs the server (the default command)',
   about:
     'Runs the server: starts the database, scans the libraries, and serves HTTP until it is stopped. The folders contain books, as with --library.',
   flags: [],
-  wordsMin: 0,
-  wordsMax: 100,
   run,
 }
 

@@ -60,7 +60,7 @@ const OF_NPM = new Set(['yes', 'key', 'name', 'email', 'json', 'server', 'config
  */
 export function explainTaken(
   argv: readonly string[],
-  flags: readonly { name: string; isSwitch: boolean }[],
+  flags: readonly { name: string; isSwitch?: boolean }[],
   env: Typing['env'],
 ): string | null {
   const script = env['npm_lifecycle_event']

@@ -2,9 +2,9 @@ import type { Knex } from 'knex'
 import { hasRule, RULE_FLAGS, readRule } from '#api/cli/access-flags.ts'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
-import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
+import type { DatabaseUse } from '#api/cli/open-database.ts'
 import { typed } from '#api/cli/typed.ts'
-import { chooseUser, openCommandAccounts } from '#api/cli/user.ts'
+import { chooseUser, withAccounts } from '#api/cli/user.ts'
 import { type Access, type AccessRule, restricts, type VisibleLibrary } from '#core/account/access.ts'
 import type { User } from '#core/account/user.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
@@ -12,13 +12,8 @@ import { type ListedLibrary, listLibrariesByName } from '#core/scan/library-prog
 
 /** Finds the user of the first word, and runs the work of a command. */
 async function withUser(input: CommandInput, use: DatabaseUse, work: (database: Knex, user: User) => Promise<void>): Promise<number> {
-  return await withDatabase(input, use, async (opened) => {
-    const accounts = await openCommandAccounts(input, opened, use)
-    try {
-      await work(opened.database, await chooseUser(accounts, input.words[0] as string))
-    } finally {
-      await accounts.close()
-    }
+  return await withAccounts(input, use, async (accounts, database) => {
+    await work(database, await chooseUser(accounts, input.words[0] as string))
     return 0
   })
 }
@@ -29,8 +24,6 @@ export const userShow: Command = {
   summary: 'shows a user, and what they may see',
   about: 'Shows a user, given by name or e-mail address: role, the rules of what they may see, and how much that is in each library.',
   flags: [],
-  wordsMin: 1,
-  wordsMax: 1,
   run: (input) => withUser(input, 'look', (database, user) => show(input, database, user)),
 }
 
@@ -41,8 +34,6 @@ export const userAccess: Command = {
   about:
     'Sets which libraries a user, given by name or e-mail address, may see, and series for which ages. What no flag names stays as it is. It takes effect at once, also in a running server. Administrators see everything.',
   flags: RULE_FLAGS,
-  wordsMin: 1,
-  wordsMax: 1,
   run: (input) =>
     withUser(input, 'change', async (database, user) => {
       if (!hasRule(input)) throw new CommandProblem(`Give at least one of ${RULE_FLAGS.map(({ name }) => `--${name}`).join(', ')}.`)

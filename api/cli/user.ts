@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
-import { type DatabaseUse, type OpenedDatabase, withDatabase } from '#api/cli/open-database.ts'
+import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
 import { readPasswordInput } from '#api/cli/password-input.ts'
 import { typed } from '#api/cli/typed.ts'
 import type { Accounts } from '#core/account/accounts.ts'
@@ -14,20 +14,11 @@ import { escapedText } from '#core/foundation/stranger-text.ts'
 const PASSWORD_FILE = {
   name: 'password-file',
   value: 'file',
-  isSwitch: false,
-  repeatable: false,
   about: 'File whose first line is the password. Without it the command reads the password from a pipe or prompts for it.',
 } as const
 
 /** A command that only reads signs nothing and creates no key. */
 const UNUSED_KEY = 'no token is signed with this key'
-
-export async function openCommandAccounts(input: CommandInput, opened: OpenedDatabase, use: DatabaseUse): Promise<Accounts> {
-  const { database, settings } = opened
-  const key = use === 'look' ? UNUSED_KEY : (settings.tokenKey ?? (await tokenKey(settings.dataFolder)))
-  const { Accounts } = await import('#core/account/accounts.ts')
-  return new Accounts({ database, settings, tokenKey: Buffer.from(key), log: input.log })
-}
 
 /** Opens the accounts for a command. A running server caches callers, so it applies changes within five seconds. */
 export async function withAccounts<T>(
@@ -35,10 +26,12 @@ export async function withAccounts<T>(
   use: DatabaseUse,
   work: (accounts: Accounts, database: Knex) => Promise<T>,
 ): Promise<T> {
-  return await withDatabase(input, use, async (opened) => {
-    const accounts = await openCommandAccounts(input, opened, use)
+  return await withDatabase(input, use, async ({ database, settings }) => {
+    const key = use === 'look' ? UNUSED_KEY : (settings.tokenKey ?? (await tokenKey(settings.dataFolder)))
+    const { Accounts } = await import('#core/account/accounts.ts')
+    const accounts = new Accounts({ database, settings, tokenKey: Buffer.from(key), log: input.log })
     try {
-      return await work(accounts, opened.database)
+      return await work(accounts, database)
     } finally {
       await accounts.close()
     }
@@ -50,9 +43,9 @@ const PAGE = 500
 export async function listAllUsers(accounts: Accounts): Promise<User[]> {
   const found: User[] = []
   for (;;) {
-    const { users } = await accounts.listUsers({ filter: {}, offset: found.length, limit: PAGE })
-    found.push(...users)
-    if (users.length < PAGE) return found
+    const { items } = await accounts.listUsers({ filter: {}, offset: found.length, limit: PAGE })
+    found.push(...items)
+    if (items.length < PAGE) return found
   }
 }
 
@@ -77,18 +70,10 @@ export const userAdd: Command = {
   summary: 'creates a user, such as the first administrator',
   about: `Creates a user. The command reads the password (at least ${PASSWORD_LENGTH_MIN} characters) from --password-file or a pipe, or prompts for it.`,
   flags: [
-    { name: 'role', value: ROLES.join('|'), isSwitch: false, repeatable: false, about: 'Role of the user. Default: reader.' },
-    {
-      name: 'email',
-      value: 'address',
-      isSwitch: false,
-      repeatable: false,
-      about: 'E-mail address, which can also be used to sign in. Default: <name>@carrel.localhost.',
-    },
+    { name: 'role', value: ROLES.join('|'), about: 'Role of the user. Default: reader.' },
+    { name: 'email', value: 'address', about: 'E-mail address, which can also be used to sign in. Default: <name>@carrel.localhost.' },
     PASSWORD_FILE,
   ],
-  wordsMin: 1,
-  wordsMax: 1,
   async run(input) {
     const username = input.words[0]!
     const role = readRole(input.flag('role') ?? 'reader')
@@ -106,9 +91,7 @@ export const userResetPassword: Command = {
   summary: 'sets a new password for a user',
   about:
     'Sets a new password for a user, given by name or e-mail address, and enables a disabled account. It ends the sessions of the user.',
-  flags: [PASSWORD_FILE, { name: 'revoke-api-keys', isSwitch: true, repeatable: false, about: 'Also revokes all API keys of the user.' }],
-  wordsMin: 1,
-  wordsMax: 1,
+  flags: [PASSWORD_FILE, { name: 'revoke-api-keys', isSwitch: true, about: 'Also revokes all API keys of the user.' }],
   async run(input) {
     const login = input.words[0]!
     const password = await readPasswordInput({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
@@ -130,8 +113,6 @@ export const userList: Command = {
   summary: 'lists the users',
   about: 'Lists the users: name, e-mail address, role, and when they last signed in.',
   flags: [],
-  wordsMin: 0,
-  wordsMax: 0,
   run: (input) =>
     withAccounts(input, 'look', async (accounts) => {
       const users = await listAllUsers(accounts)
@@ -151,8 +132,6 @@ export const userRemove: Command = {
   about:
     'Removes a user, given by name or e-mail address, with reading progress, ratings and API keys. The last administrator cannot be removed.',
   flags: [],
-  wordsMin: 1,
-  wordsMax: 1,
   run: (input) =>
     withAccounts(input, 'change', async (accounts) => {
       const user = await chooseUser(accounts, input.words[0] as string)
@@ -168,8 +147,6 @@ export const userRole: Command = {
   summary: 'changes the role of a user',
   about: 'Changes the role of a user, given by name or e-mail address. The last administrator keeps the role.',
   flags: [],
-  wordsMin: 2,
-  wordsMax: 2,
   run: (input) =>
     withAccounts(input, 'change', async (accounts) => {
       const role = readRole(input.words[1] as string, 'The role')

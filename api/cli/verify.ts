@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { chooseLibrary } from '#api/cli/library.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
 import { typed } from '#api/cli/typed.ts'
-import { requestVerification } from '#core/analysis/verify-library.ts'
 import { listRotted } from '#core/analysis/verify-store.ts'
 import { listLibrariesByName } from '#core/scan/library-progress-query.ts'
-import { getTask } from '#core/tasks/task-query.ts'
 
 const PROGRESS_MS = 1_000
 /** A screen has room for no more. */
@@ -19,8 +18,6 @@ export const verify: Command = {
   about:
     'Reads every file of a library, given by name, id or folder, or of all, and compares it with the hash and the checksums that were recorded when it was analyzed. A running server does it in the background; otherwise the command itself does it. Nothing is written to the files. The setting verification.megabytes_per_second limits how fast it reads.',
   flags: [],
-  wordsMin: 0,
-  wordsMax: 1,
   run,
 }
 
@@ -31,7 +28,10 @@ async function run(input: CommandInput): Promise<number> {
     const all = await listLibrariesByName(database)
     const chosen = input.words[0] === undefined ? all : [chooseLibrary(all, input.words[0], input.cwd)]
     if (chosen.length === 0) throw new CommandProblem(`There is no library to verify. Add one: ${typed('library add DIR')}`)
-    const { openWork } = await import('#api/compose.ts')
+    const [{ openWork }, { requestVerification }] = await Promise.all([
+      import('#api/compose.ts'),
+      import('#core/analysis/verify-library.ts'),
+    ])
     const work = await openWork({ settings: opened.settings, log, database })
     try {
       const taskIds: string[] = []
@@ -54,10 +54,9 @@ async function run(input: CommandInput): Promise<number> {
   })
 }
 
-type Database = Parameters<typeof getTask>[0]
-
 /** False when the command was stopped. */
-async function waitFor({ out, stop }: CommandInput, database: Database, taskId: string): Promise<boolean> {
+async function waitFor({ out, stop }: CommandInput, database: Knex, taskId: string): Promise<boolean> {
+  const { getTask } = await import('#core/tasks/task-query.ts')
   for (;;) {
     const { status, progress, lastError } = await getTask(database, taskId)
     if (status === 'completed') break
@@ -73,7 +72,7 @@ async function waitFor({ out, stop }: CommandInput, database: Database, taskId: 
   return true
 }
 
-async function report({ out }: CommandInput, database: Database, libraryIds: readonly string[]): Promise<number> {
+async function report({ out }: CommandInput, database: Knex, libraryIds: readonly string[]): Promise<number> {
   const rotted = await listRotted(database, libraryIds)
   if (rotted.length === 0) {
     out.line('Every file has the content that it had when it was analyzed.')

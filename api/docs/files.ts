@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { constants, gzip } from 'node:zlib'
 import { DOCS_PAGE, DOCS_POLICY, DOCS_START } from '#api/docs/page.ts'
 import { etagOf } from '#api/http/conditional.ts'
 import type { StreamReply } from '#api/http/reply.ts'
@@ -10,10 +10,12 @@ import { Register } from '#core/foundation/register.ts'
 const compress = promisify(gzip)
 
 interface DocsFile {
-  /** Path below `/api/docs`; empty for the page itself. */
+  /** Of the documentation: the path below `/api/docs`, empty for the page itself. */
   name: string
   mediaType: string
   read: () => Promise<Buffer>
+  /** Default: the policy of the page. */
+  headers?: Record<string, string>
 }
 
 /** Reads a file of the swagger-ui package. */
@@ -29,7 +31,7 @@ export const DOCS_FILES: readonly DocsFile[] = [
 
 const replies = new Register<Promise<StreamReply>>()
 
-/** Returns a file ready to send. It is read and compressed at the first request and then cached; all of them have two megabytes. */
+/** Returns a file ready to send. Its route is public, so it is read and compressed at the first request and then kept; all of them have three megabytes. */
 export function findDocsFile(file: DocsFile): Promise<StreamReply> {
   const known = replies.get(file.name)
   if (known) return known
@@ -40,16 +42,16 @@ export function findDocsFile(file: DocsFile): Promise<StreamReply> {
   return reply
 }
 
-async function readReply({ mediaType, read }: DocsFile): Promise<StreamReply> {
+async function readReply({ mediaType, read, headers = { 'Content-Security-Policy': DOCS_POLICY } }: DocsFile): Promise<StreamReply> {
   const bytes = await read()
   return {
     kind: 'bytes',
     bytes,
-    gzipped: await compress(bytes),
+    gzipped: await compress(bytes, { level: constants.Z_BEST_COMPRESSION }),
     mediaType,
     etag: etagOf(bytes),
     // Not cached: when an administrator disables the pages, they must be gone in every browser.
     cacheControl: 'no-cache',
-    headers: { 'Content-Security-Policy': DOCS_POLICY },
+    headers,
   }
 }

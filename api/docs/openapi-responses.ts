@@ -81,7 +81,7 @@ export function describeResponses(route: Route<never>, components: Components, e
 
 /** Whether the answer has an ETag, which a client may compare. */
 export function isTagged(route: Route<never>): boolean {
-  if (route.kind === 'stream') return !route.redirects && !route.untagged && !isEvents(route)
+  if (route.kind === 'stream') return !route.untagged && !isEvents(route)
   const isRead = route.method === 'GET' || route.dependsOn !== undefined
   return isRead && route.reply !== undefined && route.allow.who !== 'public' && !route.statesTime
 }
@@ -130,7 +130,6 @@ function describeReply(route: Extract<Route<never>, { kind: 'endpoint' }>, compo
 const BINARY = { type: 'string', format: 'binary' }
 
 function describeBytes(route: Extract<Route<never>, { kind: 'stream' }>, components: Components): Json {
-  if (route.redirects) return { 302: { description: STATUS_CODES[302] } }
   const schemaOf = (type: string) => {
     if (route.reply) return components.schema(route.reply)
     return type === 'text/html' ? { type: 'string' } : BINARY

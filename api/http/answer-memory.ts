@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { etagOf } from '#api/http/conditional.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { permissionKey } from '#core/account/permission.ts'
 import { viewerKey } from '#core/account/visibility.ts'
@@ -71,6 +71,5 @@ export function requestKey(caller: Caller, request: { path: string; rawQuery: st
 
 /** A strong ETag without quotes. @param version of the record itself, which an edit compares with If-Match */
 export function etagOfAnswer(bytes: Buffer, version: string | null): string {
-  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
-  return version === null ? hash : `${version}.${hash}`
+  return version === null ? etagOf(bytes) : `${version}.${etagOf(bytes)}`
 }

@@ -84,19 +84,10 @@ type Read<S> = S extends TSchema ? Static<S> : undefined
 /** What `run` returns: nothing if the route declares no reply. */
 type Reply<S> = S extends TSchema ? Promise<Static<S> | undefined> : Promise<void>
 
-/** A JSON route as a value. `run` makes one call into core and returns the body of the reply; errors are thrown with `refuse`. */
-export interface Endpoint<
-  Services,
-  P extends TSchema | undefined = undefined,
-  Q extends TSchema | undefined = undefined,
-  B extends TSchema | undefined = undefined,
-  R extends TSchema | undefined = undefined,
-  C extends Caller | null = Caller,
-> {
-  kind: 'endpoint'
+/** What routes of both kinds state. */
+interface RouteBasics<Services, P extends TSchema | undefined, Q extends TSchema | undefined, C extends Caller | null> {
   /** The operationId, such as `listBooks`: verb and noun. Routes of foreign protocols and pages for people, which the document omits, have none. */
   name?: string
-  method: Method
   /** Restify path, such as `/api/v1/books/:bookId`. A last part `:name*` matches the rest of the path, slashes included. */
   path: string
   /** Further paths of the same route, with the same parameters. */
@@ -108,14 +99,36 @@ export interface Endpoint<
   changes?: string | null
   /** The foreign protocol of the route; while that is closed, the route does not exist. */
   mount?: Mount<Services>
-  /** Success status; default 200. 204 sends no body. */
-  status?: 200 | 201 | 202 | 204
-  /** Responds 201 when it creates something (`call.created`), and 200 when that existed. */
-  mayCreate?: true
   params?: P
   query?: Q
   /** Ignores unknown query parameters: services and client apps add their own. */
   takesAnyQuery?: true
+  /**
+   * The answer depends on the request, the caller and the catalog, with what belongs to the caller, and on nothing else (core/catalog/list-state-query.ts):
+   * it is remembered until that changes. Of bytes, only replies of the kind `bytes` with an ETag are.
+   */
+  dependsOn?: 'catalog'
+  /** Replaces other names of records in the input by their ids, before anything else sees it. @throws not_found */
+  resolve?: (services: Services, input: NamedInRequest) => Promise<void>
+  /** Runs before every answer, also before a remembered one. */
+  before?: (call: Call<Services, C>) => Promise<void>
+}
+
+/** A JSON route as a value. `run` makes one call into core and returns the body of the reply; errors are thrown with `refuse`. */
+export interface Endpoint<
+  Services,
+  P extends TSchema | undefined = undefined,
+  Q extends TSchema | undefined = undefined,
+  B extends TSchema | undefined = undefined,
+  R extends TSchema | undefined = undefined,
+  C extends Caller | null = Caller,
+> extends RouteBasics<Services, P, Q, C> {
+  kind: 'endpoint'
+  method: Method
+  /** Success status; default 200. 204 sends no body. */
+  status?: 200 | 201 | 202 | 204
+  /** Responds 201 when it creates something (`call.created`), and 200 when that existed. */
+  mayCreate?: true
   body?: B
   /** A missing body means an empty object. Otherwise a missing body is refused, because it would change something by mistake. */
   bodyOptional?: true
@@ -127,19 +140,10 @@ export interface Endpoint<
   upload?: { /** What the file is, for OpenAPI. */ description: string /** The error for a request without a form. */; otherwise?: string }
   /** Schema of the success body, for OpenAPI and for the contract tests. */
   reply?: R
-  /**
-   * The answer depends on the request, the caller and the catalog, with what belongs to the caller, and on nothing else (core/catalog/list-state-query.ts):
-   * it is remembered until that changes.
-   */
-  dependsOn?: 'catalog'
   /** The version of the record that a GET returns, without the caller's progress; an edit of the same path compares it with If-Match. */
   versionOf?: (reply: Read<R>) => string
   /** The answer states the time of its request: it has no ETag, which no other answer would have. */
   statesTime?: true
-  /** Replaces other names of records in the input by their ids, before anything else sees it. @throws not_found */
-  resolve?: (services: Services, input: NamedInRequest) => Promise<void>
-  /** Runs before every answer, also before a remembered one. */
-  before?: (call: Call<Services, C>) => Promise<void>
   /** JSON media types of the success body; default `application/json`. */
   mediaTypes?: readonly [string, ...string[]]
   /** The response sets or clears a cookie; for OpenAPI. */
@@ -155,30 +159,9 @@ export interface StreamRoute<
   P extends TSchema | undefined = undefined,
   Q extends TSchema | undefined = undefined,
   C extends Caller | null = Caller,
-> {
+> extends RouteBasics<Services, P, Q, C> {
   kind: 'stream'
-  /** As in Endpoint. */
-  name?: string
   method: 'GET'
-  path: string
-  /** As in Endpoint. */
-  alsoAt?: readonly string[]
-  summary: string
-  tag: string
-  allow: Allow
-  /** As in Endpoint. */
-  changes?: string | null
-  /** As in Endpoint. */
-  mount?: Mount<Services>
-  params?: P
-  query?: Q
-  /** Ignores unknown query parameters: services and client apps add their own. */
-  takesAnyQuery?: true
-  /** As in Endpoint; for replies of the kind `bytes` with an ETag. */
-  dependsOn?: 'catalog'
-  /** As in Endpoint. */
-  resolve?: (services: Services, input: NamedInRequest) => Promise<void>
-  before?: (call: Call<Services, C>) => Promise<void>
   /** Media types of the response, for OpenAPI; empty for a redirect. */
   mediaTypes: string[]
   /** Schema of a JSON body, or of the data of each event; for OpenAPI. */
@@ -191,8 +174,6 @@ export interface StreamRoute<
   untagged?: true
   /** A refused request gets a page of status 400; for OpenAPI. */
   refusesWithPage?: true
-  /** The route only redirects. */
-  redirects?: true
   run: (call: Call<Services, C>, input: { params: Read<P>; query: Read<Q> }) => Promise<StreamReply>
 }
 

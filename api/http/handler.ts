@@ -27,14 +27,11 @@ import type { ListState } from '#core/paging/list-state.ts'
 const CREDENTIAL_HEADERS = ['Authorization', 'Cookie', 'X-API-Key']
 const SESSION_HEADER = 'X-Auth-Token'
 
-interface Ends {
+interface HandlerOptions<Services> extends InputOptions {
   /** Aborts when the server begins to close. */
   draining: AbortSignal
   /** Aborts when it stops waiting for requests. */
   closing: AbortSignal
-}
-
-interface HandlerOptions<Services> extends InputOptions {
   /** The caller of the same credential now; null if it is not valid any more. */
   again: (caller: Caller) => Promise<Caller | null>
   /** The state of the catalog, for routes that depend on it. */
@@ -52,11 +49,11 @@ export class Handlers<Services> {
   }
 
   /** @throws Error at once if the route is inconsistent */
-  compile(route: Route<Services>, ends: Ends): (exchange: Exchange<Services>) => Promise<void> {
+  compile(route: Route<Services>): (exchange: Exchange<Services>) => Promise<void> {
     // Other sites can make a browser send the cookie, so it is accepted only for reading.
     if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
     changesOf(route)
-    const handler = new RouteHandler(route, ends, this.#shared)
+    const handler = new RouteHandler(route, this.#shared)
     return (exchange) => handler.handle(exchange)
   }
 }
@@ -75,7 +72,6 @@ type Input = Awaited<ReturnType<ReadInput>>
 
 class RouteHandler<Services> {
   readonly #route: Route<Services>
-  readonly #ends: Ends
   readonly #shared: Shared<Services>
   readonly #readPath
   readonly #vary: string
@@ -83,9 +79,8 @@ class RouteHandler<Services> {
   // Compiled at the first request: compiling all routes would add a quarter of a second to the start, and most are never called.
   #readInput: ReadInput | null = null
 
-  constructor(route: Route<Services>, ends: Ends, shared: Shared<Services>) {
+  constructor(route: Route<Services>, shared: Shared<Services>) {
     this.#route = route
-    this.#ends = ends
     this.#shared = shared
     this.#readPath = parameterReader(route.path)
     this.#isList = isList(route)
@@ -93,7 +88,8 @@ class RouteHandler<Services> {
   }
 
   async handle(exchange: Exchange<Services>): Promise<void> {
-    const call = new OpenCall(this.#shared.services, exchange, this.#ends.closing)
+    const { services, options } = this.#shared
+    const call = new OpenCall(services, exchange, options.closing)
     const scope = { owner: exchange.caller?.userId ?? exchange.address, signal: () => call.signal }
     const name = `${this.#route.method} ${this.#route.path} ${exchange.id}`
     // Returns an endless stream to its sender: it counts neither as work in progress nor as the scope of statements.
@@ -101,7 +97,7 @@ class RouteHandler<Services> {
     if (events === null) return
     exchange.followsRights = events.followsRights ?? false
     const lifeMs = (exchange.caller?.endsAt ?? Number.POSITIVE_INFINITY) - Date.now()
-    await sendEvents(exchange.response, events, this.#ends.draining, { lifeMs })
+    await sendEvents(exchange.response, events, options.draining, { lifeMs })
   }
 
   async #answer(exchange: Exchange<Services>, opened: OpenCall<Services>): Promise<EventsReply | null> {

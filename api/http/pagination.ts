@@ -19,20 +19,30 @@ export const pageQuery = {
   ),
 }
 
+/** The page that a validated query names. */
+interface PageQuery {
+  page?: number
+  pageSize?: number
+}
+
 /** The window of a list to read: `limit` rows from `offset`. */
 interface PageWindow {
-  page: number
-  pageSize: number
   offset: number
   limit: number
 }
 
-/** Converts the validated query to the window to read; applies the default and the maximum. */
-export function readPageWindow(query: { page?: number; pageSize?: number }): PageWindow {
+/** Converts the validated query to the page and the window to read; applies the default and the maximum. */
+export function readPageWindow(query: PageQuery): Required<PageQuery> & PageWindow {
   const page = query.page ?? 1
   const pageSize = Math.min(query.pageSize ?? PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
   // OFFSET is a bigint in PostgreSQL; beyond 2^53 JSON cannot represent the number exactly either.
   return { page, pageSize, offset: Math.min((page - 1) * pageSize, Number.MAX_SAFE_INTEGER), limit: pageSize }
+}
+
+/** Only the window, for the functions that read lists. */
+export function pageWindow(query: PageQuery): PageWindow {
+  const { offset, limit } = readPageWindow(query)
+  return { offset, limit }
 }
 
 /** Navigation links: request paths with their query. */
@@ -73,16 +83,14 @@ export interface ListPage<T> {
 
 /**
  * Wraps the rows of one page with counts and links, and adds the Link header. Links have page and pageSize first and keep all other parameters.
- * @param list.total rows of the whole list
+ * @param list the rows that {@link pageWindow} names, and the number of all
  */
-export function paginate<T>(list: {
-  call: Pick<Call<unknown>, 'path' | 'rawQuery'> & Partial<Pick<Call<unknown>, 'setHeader'>>
-  page: number
-  pageSize: number
-  total: number
-  data: T[]
-}): ListPage<T> {
-  const { call, page, pageSize, total, data } = list
+export function paginate<T>(
+  call: Pick<Call<unknown>, 'path' | 'rawQuery' | 'setHeader'>,
+  query: PageQuery,
+  { items, total }: { items: T[]; total: number },
+): ListPage<T> {
+  const { page, pageSize } = readPageWindow(query)
   const totalPages = Math.ceil(total / pageSize)
   const last = Math.max(totalPages, 1)
   const others = new URLSearchParams(call.rawQuery)
@@ -98,8 +106,8 @@ export function paginate<T>(list: {
     // Beyond the end, `prev` is the last page that exists.
     prev: page > 1 ? link(Math.min(page - 1, last)) : null,
   }
-  call.setHeader?.('Link', linkHeader(links))
-  return { data, links, page, pageSize, total, totalPages }
+  call.setHeader('Link', linkHeader(links))
+  return { data: items, links, page, pageSize, total, totalPages }
 }
 
 /** The same links as an RFC 8288 `Link` header, in the order first, prev, self, next, last. */

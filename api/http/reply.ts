@@ -95,7 +95,7 @@ export type StreamReply =
       compress?: true
       mediaType: string
       /** Default 200; others for a page that shows a user in a browser what went wrong. */
-      status?: 200 | 206 | 400 | 404 | 503
+      status?: 200 | 400 | 404 | 503
       /** Strong ETag without quotes. */
       etag?: string
       lastModified?: Date

@@ -86,7 +86,7 @@ export const komgaAdminUserRoutes = [
     who: 'users-read',
     reply: Type.Array(KomgaUser),
     run: async (call) => {
-      const { users } = await call.services.accounts.listUsers({ filter: {}, offset: 0, limit: USERS_MAX })
+      const { items: users } = await call.services.accounts.listUsers({ filter: {}, offset: 0, limit: USERS_MAX })
       const shown: KomgaUser[] = []
       for (let at = 0; at < users.length; at += LISTED_AT_ONCE)
         shown.push(...(await Promise.all(users.slice(at, at + LISTED_AT_ONCE).map(({ id }) => shownUser(call, id)))))
@@ -136,9 +136,7 @@ export const komgaAdminUserRoutes = [
     who: 'users-delete',
     params,
     status: 204,
-    run: async (call, { params }) => {
-      await call.services.accounts.removeUser(params.userId, call.caller)
-    },
+    run: (call, { params }) => call.services.accounts.removeUser(params.userId, call.caller),
   }),
   komgaEndpoint({
     method: 'PATCH',

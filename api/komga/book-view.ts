@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { KOMGA_MEDIA } from '#api/komga/media-profile.ts'
-import { numberText, personsOf, secondsOf, sizeText } from '#api/komga/values.ts'
+import { personsOf, secondsOf, sizeText } from '#api/komga/values.ts'
 import type { Book } from '#core/catalog/book.ts'
 import type { BookDetail } from '#core/catalog/book-detail-query.ts'
 import { stemOf } from '#core/fields/book-format.ts'
@@ -124,7 +124,7 @@ function komgaMetadata(book: Book, detail: BookDetail, number: number): KomgaBoo
     titleLock: locked('title'),
     summary: detail.summary ?? '',
     summaryLock: locked('summary'),
-    number: numberText(number),
+    number: String(number),
     numberLock: locked('number'),
     numberSort: number,
     numberSortLock: locked('number'),

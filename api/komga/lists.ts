@@ -91,9 +91,8 @@ export async function getKomgaBook(call: KomgaCall, bookId: string): Promise<Kom
 }
 
 /** One series. @throws not_found when there is none or the caller may not see it */
-export async function getKomgaSeries(call: KomgaCall, seriesId: string): Promise<KomgaSeries> {
-  const caller = call.caller
-  const series = await getSeries(call.services.database, caller, seriesId)
-  const detail = (await listSeriesDetails(call.services.database, caller, [series.id])).get(series.id)
+export async function getKomgaSeries({ services, caller }: KomgaCall, seriesId: string): Promise<KomgaSeries> {
+  const series = await getSeries(services.database, caller, seriesId)
+  const detail = (await listSeriesDetails(services.database, caller, [series.id])).get(series.id)
   return komgaSeries(series, detail ?? refuse('not_found'))
 }

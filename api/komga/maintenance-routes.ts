@@ -5,7 +5,7 @@ import { komgaEndpointOf } from '#api/komga/route.ts'
 import { requestAnalysesOfSeries, requestBookAnalysis, requestLibraryAnalysis } from '#core/analysis/request-analyses.ts'
 import { requestThumbnails } from '#core/analysis/request-thumbnails.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
-import { removeAllTasks } from '#core/maintenance/administer-tasks.ts'
+import { removeAllTasks } from '#core/maintenance/change-task.ts'
 import { requestPurge } from '#core/scan/purge-deleted.ts'
 
 type Services = Pick<DataServices, 'database' | 'log'> & Pick<WorkServices, 'scans' | 'tasks'>

@@ -33,13 +33,11 @@ function placeGiven(extent: Extent, given: { page?: number | null; completed?: b
 
 /** Completes the books, or forgets their progress, without those that the caller may not see. */
 async function recordVisible(
-  call: Call<Services>,
+  { services, caller }: Call<Services>,
   record: typeof completeBooks | typeof forgetProgress,
   books: Parameters<typeof listBookIds>[2],
 ): Promise<void> {
-  const { database } = call.services
-  const caller = call.caller
-  await record(database, caller.userId, await listBookIds(database, caller, books))
+  await record(services.database, caller.userId, await listBookIds(services.database, caller, books))
 }
 
 export const komgaProgressRoutes = [

@@ -82,8 +82,7 @@ export const komgaReadingRoutes = [
     params,
     status: 204,
     body: Type.Object(Progression.properties, { additionalProperties: true, maxProperties: 100 }),
-    run: async (call, { params, body: { modified, device, locator } }) => {
-      await recordKomgaProgression(call.services, { caller: call.caller, ...params }, { modified, device, locator })
-    },
+    run: (call, { params, body: { modified, device, locator } }) =>
+      recordKomgaProgression(call.services, { caller: call.caller, ...params }, { modified, device, locator }),
   }),
 ]

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { KomgaAuthor, KomgaLink } from '#api/komga/book-view.ts'
-import { numberText, personsOf, secondsOf } from '#api/komga/values.ts'
+import { personsOf, secondsOf } from '#api/komga/values.ts'
 import type { Series } from '#core/catalog/series.ts'
 import type { SeriesDetail } from '#core/catalog/series-detail-query.ts'
 import { Nullable } from '#core/foundation/schema.ts'
@@ -97,7 +97,7 @@ export function komgaSeries(series: Series, detail: SeriesDetail): KomgaSeries {
       tags: books.tags,
       releaseDate: books.releaseDate,
       summary: books.summary ?? '',
-      summaryNumber: books.summaryNumber === null ? '' : numberText(books.summaryNumber),
+      summaryNumber: books.summaryNumber === null ? '' : String(books.summaryNumber),
       created: secondsOf(books.createdAt),
       lastModified: secondsOf(books.updatedAt),
     },

@@ -160,9 +160,7 @@ function recordRoutes(of: KomgaShelfKind) {
       who: write,
       params,
       status: 204,
-      run: async (call, { params }) => {
-        await removeShelf(call.services.database, call.caller, of.kind, idOf(params))
-      },
+      run: (call, { params }) => removeShelf(call.services.database, call.caller, of.kind, idOf(params)),
     }),
     komgaEndpoint({
       method: 'GET',

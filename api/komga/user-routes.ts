@@ -30,9 +30,8 @@ const KomgaApiKey = Type.Object(
 /** More than a user may have. */
 const KEYS_MAX = 1_000
 
-async function me(call: Call<Services>): Promise<KomgaUser> {
-  const caller = call.caller
-  const user = await call.services.accounts.getUserDetail(caller.userId, caller)
+async function me({ services, caller }: Call<Services>): Promise<KomgaUser> {
+  const user = await services.accounts.getUserDetail(caller.userId, caller)
   // Without the labels: they can say what is hidden.
   return komgaUser(user, rolesOf(user, caller.permissions), { ...user.access, sharingTags: [] })
 }
@@ -97,8 +96,8 @@ export const komgaUserRoutes = [
     who: 'api-keys-read',
     reply: Type.Array(KomgaApiKey),
     run: async (call) => {
-      const { keys } = await call.services.accounts.listApiKeys(call.caller, { offset: 0, limit: KEYS_MAX })
-      return keys.map((key) => shownKey(key))
+      const { items } = await call.services.accounts.listApiKeys(call.caller, { offset: 0, limit: KEYS_MAX })
+      return items.map((key) => shownKey(key))
     },
   }),
   komgaEndpoint({

@@ -1,14 +1,10 @@
+import { describeBytes } from '#api/rest/byte-text.ts'
+
 /** A time without fractions of a second, which some apps cannot decode: `2024-02-29T12:00:00Z`. */
 export const secondsOf = (time: Date | string): string => `${new Date(time).toISOString().slice(0, 19)}Z`
 
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
-
 /** A file size with its unit: `45.1 MiB`. */
-export function sizeText(bytes: number): string {
-  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10))
-  const value = bytes / 1024 ** power
-  return `${power === 0 ? value : value.toFixed(1)} ${UNITS[power]}`
-}
+export const sizeText = (bytes: number): string => describeBytes(bytes, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'])
 
 /** Komga's names of roles; it calls the author of an EPUB a writer. */
 export const KOMGA_ROLES: Readonly<Record<string, string>> = { author: 'writer', co_author: 'writer', cover_artist: 'cover' }
@@ -26,6 +22,3 @@ export function personsOf(people: readonly { name: string; role: string }[]): { 
   const shown = people.map(({ name, role }) => ({ name, role: roleOf(role) }))
   return [...new Map(shown.map((person) => [`${person.role} ${person.name}`, person])).values()]
 }
-
-/** A number as text: `1`, `10.5`. */
-export const numberText = (number: number): string => String(number)

@@ -3,9 +3,10 @@ import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import type { PluginServices } from '#api/areas/plugins.ts'
 import { pageQuery, readPageWindow } from '#api/http/pagination.ts'
-import type { Feed, FeedAddress } from '#api/opds/feed-model.ts'
+import { type Feed, type FeedAddress, latestOf, type NavigationEntry } from '#api/opds/feed-model.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { OneOf, Uuid } from '#core/foundation/schema.ts'
+import { cutText } from '#core/foundation/text.ts'
 import type { ListState } from '#core/paging/list-state.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'> & Pick<PluginServices, 'recommendations'>
@@ -26,6 +27,8 @@ export interface CatalogCall {
 const PAGE_SIZE_DEFAULT = 50
 /** Larger page sizes are reduced to this: e-readers parse the whole document before they show the first line. */
 const PAGE_SIZE_MAX = 100
+/** Lists show no longer summaries. */
+const SUMMARY_LENGTH_MAX = 500
 
 export const pagingQuery = {
   page: pageQuery.page,
@@ -74,3 +77,31 @@ export const feedOf = (feed: Pick<Feed, 'id' | 'title' | 'updated' | 'place'> & 
   namesSeries: false,
   ...feed,
 })
+
+export const shortSummary = (text: string | null): string | null => (text ? cutText(text, SUMMARY_LENGTH_MAX) : null)
+
+/** A list of links to other lists. */
+export interface LinkList<Item> {
+  id: string
+  title: string
+  path: string
+  /** Query members of the list itself. */
+  query?: FeedAddress['query']
+  up?: FeedAddress
+  list(window: { offset: number; limit: number }): Promise<{ items: Item[]; total: number }>
+  entry(item: Item): Omit<NavigationEntry, 'updated'> & { updated: string | null }
+}
+
+/** One page of a list of links to other lists. */
+export async function listFeed<Item>(request: PagingQuery, about: LinkList<Item>): Promise<Feed> {
+  const { id, title, path, query, up = ROOT } = about
+  const { page, pageSize, ...window } = windowOf(request)
+  const { items, total } = await about.list(window)
+  const never = latestOf([])
+  const navigation = items.map((item) => {
+    const entry = about.entry(item)
+    return { ...entry, updated: entry.updated ?? never }
+  })
+  const place: FeedAddress = { path, query: { ...query, ...sizeQuery(request) }, kind: 'navigation' }
+  return feedOf({ id, title, place, up, updated: latestOf(navigation), navigation, paging: { page, pageSize, total } })
+}

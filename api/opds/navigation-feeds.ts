@@ -1,17 +1,15 @@
 import { inProgressFeed, onDeckFeed, recentlyAddedFeed } from '#api/opds/book-feeds.ts'
-import { type CatalogCall, feedOf, type PagingQuery, ROOT, sizeQuery, windowOf } from '#api/opds/catalog.ts'
+import { type CatalogCall, feedOf, listFeed, type PagingQuery, ROOT, shortSummary } from '#api/opds/catalog.ts'
 import { type Feed, type FeedKind, type Group, latestOf, type NavigationEntry, type Relation } from '#api/opds/feed-model.ts'
 import type { Permission } from '#core/account/permission.ts'
 import { listSeriesWords } from '#core/catalog/filter-value-query.ts'
 import { listLibraries } from '#core/catalog/library-query.ts'
-import { cutText } from '#core/foundation/text.ts'
 import { listNames } from '#core/metadata/taxonomy-query.ts'
 import type { ShelfKind } from '#core/shelves/shelf.ts'
 import { listShelves } from '#core/shelves/shelf-query.ts'
 
 /** Books of each list that the root shows. */
 const GROUP_SIZE = 10
-const SUMMARY_LENGTH_MAX = 500
 
 interface Section {
   path: string
@@ -80,34 +78,6 @@ export async function rootFeed(call: CatalogCall): Promise<Feed> {
   return feedOf({ id: 'urn:carrel:root', title: call.name, updated, place: ROOT, up: null, navigation, groups })
 }
 
-/** One page of a list of links to other lists. */
-async function listFeed<Item>(
-  request: PagingQuery,
-  about: {
-    id: string
-    title: string
-    path: string
-    list(window: { offset: number; limit: number }): Promise<{ items: Item[]; total: number }>
-    entry(item: Item): Omit<NavigationEntry, 'updated'> & { updated: string | null }
-  },
-): Promise<Feed> {
-  const { page, pageSize, ...window } = windowOf(request)
-  const { items, total } = await about.list(window)
-  const never = latestOf([])
-  const navigation = items.map((item) => {
-    const entry = about.entry(item)
-    return { ...entry, updated: entry.updated ?? never }
-  })
-  return feedOf({
-    id: about.id,
-    title: about.title,
-    navigation,
-    updated: latestOf(navigation),
-    paging: { page, pageSize, total },
-    place: { path: about.path, query: sizeQuery(request), kind: 'navigation' },
-  })
-}
-
 export function librariesFeed({ services, caller }: CatalogCall, request: PagingQuery): Promise<Feed> {
   return listFeed(request, {
     id: 'urn:carrel:libraries',
@@ -119,7 +89,7 @@ export function librariesFeed({ services, caller }: CatalogCall, request: Paging
       title: name,
       updated: updatedAt,
       count: seriesCount,
-      summary: description ? cutText(description, SUMMARY_LENGTH_MAX) : null,
+      summary: shortSummary(description),
       place: { path: `/libraries/${id}`, kind: 'navigation' },
     }),
   })
@@ -141,7 +111,7 @@ export function shelvesFeed({ services, caller }: CatalogCall, request: PagingQu
       title: name,
       updated: updatedAt,
       count,
-      summary: summary ? cutText(summary, SUMMARY_LENGTH_MAX) : null,
+      summary: shortSummary(summary),
       place: { path: `${about.path}/${id}`, kind },
     }),
   })

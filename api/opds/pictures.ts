@@ -33,8 +33,7 @@ export async function coverImage(
   { bookId, size = 'small', ...options }: { bookId: string; size?: CoverSize; placeholder?: boolean },
 ): Promise<StreamReply> {
   if (size === 'small') return await bookThumbnail(call, bookId, options)
-  const caller = call.caller
-  await checkVisible(call.services.database, caller, 'book', bookId)
+  await checkVisible(call.services.database, call.caller, 'book', bookId)
   const chosen = await findChosenCover(call.services, { kind: 'book', id: bookId.toLowerCase() }, 'large')
   if (chosen) return { kind: 'file', ...chosen, mediaType: 'image/jpeg', cacheControl: CHECKED }
   const smallInstead = async (error: unknown): Promise<StreamReply> => {

@@ -36,7 +36,6 @@ export const resourceRoutes: readonly Route<Services>[] = [
     mount,
     allow: { who: 'public' },
     mediaTypes: [],
-    redirects: true,
     run: async () => ({ kind: 'redirect', location: ATOM_ROOT }),
   }),
   stream({

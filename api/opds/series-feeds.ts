@@ -1,21 +1,17 @@
-import { type CatalogCall, feedOf, type PagingQuery, ROOT, sizeQuery, windowOf } from '#api/opds/catalog.ts'
-import { type Feed, type FeedAddress, latestOf, type NavigationEntry } from '#api/opds/feed-model.ts'
+import { type CatalogCall, type LinkList, listFeed, type PagingQuery, ROOT, shortSummary } from '#api/opds/catalog.ts'
+import type { Feed, FeedAddress, NavigationEntry } from '#api/opds/feed-model.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { getLibraryName } from '#core/catalog/library-name-query.ts'
 import { readSearch } from '#core/catalog/search-query.ts'
 import type { Series } from '#core/catalog/series.ts'
 import { listSeries, listSeriesByIds, type SeriesFilter } from '#core/catalog/series-query.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
-import { cutText } from '#core/foundation/text.ts'
 import { findShelf, listCollectionSeries } from '#core/shelves/shelf-query.ts'
-
-/** Lists show no longer summaries. */
-const SUMMARY_LENGTH_MAX = 500
 
 export const seriesEntry = ({ id, title, summary, updatedAt, bookCount }: Series): NavigationEntry => ({
   id: `urn:uuid:${id}`,
   title,
-  summary: summary ? cutText(summary, SUMMARY_LENGTH_MAX) : null,
+  summary: shortSummary(summary),
   updated: updatedAt,
   place: { path: `/series/${id}`, kind: 'acquisition' },
   count: bookCount,
@@ -23,23 +19,9 @@ export const seriesEntry = ({ id, title, summary, updatedAt, bookCount }: Series
 })
 
 /** A list of series. */
-interface SeriesList {
-  id: string
-  title: string
-  path: string
-  /** Query members of the list itself. */
-  query?: FeedAddress['query']
-  up?: FeedAddress
-  list(window: { offset: number; limit: number }): Promise<{ items: Series[]; total: number }>
-}
+type SeriesList = Omit<LinkList<Series>, 'entry'>
 
-async function seriesFeed(request: PagingQuery, { id, title, path, query, up = ROOT, list }: SeriesList): Promise<Feed> {
-  const { page, pageSize, ...window } = windowOf(request)
-  const { items, total } = await list(window)
-  const navigation = items.map(seriesEntry)
-  const place: FeedAddress = { path, query: { ...query, ...sizeQuery(request) }, kind: 'navigation' }
-  return feedOf({ id, title, place, up, updated: latestOf(navigation), navigation, paging: { page, pageSize, total } })
-}
+const seriesFeed = (request: PagingQuery, list: SeriesList): Promise<Feed> => listFeed(request, { ...list, entry: seriesEntry })
 
 const listing =
   ({ services, caller, listState: state }: CatalogCall, filter: SeriesFilter): SeriesList['list'] =>

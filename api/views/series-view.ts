@@ -37,9 +37,8 @@ export function listedSeries(
   { full }: { full?: boolean | undefined },
 ): Series[] {
   if (!full) return series
-  const asker = caller
   return streamedList(series, FULL_AT_ONCE, async (part) => {
-    const known = await fullSeries(services.database, asker, part)
+    const known = await fullSeries(services.database, caller, part)
     return known.map((full) => withSourceNames(services, full))
   })
 }

@@ -11,7 +11,8 @@ import { coverVersionOf } from '#core/covers/current-cover.ts'
 import { PLACEHOLDER_COVER } from '#core/covers/placeholder.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { AnyInteger } from '#core/foundation/schema.ts'
-import { COVER_WIDTHS, checkCoverWidth } from '#core/reading/sized-covers.ts'
+import { checkWidth } from '#core/reading/page-variant.ts'
+import { COVER_WIDTHS } from '#core/reading/sized-covers.ts'
 
 type Services = Pick<DataServices, 'database' | 'settings'>
 /** What {@link sizedThumbnail} needs. */
@@ -85,7 +86,7 @@ export async function sizedThumbnail(
   of: { kind: 'book' | 'series'; id: string },
   options: SizedOptions,
 ): Promise<StreamReply> {
-  checkCoverWidth(options.width)
+  checkWidth('Covers', COVER_WIDTHS, options.width)
   const { services, caller } = call
   const cover = await (of.kind === 'book' ? findBookThumbnail : findSeriesThumbnail)(services, caller, of.id)
   if (options.width === undefined || 'missing' in cover) return replyOf(cover, options)

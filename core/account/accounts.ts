@@ -169,7 +169,7 @@ export class Accounts {
     )
   }
 
-  listUsers(window: { filter: UserFilter; offset: number; limit: number }): Promise<{ total: number; users: User[] }> {
+  listUsers(window: { filter: UserFilter; offset: number; limit: number }): Promise<{ items: User[]; total: number }> {
     return listUsers(this.#options.database, window)
   }
 
@@ -207,7 +207,7 @@ export class Accounts {
   }
 
   /** @throws forbidden (with an API key) */
-  listSessions(by: Caller, window: { offset: number; limit: number }): Promise<{ total: number; sessions: Session[] }> {
+  listSessions(by: Caller, window: { offset: number; limit: number }): Promise<{ items: Session[]; total: number }> {
     return listOwnSessions(this.#options.database, by, window)
   }
 
@@ -217,7 +217,7 @@ export class Accounts {
   }
 
   /** The caller's own keys. */
-  listApiKeys(by: Caller, window: { offset: number; limit: number }): Promise<{ total: number; keys: ApiKey[] }> {
+  listApiKeys(by: Caller, window: { offset: number; limit: number }): Promise<{ items: ApiKey[]; total: number }> {
     return listOwnApiKeys(this.#options.database, by, window)
   }
 

@@ -117,7 +117,7 @@ export async function lockApiKey(transaction: Knex.Transaction, id: string): Pro
 export async function listApiKeys(
   database: Knex,
   { userId, offset, limit }: { userId: string; offset: number; limit: number },
-): Promise<{ total: number; keys: ApiKeyRecord[] }> {
+): Promise<{ items: ApiKeyRecord[]; total: number }> {
   const total = await countRows(database('api_keys').where({ user_id: userId }))
   const rows: ApiKeyRow[] = await database('api_keys')
     .select(COLUMNS)
@@ -125,7 +125,7 @@ export async function listApiKeys(
     .orderBy(['created_at', 'id'])
     .offset(offset)
     .limit(limit)
-  return { total, keys: rows.map(readApiKey) }
+  return { items: rows.map(readApiKey), total }
 }
 
 /** @returns null when the key does not exist any more */

@@ -1,7 +1,8 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { AccessRule, AccessRuleEdit } from '#core/account/access.ts'
+import { hashSecret } from '#core/account/browser-sessions.ts'
 import { PermissionName, PermissionNames } from '#core/account/user.ts'
 import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
@@ -56,7 +57,7 @@ export type ApiKeyEdit = Static<typeof ApiKeyEdit>
 export function makeApiKey(): { key: string; keyPrefix: string; keyHash: Uint8Array } {
   const keyPrefix = `carrel_${randomBytes(PREFIX_BYTES).toString('hex')}`
   const key = `${keyPrefix}_${randomBytes(SECRET_BYTES).toString('hex')}`
-  return { key, keyPrefix, keyHash: hashApiKey(key) }
+  return { key, keyPrefix, keyHash: hashSecret(key) }
 }
 
 /** The prefix of a text that has the format of a key, or null. */
@@ -66,9 +67,5 @@ export function findKeyPrefix(text: string): string | null {
 
 /** Whether a key has this hash, compared in constant time. */
 export function isApiKey(key: string, keyHash: Uint8Array): boolean {
-  return timingSafeEqual(hashApiKey(key), keyHash)
-}
-
-function hashApiKey(key: string): Uint8Array {
-  return createHash('sha256').update(key).digest()
+  return timingSafeEqual(hashSecret(key), keyHash)
 }

@@ -55,9 +55,9 @@ export async function listOwnApiKeys(
   database: Knex,
   by: Viewer,
   window: { offset: number; limit: number },
-): Promise<{ total: number; keys: ApiKey[] }> {
-  const { total, keys } = await listApiKeys(database, { userId: by.userId, ...window })
-  return { total, keys: await withRules(database, by, keys) }
+): Promise<{ items: ApiKey[]; total: number }> {
+  const { items, total } = await listApiKeys(database, { userId: by.userId, ...window })
+  return { items: await withRules(database, by, items), total }
 }
 
 /**

@@ -5,52 +5,16 @@ import { type Permission, permissionKey } from '#core/account/permission.ts'
 import { wordsFor } from '#core/account/private-words.ts'
 import { readSight, SIGHT, type Sight, type Viewer, viewerKey } from '#core/account/visibility.ts'
 import { select } from '#core/database/select.ts'
-import { type Announcement, type CarrelEvent, type EventType, type SeriesFacts, seriesOf } from '#core/events/event.ts'
+import { type Announcement, type CarrelEvent, EVENTS, type SeriesFacts, seriesOf } from '#core/events/event.ts'
 import { readSeriesFacts } from '#core/events/event-store.ts'
 import type { Audience, Decision } from '#core/events/follow.ts'
 import type { Follower } from '#core/events/stream.ts'
 
-/** The permission that a client needs to read the subject of an event by REST; null: none. */
-const NEEDED: Record<Exclude<EventType, 'cover_updated'>, Permission | null> = {
-  book_created: 'books-read',
-  book_updated: 'books-read',
-  book_deleted: 'books-read',
-  series_created: 'series-read',
-  series_updated: 'series-read',
-  series_deleted: 'series-read',
-  series_metadata_updated: 'series-read',
-  series_bulk_purged: 'series-read',
-  library_updated: 'libraries-read',
-  library_deleted: 'libraries-read',
-  collection_created: 'series-read',
-  collection_updated: 'series-read',
-  collection_deleted: 'series-read',
-  read_list_created: 'books-read',
-  read_list_updated: 'books-read',
-  read_list_deleted: 'books-read',
-  plugin_created: 'system-admin',
-  plugin_updated: 'system-admin',
-  plugin_enabled: 'system-admin',
-  plugin_disabled: 'system-admin',
-  plugin_deleted: 'system-admin',
-  user_plugin_paused: 'progress-read',
-  progress_updated: 'progress-read',
-  progress_deleted: 'progress-read',
-  rating_updated: 'series-read',
-  want_to_read_updated: 'progress-read',
-  recommendations_updated: 'progress-read',
-  export_updated: 'series-read',
-  scan_updated: 'libraries-read',
-  scan_withheld: 'libraries-write',
-  scan_files: 'libraries-write',
-  task_updated: 'tasks-read',
-  queue_updated: 'tasks-read',
-  reload: null,
-}
 const COVER_NEEDED = { book: 'books-read', series: 'series-read', library: 'libraries-read' } as const
 
+/** The permission that a client needs to read the subject of an event by REST; null: none. */
 const neededFor = (event: CarrelEvent): Permission | null =>
-  event.type === 'cover_updated' ? COVER_NEEDED[event.entityType] : NEEDED[event.type]
+  event.type === 'cover_updated' ? COVER_NEEDED[event.entityType] : EVENTS[event.type].needed
 
 /** The library that an event names. */
 const libraryOf = (event: CarrelEvent): string | undefined =>

@@ -30,10 +30,10 @@ export async function listOwnSessions(
   database: Knex,
   by: Caller,
   window: { offset: number; limit: number },
-): Promise<{ total: number; sessions: Session[] }> {
+): Promise<{ items: Session[]; total: number }> {
   refuseKey(by)
   const { total, rows } = await listSessionRows(database, { userId: by.userId, ...window })
-  const sessions = rows.map((row) => ({
+  const items = rows.map((row) => ({
     id: row.id,
     kind: row.kind,
     userAgent: row.userAgent,
@@ -42,7 +42,7 @@ export async function listOwnSessions(
     expiresAt: row.expiresAt.toISOString(),
     isCurrent: row.id === by.sessionId,
   }))
-  return { total, sessions }
+  return { items, total }
 }
 
 /** Ends a session of the caller. @throws forbidden (with an API key), not_found */

@@ -103,7 +103,7 @@ export async function findLogin(database: Knex, typed: string): Promise<{ found:
 export async function listUsers(
   database: Knex,
   { filter, offset, limit }: { filter: UserFilter; offset: number; limit: number },
-): Promise<{ total: number; users: User[] }> {
+): Promise<{ items: User[]; total: number }> {
   const wanted = database('users').modify((query) => {
     if (filter.role) query.where('users.role', filter.role)
     if (filter.sharingTag === undefined && filter.sharingTagMode === undefined) return
@@ -119,7 +119,7 @@ export async function listUsers(
   })
   const total = await countRows(wanted.clone())
   const rows: UserRow[] = await wanted.select(COLUMNS).orderByRaw('lower(username), id').offset(offset).limit(limit)
-  return { total, users: rows.map(readUser) }
+  return { items: rows.map(readUser), total }
 }
 
 /** Whether there may be series that the viewer does not see: with any grant or rule, and for an account or a key that is not there any more. */

@@ -1,14 +1,4 @@
-import { type Analysis, BOOK_ERROR_TYPES, type BookErrorType, type Problem } from '#core/fields/analysis.ts'
-
-/** One row per type: the fatal one if there is one, otherwise the first. */
-export function uniqueByType(problems: readonly Problem[]): Problem[] {
-  const byType = new Map<BookErrorType, Problem>()
-  for (const problem of problems) {
-    const known = byType.get(problem.type)
-    if (!known || (problem.fatal && !known.fatal)) byType.set(problem.type, problem)
-  }
-  return [...byType.values()]
-}
+import { type Analysis, BOOK_ERROR_TYPES, type BookErrorType } from '#core/fields/analysis.ts'
 
 /** The steps of an analysis in order; a fatal problem prevents the later ones. */
 const STEPS: readonly BookErrorType[] = [

@@ -27,11 +27,6 @@ export interface ThumbnailScope {
   libraryId?: string | undefined
 }
 
-interface Window {
-  after: string
-  limit: number
-}
-
 const any = (column: string, ids: readonly string[]): [string, string[][]] => [`${column} = ANY(CAST(? AS uuid[]))`, [[...ids]]]
 
 function booksOf(database: Knex, { bookIds, seriesIds, libraryId }: ThumbnailScope): Knex.QueryBuilder {
@@ -50,21 +45,13 @@ function seriesOf(database: Knex, { seriesIds, libraryId }: ThumbnailScope): Kne
   return query
 }
 
+export const recordsOf = (database: Knex, of: 'books' | 'series', scope: ThumbnailScope): Knex.QueryBuilder =>
+  of === 'books' ? booksOf(database, scope) : seriesOf(database, scope)
+
 /** How many of them exist. */
 export async function countThumbnails(database: Knex, of: 'books' | 'series', scope: ThumbnailScope): Promise<number> {
-  const query = of === 'books' ? booksOf(database, scope) : seriesOf(database, scope)
-  const row = await query.count({ count: '*' }).first()
+  const row = await recordsOf(database, of, scope).count({ count: '*' }).first()
   return Number(row?.count)
-}
-
-/** Some ids after `after`, by id. */
-export async function listThumbnailIds(
-  database: Knex,
-  of: 'books' | 'series',
-  { scope, after, limit }: Window & { scope: ThumbnailScope },
-): Promise<string[]> {
-  const query = of === 'books' ? booksOf(database, scope) : seriesOf(database, scope)
-  return await query.where(`${of}.id`, '>', after).orderBy(`${of}.id`).limit(limit).pluck(`${of}.id`)
 }
 
 /** For each series the book whose cover represents it, or would if it had one. */

@@ -5,7 +5,7 @@ import {
   countThumbnails,
   listCoverBookIds,
   listThumbnailBooks,
-  listThumbnailIds,
+  recordsOf,
   recordThumbnail,
   type ThumbnailBook,
   type ThumbnailScope,
@@ -14,6 +14,7 @@ import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import { libraryFileOf } from '#core/catalog/readable-book-query.ts'
 import { coverHashOf, writeCover } from '#core/covers/book-cover-files.ts'
 import { coverPath, storedCoverOf } from '#core/covers/cover.ts'
+import { eachId } from '#core/database/each-by-id.ts'
 import type { DrawBookCover } from '#core/fields/analysis.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { lstatInside } from '#core/foundation/open-inside.ts'
@@ -22,7 +23,6 @@ import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 /** Books or series per step: the list of a huge library is never held in memory. */
 const PAGE = 200
-const FIRST = '00000000-0000-0000-0000-000000000000'
 
 interface Dependencies {
   database: Knex
@@ -71,14 +71,11 @@ const generate =
     const tally: Tally = { processed: 0, made: 0, kept: 0, failed: 0 }
     const total = await countThumbnails(database, of, scope)
     const madeAfter = force ? new Date(since) : null
-    for (let after = FIRST; ; ) {
+    for await (const ids of eachId(recordsOf(database, of, scope), PAGE)) {
       run.signal.throwIfAborted()
-      const ids = await listThumbnailIds(database, of, { scope, after, limit: PAGE })
       const books = (await listThumbnailBooks(database, of === 'books' ? ids : await listCoverBookIds(database, ids))).values()
       // As many concurrently as there are rendering threads.
       await Promise.all(Array.from({ length: settings.workers }, drawSome))
-      if (ids.length < PAGE) return tally
-      after = ids.at(-1) as string
 
       async function drawSome(): Promise<void> {
         for (const book of books) {
@@ -89,6 +86,7 @@ const generate =
         }
       }
     }
+    return tally
   }
 
 /** @param how.madeAfter covers from before this time are rendered again; null: only missing ones are rendered */

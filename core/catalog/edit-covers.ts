@@ -199,21 +199,17 @@ export async function keepCover(
 const refuseUnknown = ({ owner, coverId }: { owner: CoverOwner; coverId: string }): never =>
   refuse('not_found', `The ${nounOf(owner)} has no cover ${coverId}.`)
 
-function membersOf(row: CoverRow, address: string): Omit<BookCover, 'bookId'> {
-  return {
+/** A cover for clients. @param owner with the id as the client wrote it */
+export function coverOf({ kind, id }: RecordOwner, row: CoverRow): BookCover | SeriesCover {
+  const members = {
     id: row.id,
     source: row.source,
-    path: `${address}/covers/${row.id}/image`,
+    path: `/api/v1/${kind === 'book' ? 'books' : 'series'}/${id}/covers/${row.id}/image`,
     isSelected: row.is_selected,
     width: row.width,
     height: row.height,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   }
+  return kind === 'book' ? { bookId: id, ...members } : { seriesId: id, ...members }
 }
-
-export const bookCoverOf = (bookId: string, row: CoverRow): BookCover => ({ bookId, ...membersOf(row, `/api/v1/books/${bookId}`) })
-export const seriesCoverOf = (seriesId: string, row: CoverRow): SeriesCover => ({
-  seriesId,
-  ...membersOf(row, `/api/v1/series/${seriesId}`),
-})

@@ -28,7 +28,7 @@ const USUAL_WIDTH = 267
 
 /** The thumbnail of a book: of the selected cover, otherwise of the extracted one. @throws not_found for a hidden or unknown book */
 export async function findBookThumbnail({ database, settings }: Dependencies, caller: Caller, bookId: string): Promise<FoundCover> {
-  const book = await coverLookupOf(database).book(caller, bookId)
+  const book = await coverLookupOf(database).books.find(caller, bookId)
   if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
   const { id, chosenCover } = book
   return (await findChosen(settings, { kind: 'book', id }, chosenCover)) ?? (await findExtractedCover(book, settings.dataFolder))
@@ -69,7 +69,7 @@ async function findExtractedCover(book: ReadableBook, dataFolder: string): Promi
  */
 export async function findSeriesThumbnail(dependencies: Dependencies, caller: Caller, seriesId: string): Promise<FoundCover> {
   const { database, settings } = dependencies
-  const series = await coverLookupOf(database).series(caller, seriesId)
+  const series = await coverLookupOf(database).series.find(caller, seriesId)
   if (!series) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
   const { id, chosenCover, coverBookId } = series
   const chosen = await findChosen(settings, { kind: 'series', id }, chosenCover)

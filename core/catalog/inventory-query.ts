@@ -1,29 +1,30 @@
 import type { Knex } from 'knex'
+import type { Static } from 'typebox'
+import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
 import { isRestricted } from '#core/account/user-store.ts'
 import { visibleLibrary, visibleTo } from '#core/account/visibility.ts'
 import { countRows } from '#core/database/select.ts'
+import { Uuid } from '#core/foundation/schema.ts'
 
-/** The size of the libraries, in numbers; only books and series that the caller may see, without deleted ones. Sizes in bytes. */
-interface Inventory {
-  libraryCount: number
-  seriesCount: number
-  bookCount: number
-  pageCount: number
-  totalBookSize: number
-  userCount: number
-  /** 0 for callers who may not see every series: the size would reveal that there are more. */
-  databaseSize: number
-  libraries: LibraryInventory[]
-}
+const Count = Type.Integer({ minimum: 0 })
 
-interface LibraryInventory {
-  id: string
-  name: string
-  bookCount: number
-  seriesCount: number
-  totalSize: number
-}
+/** The size of the libraries, in numbers. */
+export const Inventory = Type.Object(
+  {
+    libraryCount: Count,
+    seriesCount: Count,
+    bookCount: Count,
+    pageCount: Count,
+    totalBookSize: Type.Integer({ minimum: 0, description: 'Size of the files in bytes.' }),
+    userCount: Type.Integer({ minimum: 0, description: '0 for callers without the permission users-read.' }),
+    /** The size would reveal that there are more series. */
+    databaseSize: Type.Integer({ minimum: 0, description: 'Size in bytes; 0 for callers who do not see every series.' }),
+    libraries: Type.Array(Type.Object({ id: Uuid, name: Type.String(), bookCount: Count, seriesCount: Count, totalSize: Count })),
+  },
+  { title: 'Inventory', description: 'Counts only the books and series that the caller may see, without deleted ones.' },
+)
+export type Inventory = Static<typeof Inventory>
 
 interface LibraryRow {
   id: string

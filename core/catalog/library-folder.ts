@@ -1,6 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { askDisk } from '#core/foundation/disk-calls.ts'
+import { isAtOrBelow } from '#core/foundation/open-inside.ts'
 
 /** System folders: their files are not books, and reading some of them reveals secrets or has side effects. */
 const SYSTEM_FOLDERS = ['/proc', '/sys', '/dev']
@@ -58,8 +59,6 @@ function isSameSystem(folder: Folders, system: Folders): boolean {
   const device = system.chain[0]?.device
   return device !== system.chain.at(-1)?.device && folder.chain[0]?.device === device
 }
-
-const isAtOrBelow = (path: string, folder: string) => path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
 
 /** The path of a library without links; as it is given while its disk is missing or does not answer. */
 export const realLibraryPath = (path: string): Promise<string> => askDisk(path, () => realpath(path)).catch(() => path)

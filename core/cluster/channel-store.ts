@@ -22,17 +22,6 @@ interface ChannelOptions {
   probes?: Probes
 }
 
-/**
- * @param options.prepare runs on every connection before it listens
- * @param options.onPayload receives the payloads from other processes and this one, in the order of the commits
- * @param options.onLoss called again when a try to restore the connection has failed
- * @param options.onReturn the connection is restored after a loss, during which notifications were missed
- * @throws when the first connection fails
- */
-export async function openChannel(database: Knex, options: ChannelOptions): Promise<Channel> {
-  return await new Channel(database, options).open()
-}
-
 /** A connection of its own, outside the pool, that receives the notifications of one channel. */
 export class Channel {
   readonly #database: Knex
@@ -43,12 +32,19 @@ export class Channel {
   #timer: NodeJS.Timeout | undefined
   #probing: NodeJS.Timeout | undefined
 
+  /**
+   * @param options.prepare runs on every connection before it listens
+   * @param options.onPayload receives the payloads from other processes and this one, in the order of the commits
+   * @param options.onLoss called again when a try to restore the connection has failed
+   * @param options.onReturn the connection is restored after a loss, during which notifications were missed
+   */
   constructor(database: Knex, options: ChannelOptions) {
     this.#database = database
     this.#options = options
     this.#probes = options.probes ?? PROBES
   }
 
+  /** @throws when the first connection fails */
   async open(): Promise<this> {
     // knex resolves the address of the database when its pool first connects; before that, a connection of our own goes to a default address.
     await this.#database.raw('SELECT 1')

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Knex } from 'knex'
-import { type Channel, openChannel } from '#core/cluster/channel-store.ts'
+import { Channel } from '#core/cluster/channel-store.ts'
 
 /** The channel for signals between nodes. Signals are only hints, since every node also polls. */
 const CHANNEL = 'carrel_node'
@@ -23,13 +23,13 @@ export async function openPresence(
   options: { nodeLock: number; onSignal: (signal: unknown) => void; onReturn: () => void; onLoss: (error: unknown) => void },
 ): Promise<Channel> {
   const { nodeLock, onSignal, onReturn, onLoss } = options
-  return await openChannel(database, {
+  return await new Channel(database, {
     name: CHANNEL,
     prepare: (client) => client.query('SELECT pg_advisory_lock($1)', [nodeLock]),
     onPayload: (payload) => onSignal(JSON.parse(payload)),
     onReturn,
     onLoss,
-  })
+  }).open()
 }
 
 /** @param signal JSON of less than 8,000 bytes. Inside a transaction it is sent with the commit. */

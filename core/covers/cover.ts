@@ -62,9 +62,6 @@ export const storedCoverOf = ({ width, height, color, page }: DescribedCover, ha
   page: page ?? null,
 })
 
-/** Size and color of a cover that was drawn before; null if the picture cannot be decoded. */
-export type DescribeCover = (jpeg: Uint8Array) => Promise<Pick<DescribedCover, 'width' | 'height' | 'color'> | null>
-
 /** The path of the cover from a book's file: two digits of its id spread the files over 256 folders. */
 export function coverPath(dataFolder: string, bookId: string): string {
   return join(dataFolder, 'thumbnails', 'books', bookId.slice(0, 2), `${bookId}.jpg`)

@@ -9,7 +9,7 @@ const SIZE = 'in pixels, for its proportions; null until the server has measured
 const Side = Type.Integer({ minimum: 1 })
 
 /** The cover that the thumbnail of a record shows. */
-export const ShownCover = Noun('ShownCover')({
+const ShownCover = Noun('ShownCover')({
   version: Type.String({ description: 'Names this picture: with it as `v`, the address of the thumbnail never changes its meaning.' }),
   width: Nullable(described(Side, `Width ${SIZE}`)),
   height: Nullable(described(Side, `Height ${SIZE}`)),
@@ -20,7 +20,7 @@ export const ShownCover = Noun('ShownCover')({
     }),
   ),
 })
-export type ShownCover = Static<typeof ShownCover>
+type ShownCover = Static<typeof ShownCover>
 
 /** The same in lists and records, where null means that the thumbnail is the placeholder. */
 export const NullableShownCover = Nullable(ShownCover)

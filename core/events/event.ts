@@ -20,43 +20,47 @@ const FinishedFile = Noun('FinishedFile')({
 })
 export type FinishedFile = Static<typeof FinishedFile>
 
+/** @param needed the permission that a client needs to read the subject of the event by REST; null: none */
+const needing = <Needed extends string | null, Members extends TProperties>(needed: Needed, members: Members) => ({ needed, members })
+
 /** Every type of event with its members; each has `type` and `timestamp` as well. There are no others. */
-const EVENT_MEMBERS = {
-  book_created: ofBook,
-  book_updated: { ...ofBook, ...fields },
-  book_deleted: ofBook,
-  series_created: ofSeries,
-  series_updated: { ...ofSeries, ...fields },
-  series_deleted: ofSeries,
-  series_metadata_updated: { ...ofSeries, ...ofPlugin, fieldsUpdated: Fields },
-  series_bulk_purged: { ...ofSeries, count: Count },
-  cover_updated: {
+export const EVENTS = {
+  book_created: needing('books-read', ofBook),
+  book_updated: needing('books-read', { ...ofBook, ...fields }),
+  book_deleted: needing('books-read', ofBook),
+  series_created: needing('series-read', ofSeries),
+  series_updated: needing('series-read', { ...ofSeries, ...fields }),
+  series_deleted: needing('series-read', ofSeries),
+  series_metadata_updated: needing('series-read', { ...ofSeries, ...ofPlugin, fieldsUpdated: Fields }),
+  series_bulk_purged: needing('series-read', { ...ofSeries, count: Count }),
+  // What it needs depends on the record.
+  cover_updated: needing(null, {
     entityType: OneOf(['book', 'series', 'library']),
     entityId: Uuid,
     libraryId: Type.Optional(Uuid),
     seriesId: Type.Optional(Uuid),
-  },
-  library_updated: { ...ofLibrary, ...fields },
-  library_deleted: ofLibrary,
-  collection_created: ofCollection,
-  collection_updated: ofCollection,
-  collection_deleted: ofCollection,
-  read_list_created: ofReadList,
-  read_list_updated: ofReadList,
-  read_list_deleted: ofReadList,
-  plugin_created: ofPlugin,
-  plugin_updated: ofPlugin,
-  plugin_enabled: ofPlugin,
-  plugin_disabled: ofPlugin,
-  plugin_deleted: ofPlugin,
-  user_plugin_paused: ofPlugin,
-  progress_updated: ofBook,
-  progress_deleted: ofBook,
-  rating_updated: ofSeries,
-  want_to_read_updated: ofSeries,
-  recommendations_updated: ofPlugin,
-  export_updated: { exportId: Uuid, status: OneOf(TASK_STATUSES) },
-  scan_updated: {
+  }),
+  library_updated: needing('libraries-read', { ...ofLibrary, ...fields }),
+  library_deleted: needing('libraries-read', ofLibrary),
+  collection_created: needing('series-read', ofCollection),
+  collection_updated: needing('series-read', ofCollection),
+  collection_deleted: needing('series-read', ofCollection),
+  read_list_created: needing('books-read', ofReadList),
+  read_list_updated: needing('books-read', ofReadList),
+  read_list_deleted: needing('books-read', ofReadList),
+  plugin_created: needing('system-admin', ofPlugin),
+  plugin_updated: needing('system-admin', ofPlugin),
+  plugin_enabled: needing('system-admin', ofPlugin),
+  plugin_disabled: needing('system-admin', ofPlugin),
+  plugin_deleted: needing('system-admin', ofPlugin),
+  user_plugin_paused: needing('progress-read', ofPlugin),
+  progress_updated: needing('progress-read', ofBook),
+  progress_deleted: needing('progress-read', ofBook),
+  rating_updated: needing('series-read', ofSeries),
+  want_to_read_updated: needing('progress-read', ofSeries),
+  recommendations_updated: needing('progress-read', ofPlugin),
+  export_updated: needing('series-read', { exportId: Uuid, status: OneOf(TASK_STATUSES) }),
+  scan_updated: needing('libraries-read', {
     ...ofLibrary,
     taskId: Uuid,
     status: OneOf(TASK_STATUSES),
@@ -74,16 +78,16 @@ const EVENT_MEMBERS = {
     errors: Type.Array(Type.String(), { description: 'The first few; the status of the scan has all of them.' }),
     startedAt: Timestamp,
     completedAt: Type.Optional(Timestamp),
-  },
-  scan_withheld: {
+  }),
+  scan_withheld: needing('libraries-write', {
     ...ofLibrary,
     taskId: Uuid,
     books: Type.Integer({ minimum: 0, description: 'Missing books that were not marked as deleted.' }),
     folders: Type.Array(Type.Object({ folder: Type.String(), reason: Type.String(), books: Count }), {
       description: 'The first few, as in the status of the scan, which has all of them.',
     }),
-  },
-  task_updated: {
+  }),
+  task_updated: needing('tasks-read', {
     taskId: Uuid,
     taskType: Type.String(),
     status: OneOf(TASK_STATUSES),
@@ -94,8 +98,8 @@ const EVENT_MEMBERS = {
     libraryId: Type.Optional(Uuid),
     seriesId: Type.Optional(Uuid),
     bookId: Type.Optional(Uuid),
-  },
-  scan_files: {
+  }),
+  scan_files: needing('libraries-write', {
     readerId: Type.String({
       format: 'uuid',
       description: 'The process that reads the files: each process reports its own, and replaces its last list.',
@@ -103,22 +107,22 @@ const EVENT_MEMBERS = {
     running: Type.Array(Type.Object({ ...file, startedAt: Timestamp }), { description: 'Files that are being read, the first few.' }),
     finished: Type.Array(FinishedFile, { description: 'Files that were finished since the last event, the last few.' }),
     finishedCount: Type.Integer({ minimum: 0, description: 'How many files were finished since the last event.' }),
-  },
-  queue_updated: {
+  }),
+  queue_updated: needing('tasks-read', {
     count: Type.Integer({ minimum: 0, description: 'How many tasks wait or run.' }),
     countByType: Type.Record(Type.String(), Count),
-  },
+  }),
   /** Events were missed, or the user's permissions have changed: the client must reload everything that it shows. */
-  reload: {},
-} as const satisfies Record<string, TProperties>
+  reload: needing(null, {}),
+}
 
-export type EventType = keyof typeof EVENT_MEMBERS
-export const EVENT_TYPES = Object.keys(EVENT_MEMBERS) as EventType[]
+export type EventType = keyof typeof EVENTS
+export const EVENT_TYPES = Object.keys(EVENTS) as EventType[]
 
 /** An event without its time. */
-type NewEvent = { [Name in EventType]: { type: Name } & Static<TObject<(typeof EVENT_MEMBERS)[Name]>> }[EventType]
+type NewEvent = { [Name in EventType]: { type: Name } & Static<TObject<(typeof EVENTS)[Name]['members']>> }[EventType]
 export type CarrelEvent = {
-  [Name in EventType]: { type: Name; timestamp: string } & Static<TObject<(typeof EVENT_MEMBERS)[Name]>>
+  [Name in EventType]: { type: Name; timestamp: string } & Static<TObject<(typeof EVENTS)[Name]['members']>>
 }[EventType]
 
 /** `book_created` is a BookCreatedEvent. */
@@ -127,7 +131,7 @@ const titleOf = (type: EventType) => `_${type}_event`.replaceAll(/_([a-z])/g, (_
 /** The schema of one kind of event. */
 export const eventSchema = (type: EventType) =>
   Type.Object(
-    { type: Type.Literal(type), ...EVENT_MEMBERS[type], timestamp: Timestamp },
+    { type: Type.Literal(type), ...EVENTS[type].members, timestamp: Timestamp },
     { additionalProperties: false, title: titleOf(type) },
   )
 

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { type Channel, openChannel } from '#core/cluster/channel-store.ts'
+import { Channel } from '#core/cluster/channel-store.ts'
 import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
 import { EVENT_CHANNEL, readAnnouncements } from '#core/events/event-store.ts'
 import { foldAnnouncements } from '#core/events/fold.ts'
@@ -167,12 +167,12 @@ export class Events implements StreamOwner {
   async #connect(): Promise<void> {
     while (!this.#closed) {
       try {
-        const channel = await openChannel(this.#database, {
+        const channel = await new Channel(this.#database, {
           name: EVENT_CHANNEL,
           onPayload: (payload) => this.#receive(payload),
           onReturn: () => void this.#restart(),
           onLoss: (error) => this.#log.warn({ err: error }, 'The database connection that receives events was lost; it will be reopened'),
-        })
+        }).open()
         this.#channel = channel
         if (this.#closed) return await channel.close()
         // Events may have arrived since the connection listens: send them to the streams that waited for it.

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import type { Knex } from 'knex'
+import type { Static } from 'typebox'
+import Type from 'typebox'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { seesWholePaths } from '#core/account/path-view.ts'
 import type { Viewer } from '#core/account/visibility.ts'
@@ -10,6 +12,8 @@ import {
   BOOK_ANCHOR,
   BOOK_EXPORT_FIELDS,
   type BookExportField,
+  EXPORT_FORMATS,
+  EXPORT_TYPES,
   type ExportFormat,
   type ExportType,
   progressFields,
@@ -33,7 +37,8 @@ import {
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
-import type { TaskStatus } from '#core/foundation/task-status.ts'
+import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
 export const EXPORT_LIMITS = {
@@ -58,24 +63,25 @@ export interface NewExport {
   bookFields?: readonly string[] | undefined
 }
 
-/** An export as its owner sees it. Times are ISO 8601. */
-interface SeriesExport {
-  id: string
-  taskId: string
-  format: ExportFormat
-  exportType: ExportType
-  libraryIds: string[]
-  fields: string[]
-  bookFields: string[]
-  status: TaskStatus
-  rowCount: number | null
-  fileSizeBytes: number | null
-  error: string | null
-  createdAt: string
-  startedAt: string | null
-  completedAt: string | null
-  expiresAt: string
-}
+/** An export as its owner sees it. */
+export const SeriesExport = Noun('SeriesExport')({
+  id: Uuid,
+  taskId: described(Uuid, 'The task that creates the export, with its progress.'),
+  format: OneOf([...EXPORT_FORMATS]),
+  exportType: OneOf([...EXPORT_TYPES]),
+  libraryIds: Type.Array(Uuid),
+  fields: Type.Array(Type.String()),
+  bookFields: Type.Array(Type.String()),
+  status: OneOf(TASK_STATUSES),
+  rowCount: Nullable(Type.Integer({ minimum: 0 }), { description: 'Number of series and books in the file, once it is complete.' }),
+  fileSizeBytes: Nullable(Type.Integer({ minimum: 0 })),
+  error: Nullable(Type.String({ description: 'Why the export failed.' })),
+  createdAt: Timestamp,
+  startedAt: Nullable(Timestamp),
+  completedAt: Nullable(Timestamp, { description: 'When the export ended, successful or not.' }),
+  expiresAt: Timestamp,
+})
+export type SeriesExport = Static<typeof SeriesExport>
 
 interface ExportsOptions {
   database: Knex

@@ -32,6 +32,16 @@ export interface Problem {
   isFinal?: boolean
 }
 
+/** A book has one problem of each type: the fatal one if there is one, otherwise the first. */
+export function uniqueByType(problems: readonly Problem[]): Problem[] {
+  const byType = new Map<BookErrorType, Problem>()
+  for (const problem of problems) {
+    const known = byType.get(problem.type)
+    if (!known || (problem.fatal && !known.fatal)) byType.set(problem.type, problem)
+  }
+  return [...byType.values()]
+}
+
 /**
  * One page as the analysis found it. `name` is the archive path (or "page 12" of a PDF), `bytes` its uncompressed size
  * (0 for PDF pages, which have none). Width and height are in pixels after applying the EXIF orientation, of a PDF page

@@ -16,7 +16,7 @@ export function chooseTitle(book: {
 }
 
 /** The title in the file, if the strategy uses it; undefined if the name of the file is the title. */
-export function embeddedTitle(book: { strategy: string; embedded: string | undefined }): string | undefined {
+export function embeddedTitle(book: { strategy: string; embedded: string | null | undefined }): string | undefined {
   const embedded = book.embedded?.replaceAll(/\s+/g, ' ').trim() ?? ''
   const takes = book.strategy === 'metadata_first' || (book.strategy === 'smart' && !GENERIC.test(embedded))
   return takes && embedded !== '' ? cut(embedded) : undefined

@@ -1,11 +1,16 @@
 import Type, { type Static, type TNull, type TOptional, type TUnion } from 'typebox'
-import type { Field } from '#core/fields/field.ts'
-import { Nullable } from '#core/foundation/schema.ts'
+import { type Field, SOURCES } from '#core/fields/field.ts'
+import { Nullable, OneOf } from '#core/foundation/schema.ts'
 
 /** Schemas by the names of fields, each of which may be absent or null. */
 type FieldMembers<One extends Field> = { [Each in One as Each['name']]: TOptional<TUnion<[Each['schema'], TNull]>> }
 /** Values by the names of fields; null if there is no value. */
 type FieldValues<One extends Field> = { [Each in One as Each['name']]: Static<Each['schema']> | null }
+
+export const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'The source of each field that has a value.' })
+export const SourcePlugins = Type.Record(Type.String(), Type.String(), {
+  description: 'The identifier of the plugin for each field of the source `plugin`, as far as its application is still listed.',
+})
 
 /**
  * The members of a request or a response for fields. The cast gives them the types of the fields, which the compiler cannot infer from a list.

@@ -336,11 +336,15 @@ const trimmed = (text: string) =>
 
 const HAN = '一二三四五六七八九'
 
-/** Chinese and Japanese numbers up to 999; the first, middle and last of three volumes. */
+/** Also of Chinese and Japanese numbers, and of the first, middle and last of three volumes. */
 function numberOf(digits: string): number {
   if (/^[-\d.]/.test(digits)) return Number(digits.replace(',', '.'))
   const ofThree = '上中下'.indexOf(digits)
-  if (ofThree !== -1) return ofThree + 1
+  return ofThree === -1 ? hanNumber(digits) : ofThree + 1
+}
+
+/** A Chinese or Japanese number up to 999. */
+export function hanNumber(digits: string): number {
   let sum = 0
   let one = 0
   for (const letter of digits) {

@@ -60,8 +60,8 @@ const SPELLED_VOLUME = new RegExp(
 )
 /** Between author and title, as in "Terry Pratchett - [Discworld 31] - Monstrous Regiment". */
 const BRACKETED_SERIES = /(?<= - )\[([^[\]]{0,100}\p{L}) (\d{1,3}(?:\.\d)?)\](?= - )/u
-/** Arabic, Persian, Devanagari and Thai. */
-const ZEROS = [0x660, 0x6f0, 0x966, 0xe50]
+/** Arabic, Persian, Devanagari, Bengali and Thai. */
+const ZEROS = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50]
 const isYear = (text: string) => /^(?:19|20)\d\d$/.test(text)
 
 /** Reads a file name without its extension, or the name of a folder. */
@@ -110,7 +110,7 @@ function plainMonth(...match: unknown[]): string {
 
 const numberOfWord = (word: string): number => Math.max(SPELLED.indexOf(word.toLowerCase()), ROMAN.indexOf(word.toUpperCase())) + 1
 
-function plainDigit(letter: string): string {
+export function plainDigit(letter: string): string {
   const code = letter.charCodeAt(0)
   return String(code - (ZEROS.findLast((zero) => zero <= code) as number))
 }

@@ -111,10 +111,11 @@ export function lstatInsideSync({ path, linkTargets = [] }: Omit<InsideFile, 'ro
 }
 
 const isBelow = (path: string, folder: string) => path.startsWith(folder === '/' ? '/' : `${folder}/`)
+export const isAtOrBelow = (path: string, folder: string): boolean => path === folder || isBelow(path, folder)
 
 /** Whether a path without links is in one of the folders, or is one. */
 export const isInTargets = (realPath: string, linkTargets: readonly string[]): boolean =>
-  linkTargets.some((target) => realPath === target || isBelow(realPath, target))
+  linkTargets.some((target) => isAtOrBelow(realPath, target))
 
 const followed = (path: string, realPath: string, linkTargets: readonly string[]) => (isInTargets(realPath, linkTargets) ? realPath : path)
 

@@ -2,8 +2,6 @@ import type { Knex } from 'knex'
 import { handleThumbnails } from '#core/analysis/thumbnails.ts'
 import { registerDuplicateSearch } from '#core/catalog/duplicates.ts'
 import type { Rules } from '#core/conditions/rules.ts'
-import type { DescribeCover } from '#core/covers/cover.ts'
-import { handleCoverDescriptions } from '#core/covers/describe-covers.ts'
 import type { DrawBookCover } from '#core/fields/analysis.ts'
 import { handleOrphanRemoval } from '#core/maintenance/orphans.ts'
 import { handleArranging } from '#core/scan/layouts/arrange-library.ts'
@@ -18,7 +16,6 @@ export function handleMaintenance(dependencies: {
   tasks: TaskQueue
   rules: Rules
   drawBookCover: DrawBookCover
-  describeCover: DescribeCover
   settings: { dataFolder: string; workers: number }
 }): void {
   const { database, tasks, settings } = dependencies
@@ -28,7 +25,6 @@ export function handleMaintenance(dependencies: {
   handleArranging(dependencies)
   registerDuplicateSearch(dependencies)
   handleThumbnails(dependencies)
-  handleCoverDescriptions({ ...dependencies, dataFolder })
   handleOrphanRemoval({ database, tasks, dataFolder })
   tasks.handle('purge_deleted', { concurrency: 1 }, async (run) => ({
     purged: await purgeDeleted({ database, dataFolder }, run.libraryId as string, run.signal),

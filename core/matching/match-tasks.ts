@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
+import { eachId } from '#core/database/each-by-id.ts'
 import type { Kind } from '#core/fields/record-kind.ts'
 import type { Target } from '#core/matching/apply-proposal.ts'
 import type { AutoMatch, Matched, Matching } from '#core/matching/matching.ts'
-import { countPass, listPassIds, type Pass } from '#core/matching/target-query.ts'
+import { countPass, ofPass, type Pass } from '#core/matching/target-query.ts'
 import { FinalFailure, type TaskRun } from '#core/tasks/task.ts'
 import type { TaskQueue } from '#core/tasks/task-queue.ts'
 
@@ -113,10 +114,8 @@ export class MatchTasks {
     const total = await countPass(this.#dependencies.database, pass)
     const tally: MatchTally = { processed: 0, matched: 0, skipped: {}, fieldsApplied: 0, results: [] }
     let failures = 0
-    let after: string | null = null
-    for (;;) {
-      // Records that leave the pass in the meantime have ids before the last one.
-      const ids: string[] = await listPassIds(this.#dependencies.database, pass, after, PAGE)
+    // Records that leave the pass in the meantime have ids before the last one.
+    for await (const ids of eachId(ofPass(this.#dependencies.database, pass), PAGE))
       for (const id of ids) {
         run.signal.throwIfAborted()
         const one = await this.#matchOne({ kind: pass.kind, id }, options, run)
@@ -130,9 +129,7 @@ export class MatchTasks {
         if (failures >= FAILURES_MAX) throw new FinalFailure(`${failures} in a row failed; the last one: ${one.message}`)
         run.progress(tally.processed, Math.max(total, tally.processed), `${tally.matched} matched`)
       }
-      if (ids.length < PAGE) return tally
-      after = ids.at(-1) ?? null
-    }
+    return tally
   }
 
   /** Returns the ids of the tasks. */

@@ -25,7 +25,7 @@ export interface Pass {
   by?: Viewer | undefined
 }
 
-function ofPass(database: Knex, { kind, libraryId, synced, by }: Pass): Knex.QueryBuilder {
+export function ofPass(database: Knex, { kind, libraryId, synced, by }: Pass): Knex.QueryBuilder {
   const table = kind === 'series' ? 'series' : 'books'
   const query = database(`${table} AS r`).where('r.library_id', libraryId)
   if (kind === 'book') query.whereNull('r.deleted_at')
@@ -39,13 +39,6 @@ function ofPass(database: Knex, { kind, libraryId, synced, by }: Pass): Knex.Que
         .whereRaw('e.last_synced_at > now() - make_interval(secs => ?)', [synced.withinSeconds]),
     )
   return query
-}
-
-/** Ids after the given one, in order. */
-export async function listPassIds(database: Knex, pass: Pass, after: string | null, limit: number): Promise<string[]> {
-  const query = ofPass(database, pass).orderBy('r.id').limit(limit)
-  if (after !== null) query.where('r.id', '>', after)
-  return await query.pluck('r.id')
 }
 
 export async function countPass(database: Knex, pass: Pass): Promise<number> {

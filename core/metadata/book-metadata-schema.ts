@@ -1,11 +1,11 @@
 import type { Static, TArray, TString } from 'typebox'
 import Type from 'typebox'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/fields/book-metadata.ts'
-import { type Author, type AuthorRole, type MetadataRecord, SOURCES } from '#core/fields/field.ts'
-import { fieldMembers, fieldValues } from '#core/fields/field-members.ts'
+import type { Author, AuthorRole, MetadataRecord } from '#core/fields/field.ts'
+import { fieldMembers, fieldValues, SourcePlugins, Sources } from '#core/fields/field-members.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
 import { dayOf, issuedOf } from '#core/fields/release-date.ts'
-import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { LENIENT, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { joinNames } from '#core/metadata/apply-patch.ts'
 import type { StoredRecord } from '#core/metadata/metadata-record-store.ts'
 
@@ -39,11 +39,6 @@ export const BookLocksPatch = Type.Object(Object.fromEntries(lockNames.map((name
   description:
     'Also accepts `summary` for `summaryLock`, and `authors` or `authorsJson` for `authorsJsonLock`. Ignores members that are not locks.',
   title: 'BookMetadataLocksPatch',
-})
-
-const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'The source of each field that has a value.' })
-const SourcePlugins = Type.Record(Type.String(), Type.String(), {
-  description: 'The identifier of the plugin for each field of the source `plugin`, as far as its application is still listed.',
 })
 
 /** The metadata of a book on its own (BookMetadataResponse). */

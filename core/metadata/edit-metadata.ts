@@ -1,12 +1,19 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { BOOK_LOCKS, bookLockName } from '#core/fields/book-metadata.ts'
+import { embeddedTitle } from '#core/fields/book-title.ts'
+import { fieldsOfPlaced } from '#core/fields/placed-values.ts'
 import { fieldsOf, type Kind, type PatchOf } from '#core/fields/record-kind.ts'
 import { SERIES_LOCKS, seriesLockName } from '#core/fields/series-metadata.ts'
-import { patchBooks } from '#core/metadata/edit-book-metadata.ts'
-import { editLocks, editSets, isChanged, type RecordOutcome } from '#core/metadata/edit-records.ts'
-import { patchSeries } from '#core/metadata/edit-series-metadata.ts'
+import { withSortTitle } from '#core/fields/sort-title.ts'
+import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
+import { applyChange, type MetadataState } from '#core/metadata/apply-change.ts'
+import { resetTitle } from '#core/metadata/apply-patch.ts'
+import { editLocks, editRecords, editSets, isChanged, type RecordOutcome } from '#core/metadata/edit-records.ts'
+import { listFileTitles } from '#core/metadata/embedded-store.ts'
 import { nameKey } from '#core/metadata/name.ts'
+import { checkDate, checkPatchRules } from '#core/metadata/patch-rules.ts'
+import { listFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
 /** Changes of books or series by a user: of all of them or, if one is unknown or hidden, of none. */
@@ -15,10 +22,43 @@ interface Records {
   ids: readonly string[]
 }
 
+/** Titles by source. */
+type FoundTitles = Parameters<typeof resetTitle>[2]
+
 /** Applies a change of fields; a null title is reset. @throws not_found, invalid_value */
-export function patchMetadata(database: Knex, caller: Caller, change: Records & { patch: PatchOf[Kind] }): Promise<RecordOutcome[]> {
-  const { kind, ids, patch } = change
-  return kind === 'book' ? patchBooks(database, caller, { bookIds: ids, patch }) : patchSeries(database, caller, { seriesIds: ids, patch })
+export async function patchMetadata(
+  database: Knex,
+  caller: Caller,
+  { patch: given, ...records }: Records & { patch: PatchOf[Kind] },
+): Promise<RecordOutcome[]> {
+  const { kind } = records
+  const { title, ...rest } = checkPatchRules(given)
+  const patch = title === undefined || title === null ? rest : { ...rest, title }
+  const change = (before: MetadataState, titles?: FoundTitles) => {
+    const reset = titles && resetTitle(fieldsOf(kind), before, titles)
+    const patched = applyChange(kind, { ...before, ...reset?.next }, { values: patch }, 'user')
+    const outcomes = reset ? [reset.outcome, ...patched.outcomes] : patched.outcomes
+    if (kind === 'book') checkDate(patch, patched.next.values)
+    // The sort title of a series follows its title unless the user gives one, even an empty one.
+    const isFollowed = outcomes.some(({ field, result }) => (field === 'title' || field === 'language') && result !== 'unchanged')
+    const follows = kind === 'series' && patch.titleSort === undefined && isFollowed
+    return { next: follows ? withSortTitle(patched.next) : patched.next, outcomes }
+  }
+  if (title !== null) return await editRecords(database, { caller, ...records, change })
+  return await database.transaction(async (trx) => {
+    const titles = await listFoundTitles(trx, records)
+    const done = await editRecords(trx, { caller, ...records, change: (before) => change(before, titles.get(before.id) ?? {}) })
+    // If most of its books name the series, aggregation sets that name at once.
+    if (kind === 'series') await aggregateSeries(trx, [...titles.keys()])
+    return done
+  })
+}
+
+/** The titles that files or folders give. */
+async function listFoundTitles(trx: Knex, { kind, ids }: Records): Promise<Map<string, FoundTitles>> {
+  if (kind === 'series') return new Map([...(await listFolderTitles(trx, ids))].map(([id, title]) => [id, { file_name: title }]))
+  const files = [...(await listFileTitles(trx, ids))]
+  return new Map(files.map(([id, file]) => [id, { embedded: embeddedTitle(file), file_name: fieldsOfPlaced(file.fileName, file).title }]))
 }
 
 /**

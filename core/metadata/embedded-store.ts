@@ -18,30 +18,23 @@ export const TITLE_STRATEGY = `CASE WHEN l.book_strategy = 'custom' AND NOT coal
 
 /** What determines the title of a book if no user or plugin gave one. */
 export interface FileTitle extends PlacedBook {
-  libraryId: string
   fileName: string
   /** The setting of the library: whether the title in the file counts. */
   strategy: string
   /** The setting of the library: what the number comes from. */
   numberStrategy: string
-  /** Undefined if the analysis did not store it (an older version), null if the file has none. */
-  embedded: string | null | undefined
+  /** Null if the file has none. */
+  embedded: string | null
 }
 
 export async function listFileTitles(trx: Knex, bookIds: readonly string[]): Promise<Map<string, FileTitle>> {
   const { rows } = await trx.raw(
-    `SELECT b.id, b.library_id AS "libraryId", b.file_name AS "fileName", b.layout_values AS "layoutValues", b.side AS "isSide", ${TITLE_STRATEGY} AS strategy,
-       l.number_strategy AS "numberStrategy", m.embedded ->> 'title' AS embedded,
-       coalesce(jsonb_exists(m.embedded, 'title'), false) AS known
+    `SELECT b.id, b.file_name AS "fileName", b.layout_values AS "layoutValues", b.side AS "isSide", ${TITLE_STRATEGY} AS strategy,
+       l.number_strategy AS "numberStrategy", m.embedded ->> 'title' AS embedded
      FROM books b JOIN libraries l ON l.id = b.library_id LEFT JOIN book_metadata m ON m.book_id = b.id WHERE b.id = ANY(CAST(:bookIds AS uuid[]))`,
     { bookIds: [...bookIds] },
   )
-  return new Map(
-    (rows as (FileTitle & { id: string; known: boolean })[]).map(({ id, known, ...title }) => [
-      id,
-      { ...title, embedded: known ? title.embedded : undefined },
-    ]),
-  )
+  return new Map((rows as (FileTitle & { id: string })[]).map(({ id, ...title }) => [id, title]))
 }
 
 export async function storeKeptEmbedded(trx: Knex, kept: ReadonlyMap<string, KeptEmbedded | null>): Promise<void> {

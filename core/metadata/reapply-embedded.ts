@@ -34,10 +34,9 @@ export function withValuesOfFile(
   members: readonly string[],
 ): ReturnType<typeof applyChange<'book', StoredState>> {
   const { strategy = '', numberStrategy = '', fileName = '', embedded } = file ?? {}
-  const title = embeddedTitle({ strategy, embedded: embedded ?? undefined }) ?? null
+  const title = embeddedTitle({ strategy, embedded }) ?? null
   const found: Readonly<Record<string, unknown>> = { ...embeddedFields(numberStrategy, kept?.book ?? {}), title }
-  // An analysis by an older version did not store fields.
-  const values = kept !== null && kept.book === undefined ? {} : Object.fromEntries(members.map((name) => [name, found[name] ?? null]))
+  const values = Object.fromEntries(members.map((name) => [name, found[name] ?? null]))
   const { next } = applyChange('book', state, { values }, 'embedded')
   const named = Object.entries(namedFields(numberStrategy, fieldsOfPlaced(fileName, file))).filter(([name]) => members.includes(name))
   return applyChange('book', next, { values: Object.fromEntries(named) }, 'file_name')

@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox'
-import { type MetadataRecord, SOURCES } from '#core/fields/field.ts'
-import { fieldMembers, fieldValues } from '#core/fields/field-members.ts'
+import type { MetadataRecord } from '#core/fields/field.ts'
+import { fieldMembers, fieldValues, SourcePlugins, Sources } from '#core/fields/field-members.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/fields/series-metadata.ts'
-import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { LENIENT, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { StoredRecord } from '#core/metadata/metadata-record-store.ts'
 
 const NULL_TITLE =
@@ -29,11 +29,6 @@ export const SeriesMetadata = Noun('SeriesMetadata')({
   ...members,
   title: Type.String(),
   updatedAt: Timestamp,
-})
-
-const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'The source of each field that has a value.' })
-const SourcePlugins = Type.Record(Type.String(), Type.String(), {
-  description: 'The identifier of the plugin for each field of the source `plugin`, as far as its application is still listed.',
 })
 
 /** An alternate title of a series, such as the one in its original language. */

@@ -44,8 +44,7 @@ export async function deleteUserRating(database: Knex, userId: string, seriesId:
     const rating = () => trx('series_user_ratings').where({ user_id: userId, series_id: seriesId })
     // Even a statement that deletes nothing counts as a change of the averages, on which the remembered answers of everybody depend.
     if ((await rating().first('id')) === undefined) return
-    const count = await rating().delete()
-    if (count > 0) await announceOwn(trx, 'rating_updated', { userId, seriesId })
+    if ((await rating().delete()) > 0) await announceOwn(trx, 'rating_updated', { userId, seriesId })
   })
 }
 

@@ -30,9 +30,9 @@ export type PageVariant =
   | { kind: 'resized'; name: string; from: PageVariant; width: number; format: PageFormat | null }
 
 /** @throws invalid_request for a width that is not offered */
-export function checkPageWidth(width: number | undefined): void {
-  if (width === undefined || PAGE_WIDTHS.some((known) => known === width)) return
-  refuse('invalid_request', `Pages are not offered in a width of ${width} pixels. Known widths: ${PAGE_WIDTHS.join(', ')}.`)
+export function checkWidth(what: 'Pages' | 'Covers', widths: readonly number[], width: number | undefined): void {
+  if (width === undefined || widths.includes(width)) return
+  refuse('invalid_request', `${what} are not offered in a width of ${width} pixels. Known widths: ${widths.join(', ')}.`)
 }
 
 /** @throws invalid_request for a format that is not offered */

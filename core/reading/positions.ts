@@ -1,7 +1,7 @@
 import { refuse } from '#core/foundation/errors.ts'
 import type { BookRequest, ReadingDependencies } from '#core/reading/manifest.ts'
 import type { Locator } from '#core/reading/progression.ts'
-import { normalizeArchivePath, type Publication, type TocEntry } from '#core/reading/publication.ts'
+import { normalizeArchivePath, type Publication, type SpineItem, type TocEntry } from '#core/reading/publication.ts'
 import type { PublicationAddresses } from '#core/reading/web-publication.ts'
 
 /** A text of a hundred megabytes; longer lists are megabytes of JSON that no client can use. */
@@ -54,10 +54,18 @@ const pageLocator = (page: { pageNumber: number; fileFormat: string }, total: nu
   locations: { position: page.pageNumber, progression: 0, totalProgression: (page.pageNumber - 1) / total },
 })
 
+/** The parts of a text, each with its number from 0 and how many positions come before it. */
+function partsOf({ spine }: Publication): (SpineItem & { index: number; before: number })[] {
+  let end = 0
+  return spine.map((part, index) => {
+    end += part.positions
+    return { ...part, index, before: end - part.positions }
+  })
+}
+
 function* textLocators(publication: Publication, total: number, addresses: PublicationAddresses): Generator<Locator> {
   const titles = titlesOf(publication.toc)
-  let before = 0
-  for (const { path, href: encoded = path, mediaType, positions } of publication.spine) {
+  for (const { path, href: encoded = path, mediaType, positions, before } of partsOf(publication)) {
     const href = addresses.resource(encoded)
     const title = titles.get(encoded)
     for (let index = 0; index < positions; index++) {
@@ -68,7 +76,6 @@ function* textLocators(publication: Publication, total: number, addresses: Publi
         locations: { position: before + index + 1, progression: index / positions, totalProgression: (before + index) / total },
       }
     }
-    before += positions
   }
 }
 
@@ -84,43 +91,31 @@ function titlesOf(entries: readonly TocEntry[], titles = new Map<string, string>
 
 /** The locator of a position of a text; positions past the end count as the last one. */
 export function locateText(publication: Publication, position: number, addresses: PublicationAddresses): Locator {
+  const part = partAt(publication, position)
+  if (part === undefined) throw new Error('A publication without a reading order')
+  const { path, href = path, mediaType, positions, before } = part
   const total = countPositions(publication)
-  let before = 0
-  for (const { path, href = path, mediaType, positions } of publication.spine) {
-    if (position <= before + positions || before + positions === total) {
-      const within = Math.min(position, total) - before - 1
-      return {
-        href: addresses.resource(href),
-        type: mediaType,
-        locations: { position: before + within + 1, progression: within / positions, totalProgression: (before + within) / total },
-      }
-    }
-    before += positions
+  const within = Math.min(position, total) - before - 1
+  return {
+    href: addresses.resource(href),
+    type: mediaType,
+    locations: { position: before + within + 1, progression: within / positions, totalProgression: (before + within) / total },
   }
-  throw new Error('A publication without a reading order')
 }
 
 /**
  * The position for a part of the text and a progression within it. Null if the book has no such part.
- * @param within.item a path in the archive, or the number of the part from 0
+ * @param within.item a path in the archive
  */
-export function positionWithin(publication: Publication, within: { item: string | number; progression: number }): number | null {
-  let before = 0
-  for (const [index, { path, positions }] of publication.spine.entries()) {
-    if (within.item === index || within.item === path) return before + Math.min(positions, Math.floor(within.progression * positions) + 1)
-    before += positions
-  }
-  return null
+export function positionWithin(publication: Publication, within: { item: string; progression: number }): number | null {
+  const part = partsOf(publication).find(({ path }) => path === within.item)
+  return part ? part.before + Math.min(part.positions, Math.floor(within.progression * part.positions) + 1) : null
 }
 
-/** The part of a text, counted from 0, that contains a position, and its first and last position. */
-export function partAt(publication: Publication, position: number): { index: number; first: number; last: number } {
-  let before = 0
-  for (const [index, { positions }] of publication.spine.entries()) {
-    if (position <= before + positions) return { index, first: before + 1, last: before + positions }
-    before += positions
-  }
-  return { index: Math.max(0, publication.spine.length - 1), first: 1, last: Math.max(1, before) }
+/** The part of a text that contains a position: the last one past the end, undefined only without a reading order. */
+export function partAt(publication: Publication, position: number) {
+  const parts = partsOf(publication)
+  return parts.find(({ before, positions }) => position <= before + positions) ?? parts.at(-1)
 }
 
 /**

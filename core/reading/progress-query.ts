@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { Extent, PositionRow, ProgressRow } from '#core/catalog/progress.ts'
+import { countRows } from '#core/database/select.ts'
 import type { PageSource } from '#core/fields/analysis.ts'
 import type { BookFormat } from '#core/fields/book-format.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -90,8 +91,6 @@ async function latest(
   ])
   return { items, total }
 }
-
-const countRows = async (query: Knex.QueryBuilder): Promise<number> => Number((await query.clone().count({ total: '*' }).first())?.total)
 
 /**
  * Progress of another user, latest first: in books that both that user and the caller may see.

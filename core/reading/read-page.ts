@@ -22,9 +22,10 @@ import { blankPicture } from '#core/reading/blank-page.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import { openPageCache, type PageCache } from '#core/reading/page-cache.ts'
 import {
-  checkPageWidth,
+  checkWidth,
   chooseVariant,
   largerSides,
+  PAGE_WIDTHS,
   type PageFormat,
   type PageVariant,
   type PreferFormat,
@@ -123,7 +124,7 @@ export class PageReader {
     this.#pageLists.set(book.id, found)
     if (found.version === book.version) return { book, pages: found.pages }
     // It was analyzed again since the look-up.
-    this.#lookup.forget()
+    this.#lookup.clear()
     const present = await this.#lookup.getAnalyzed(requested)
     if (found.version === present.version) return { book: present, pages: found.pages }
     refuse('conflict', `"${present.fileName}" is being analyzed again; try again in a moment.`)
@@ -217,7 +218,7 @@ export class PageReader {
    *   moment), invalid_request (a width that is not offered)
    */
   async getPage(requested: BookPageRequest): Promise<ReadablePage> {
-    checkPageWidth(requested.width)
+    checkWidth('Pages', PAGE_WIDTHS, requested.width)
     const { book, pages } = await this.#getPagedBook(requested)
     const page = pages[requested.pageNumber - 1]
     if (!page) refuseAbsent(book, { pageNumber: requested.pageNumber, count: pages.length })

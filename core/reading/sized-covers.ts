@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import type { FoundPicture } from '#core/catalog/find-thumbnail.ts'
 import { libraryFileOf, type ReadableBook } from '#core/catalog/readable-book-query.ts'
 import type { DrawBookCover, PageOutcome, ResizeImage } from '#core/fields/analysis.ts'
-import { AppError, refuse } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { checkUnchanged } from '#core/reading/file-problems.ts'
 import type { StoredPicture } from '#core/reading/page-cache-files.ts'
@@ -20,12 +20,6 @@ const MAKING = 1
 const DRAWN_SIDE = 720
 /** Sources whose covers are only found by unpacking the whole file, which takes seconds. */
 const UNPACKED_WHOLE: readonly string[] = ['rar', 'rar_solid'] satisfies ReadableBook['pageSource'][]
-
-/** @throws invalid_request for a width that is not offered */
-export function checkCoverWidth(width: number | undefined): void {
-  if (width === undefined || COVER_WIDTHS.some((known) => known === width)) return
-  refuse('invalid_request', `Covers are not offered in a width of ${width} pixels. Known widths: ${COVER_WIDTHS.join(', ')}.`)
-}
 
 /** A cover in the wanted width, or as wide as there is one. */
 interface SizedCover extends StoredPicture {

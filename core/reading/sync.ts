@@ -159,5 +159,5 @@ async function progressTextOf(
   // E-readers lay out every EPUB as a text; an EPUB made of pictures has one in each part.
   if (!extent.isText) return format === 'epub' ? partName(page) : String(page)
   const publication = await findPublication(dependencies, { caller, bookId })
-  return publication === null ? null : partName(referenceTo(publication, partAt(publication, page).index) + 1)
+  return publication === null ? null : partName(referenceTo(publication, partAt(publication, page)?.index ?? 0) + 1)
 }

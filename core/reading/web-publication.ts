@@ -17,17 +17,7 @@ export const WebLink = Type.Object(
   },
   { title: 'WebLink' },
 )
-export interface WebLink {
-  href: string
-  type?: string
-  title?: string
-  rel?: string
-  width?: number
-  height?: number
-  properties?: Record<string, unknown>
-  alternate?: WebLink[]
-  children?: WebLink[]
-}
+export type WebLink = Static<typeof WebLink>
 
 const Links = Type.Array(WebLink)
 
@@ -45,16 +35,7 @@ export const WebPublication = Type.Object(
   },
   { title: 'WebPublication' },
 )
-export interface WebPublication {
-  '@context': string
-  metadata: Record<string, unknown>
-  links: WebLink[]
-  readingOrder: WebLink[]
-  resources?: WebLink[]
-  toc?: WebLink[]
-  landmarks?: WebLink[]
-  pageList?: WebLink[]
-}
+export type WebPublication = Static<typeof WebPublication>
 
 export const WEBPUB_TYPE = 'application/webpub+json'
 export const DIVINA_TYPE = 'application/divina+json'

@@ -1,35 +1,45 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { SERIES_STATUSES } from '#core/fields/series-metadata.ts'
 import { OWN_SOURCE, serviceOf } from '#core/fields/source-key.ts'
+import { described, OneOf, Uuid } from '#core/foundation/schema.ts'
 import type { Recommendation } from '#core/matching/provider-answers.ts'
 import { type ExternalSeries, externalKey } from '#core/recommendations/external-series-query.ts'
 
+const Text = Type.Optional(Type.String())
+const Count = Type.Optional(Type.Integer({ minimum: 0 }))
+
 /** A recommendation as users see it; unknown members are omitted. */
-export interface RecommendationView {
-  externalId: string
-  title: string
-  externalUrl?: string
-  coverUrl?: string
-  summary?: string
-  genres: string[]
-  tags: { category: string; name: string; rank: number }[]
-  /** 0 to 1. */
-  score: number
-  reason: string
-  basedOn: string[]
-  /** A series of this server that the user may see. */
-  serviceSeriesId?: string
-  inService: boolean
-  /** In the user's library, according to the plugin; for callers from whom something is hidden only with a `serviceSeriesId`. */
-  inLibrary: boolean
-  status?: NonNullable<Recommendation['status']>
-  format?: string
-  countryOfOrigin?: string
-  startYear?: number
-  /** 0 to 100. */
-  rating?: number
-  popularity?: number
-  totalVolumeCount?: number
-  totalChapterCount?: number
-}
+export const RecommendationView = Type.Object({
+  externalId: Type.String(),
+  title: Type.String(),
+  externalUrl: Text,
+  coverUrl: Text,
+  summary: Text,
+  genres: Type.Array(Type.String()),
+  tags: Type.Array(
+    Type.Object(
+      { category: Type.String(), name: Type.String(), rank: Type.Integer({ minimum: 0, maximum: 100 }) },
+      { title: 'RecommendationTag' },
+    ),
+  ),
+  score: Type.Number({ minimum: 0, maximum: 1 }),
+  reason: Type.String(),
+  basedOn: Type.Array(Type.String(), { description: 'Titles that led to the recommendation.' }),
+  serviceSeriesId: Type.Optional(described(Uuid, 'The matching series of this library, if the user may see one.')),
+  inService: Type.Boolean({ description: 'Whether there is such a series.' }),
+  /** For callers from whom something is hidden only with a `serviceSeriesId`. */
+  inLibrary: Type.Boolean({ description: "Whether the plugin says that it is in the user's library." }),
+  status: Type.Optional(OneOf([...SERIES_STATUSES])),
+  format: Text,
+  countryOfOrigin: Text,
+  startYear: Type.Optional(Type.Integer()),
+  rating: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+  popularity: Count,
+  totalVolumeCount: Count,
+  totalChapterCount: Type.Optional(Type.Number({ minimum: 0 })),
+})
+export type RecommendationView = Static<typeof RecommendationView>
 
 /** More than a user looks through. */
 export const SHOWN_MAX = 100

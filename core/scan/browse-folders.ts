@@ -10,7 +10,7 @@ import { listLibraryPaths } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { isHiddenName } from '#core/foundation/foreign-folder.ts'
 import { askDiskOf, isSilence, mountOf } from '#core/foundation/mounts.ts'
-import { closeInside, OutsideError, openFolderInside } from '#core/foundation/open-inside.ts'
+import { closeInside, isAtOrBelow, OutsideError, openFolderInside } from '#core/foundation/open-inside.ts'
 import { Nullable } from '#core/foundation/schema.ts'
 import { compareNames } from '#core/scan/walk-folders.ts'
 import type { Settings } from '#core/settings/settings.ts'
@@ -49,8 +49,6 @@ interface Dependencies {
   database: Knex
   settings: FolderSettings
 }
-
-const isAtOrBelow = (path: string, folder: string) => path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
 
 /** The folders that may be browsed. */
 interface AllowedFolders {

@@ -4,6 +4,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { getVisible } from '#core/analysis/named-records.ts'
 import { findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
+import { FIRST_ID } from '#core/database/each-by-id.ts'
 import { announceBooks } from '#core/events/event-store.ts'
 import { changedNames } from '#core/fields/field.ts'
 import { firstPosition, type NumberConfig, namedFields } from '#core/fields/number-strategy.ts'
@@ -22,7 +23,6 @@ import type { TaskQueue } from '#core/tasks/task-queue.ts'
 const STEP = 200
 /** The fields that strategies give besides the title. */
 const NUMBERS = ['number', 'volume', 'chapter']
-const FIRST = '00000000-0000-0000-0000-000000000000'
 
 interface Dependencies {
   database: Knex
@@ -129,13 +129,13 @@ interface Renumbering {
 
 async function renumberOne({ database, rules, members }: Renumbering, seriesId: string, { run, tally }: { run: TaskRun; tally: Tally }) {
   const [folder] = await listTitledFolders(database, [seriesId])
-  for (let after = FIRST; ; ) {
+  for (let after = FIRST_ID; ; ) {
     run.signal.throwIfAborted()
     // Again for each step: a person may have changed the strategies, and the last task wins.
     const library = folder && (await findLibraryRow(database, folder.libraryId))
     if (!library) return
     const start = firstPosition(library.number_strategy, library.number_config as NumberConfig | null)
-    if (after === FIRST) await reviewRestarts(database, seriesId, start !== null)
+    if (after === FIRST_ID) await reviewRestarts(database, seriesId, start !== null)
     const books = await listBooksToName(database, seriesId, { after, limit: STEP })
     const fields = books.map((book) => fieldsOfPlaced(book.fileName, withoutTitle(book)))
     const titles = await strategyTitles(

@@ -57,3 +57,7 @@ function describeSkippedLinks({ count, files }: NotedFiles): string {
   const what = count === 1 ? '1 link was' : `${count} links were`
   return `${what} not followed: ${listed}${count > files.length ? ', …' : ''}. Links are followed only into the linkTargets of the library, and not to what is found by another way.`
 }
+
+/** What to do about a folder of many unrelated titles. */
+export const describeUnrelatedFolder = (path: string): string =>
+  `"${path}": this folder contains many unrelated titles, and its series has only the folder's name. Give each series a folder of its own.`

@@ -17,7 +17,7 @@ import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { countUnsorted, UNSORTED_COUNTED_MAX } from '#core/scan/found-file-store.ts'
 import { listWithheldFolders } from '#core/scan/missing-book-query.ts'
 import { type ScanDependencies, scanLibrary } from '#core/scan/scan-library.ts'
-import { describeNotes } from '#core/scan/scan-notes.ts'
+import { describeNotes, describeUnrelatedFolder } from '#core/scan/scan-notes.ts'
 import { checkScanPath } from '#core/scan/scan-part.ts'
 import { rootKey } from '#core/scan/scan-root.ts'
 import { describeScheduleProblem, startDueScans, startScansOnStart } from '#core/scan/scan-schedule.ts'
@@ -374,10 +374,6 @@ const describeWatched = (watch: { isWatching: boolean; problem: string | null } 
   watching: watch?.isWatching ?? false,
   ...(watch?.problem && !restricted && { watchProblem: watch.problem }),
 })
-
-/** What to do about a folder of many unrelated titles. */
-export const describeUnrelatedFolder = (path: string): string =>
-  `"${path}": this folder contains many unrelated titles, and its series has only the folder's name. Give each series a folder of its own.`
 
 function describeAll<T>(items: readonly T[], describe: (item: T) => string): string[] {
   const listed = items.slice(0, WARNINGS_MAX).map(describe)

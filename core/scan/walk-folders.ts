@@ -45,7 +45,7 @@ export interface WalkOptions {
 }
 
 /** Some or all books of one folder. A folder with more than {@link PART_FILES_MAX} comes in several parts, the last with its digest. */
-export interface FolderPart {
+interface FolderPart {
   /** Relative to the root; '' is the root itself. */
   folder: string
   names: string[]
@@ -66,22 +66,26 @@ export interface FolderPart {
   shared: string[] | null
 }
 
-export type WalkStep =
-  | { kind: 'changed'; part: FolderPart }
-  | { kind: 'unchanged'; folder: string; files: number }
+/** What a walk reports, by kind. Paths are relative to the root. */
+export interface WalkItems {
+  changed: FolderPart
+  /** Since the last scan. */
+  unchanged: { folder: string; files: number }
   /** Of a folder without books, whose series may have its books in the folders below. Null: there is none any more. */
-  | { kind: 'series_file'; folder: string; version: string | null }
-  /** `path` relative to the root. The files below it were not seen, but may exist. */
-  | { kind: 'unreadable'; path: string; message: string }
-  /** Not followed, or to what is found by another way. */
-  | { kind: 'symlink'; path: string }
-  | ({ kind: 'followed' } & FollowedLink)
-  /** Two names of one folder that differ only in case or Unicode form, relative to the root. */
-  | { kind: 'alike'; paths: [string, string] }
+  seriesFiles: { path: string; seriesFile: string | null }
+  /** The files below it were not seen, but may exist. */
+  unreadable: { path: string; message: string }
+  /** Links that might have been books or folders of books: not followed, or to what is found by another way. */
+  symlinks: string
+  followed: FollowedLink
+  /** Two names of one folder that differ only in case or Unicode form. */
+  alike: [string, string]
   /** The root, or a folder on another device than the one above it. */
-  | { kind: 'device'; folder: string; device: number }
+  devices: { folder: string; device: number }
   /** But for parts of a set and incomplete files, only of a walk that explains. */
-  | { kind: 'left_out'; path: string; reason: LeftOutReason }
+  leftOut: { path: string; reason: LeftOutReason }
+}
+export type WalkStep = { [Kind in keyof WalkItems]: { kind: Kind; item: WalkItems[Kind] } }[keyof WalkItems]
 
 /**
  * Walks a library folder by folder, synchronously: in a thread this is three times as fast as with promises. Symbolic links are followed only into the
@@ -117,23 +121,23 @@ export function* walkFolders(options: WalkOptions, onCall: () => void = () => {}
         if (next.real === null) {
           choice.links = options.links ? new LinkFollower(options.root, options.links) : null
           const entered = choice.links?.enterPath(folder)
-          for (const followed of entered?.through ?? []) yield { kind: 'followed', ...followed }
+          for (const followed of entered?.through ?? []) yield { kind: 'followed', item: followed }
           next.real = entered?.real ?? join(realpathSync.native(options.root), folder)
           next.link = entered?.through.at(-1)?.path ?? ''
         }
         opened = openFolderSync(next.real as string)
         if (choice.links?.enter(opened.path, next.link) === false) {
-          yield { kind: 'symlink', path: folder }
+          yield { kind: 'symlinks', item: folder }
           continue
         }
         if (folder === start) lookAbove(options.root, choice)
         entries = readdirSync(opened.path, { withFileTypes: true })
         if (opened.device !== above && (folder !== start || choice.share.index === 0))
-          yield { kind: 'device', folder, device: opened.device }
+          yield { kind: 'devices', item: { folder, device: opened.device } }
       } catch (error) {
         const isGone = folder === start && start !== '' && (error as NodeJS.ErrnoException).code === 'ENOENT'
         if (!isGone && (folder !== start || choice.share.index === 0))
-          yield { kind: 'unreadable', path: folder, message: reasonOf(error, folder) }
+          yield { kind: 'unreadable', item: { path: folder, message: reasonOf(error, folder) } }
         continue
       }
       const below = yield* walkFolder({ folder, real: next.real as string, link: next.link, at: opened.path, entries }, choice)
@@ -211,12 +215,12 @@ function* listFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
     if (of > 1 && folder === start && index !== (listed.isDirectory() ? shareOf(name, of) : 0)) continue
     const entry: WalkedEntry | Error = isSecond(name, lossy) ? new Error(NOT_UTF8) : (links?.follow(listed, prefix, real) ?? listed)
     if (entry instanceof Error) {
-      yield { kind: 'unreadable', path: prefix + name, message: reasonOf(entry, name) }
+      yield { kind: 'unreadable', item: { path: prefix + name, message: reasonOf(entry, name) } }
       continue
     }
     const { target } = entry
     const reason = reasonOfEntry(prefix, entry, choice)
-    if (reason) yield { kind: 'left_out', path: prefix + name, reason }
+    if (reason) yield { kind: 'leftOut', item: { path: prefix + name, reason } }
     if (reason === 'incomplete' || isHiddenName(name)) continue
     if (entry.isDirectory()) {
       if (isForeignFolder(name) || isExcluded(prefix, name)) continue
@@ -227,7 +231,7 @@ function* listFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
     }
     const format = formatOfName(name)
     if (entry.isSymbolicLink()) {
-      if (isBookOrFolder(name)) yield { kind: 'symlink', path: prefix + name }
+      if (isBookOrFolder(name)) yield { kind: 'symlinks', item: prefix + name }
       continue
     }
     if (format === null && isSidecarName(name) && entry.isFile()) sidecars.push(name)
@@ -242,14 +246,14 @@ function* listFolder({ folder, real, link, at, entries }: ListedFolder, choice: 
         if (!(yield* take(links, { path: prefix + name, target }))) continue
         targets.set(name, target)
       } else if (link !== '' && links?.isLinked(`${real}/${name}`)) {
-        yield { kind: 'symlink', path: prefix + name }
+        yield { kind: 'symlinks', item: prefix + name }
         continue
       }
       books.names.push(name)
       books.sizes.push(stat?.size ?? 0)
       books.mtimesMs.push(stat?.mtimeMs ?? 0)
     } catch (error) {
-      yield { kind: 'unreadable', path: prefix + name, message: reasonOf(error, name) }
+      yield { kind: 'unreadable', item: { path: prefix + name, message: reasonOf(error, name) } }
     }
   }
   return { below, books, sidecars, targets }
@@ -272,14 +276,14 @@ function* walkFolder(listed: ListedFolder, choice: Choice): Generator<WalkStep, 
   const folders = names?.folders ?? below.map((one) => nameOfFolder(one.folder))
   if (!isShared || choice.share.index === 0)
     for (const [one, other] of [...findAlike(books.names), ...findAlike(folders)])
-      yield { kind: 'alike', paths: [prefix + one, prefix + other] }
+      yield { kind: 'alike', item: [prefix + one, prefix + other] }
   if (books.names.length > 0) {
     const whole = dropLaterVolumes(books)
     const facts = factsOf(folder, whole.names, { choice, hasOpf: sidecars.includes(FOLDER_FILES.opf) })
     const listing = hasOtherFormats(facts, choice) ? dropOtherFormats(whole, choice.formats) : whole
     if (listing.names.length < books.names.length) {
       const kept = new Set(listing.names)
-      for (const name of books.names) if (!kept.has(name)) yield { kind: 'left_out', path: prefix + name, reason: 'set' }
+      for (const name of books.names) if (!kept.has(name)) yield { kind: 'leftOut', item: { path: prefix + name, reason: 'set' } }
     }
     const decide = () => (choice.decides ? decideFolder({ ...facts, names: listing.names }) : null)
     const walked = { folder, at, targets, known: choice.known.get(folder), decide, onCall: choice.onCall }
@@ -302,7 +306,8 @@ function* seriesFileOf(
   // Of the first folder, only the first of several walks lists the files.
   if (choice.explains || folder === '' || (folder === choice.start && choice.share.index > 0)) return
   const version = versionOf(readSidecars(real, sidecars, { books: [], onCall: choice.onCall }))
-  if (version !== null || (folders.length > 0 && choice.described?.has(folder))) yield { kind: 'series_file', folder, version }
+  if (version !== null || (folders.length > 0 && choice.described?.has(folder)))
+    yield { kind: 'seriesFiles', item: { path: folder, seriesFile: version } }
 }
 
 /** Node replaces bytes that are no UTF-8: names that are equal then are those of different files, of which the path leads to one at most. */
@@ -312,10 +317,10 @@ const isSecond = (name: string, lossy: Set<string>) => name.includes('\uFFFD') &
 function* take(links: LinkFollower | null, link: FollowedLink): Generator<WalkStep, boolean> {
   try {
     const isFollowed = links?.claim(link) ?? false
-    yield isFollowed ? { kind: 'followed', ...link } : { kind: 'symlink', path: link.path }
+    yield isFollowed ? { kind: 'followed', item: link } : { kind: 'symlinks', item: link.path }
     return isFollowed
   } catch (error) {
-    yield { kind: 'unreadable', path: link.path, message: reasonOf(error, link.path) }
+    yield { kind: 'unreadable', item: { path: link.path, message: reasonOf(error, link.path) } }
     return false
   }
 }
@@ -348,7 +353,7 @@ function* partsOf({ folder, decide }: WalkedFolder, { names }: Listing): Generat
   const shared = decision && folder === '' ? [...sharedNames(names)] : null
   const files = { seriesFile: null, digest: null, files: names.length, decision, shared, sizes: [], mtimesNs: [], sidecars: [] }
   for (let at = 0; at < names.length; at += PART_FILES_MAX)
-    yield { kind: 'changed', part: { folder, names: names.slice(at, at + PART_FILES_MAX), ...files } }
+    yield { kind: 'changed', item: { folder, names: names.slice(at, at + PART_FILES_MAX), ...files } }
 }
 
 interface WalkedFolder {
@@ -365,10 +370,7 @@ function* reportFolder(walked: WalkedFolder, listing: FolderListing): Generator<
   const { folder, at, targets } = walked
   // Names in the order of the file system, which stays the same while nothing changes; otherwise the folder is merely compared in full.
   const digest = digestOf(withSidecarFiles(listing))
-  if (digest === walked.known) {
-    yield { kind: 'unchanged', folder, files: listing.names.length }
-    return
-  }
+  if (digest === walked.known) return yield { kind: 'unchanged', item: { folder, files: listing.names.length } }
   const names = listing.names.sort(compareNames)
   const groups = Map.groupBy(listing.sidecars, ({ stem }) => stem)
   const sidecarsOf = (stem: string | null) => versionOf(groups.get(stem) ?? [])
@@ -386,11 +388,11 @@ function* reportFolder(walked: WalkedFolder, listing: FolderListing): Generator<
       part.mtimesNs.push(fileTime(stat))
       part.sidecars.push(groups.size > 0 ? sidecarsOf(stemOf(name)) : null)
     } catch (error) {
-      yield { kind: 'unreadable', path: folder === '' ? name : `${folder}/${name}`, message: reasonOf(error, name) }
+      yield { kind: 'unreadable', item: { path: prefixOf(folder) + name, message: reasonOf(error, name) } }
     }
     if (part.names.length < PART_FILES_MAX) continue
-    yield { kind: 'changed', part }
+    yield { kind: 'changed', item: part }
     part = { ...part, names: [], sizes: [], mtimesNs: [], sidecars: [] }
   }
-  yield { kind: 'changed', part: { ...part, digest } }
+  yield { kind: 'changed', item: { ...part, digest } }
 }

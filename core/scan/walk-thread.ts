@@ -26,20 +26,15 @@ serveJobs(({ options, read, calls }: WalkOrder, send: (batch: WalkBatch) => void
   let sent = 0
   let sentAt = Date.now()
   for (const step of walkFolders(options, () => Atomics.add(calls, 0, 1))) {
-    if (step.kind === 'changed') {
-      batch.changed.push(step.part)
-      files += step.part.names.length
-    } else if (step.kind === 'unchanged') {
-      batch.unchanged.push(step.folder)
-      batch.unchangedFiles += step.files
-      if (step.folder === '') batch.unchangedRootFiles = step.files
-    } else if (step.kind === 'series_file') batch.seriesFiles.push({ path: step.folder, seriesFile: step.version })
-    else if (step.kind === 'unreadable') batch.unreadable.push({ path: step.path, message: step.message })
-    else if (step.kind === 'device') batch.devices.push({ folder: step.folder, device: step.device })
-    else if (step.kind === 'left_out') batch.leftOut.push({ path: step.path, reason: step.reason })
-    else if (step.kind === 'followed') batch.followed.push({ path: step.path, target: step.target })
-    else if (step.kind === 'alike') batch.alike.push(step.paths)
-    else batch.symlinks.push(step.path)
+    if (step.kind === 'unchanged') {
+      batch.unchanged.push(step.item.folder)
+      batch.unchangedFiles += step.item.files
+      if (step.item.folder === '') batch.unchangedRootFiles = step.item.files
+    } else {
+      if (step.kind === 'changed') files += step.item.names.length
+      const items: unknown[] = batch[step.kind]
+      items.push(step.item)
+    }
     if (files < BATCH_FILES && Date.now() - sentAt <= QUIET_MS) continue
     send(batch)
     batch = emptyBatch()

@@ -1,9 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { silenceOf } from '#core/foundation/disk-calls.ts'
 import { ThreadHost, ThreadLost } from '#core/foundation/thread-host.ts'
-import type { LeftOutReason } from '#core/scan/left-out.ts'
-import type { FollowedLink } from '#core/scan/links/link-follower.ts'
-import type { FolderPart, WalkOptions } from '#core/scan/walk-folders.ts'
+import type { WalkItems, WalkOptions } from '#core/scan/walk-folders.ts'
 import { FinalFailure } from '#core/tasks/task.ts'
 
 /** Files per batch; the comparison in the database is one statement per batch. */
@@ -11,25 +9,12 @@ export const BATCH_FILES = 500
 /** Batches per thread that may wait to be read: a walk is faster than the database, and must not fill the memory. */
 export const BATCHES_AHEAD = 1
 
-export interface WalkBatch {
-  changed: FolderPart[]
-  /** Folders that have not changed since the last scan. */
+/** What a walk has reported since the last batch. Of unchanged folders, which are most of a library, only their names and counts. */
+export type WalkBatch = { [Kind in Exclude<keyof WalkItems, 'unchanged'>]: WalkItems[Kind][] } & {
   unchanged: string[]
   unchangedFiles: number
   /** How many of them are in the root. */
   unchangedRootFiles: number
-  /** Of folders without books: the files that describe series; null for one that is gone. */
-  seriesFiles: { path: string; seriesFile: string | null }[]
-  unreadable: { path: string; message: string }[]
-  /** Links that might have been books or folders of books, and were not followed. */
-  symlinks: string[]
-  followed: FollowedLink[]
-  /** Pairs of paths that differ only in case or Unicode form. */
-  alike: [string, string][]
-  /** Of the root, and of folders on another device than the one above. */
-  devices: { folder: string; device: number }[]
-  /** But for parts of a set and incomplete files, only of a walk that explains. */
-  leftOut: { path: string; reason: LeftOutReason }[]
 }
 
 export interface WalkOrder {

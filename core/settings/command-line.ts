@@ -5,8 +5,8 @@ import { didYouMean } from '#core/foundation/nearest-name.ts'
 export interface Flag {
   name: string
   /** A switch takes no value: `--x`, `--no-x` or `--x=on|off`. */
-  isSwitch: boolean
-  repeatable: boolean
+  isSwitch?: boolean
+  repeatable?: boolean
   /** A switch that is documented as `on, off`: if the next word is one of these, it is the value. */
   takesWord?: boolean
   /** A switch that may have a value other than on or off, as in `--inspect=9300`; its command checks it. */
@@ -25,9 +25,17 @@ export interface DescribedCommand {
   name: string
   /** The text after the name. */
   usage: string
+  /** How many words it takes, where the usage does not tell. */
+  words?: readonly [min: number, max: number]
   summary: string
   about: string
   flags: readonly DescribedFlag[]
+}
+
+/** How many words a command takes: `<a> [b]` takes one or two. */
+export function wordLimits({ usage, words }: Pick<DescribedCommand, 'usage' | 'words'>): readonly [min: number, max: number] {
+  const required = usage.split('<').length - 1
+  return words ?? [required, required + usage.split('[').length - 1]
 }
 
 interface SplitFlags {

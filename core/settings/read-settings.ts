@@ -48,7 +48,7 @@ export interface SettingsInput {
 
 /** The flags of the settings, to combine with those of a command. */
 export function settingFlags(): Flag[] {
-  const flags: Flag[] = [{ name: CONFIG_FLAG, isSwitch: false, repeatable: false }]
+  const flags: Flag[] = [{ name: CONFIG_FLAG }]
   for (const { flag, kind } of SETTINGS as readonly Setting[])
     if (flag !== null) {
       const isSwitch = kind.type === 'boolean'

@@ -1,6 +1,6 @@
-import type { Static } from 'typebox'
+import type { Static, TObject } from 'typebox'
 import Type from 'typebox'
-import { NullableShownCover, type ShownCover } from '#core/covers/current-cover.ts'
+import { NullableShownCover } from '#core/covers/current-cover.ts'
 import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** A collection is a shelf of series, a read list one of books; everybody sees them, without the members that are hidden from them. */
@@ -37,17 +37,7 @@ export const NewCollection = Type.Object({ ...edit, name: Name, seriesIds: Type.
 export const NewReadList = Type.Object({ ...edit, name: Name, bookIds: Type.Optional(Ids) }, { title: 'NewReadList' })
 
 /** Either kind of shelf; `count` counts the members that the caller may see. */
-export interface Shelf {
-  id: string
-  name: string
-  summary: string | null
-  ordered: boolean
-  /** Of the first member that the caller may see. */
-  cover: ShownCover | null
-  count: number
-  createdAt: string
-  updatedAt: string
-}
+export type Shelf = Static<TObject<typeof members>> & { count: number }
 
 /** The result of importing a reading list. */
 export const ReadListImport = Type.Object(

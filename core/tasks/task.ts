@@ -29,7 +29,6 @@ export const TASK_PRIORITY = {
   verify_library: 200,
   cleanup_orphaned_files: 100,
   cleanup_pdf_cache: 100,
-  describe_covers: 50,
 } as const
 export type TaskType = keyof typeof TASK_PRIORITY
 

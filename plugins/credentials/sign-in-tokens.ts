@@ -8,6 +8,7 @@ import {
   type TokenEndpointResponse,
   UnsupportedOperationError,
 } from 'oauth4webapi'
+import { parseObject } from '#core/foundation/plain-object.ts'
 import type { CredentialOwner } from '#plugins/credentials/plugin-credential-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress, OnContact } from '#plugins/network/egress.ts'
@@ -153,7 +154,7 @@ async function requestService(egress: Egress, { url, host, caller, form, onConta
       if (error instanceof GuestError) throw new TokenError('unreachable', error.message)
       throw error
     })
-  const given = readJson(answer.body)
+  const given = answer.body.length > ANSWER_LENGTH_MAX ? null : parseObject(answer.body)
   const word = typeof given?.['error'] === 'string' && ERROR_WORD.test(given['error']) ? ` (${given['error']})` : ''
   const { status } = answer
   if (status === 400 || status === 401 || status === 403) throw new TokenError('refused', `${host} refused it${word}.`)
@@ -174,16 +175,6 @@ function strictly({ access_token, token_type = 'bearer', refresh_token, expires_
     token_type,
     ...(isToken(refresh_token) && { refresh_token }),
     ...(typeof seconds === 'number' && seconds > 0 && seconds <= SECONDS_MAX && { expires_in: seconds }),
-  }
-}
-
-function readJson(text: string): Record<string, unknown> | null {
-  if (text.length > ANSWER_LENGTH_MAX) return null
-  try {
-    const value: unknown = JSON.parse(text)
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : null
-  } catch {
-    return null
   }
 }
 

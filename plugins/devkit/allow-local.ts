@@ -14,7 +14,6 @@ import { typedTool } from './typed.ts'
 export const ALLOW_LOCAL: DescribedFlag = {
   name: 'allow-local',
   value: 'host:port',
-  isSwitch: false,
   repeatable: true,
   about:
     'A service on this machine or its network, such as localhost:8600, to which the plugin may send requests if its configuration names it (networkFromConfig). A server allows it with --plugin-allow-local.',

@@ -12,7 +12,7 @@ import { bundleProject } from './bundling/bundle.ts'
 import { counted, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { CREDENTIALS, missingCredentials, readCredentials } from './credentials-file.ts'
 import { replayEgress } from './host-answers.ts'
-import { type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
+import { asCallProblem, type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
 import { readValidProject } from './project.ts'
 import { authOfCall, CALLS_FOLDER, readCall, type SavedCall } from './saved-call.ts'
 
@@ -31,10 +31,7 @@ async function withCall<Result>(
   const supervisor = new Supervisor({ log, spare: false })
   const unmatched: string[] = []
   try {
-    const egress =
-      call.fixtures === null
-        ? new HttpsEgress(undefined, local)
-        : replayEgress(openReplay(call.fixtures), ({ method, url }) => unmatched.push(`${method} ${url}`))
+    const egress = call.fixtures === null ? new HttpsEgress(undefined, local) : replayEgress(openReplay(call.fixtures), unmatched)
     const { config, userConfig, library } = call
     const auth = authOfCall(call, project.manifest)
     const session = new PluginSession(supervisor, built, { egress, config, userConfig, library, auth, credentials })
@@ -76,20 +73,11 @@ export const replay: ToolCommand = {
   summary: 'repeats a saved call and shows the result',
   about:
     'A call is { "method", "input", "config", "userConfig", "library", "auth", "fixtures" }: library is the library of the user, as a list of series, of which recommendations see what the manifest asks for; auth is the state of the credentials; fixtures is the name of a file in fixtures/, or its content; without it, requests go to the real service. The answer is shown as a server would read it, except that an invalid item of a list fails the call: a server leaves out that item.',
-  flags: [
-    { name: 'json', isSwitch: true, repeatable: false, about: 'Prints { answer | code, message, source, trace } as JSON.' },
-    ALLOW_LOCAL,
-    CREDENTIALS,
-  ],
-  wordsMin: 1,
-  wordsMax: 1,
+  flags: [{ name: 'json', isSwitch: true, about: 'Prints { answer | code, message, source, trace } as JSON.' }, ALLOW_LOCAL, CREDENTIALS],
   run: (input) =>
     withCall(input, async ({ built, call, session, unmatched }) => {
       const { out, isOn } = input
-      const outcome = await session.call(call.method, call.input).catch((error: unknown) => {
-        if (error instanceof CallProblem) return error
-        throw error
-      })
+      const outcome = await session.call(call.method, call.input).catch(asCallProblem)
       const { trace } = outcome
       const hasFailed = outcome instanceof CallProblem
       if (isOn('json')) {
@@ -129,9 +117,7 @@ export const bench: ToolCommand = {
   usage: '<call.json>',
   summary: 'repeats a saved call many times and measures it',
   about: `Makes a saved call ${CALLS} times in one sandbox, after ${WARM_UP} warm-up calls, and prints the median and the 95th percentile. The call must have fixtures, because benchmarks must not load real services.`,
-  flags: [{ name: 'calls', value: 'number', isSwitch: false, repeatable: false, about: `Number of calls; default ${CALLS}.` }],
-  wordsMin: 1,
-  wordsMax: 1,
+  flags: [{ name: 'calls', value: 'number', about: `Number of calls; default ${CALLS}.` }],
   run: (input) =>
     withCall(input, async ({ built, call, session, unmatched }) => {
       const { out, flag, stop } = input

@@ -2,8 +2,8 @@ import path from 'node:path'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { messageLines } from '#core/foundation/stranger-text.ts'
-import { splitFlags } from '#core/settings/command-line.ts'
-import { type Ask, type Out, type ReadLine, type ToolCommand, ToolProblem } from './command.ts'
+import { splitFlags, wordLimits } from '#core/settings/command-line.ts'
+import { type Out, type ReadLine, type ToolCommand, ToolProblem } from './command.ts'
 import { FOLDER, getCommand, renderHelp, renderToolOverview, toolCommands } from './commands.ts'
 import packageJson from './package/package.json' with { type: 'json' }
 import { typedTool } from './typed.ts'
@@ -16,7 +16,6 @@ interface CommandEnvironment {
   printError(text: string): void
   stop: AbortSignal
   /** By default nobody can be asked. */
-  ask?: Ask | null
   readLine?: ReadLine | null
 }
 
@@ -56,11 +55,12 @@ async function run(argv: readonly string[], environment: CommandEnvironment): Pr
 async function start(
   command: ToolCommand,
   argv: readonly string[],
-  { cwd, out, printError, stop, ask = null, readLine = null }: CommandEnvironment,
+  { cwd, out, printError, stop, readLine = null }: CommandEnvironment,
 ): Promise<number> {
   const { values, words, problems } = splitFlags(argv, [...command.flags, FOLDER])
-  if (words.length > command.wordsMax) problems.push(`Unexpected argument "${words[command.wordsMax]}".`)
-  if (words.length < command.wordsMin) problems.push(`An argument is missing. Usage: ${typedTool(`${command.name} ${command.usage}`)}`)
+  const [wordsMin, wordsMax] = wordLimits(command)
+  if (words.length > wordsMax) problems.push(`Unexpected argument "${words[wordsMax]}".`)
+  if (words.length < wordsMin) problems.push(`An argument is missing. Usage: ${typedTool(`${command.name} ${command.usage}`)}`)
   if (problems.length > 0) throw new ToolProblem([...problems, `More: ${typedTool(`${command.name} --help`)}`].join('\n'))
   const print = (_fields: object, message: string) => printError(messageLines(message).join('\n'))
   /** The log of the sandbox itself; each command shows the log lines of plugins in its own way. */
@@ -73,7 +73,6 @@ async function start(
     all: (name) => values.get(name) ?? [],
     isOn: (name) => values.get(name)?.at(-1) === 'true',
     out,
-    ask,
     readLine,
     log,
     stop,

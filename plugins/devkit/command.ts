@@ -13,8 +13,6 @@ export class ToolProblem extends Error {
 }
 
 export interface ToolCommand extends DescribedCommand {
-  wordsMin: number
-  wordsMax: number
   /** Returns the exit code: 0, or 1 when a check failed. @throws ToolProblem */
   run(input: ToolInput): Promise<number>
 }
@@ -30,23 +28,18 @@ export interface ToolInput {
   all(name: string): readonly string[]
   isOn(name: string): boolean
   out: Out
-  /** Whether the person on the terminal types `yes`; null without a terminal. */
-  ask: Ask | null
   /** What the person on the terminal writes; null without a terminal. */
   readLine: ReadLine | null
   log: Log
   stop: AbortSignal
 }
 
-export type Ask = (question: string) => Promise<boolean>
 /** Null at the end of the input, and after Ctrl-C. */
 export type ReadLine = (question: string) => Promise<string | null>
 
-/** Only the whole word counts. The end of the input and Ctrl-C, which ends the command, are a no. */
-export function askOn(stdin: NodeJS.ReadableStream, output: NodeJS.WritableStream, stop: AbortSignal): Ask {
-  const readLine = readLineOn(stdin, output, stop)
-  return async (question) => (await readLine(question))?.trim().toLowerCase() === 'yes'
-}
+/** Whether the person types `yes`: only the whole word counts. The end of the input and Ctrl-C, which ends the command, are a no. */
+export const agrees = async (readLine: ReadLine | null, question: string): Promise<boolean> =>
+  (await readLine?.(question))?.trim().toLowerCase() === 'yes'
 
 export function readLineOn(stdin: NodeJS.ReadableStream, output: NodeJS.WritableStream, stop: AbortSignal): ReadLine {
   return async (question) => {

@@ -14,13 +14,7 @@ import { types } from './types-command.ts'
 export const toolCommands: readonly ToolCommand[] = [dev, types, test, validate, pack, sign, release, index, replay, bench]
 
 /** A flag of every command. */
-export const FOLDER: DescribedFlag = {
-  name: 'folder',
-  value: 'path',
-  isSwitch: false,
-  repeatable: false,
-  about: 'The folder of the plugin; by default the current folder.',
-}
+export const FOLDER: DescribedFlag = { name: 'folder', value: 'path', about: 'The folder of the plugin; by default the current folder.' }
 
 /** What other tools call them. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {

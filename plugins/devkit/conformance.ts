@@ -13,7 +13,7 @@ import type { Json } from '../../plugin-sdk/index.ts'
 import { ALL_LOCAL_SERVICES, describeUnmatched, typedRecord } from './allow-local.ts'
 import { requiresCredentials } from './credentials-file.ts'
 import { answerOf, replayEgress } from './host-answers.ts'
-import { type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
+import { asCallProblem, type Built, CallProblem, describeProblem, PluginSession } from './plugin-session.ts'
 import { CALLS_FOLDER, type SavedCall } from './saved-call.ts'
 import type { TestOutcome } from './test-files.ts'
 import { typedTool } from './typed.ts'
@@ -148,11 +148,7 @@ class TestedMethod {
   /** Makes the saved call with its fixtures alone. @throws CallProblem for a request that matches none, also when the code catches that */
   async callExactly(known: Fixtures, times = 1) {
     const unmatched: string[] = []
-    const egress = replayEgress(openReplay(known), ({ method, url }) => unmatched.push(`${method} ${url}`))
-    const results = await this.call(egress, this.input, times).catch((error: unknown) => {
-      if (error instanceof CallProblem) return error
-      throw error
-    })
+    const results = await this.call(replayEgress(openReplay(known), unmatched), this.input, times).catch(asCallProblem)
     const { trace } = results instanceof CallProblem ? results : results[0]
     if (unmatched.length > 0) throw new CallProblem(UNMATCHED, describeUnmatched(unmatched), trace)
     if (results instanceof CallProblem) throw results
@@ -271,19 +267,16 @@ async function turnPages(tested: TestedMethod, known: Fixtures): Promise<string 
   const seen = new Set<string>()
   let cursor: string | null | undefined
   for (let page = 1; page <= PAGES_MAX; page++) {
-    let isMissing = false
-    const egress = replayEgress(openReplay(known), () => {
-      isMissing = true
-    })
+    const unmatched: string[] = []
     const given = cursor ? tested.inputWith({ cursor }) : tested.input
-    const answer = await tested.call(egress, given).then(
+    const answer = await tested.call(replayEgress(openReplay(known), unmatched), given).then(
       ([{ answer }]) => answer,
       (error: unknown) => {
-        if (isMissing) return null
+        if (unmatched.length > 0) return null
         throw error
       },
     )
-    if (isMissing) return page === 1 ? 'its fixtures do not match it' : `fixtures end after ${page - 1} of its pages`
+    if (unmatched.length > 0) return page === 1 ? 'its fixtures do not match it' : `fixtures end after ${page - 1} of its pages`
     cursor = (answer as { nextCursor?: string | null }).nextCursor
     if (!cursor) return null
     if (seen.has(cursor)) throw new Error('It returned the same cursor twice, so a client would never reach the end.')
@@ -306,13 +299,11 @@ function nearly(fixtures: Fixtures): Egress {
         ({ request, response }) =>
           response !== undefined && (request.method ?? 'GET') === hop.method && partOf(request.url) === partOf(hop.url.href),
       )
-      let isUnknown = false
+      const unmatched: string[] = []
       try {
-        return await replayEgress(replay, () => {
-          isUnknown = true
-        }).fetch(given, policy, signal)
+        return await replayEgress(replay, unmatched).fetch(given, policy, signal)
       } catch (error) {
-        if (isUnknown && near?.response) return answerOf(near.response, hop.url.href)
+        if (unmatched.length > 0 && near?.response) return answerOf(near.response, hop.url.href)
         throw error
       }
     },

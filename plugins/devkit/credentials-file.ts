@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { AppError } from '#core/foundation/errors.ts'
+import { parseObject } from '#core/foundation/plain-object.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
 import { CREDENTIAL_FIELDS, checkFields, neededFields } from '#plugins/credentials/plugin-auth.ts'
@@ -13,8 +14,6 @@ export type GivenCredentials = Readonly<Record<string, string>>
 export const CREDENTIALS: DescribedFlag = {
   name: 'credentials',
   value: 'file',
-  isSwitch: false,
-  repeatable: false,
   about:
     'A file with the credentials that the manifest\'s auth requires, such as { "token": "…" }, or { "username": "…", "password": "…" }. The tool adds them to requests as a server does. Your code does not see them, and they are not recorded. Keep the file out of your repository.',
 }
@@ -68,11 +67,6 @@ export const missingCredentials = ({ flag }: Pick<ToolInput, 'flag'>, manifest: 
     : `Requests are sent without credentials, which auth in manifest.json requires. Add --${CREDENTIALS.name} FILE.`
 
 function readTexts(text: string): Record<string, string> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (value === null || typeof value !== 'object' || Array.isArray(value)) return null
-    return Object.values(value).every((one) => typeof one === 'string') ? (value as Record<string, string>) : null
-  } catch {
-    return null
-  }
+  const value = parseObject<string>(text)
+  return value !== null && Object.values(value).every((one) => typeof one === 'string') ? value : null
 }

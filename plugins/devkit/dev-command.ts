@@ -12,7 +12,7 @@ import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { LEVEL, NODE, readLevel, readNodes, ServerActivity } from './activity/server-activity.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './allow-local.ts'
 import { type Bundle, bundleOf, bundleOptions, bundleProblem, bundleProject } from './bundling/bundle.ts'
-import { kilobytes, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
+import { agrees, kilobytes, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { CREDENTIALS, type GivenCredentials, missingCredentials, readCredentials } from './credentials-file.ts'
 import { DebugRelay } from './debug-relay.ts'
 import { type DevServer, openDevServer } from './dev-server.ts'
@@ -35,16 +35,17 @@ const LOOK_EVERY_MS = 500
 export const dev: ToolCommand = {
   name: 'dev',
   usage: '[--inspect [port]]',
+  // The port for --inspect.
+  words: [0, 1],
   summary: 'bundles on every change, and serves a page for trying calls',
   about:
     'Watches the folder, and serves a page on this machine where you call your functions and see the answer, the requests, the log and the budgets. The sandbox is that of the server; its storage lasts until you stop. With --server, every successful build is also installed on a running test server, and you consent there to what is printed before; a build that asks for more waits for your answer. What the plugin does there is shown as it happens: calls, lines of its log, and whether the server still runs the build.',
   flags: [
-    { name: 'port', value: 'number', isSwitch: false, repeatable: false, about: 'Port of the page; by default a free one.' },
+    { name: 'port', value: 'number', about: 'Port of the page; by default a free one.' },
     {
       name: 'inspect',
       takesValue: true,
       isSwitch: true,
-      repeatable: false,
       about: `Accepts a debugger, such as that of Chrome, with breakpoints in your own source. Default port: ${INSPECT_PORT}. While a debugger is connected, time limits do not apply; the memory limit does.`,
     },
     ALLOW_LOCAL,
@@ -54,9 +55,6 @@ export const dev: ToolCommand = {
     LEVEL,
     NODE,
   ],
-  wordsMin: 0,
-  // The port for --inspect.
-  wordsMax: 1,
   async run(input) {
     const { folder, flag, out, log, stop } = input
     const port = readCount(flag('port'), { flag: 'port', unless: 0, min: 1, max: 65_535 })
@@ -247,13 +245,13 @@ class Builds {
 
   /** @throws ToolProblem unless the person grants it */
   async #askFor({ id, sha256, waitsFor }: Waiting, origin: string): Promise<void> {
-    const { out, ask } = this.#input
+    const { out, readLine } = this.#input
     for (const line of messageLines(`It asks for something else than you have granted in this session: it ${waitsFor.join(', ')}.`))
       out.line(line)
-    if (await ask?.(`Do you grant this on ${origin}? Type yes or no: `)) return
+    if (await agrees(readLine, `Do you grant this on ${origin}? Type yes or no: `)) return
     // One line, so that it can be copied.
     out.line(`To grant it, in the server's checkout: npm run carrel -- plugin consent ${id} --sha256 ${sha256}`)
-    const why = ask === null ? 'Nobody can be asked without a terminal, so you have not granted it' : 'You have not granted it'
+    const why = readLine === null ? 'Nobody can be asked without a terminal, so you have not granted it' : 'You have not granted it'
     throw new ToolProblem(`${why}; the build before runs on ${origin}.`)
   }
 }

@@ -17,7 +17,7 @@ import type { GivenCredentials } from './credentials-file.ts'
 import { debugProgram } from './debug-program.ts'
 import { FIXTURES_FOLDER } from './fixture-files.ts'
 import { replayEgress } from './host-answers.ts'
-import { type Built, CallProblem, PluginSession, runsForUser, type SessionOptions } from './plugin-session.ts'
+import { asCallProblem, type Built, CallProblem, PluginSession, runsForUser, type SessionOptions } from './plugin-session.ts'
 import { readOptional } from './project.ts'
 import { authOfCall, CALLS_FOLDER, callOf, type SavedCall } from './saved-call.ts'
 
@@ -101,8 +101,7 @@ export class DevSession {
     const { config, userConfig, library, fixtures } = call
     const owner = runsForUser(call.method) ? 'user' : 'server'
     const session = this.#open(running, {
-      egress:
-        fixtures === null ? this.#outside : replayEgress(openReplay(fixtures), ({ method, url }) => unmatched.push(`${method} ${url}`)),
+      egress: fixtures === null ? this.#outside : replayEgress(openReplay(fixtures), unmatched),
       config,
       userConfig,
       library,
@@ -115,10 +114,7 @@ export class DevSession {
     })
     const { cpuMs: cpuMsMax, wallMs: wallMsMax } = budgetOf(requestedPermissions(running.manifest), call.method)
     try {
-      const outcome = await session.call(call.method, call.input).catch((error: unknown) => {
-        if (error instanceof CallProblem) return error
-        throw error
-      })
+      const outcome = await session.call(call.method, call.input).catch(asCallProblem)
       this.#storages[owner] = session.storage()
       const shown = { trace: outcome.trace, cpuMsMax, wallMsMax, storage: this.#storages[owner] }
       // Also when the code has caught its error: as in tests.

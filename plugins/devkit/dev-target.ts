@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { isObject } from '#core/foundation/plain-object.ts'
+import { parseObject } from '#core/foundation/plain-object.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
 import { fileReason, type ToolInput, ToolProblem } from './command.ts'
@@ -18,43 +18,27 @@ export const TARGET_FLAGS: readonly DescribedFlag[] = [
   {
     name: 'server',
     value: 'url',
-    isSwitch: false,
-    repeatable: false,
     about: `A running server on which to install every build, as a pre-release. Also from ${VARIABLES.server}, or "server" in ${FILE} in the folder of the plugin.`,
   },
   {
     name: 'token',
     value: 'key',
-    isSwitch: false,
-    repeatable: false,
     about: `For --server: the API key of an administrator. Better from ${VARIABLES.token}, or "token" in ${FILE}: others can see arguments, and npm prints them.`,
   },
   {
     name: 'key-file',
     value: 'file',
-    isSwitch: false,
-    repeatable: false,
     about: `For --server: signs every build with this key, as a plugin needs that has a signed release there. Also from ${VARIABLES.keyFile}, or "keyFile" in ${FILE}.`,
   },
-  {
-    name: 'trust-key',
-    value: 'fingerprint',
-    isSwitch: false,
-    repeatable: false,
-    about: 'For --server: confirms there that your key is another one than that of the release.',
-  },
+  { name: 'trust-key', value: 'fingerprint', about: 'For --server: confirms there that your key is another one than that of the release.' },
   {
     name: 'move-from',
     value: 'place',
-    isSwitch: false,
-    repeatable: false,
     about: 'For --server: confirms there that builds come from here, and no longer from this repository.',
   },
   {
     name: 'config',
     value: 'file',
-    isSwitch: false,
-    repeatable: false,
     about: 'For --server: a file with the configuration as JSON, which the server gets after the first build. It gets --credentials, too.',
   },
 ]
@@ -106,7 +90,7 @@ async function readFileOf(folder: string): Promise<Partial<Record<(typeof NAMES)
   if (bytes === null) return {}
   const file = path.join(folder, FILE)
   const { mode } = await stat(file)
-  const value = readObject(bytes)
+  const value = parseObject(bytes.toString('utf8'))
   const texts = value !== null && Object.values(value).every((one) => typeof one === 'string')
   const unknown = Object.keys(value ?? {}).find((name) => !(NAMES as readonly string[]).includes(name))
   if (!texts || unknown !== undefined)
@@ -123,16 +107,7 @@ async function readConfigFile(file: string): Promise<Record<string, unknown>> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     throw new ToolProblem(`--config: ${file} cannot be read (${fileReason(error)}).`, { cause: error })
   })
-  const value = readObject(bytes)
+  const value = parseObject(bytes.toString('utf8'))
   if (value === null) throw new ToolProblem(`--config: ${file} must be an object as JSON, such as { "site": "https://api.example.org" }.`)
   return value
-}
-
-function readObject(bytes: Buffer): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'))
-    return isObject(value) ? value : null
-  } catch {
-    return null
-  }
 }

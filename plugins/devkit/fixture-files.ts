@@ -1,5 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { parseJson } from '#core/foundation/plain-object.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Egress } from '#plugins/network/egress.ts'
@@ -156,12 +157,8 @@ function responseOf(answer: EgressResponse, url: string): NonNullable<Exchange['
 
 /** The value of a JSON text; undefined when it is invalid, or would not serialize to the same text. */
 function readJson(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseJson(text)
+  return typeof value === 'object' && value !== null ? value : undefined
 }
 
 /** @throws ToolProblem when the file cannot be written */

@@ -71,8 +71,8 @@ function pageOf(library: readonly GivenEntry[], cursor: unknown, caller: HostCal
   }
 }
 
-/** Answers requests from fixtures, under the rules of a server: it refuses what a server would before it looks for a fixture. */
-export function replayEgress(replay: Replay, onUnmatched: (request: { method: string; url: string }) => void): Egress {
+/** Answers requests from fixtures, under the rules of a server: it refuses what a server would before it looks for a fixture. @param unmatched receives the requests without one */
+export function replayEgress(replay: Replay, unmatched: string[]): Egress {
   return {
     local: ALL_LOCAL_SERVICES,
     async fetch(given, { rules }, signal) {
@@ -81,7 +81,7 @@ export function replayEgress(replay: Replay, onUnmatched: (request: { method: st
       const { url, method, headers, body } = hop
       const found = replay.next({ url: url.href, method, headers, ...(body === undefined ? {} : { body }) })
       if (found === null) {
-        onUnmatched({ method, url: url.href })
+        unmatched.push(`${method} ${url.href}`)
         return refuseGuest('upstream', `No fixture matches ${method} ${url.href}.`)
       }
       return await play(found, { url: url.href, timeoutMs, signal })

@@ -1,15 +1,14 @@
 import type { KeyObject } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { Compile } from 'typebox/compile'
-import { AppError } from '#core/foundation/errors.ts'
 import { briefText, escapedLines } from '#core/foundation/stranger-text.ts'
 import { isLocalHost } from '#core/settings/local-hosts.ts'
 import { consentRecordOf } from '#plugins/consent/record.ts'
 import { describeRecord } from '#plugins/consent/record-lines.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { type PluginPackage, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
+import { type PluginPackage, publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
 import { EXPIRES_DAYS_MAX, INDEX_NAME, indexProblem, RepositoryIndex, SIGNATURE_NAME, signIndex } from '#plugins/repositories/index-file.ts'
 import { renderIndexPage, type ShownPlugin } from '#plugins/repositories/index-page.ts'
@@ -17,7 +16,7 @@ import { indexedEntry } from './changelog.ts'
 import { checkStop, counted, fileReason, printMessage, readCount, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { writePackage } from './pack.ts'
 import { readOptional } from './project.ts'
-import { readKey, unpack } from './signing.ts'
+import { readKey, readPackageFile, unpack } from './signing.ts'
 import { quotedWord, typedTool } from './typed.ts'
 
 /** Several times the limit of an index. */
@@ -25,15 +24,9 @@ const PACKAGES_MAX = 10_000
 const DAY_MS = 86_400_000
 
 export const INDEX_FLAGS = [
-  { name: 'url', value: 'https://…/', isSwitch: false, repeatable: false, about: 'URL of the folder; required the first time.' },
-  { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the repository; required the first time.' },
-  {
-    name: 'days',
-    value: 'number',
-    isSwitch: false,
-    repeatable: false,
-    about: `Days until the index expires; default and maximum ${EXPIRES_DAYS_MAX}.`,
-  },
+  { name: 'url', value: 'https://…/', about: 'URL of the folder; required the first time.' },
+  { name: 'name', value: 'text', about: 'Name of the repository; required the first time.' },
+  { name: 'days', value: 'number', about: `Days until the index expires; default and maximum ${EXPIRES_DAYS_MAX}.` },
 ] as const
 
 export const index: ToolCommand = {
@@ -42,17 +35,9 @@ export const index: ToolCommand = {
   summary: 'makes a repository from a folder of packages',
   about: `Lists all .plugin files of a folder in ${INDEX_NAME}, signs it with your key, and writes an HTML page. Serve the folder over https from anywhere. Your manual changes to ${INDEX_NAME} (yanked, advisory, categories, revoked) are kept when you run the command again, which you must do before the index expires.`,
   flags: [
-    {
-      name: 'key',
-      value: 'file',
-      isSwitch: false,
-      repeatable: false,
-      about: 'The key of the repository; servers trust only the first one that they saw.',
-    },
+    { name: 'key', value: 'file', about: 'The key of the repository; servers trust only the first one that they saw.' },
     ...INDEX_FLAGS,
   ],
-  wordsMin: 1,
-  wordsMax: 1,
   async run(input) {
     const { cwd, words, flag } = input
     const folder = path.resolve(cwd, words[0] as string)
@@ -190,7 +175,7 @@ async function listPlugins(
   const found = new Map<string, Map<string, Listed>>()
   const unnamed: string[] = []
   for (const file of files) {
-    const { bytes, read } = await open(folder, file)
+    const { bytes, read } = await readPackageFile(path.join(folder, file), file)
     const { manifest, sha256 } = read
     const versions = found.get(manifest.id) ?? new Map<string, Listed>()
     if (versions.has(manifest.version))
@@ -237,7 +222,8 @@ function changelogOf(bytes: Buffer, version: string): string | undefined {
 /** What the page shows of the newest version: its icon, and what it asks for in the words that administrators read. */
 async function shownOf(folder: string, { read, file }: Listed, url: string): Promise<ShownPlugin> {
   const { manifest, signedBy } = read
-  const files = unpack((await open(folder, file)).bytes)
+  const { bytes } = await readPackageFile(path.join(folder, file), file)
+  const files = unpack(bytes)
   const icons = [
     ['icon.png', 'image/png'],
     ['icon.svg', 'image/svg+xml'],
@@ -245,14 +231,4 @@ async function shownOf(folder: string, { read, file }: Listed, url: string): Pro
   const [name, type] = icons.find(([name]) => files.has(name)) ?? []
   const icon = name === undefined ? null : `data:${type};base64,${Buffer.from(files.get(name) as Uint8Array).toString('base64')}`
   return { icon, asks: describeRecord(consentRecordOf({ manifest, signedBy, repository: url }), { summary: manifest.summary }) }
-}
-
-async function open(folder: string, file: string): Promise<{ bytes: Buffer; read: PluginPackage }> {
-  try {
-    const bytes = await readFile(path.join(folder, file))
-    return { bytes, read: readPackage(bytes) }
-  } catch (error) {
-    const reason = error instanceof AppError ? error.message : `It cannot be read (${fileReason(error)}).`
-    throw new ToolProblem(`${file}: ${reason}`, { cause: error })
-  }
 }

@@ -1,5 +1,5 @@
 import { receiveStopSignal } from '#core/foundation/stop-signal.ts'
-import { askOn, outTo, readLineOn } from './command.ts'
+import { outTo, readLineOn } from './command.ts'
 import { runCommandLine } from './command-line.ts'
 
 // Runners do not keep the event loop alive; this does until the command has ended.
@@ -15,7 +15,6 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   out: outTo(process.stdout),
   printError: (text) => void process.stderr.write(`${text}\n`),
   stop,
-  ask: stdin.isTTY === true ? askOn(stdin, stderr, stop) : null,
   readLine: stdin.isTTY === true ? readLineOn(stdin, stderr, stop) : null,
 })
 clearInterval(alive)

@@ -30,17 +30,7 @@ export const validate: ToolCommand = {
   summary: 'checks the plugin as a server and its administrator would',
   about:
     'Checks the manifest, bundles and scans the code, checks types with the TypeScript of your project, and starts the code once in the sandbox. Errors make the command fail; warnings are for you to judge.',
-  flags: [
-    {
-      name: 'json',
-      isSwitch: true,
-      repeatable: false,
-      about: 'Prints the findings as JSON: { ok, findings: [{ level, check, message }] }.',
-    },
-    TYPES,
-  ],
-  wordsMin: 0,
-  wordsMax: 0,
+  flags: [{ name: 'json', isSwitch: true, about: 'Prints the findings as JSON: { ok, findings: [{ level, check, message }] }.' }, TYPES],
   async run(input) {
     const { folder, log, out, isOn } = input
     const validation = await validateProject(folder, log, (project) => checkTypesUnless(input, project, input.stop))
@@ -66,7 +56,6 @@ export const validate: ToolCommand = {
 export const NEXT_FLAG = {
   name: 'next',
   value: 'public key',
-  isSwitch: false,
   repeatable: true,
   about: 'A key that may sign the next version, as --new-key prints it; by default the keys that sign this one. You can repeat the flag.',
 } as const
@@ -89,14 +78,12 @@ export const pack: ToolCommand = {
   about:
     'Makes <id>-<version>.plugin from the folder. The same files always give the same bytes, so anybody can reproduce and compare the package.',
   flags: [
-    { name: 'out', value: 'file', isSwitch: false, repeatable: false, about: 'Where to write it; by default the folder of the plugin.' },
-    { name: 'key', value: 'file', isSwitch: false, repeatable: true, about: 'Signs it with this key. You can repeat the flag.' },
+    { name: 'out', value: 'file', about: 'Where to write it; by default the folder of the plugin.' },
+    { name: 'key', value: 'file', repeatable: true, about: 'Signs it with this key. You can repeat the flag.' },
     NEXT_FLAG,
-    { name: 'sizes', isSwitch: true, repeatable: false, about: 'Prints the largest modules; near the size limit it always does.' },
+    { name: 'sizes', isSwitch: true, about: 'Prints the largest modules; near the size limit it always does.' },
     TYPES,
   ],
-  wordsMin: 0,
-  wordsMax: 0,
   async run(input) {
     const { cwd, folder, log, out, flag, all } = input
     const validation = await validateProject(folder, log, (project) => checkTypesUnless(input, project, input.stop))
@@ -141,12 +128,10 @@ export const sign: ToolCommand = {
   about:
     'With --new-key, makes a key. Keep the file: updates of a signed plugin must be signed with a key that the version before names. With a package and --key, signs it. To change keys, sign a version with the old key and name the new one with --next.',
   flags: [
-    { name: 'new-key', value: 'file', isSwitch: false, repeatable: false, about: 'Makes an Ed25519 key, readable by you alone.' },
-    { name: 'key', value: 'file', isSwitch: false, repeatable: true, about: 'The key to sign with. You can repeat the flag.' },
+    { name: 'new-key', value: 'file', about: 'Makes an Ed25519 key, readable by you alone.' },
+    { name: 'key', value: 'file', repeatable: true, about: 'The key to sign with. You can repeat the flag.' },
     NEXT_FLAG,
   ],
-  wordsMin: 0,
-  wordsMax: 1,
   async run(input) {
     const { cwd, words, flag, all, out } = input
     const fresh = flag('new-key')

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { parseJson } from '#core/foundation/plain-object.ts'
 import { authOf, describeMissing, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import { withinGrants } from '#plugins/host/answer-addresses.ts'
 import type { HostCaller } from '#plugins/host/host-calls.ts'
@@ -60,6 +61,12 @@ export class CallProblem extends Error implements CallFailure {
     this.trace = trace
     this.source = source
   }
+}
+
+/** For `catch`: a failed call as a value. */
+export function asCallProblem(error: unknown): CallProblem {
+  if (error instanceof CallProblem) return error
+  throw error
 }
 
 /** Two lines when the place in the source is known. */
@@ -375,9 +382,6 @@ function noteLine(kind: 'log' | 'progress', said: Record<string, unknown>, trace
 /** Log data arrives as JSON, which is cut when it is long. */
 function readData(data: unknown): Json {
   if (typeof data !== 'string') return null
-  try {
-    return JSON.parse(data) as Json
-  } catch {
-    return data
-  }
+  const value = parseJson(data)
+  return value === undefined ? data : (value as Json)
 }

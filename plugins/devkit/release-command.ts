@@ -2,22 +2,21 @@ import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import compare from 'semver/functions/compare.js'
 import inc from 'semver/functions/inc.js'
-import { AppError } from '#core/foundation/errors.ts'
 import { escapedLines, messageLines } from '#core/foundation/stranger-text.ts'
 import { isCovered } from '#plugins/consent/coverage.ts'
 import { differencesOf } from '#plugins/consent/differences.ts'
 import { consentRecordOf } from '#plugins/consent/record.ts'
 import { describeDifference, describeRecord, phrasesOf } from '#plugins/consent/record-lines.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
-import { type PluginPackage, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
+import { type PluginPackage, publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { INDEX_NAME } from '#plugins/repositories/index-file.ts'
 import { checkNews, newsOf, withEntry } from './changelog.ts'
-import { checkStop, fileReason, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
+import { agrees, checkStop, fileReason, printMessage, type ToolCommand, type ToolInput, ToolProblem } from './command.ts'
 import { checkIndexFlags, findIndexKey, INDEX_FLAGS, makeIndex } from './index-command.ts'
 import { packProject, writePackage } from './pack.ts'
 import { hasErrors, NEXT_FLAG, printFindings, printPackage, readNext } from './package-commands.ts'
 import { type Project, readOptional, readValidProject } from './project.ts'
-import { readKey } from './signing.ts'
+import { readKey, readPackageFile } from './signing.ts'
 import { test } from './test-command.ts'
 import { typedTool } from './typed.ts'
 import { summarize, validateProject } from './validate.ts'
@@ -41,27 +40,17 @@ export const release: ToolCommand = {
   summary: 'tests, raises the version, signs, and lists the release',
   about: `Checks and tests the plugin, raises the version of the manifest above the last release, writes the changelog, and packs and signs into ${FOLDER}/, with an index beside it that any static host serves. Before it signs, it shows what administrators will read and whether they are asked. Without a word it releases the version of the manifest as it is. A release that was interrupted goes on when you run the command again. Keep ${FOLDER}/: it says what was released.`,
   flags: [
-    { name: 'key', value: 'file', isSwitch: false, repeatable: true, about: 'Signs it with this key. You can repeat the flag.' },
+    { name: 'key', value: 'file', repeatable: true, about: 'Signs it with this key. You can repeat the flag.' },
     NEXT_FLAG,
     {
       name: 'changelog',
       value: 'file',
-      isSwitch: false,
-      repeatable: false,
       about: 'What is new, for CHANGELOG.md; otherwise you are asked, unless CHANGELOG.md has the version already.',
     },
-    {
-      name: 'out',
-      value: 'folder',
-      isSwitch: false,
-      repeatable: false,
-      about: `The folder of all releases; by default ${FOLDER}/ in the plugin.`,
-    },
-    { name: 'yes', isSwitch: true, repeatable: false, about: 'Signs a release that asks administrators for more, without asking you.' },
+    { name: 'out', value: 'folder', about: `The folder of all releases; by default ${FOLDER}/ in the plugin.` },
+    { name: 'yes', isSwitch: true, about: 'Signs a release that asks administrators for more, without asking you.' },
     ...INDEX_FLAGS,
   ],
-  wordsMin: 0,
-  wordsMax: 1,
   run: (input) => runRelease(input),
 }
 
@@ -150,21 +139,12 @@ async function findLast(place: string, id: string, begun: string | null): Promis
   const names = await readdir(place, { recursive: true }).catch(() => [])
   let last: PluginPackage | null = null
   for (const name of names.filter((one) => one.endsWith('.plugin'))) {
-    const read = await readReleased(path.join(place, name))
+    const { read } = await readPackageFile(path.join(place, name))
     const { manifest } = read
     if (manifest.id !== id || manifest.version === begun) continue
     if (last === null || compare(manifest.version, last.manifest.version) > 0) last = read
   }
   return last
-}
-
-async function readReleased(file: string): Promise<PluginPackage> {
-  try {
-    return readPackage(await readFile(file))
-  } catch (error) {
-    const reason = error instanceof AppError ? error.message : `It cannot be read (${fileReason(error)}).`
-    throw new ToolProblem(`${file}: ${reason}`, { cause: error })
-  }
 }
 
 interface Choice {
@@ -251,7 +231,7 @@ interface Compared {
  * @returns in a sentence, what the release means for them
  * @throws ToolProblem when no server would accept it after the last release, or when it asks for more and nobody has agreed to that
  */
-async function showAdministrators({ out, ask, isOn }: ToolInput, { last, project, keys, version }: Compared): Promise<string> {
+async function showAdministrators({ out, readLine, isOn }: ToolInput, { last, project, keys, version }: Compared): Promise<string> {
   const signedBy = keys.map(publicKeyText)
   const record = consentRecordOf({ manifest: project.manifest, signedBy, repository: null })
   out.line()
@@ -274,8 +254,9 @@ async function showAdministrators({ out, ask, isOn }: ToolInput, { last, project
   const summary = `${version} waits for consent, because it ${phrasesOf(agreed, record).join(', ')}. Until then ${before} runs.`
   if (isCovered(record, differences) || isOn('yes')) return summary
   printMessage(out, ['yellow', '!'], summary)
-  if (ask === null) throw new ToolProblem('Nothing was signed: this release asks administrators for more. If that is intended, add --yes.')
-  if (!(await ask('Is that intended? Type yes or no: '))) throw new ToolProblem('Nothing was signed.')
+  if (readLine === null)
+    throw new ToolProblem('Nothing was signed: this release asks administrators for more. If that is intended, add --yes.')
+  if (!(await agrees(readLine, 'Is that intended? Type yes or no: '))) throw new ToolProblem('Nothing was signed.')
   return summary
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isObject } from '#core/foundation/plain-object.ts'
+import { isObject, parseJson } from '#core/foundation/plain-object.ts'
 import { redirectProblem } from '#core/foundation/redirect-problem.ts'
 import { withConfirmingFlags } from '#plugins/packages/identity.ts'
 import { ToolProblem } from './command.ts'
@@ -147,7 +147,7 @@ export async function askServer<Answer>(
   const text = await response.text().catch((error: unknown) => {
     throw new ServerAway(`${origin} ended in the middle of an answer.`, { cause: error })
   })
-  const answer = readJson(text)
+  const answer = parseJson(text)
   const message = messageIn(answer)
   if (AWAY.includes(status)) throw new ServerAway(`${origin} answered ${status}: ${message ?? otherAnswer(text)}`)
   if (ok && hasMember(answer, member)) return answer as Answer
@@ -163,15 +163,6 @@ export async function askServer<Answer>(
 const withFlags = (message: string): string =>
   withConfirmingFlags(message.replace('ask its author for a signed one.', 'sign your builds: --key-file KEY.pem.'))
 
-/** Undefined for what is no JSON. */
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 const hasMember = (answer: unknown, member: string | undefined): boolean => isObject(answer) && (member === undefined || member in answer)
 
 /** That of an error of a Carrel server; null in any other answer. */
@@ -184,5 +175,5 @@ function messageIn(answer: unknown): string | null {
 function otherAnswer(text: string): string {
   if (text.trim() === '') return 'nothing'
   if (/^\s*</.test(text)) return 'HTML'
-  return readJson(text) === undefined ? text.slice(0, 300) : 'other JSON'
+  return parseJson(text) === undefined ? text.slice(0, 300) : 'other JSON'
 }

@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { open, writeFile } from 'node:fs/promises'
+import { open, readFile, writeFile } from 'node:fs/promises'
 import { AppError } from '#core/foundation/errors.ts'
 import { type PluginPackage, packPlugin, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
 import { readZip } from '#plugins/packages/zip.ts'
@@ -91,6 +91,17 @@ function readNamed(file: string, bytes: Buffer): PluginPackage {
     return readPackage(bytes)
   } catch (error) {
     throw error instanceof AppError ? new ToolProblem(`${file}: ${error.message}`, { cause: error }) : error
+  }
+}
+
+/** The package in a file. @param shown begins its problems @throws ToolProblem */
+export async function readPackageFile(file: string, shown = file): Promise<{ bytes: Buffer; read: PluginPackage }> {
+  try {
+    const bytes = await readFile(file)
+    return { bytes, read: readPackage(bytes) }
+  } catch (error) {
+    const reason = error instanceof AppError ? error.message : `It cannot be read (${fileReason(error)}).`
+    throw new ToolProblem(`${shown}: ${reason}`, { cause: error })
   }
 }
 

@@ -12,22 +12,22 @@ export interface SourceLine {
   line: number
 }
 
+const MAP_COMMENT = /\n\/\/# sourceMappingURL=[^\n]*\s*$/
+
+/** Code with its source map inside, for programs that cannot fetch the map. */
+export function withInlineMap(code: string, map: string | null): string {
+  if (map === null) return code
+  const address = `data:application/json;base64,${Buffer.from(map).toString('base64')}`
+  return `${code.replace(MAP_COMMENT, '')}\n//# sourceMappingURL=${address}\n`
+}
+
 /** Maps offsets of a printed text to lines of a source; null where its map has no entry. */
 export function lineFinder(text: string, map: string): (at: number) => SourceLine | null {
   const read = new SourceMap(JSON.parse(map) as ConstructorParameters<typeof SourceMap>[0])
   const starts = [0]
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
-  const lineOf = (at: number): number => {
-    let [low, high] = [0, starts.length - 1]
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      if ((starts[middle] as number) <= at) low = middle
-      else high = middle - 1
-    }
-    return low
-  }
   return (at) => {
-    const line = lineOf(at)
+    const line = starts.findLastIndex((start) => start <= at)
     const entry = read.findEntry(line, at - (starts[line] as number)) as { originalSource?: string; originalLine?: number }
     if (typeof entry.originalSource !== 'string' || typeof entry.originalLine !== 'number') return null
     return { file: entry.originalSource, line: entry.originalLine + 1 }

@@ -28,6 +28,7 @@ const NOT_ALL = 'Not all tests ran.'
 export const test: ToolCommand = {
   name: 'test',
   usage: '[file…]',
+  words: [0, 100],
   summary: 'runs your tests, and the conformance checks for every plugin',
   about:
     'Runs test/**/*.test.ts (or .js), which import @carrel/plugin-sdk/testing; tests in other places or with other names fail. Requests are answered from fixtures/ only; a request that matches no fixture fails its test. Then it runs the conformance checks with the calls in calls/: a service that fails or is slow, titles in any script, and the like. Meanwhile the TypeScript of your project checks the types.',
@@ -35,25 +36,21 @@ export const test: ToolCommand = {
     {
       name: 'record',
       isSwitch: true,
-      repeatable: false,
       about:
         'Sends requests to the real services, and records their responses in fixtures/, for your tests and for the calls in calls/. Failures and responses with a status of 400 or more, which you may have written, stay.',
     },
     ALLOW_LOCAL,
     CREDENTIALS,
-    { name: 'cpu-ms', value: 'number', isSwitch: false, repeatable: false, about: 'Fails every call of a test that takes more CPU time.' },
-    { name: 'conformance', isSwitch: true, repeatable: false, about: 'With --no-conformance, runs only your tests.' },
+    { name: 'cpu-ms', value: 'number', about: 'Fails every call of a test that takes more CPU time.' },
+    { name: 'conformance', isSwitch: true, about: 'With --no-conformance, runs only your tests.' },
     {
       name: 'watch',
       isSwitch: true,
-      repeatable: false,
       about:
         'Runs again what a change concerns: a test file alone, the checks after a change of calls/, everything after a change of the code.',
     },
     TYPES,
   ],
-  wordsMin: 0,
-  wordsMax: 100,
   async run(input) {
     const { words, flag, isOn } = input
     if (readAllowLocal(input).size > 0 && !isOn('record'))

@@ -174,10 +174,7 @@ export class TestingTools {
     const unmatched: string[] = []
     const isRecorded = this.#outside !== null && typeof fixtures === 'string'
     const replay = isRecorded ? null : openReplay(await this.#fixturesOf(fixtures))
-    const egress =
-      replay === null
-        ? (await this.#recorderOf(fixtures as string)).open()
-        : replayEgress(replay, ({ method, url }) => unmatched.push(`${method} ${url}`))
+    const egress = replay === null ? (await this.#recorderOf(fixtures as string)).open() : replayEgress(replay, unmatched)
     const session = new PluginSession(supervisor, built, {
       egress,
       config: plain(config),

@@ -19,7 +19,6 @@ export interface TypeCheck {
 export const TYPES: DescribedFlag = {
   name: 'types',
   isSwitch: true,
-  repeatable: false,
   about: 'With --no-types, does not check types. A wrong type is then found where it fails, or not at all.',
 }
 

@@ -79,9 +79,7 @@ export const types: ToolCommand = {
   usage: '',
   summary: `generates ${TYPES_FILE}, the types of the configuration`,
   about: `Generates ${TYPES_FILE} from the manifest's config and userConfig, for definePlugin<Config, UserConfig>({ … }). Run it again when they change; \`validate\` reports an outdated file.`,
-  flags: [{ name: 'check', isSwitch: true, repeatable: false, about: 'Writes nothing, and fails when the file is outdated.' }],
-  wordsMin: 0,
-  wordsMax: 0,
+  flags: [{ name: 'check', isSwitch: true, about: 'Writes nothing, and fails when the file is outdated.' }],
   async run({ folder, isOn, out }) {
     const project = await readValidProject(folder)
     const isCurrent = (await compareTypes(project)) === 'current'

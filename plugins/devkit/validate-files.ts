@@ -36,10 +36,13 @@ export interface Finding {
   message: string
 }
 
+export const flaw = (check: Finding['check'], message: string): Finding => ({ level: 'error', check, message })
+export const warning = (check: Finding['check'], message: string): Finding => ({ level: 'warning', check, message })
+
 /** The files that a package has besides its code. */
 export async function checkFiles({ folder, extras, manifest }: Project): Promise<Finding[]> {
   const findings: Finding[] = []
-  const warn = (message: string) => findings.push({ level: 'warning', check: 'files', message })
+  const warn = (message: string) => findings.push(warning('files', message))
   if (!extras.has('README.md')) warn('There is no README.md. Administrators read it before they grant permissions.')
   if (!extras.has('LICENSE'))
     warn(`There is no LICENSE${manifest.license === undefined ? '' : `, though the manifest says ${manifest.license}`}.`)
@@ -50,13 +53,9 @@ export async function checkFiles({ folder, extras, manifest }: Project): Promise
   for (const name of ['icon.png', 'icon.svg']) {
     const bytes = extras.get(name)
     if (bytes !== undefined && !isPicture(name, bytes))
-      findings.push({
-        level: 'error',
-        check: 'files',
-        message: `${name} is not ${name === 'icon.png' ? 'a PNG picture' : 'an SVG picture'}.`,
-      })
+      findings.push(flaw('files', `${name} is not ${name === 'icon.png' ? 'a PNG picture' : 'an SVG picture'}.`))
     else if (name === 'icon.svg' && SCRIPT.test(String(bytes)))
-      findings.push({ level: 'error', check: 'files', message: `${name} contains a script, which no page runs. Remove it.` })
+      findings.push(flaw('files', `${name} contains a script, which no page runs. Remove it.`))
   }
   return findings
 }
@@ -83,16 +82,15 @@ async function listMisnamed(folder: string): Promise<string[]> {
 }
 
 function checkChangelog(text: string | undefined, { version }: Manifest): Finding[] {
-  const warning = (message: string): Finding[] => [{ level: 'warning', check: 'changelog', message }]
   if (text === undefined)
     return version === '0.1.0' || version === '1.0.0'
       ? []
-      : warning('There is no CHANGELOG.md. Administrators update more readily when they see what is new.')
+      : [warning('changelog', 'There is no CHANGELOG.md. Administrators update more readily when they see what is new.')]
   const news = newsOf(text, version)
   const now = `version ${version}, which manifest.json has`
   const advice = `Write what is new for administrators below "## ${version}"; ${typedTool('release')} asks for it.`
-  if (news === null) return warning(`CHANGELOG.md has no heading of ${now}. ${advice}`)
-  return news === '' ? warning(`CHANGELOG.md says nothing of ${now}. ${advice}`) : []
+  if (news === null) return [warning('changelog', `CHANGELOG.md has no heading of ${now}. ${advice}`)]
+  return news === '' ? [warning('changelog', `CHANGELOG.md says nothing of ${now}. ${advice}`)] : []
 }
 
 /** A language that this tool does not know may come with a newer one. */
@@ -103,14 +101,14 @@ function languageHint(name: string): Finding[] {
   const hint = isKnown
     ? `the usual name of this language is ${language}.`
     : `no language "${language}" is known; languages are such as en or pt-BR.`
-  return isKnown && name === `locales/${language}.json` ? [] : [{ level: 'warning', check: 'locales', message: `${name}: ${hint}` }]
+  return isKnown && name === `locales/${language}.json` ? [] : [warning('locales', `${name}: ${hint}`)]
 }
 
 function checkLocale(name: string, bytes: Buffer, manifest: Manifest): Finding[] {
-  const found = localeProblems(name, bytes, manifest).map(({ isError, member, message }): Finding => {
+  const found = localeProblems(name, bytes, manifest).map(({ isError, member, message }) => {
     const place = member === '' ? name : positionInJson(bytes.toString('utf8'), `/${escapePointer(member)}`, name)
     const at = member === '' ? '' : ` at ${briefText(member)}`
-    return { level: isError ? 'error' : 'warning', check: 'locales', message: `${place}${at}: ${message}.` }
+    return (isError ? flaw : warning)('locales', `${place}${at}: ${message}.`)
   })
   return [...found, ...languageHint(name)]
 }
@@ -133,22 +131,21 @@ const ABSOLUTE = /^(\/|[A-Za-z]:[\\/]|\\\\|file:)/
 const useless = (wrong: string) => `main.js.map cannot be used: ${wrong}. Errors will refer to lines of main.js.`
 
 export function checkMap({ folder }: Project, { code, map }: Bundle): Finding[] {
-  const leak = (message: string): Finding => ({ level: 'error', check: 'source-map', message })
   const findings: Finding[] = []
-  if (code.includes(folder) && folder.length > 3) findings.push(leak(`The code contains the path of your folder, ${folder}.`))
+  if (code.includes(folder) && folder.length > 3) findings.push(flaw('source-map', `The code contains the path of your folder, ${folder}.`))
   if (map === null) return findings
   let sources: unknown
   let root: unknown
   try {
     ;({ sources, sourceRoot: root } = JSON.parse(map) as { sources?: unknown; sourceRoot?: unknown })
   } catch {
-    return [...findings, leak('main.js.map is not valid JSON.')]
+    return [...findings, flaw('source-map', 'main.js.map is not valid JSON.')]
   }
   const read = readSourceMap(map)
-  if ('wrong' in read) findings.push({ level: 'warning', check: 'source-map', message: useless(read.wrong) })
+  if ('wrong' in read) findings.push(warning('source-map', useless(read.wrong)))
   const paths = [root, ...(Array.isArray(sources) ? sources : [])].filter((one): one is string => typeof one === 'string')
   const [absolute] = paths.filter((one) => ABSOLUTE.test(one))
   if (absolute !== undefined)
-    findings.push(leak(`The source map contains a path of your machine, ${absolute}. Build it with relative paths.`))
+    findings.push(flaw('source-map', `The source map contains a path of your machine, ${absolute}. Build it with relative paths.`))
   return findings
 }

@@ -1,6 +1,7 @@
 import * as esbuild from 'esbuild'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { parseObject } from '#core/foundation/plain-object.ts'
 import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
 import { linkUrlsOf, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { covers } from '#plugins/packages/permissions.ts'
@@ -9,6 +10,7 @@ import { GuestError, withLines } from '#plugins/runtime/guest-error.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { type Bundle, bundleProject } from './bundling/bundle.ts'
 import { type BundleScan, scanBundle } from './bundling/bundle-scan.ts'
+import { describeNoPlugin } from './bundling/bundle-sizes.ts'
 import { counted, kilobytes, ToolProblem } from './command.ts'
 import { INSTEAD, withInstead } from './instead.ts'
 import { packProject } from './pack.ts'
@@ -20,7 +22,7 @@ import { describeUnknownMembers, packageOf, positionInJson, type SourceLine, spe
 import { checkTypes, type TypeCheck } from './type-check.ts'
 import { typedTool } from './typed.ts'
 import { compareTypes, TYPES_FILE } from './types-command.ts'
-import { checkFiles, checkMap, type Finding, listUnsaved } from './validate-files.ts'
+import { checkFiles, checkMap, type Finding, flaw, listUnsaved, warning } from './validate-files.ts'
 
 export interface Validation {
   findings: Finding[]
@@ -59,8 +61,7 @@ export async function validateWith(
     project = await readValidProject(folder)
   } catch (error) {
     if (!(error instanceof ManifestRefused)) throw error
-    const findings = error.problems.map((message): Finding => ({ level: 'error', check: 'manifest', message }))
-    return { findings, project: null, bundle: null, typesLeftOut: null }
+    return { findings: error.problems.map((message) => flaw('manifest', message)), project: null, bundle: null, typesLeftOut: null }
   }
   findings.push(...checkManifest(project))
   // Beside everything else.
@@ -71,26 +72,21 @@ export async function validateWith(
   } catch (error) {
     if (!(error instanceof ToolProblem)) throw error
     const { leftOut } = await typed
-    return {
-      findings: [...findings, { level: 'error', check: 'code', message: error.message }],
-      project,
-      bundle: null,
-      typesLeftOut: leftOut,
-    }
+    return { findings: [...findings, flaw('code', error.message)], project, bundle: null, typesLeftOut: leftOut }
   }
-  findings.push(...bundle.warnings.map((message): Finding => ({ level: 'warning', check: 'code', message })))
+  findings.push(...bundle.warnings.map((message) => warning('code', message)))
   const { findings: ofCode, hasPlugin } = await checkCode(project, bundle, supervisor)
   findings.push(...ofCode, ...(await checkFunctions({ manifest: project.manifest, ...bundle }, supervisor, hasPlugin)))
   findings.push(...(await checkFiles(project)), ...checkMap(project, bundle), ...checkSize(bundle), ...(await checkTypesFile(project)))
   const { errors, leftOut: typesLeftOut } = await typed
-  findings.push(...errors.map((message): Finding => ({ level: 'error', check: 'types', message })))
+  findings.push(...errors.map((message) => flaw('types', message)))
   // Any other error that a server would report for the package.
   if (findings.every(({ level }) => level !== 'error')) {
     try {
       packProject(project, bundle)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      findings.push({ level: 'error', check: 'package', message: error.message })
+      findings.push(flaw('package', error.message))
     }
   }
   return { findings: findings.sort((a, b) => Number(a.level === 'warning') - Number(b.level === 'warning')), project, bundle, typesLeftOut }
@@ -99,21 +95,15 @@ export async function validateWith(
 function checkManifest({ manifest, manifestBytes }: Project): Finding[] {
   const { id, license, userConfig } = manifest
   const text = manifestBytes.toString('utf8')
-  const findings = describeUnknownMembers(text).map((message): Finding => ({ level: 'warning', check: 'manifest', message }))
-  if (isReservedId(id))
-    findings.push({
-      level: 'error',
-      check: 'manifest',
-      message: `${positionInJson(text, '/id')} at /id: ${id} is, or looks like, an id below carrel., which only plugins have that come with the server. Servers refuse it. Choose another, such as org.example.${id.split('.').at(-1)}.`,
-    })
+  const findings = describeUnknownMembers(text).map((message) => warning('manifest', message))
+  if (isReservedId(id)) {
+    const message = `${positionInJson(text, '/id')} at /id: ${id} is, or looks like, an id below carrel., which only plugins have that come with the server. Servers refuse it. Choose another, such as org.example.${id.split('.').at(-1)}.`
+    findings.push(flaw('manifest', message))
+  }
   if (license === undefined)
-    findings.push({
-      level: 'warning',
-      check: 'manifest',
-      message: 'manifest.json names no license, so users do not know what they may do with the plugin.',
-    })
+    findings.push(warning('manifest', 'manifest.json names no license, so users do not know what they may do with the plugin.'))
   if (userConfig !== undefined && !hasFunctionsForUsers(manifest))
-    findings.push({ level: 'warning', check: 'manifest', message: `The manifest has userConfig, but ${NO_USERS}` })
+    findings.push(warning('manifest', `The manifest has userConfig, but ${NO_USERS}`))
   return findings
 }
 
@@ -132,12 +122,11 @@ async function checkCode(
   try {
     scan = await scanBundle(code, [...missing, 'eval', 'Function'], isMap(map) ? map : null)
   } catch (error) {
-    const message = `The bundle is not valid JavaScript: ${(error as Error).message}`
-    return { findings: [{ level: 'error', check: 'code', message }], hasPlugin: true }
+    return { findings: [flaw('code', `The bundle is not valid JavaScript: ${(error as Error).message}`)], hasPlugin: true }
   }
   const hasPlugin = scan.exports.includes('default')
   const findings = [
-    ...(hasPlugin ? [] : [noPlugin(entry.file, scan.exports)]),
+    ...(hasPlugin ? [] : [flaw('code', describeNoPlugin(entry.file, scan.exports))]),
     ...checkGlobals(scan),
     ...checkImports(scan),
     ...(await checkHosts(project, scan)),
@@ -147,19 +136,9 @@ async function checkCode(
   return { findings, hasPlugin }
 }
 
-function noPlugin(file: string, exports: readonly string[]): Finding {
-  const instead = exports.length === 0 ? 'It exports nothing' : `It exports ${exports.join(', ')}`
-  const message = `${file} has no default export, which a server needs. ${instead}. Write: export default definePlugin({ … })`
-  return { level: 'error', check: 'code', message }
-}
-
 function isMap(map: string | null): boolean {
-  try {
-    const { version, mappings } = JSON.parse(map ?? 'null') as { version?: unknown; mappings?: unknown }
-    return version === 3 && typeof mappings === 'string' && mappings !== ''
-  } catch {
-    return false
-  }
+  const read = parseObject(map ?? '')
+  return read?.['version'] === 3 && typeof read['mappings'] === 'string' && read['mappings'] !== ''
 }
 
 /**
@@ -178,27 +157,23 @@ function checkGlobals({ globals }: BundleScan): Finding[] {
     const at = first.line === null ? '' : `${spelled(first.line)}: `
     const lines = new Set(uses.map(({ line }) => (line === null ? '' : spelled(line)))).size
     const more = lines > 1 ? ` (and ${counted(lines - 1, 'more line')})` : ''
-    const finding = (level: Finding['level'], message: string): Finding[] => [
-      { level, check: 'globals', message: `${at}${message}${more}` },
-    ]
-    if (name === 'eval' || name === 'Function')
-      return finding('warning', `It creates code from text (${name}), which reviewers cannot read.`)
+    const finding = (of: typeof flaw, message: string): Finding[] => [of('globals', `${at}${message}${more}`)]
+    if (name === 'eval' || name === 'Function') return finding(warning, `It creates code from text (${name}), which reviewers cannot read.`)
     const instead = INSTEAD[name]
     const advice = instead === undefined ? '' : ` Use ${instead}.`
     if (from !== null)
-      return guarded ? [] : finding('warning', `${from} uses ${name}, which the sandbox does not have. It may fail at that line.`)
+      return guarded ? [] : finding(warning, `${from} uses ${name}, which the sandbox does not have. It may fail at that line.`)
     return guarded
-      ? finding('warning', `It uses ${name} if it exists; the sandbox does not have it.${advice}`)
-      : finding('error', `It uses ${name}, which the sandbox does not have.${advice}`)
+      ? finding(warning, `It uses ${name} if it exists; the sandbox does not have it.${advice}`)
+      : finding(flaw, `It uses ${name}, which the sandbox does not have.${advice}`)
   })
 }
 
 const checkImports = ({ imports }: BundleScan): Finding[] =>
-  imports.map((name) => ({
-    level: 'error',
-    check: 'imports',
-    message: `The bundle imports "${name}" at run time, but a plugin is a single file. Bundle the import, or remove it.`,
-  }))
+  imports.map((name) => {
+    const message = `The bundle imports "${name}" at run time, but a plugin is a single file. Bundle the import, or remove it.`
+    return flaw('imports', message)
+  })
 
 /** URLs of these hosts are namespaces of XML and SVG, which are never requested. */
 const NAMESPACES = new Set(['www.w3.org'])
@@ -216,52 +191,36 @@ async function checkHosts({ folder, manifest }: Project, { literals, lineOf }: B
     (rule) => ![...found.keys()].some((host) => covers(rule, host)) && !literals.some((text) => text.includes(rule.replace(/^\*\./, ''))),
   )
   return [
-    ...ungranted.map(
-      ([host, line]): Finding => ({
-        level: 'warning',
-        check: 'hosts',
-        message: `${before(line)}The code contains a URL of ${host}, which the manifest does not list. Requests to it are refused, and answers lose links and covers there. List it in permissions.network for requests and covers, or in capabilities.webLinks.hosts if it is only for links.`,
-      }),
-    ),
-    ...(await listUnsaved(folder, unused)).map(
-      (host): Finding => ({
-        level: 'warning',
-        check: 'hosts',
-        message: `The manifest requests ${host}, but neither the code nor a saved response contains a URL of it. Remove it, unless covers or redirects lead there.`,
-      }),
-    ),
+    ...ungranted.map(([host, line]) => {
+      const message = `${before(line)}The code contains a URL of ${host}, which the manifest does not list. Requests to it are refused, and answers lose links and covers there. List it in permissions.network for requests and covers, or in capabilities.webLinks.hosts if it is only for links.`
+      return warning('hosts', message)
+    }),
+    ...(await listUnsaved(folder, unused)).map((host) => {
+      const message = `The manifest requests ${host}, but neither the code nor a saved response contains a URL of it. Remove it, unless covers or redirects lead there.`
+      return warning('hosts', message)
+    }),
   ]
 }
 
 /** The member of `ctx` that uses a permission. */
 function checkPermissions(manifest: Manifest, { bare }: BundleScan): Finding[] {
-  const { permissions = {} } = manifest
+  const { network = [], networkFromConfig = [], storage, library = [] } = manifest.permissions ?? {}
   const uses = (member: string) => new RegExp(`[.{,]\\s*(?:${member})\\b`).test(bare)
   const pairs = [
-    {
-      name: 'network',
-      requested: (permissions.network ?? []).length > 0 || hasMembers(permissions, 'networkFromConfig'),
-      members: 'fetch|http',
-      call: 'ctx.fetch',
-    },
-    { name: 'storage', requested: permissions.storage !== undefined, members: 'storage', call: 'ctx.storage' },
-    { name: 'library', requested: (permissions.library ?? []).length > 0, members: 'library', call: 'ctx.library' },
+    { name: 'network', requested: network.length + networkFromConfig.length > 0, members: 'fetch|http', call: 'ctx.fetch' },
+    { name: 'storage', requested: storage !== undefined, members: 'storage', call: 'ctx.storage' },
+    { name: 'library', requested: library.length > 0, members: 'library', call: 'ctx.library' },
   ]
   return pairs.flatMap(({ name, requested, members, call }): Finding[] => {
     if (requested === uses(members))
       return name === 'library' && requested && !hasFunctionsForUsers(manifest)
-        ? [{ level: 'warning', check: 'permissions', message: `The manifest requests permissions.library, but ${NO_USERS}` }]
+        ? [warning('permissions', `The manifest requests permissions.library, but ${NO_USERS}`)]
         : []
     const message = requested
       ? `The manifest requests permissions.${name}, which the code does not use. Administrators trust plugins with fewer permissions more.`
       : `The code seems to use ${call}, but the manifest does not request permissions.${name}. The server will refuse it.`
-    return [{ level: 'warning', check: 'permissions', message }]
+    return [warning('permissions', message)]
   })
-}
-
-const hasMembers = (permissions: object, name: string): boolean => {
-  const list = (permissions as Record<string, unknown>)[name]
-  return Array.isArray(list) && list.length > 0
 }
 
 const before = (line: SourceLine | null): string => (line === null ? '' : `${spelled(line)}: `)
@@ -272,16 +231,10 @@ function checkSecrets({ literals, lineOf }: BundleScan): Finding[] {
     findSecrets([text]).flatMap(({ kind, hint, certain }): Finding[] => {
       if (seen.has(hint)) return []
       seen.add(hint)
-      const what = `${before(lineOf(index))}The code contains ${kind}: ${hint}.`
-      return certain
-        ? [
-            {
-              level: 'error',
-              check: 'secrets',
-              message: `${what} Everybody can read a package. Revoke the credential, and let administrators enter their own (auth in the manifest).`,
-            },
-          ]
-        : [{ level: 'warning', check: 'secrets', message: `${what} If it is a credential, remove it.` }]
+      const advice = certain
+        ? 'Everybody can read a package. Revoke the credential, and let administrators enter their own (auth in the manifest).'
+        : 'If it is a credential, remove it.'
+      return [(certain ? flaw : warning)('secrets', `${before(lineOf(index))}The code contains ${kind}: ${hint}. ${advice}`)]
     }),
   )
 }
@@ -294,33 +247,22 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
     const defined = await guest.load()
     if (!hasPlugin) return []
     const promised = methodsOf(manifest)
-    if (defined.length === 0 && promised.length > 0)
-      return [{ level: 'error', check: 'functions', message: await noFunctions(built, promised) }]
+    if (defined.length === 0 && promised.length > 0) return [flaw('functions', await noFunctions(built, promised))]
     return [
       ...promised
         .filter((method) => !defined.includes(method))
-        .map(
-          (method): Finding => ({
-            level: 'error',
-            check: 'functions',
-            message: `The manifest names ${method}, which the code does not define as a function.`,
-          }),
-        ),
+        .map((method) => flaw('functions', `The manifest names ${method}, which the code does not define as a function.`)),
       ...defined
         .filter((method) => !LIFECYCLE.includes(method) && !promised.includes(method))
-        .map(
-          (method): Finding => ({
-            level: 'warning',
-            check: 'functions',
-            message: `The code defines ${method}, which the manifest does not name. The server will not call it.`,
-          }),
+        .map((method) =>
+          warning('functions', `The code defines ${method}, which the manifest does not name. The server will not call it.`),
         ),
     ]
   } catch (error) {
     if (!(error instanceof GuestError)) throw error
     const { source, lines } = sourceIn(built, error)
     const at = source === null ? '' : `\nat ${source}`
-    return [{ level: 'error', check: 'functions', message: `The code does not start: ${withInstead(withLines(error, lines))}${at}` }]
+    return [flaw('functions', `The code does not start: ${withInstead(withLines(error, lines))}${at}`)]
   } finally {
     guest.close()
   }
@@ -341,14 +283,14 @@ async function noFunctions({ code }: Built, promised: readonly string[]): Promis
 async function checkTypesFile(project: Project): Promise<Finding[]> {
   if ((await compareTypes(project)) !== 'stale') return []
   const message = `${TYPES_FILE} does not match manifest.json. Generate it again: ${typedTool('types')}`
-  return [{ level: 'warning', check: 'types', message }]
+  return [warning('types', message)]
 }
 
 function checkSize({ code }: Bundle): Finding[] {
   const bytes = Buffer.byteLength(code)
   if (bytes <= BUNDLE_BYTES_LARGE) return []
   const message = `The bundle has ${kilobytes(bytes)}; the limit of a server is 2 MB, and small bundles load faster. Check what was bundled.`
-  return [{ level: 'warning', check: 'size', message }]
+  return [warning('size', message)]
 }
 
 /** "2 errors and 1 warning", for the last line. */

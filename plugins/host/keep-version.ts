@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { identify } from '#plugins/host/plugin-signature.ts'
@@ -14,28 +13,13 @@ export function keepVersion(
   userId: string | null,
   origin: PackageOrigin,
 ): Promise<{ pluginId: string; versionId: string; before: InstalledPlugin | null; identified: Awaited<ReturnType<typeof identify>> }> {
-  const { manifest, code, sourceMap, readme, sha256 } = read
   return database.transaction(async (trx) => {
-    const known = await lockPlugin(trx, manifest.id)
+    const known = await lockPlugin(trx, read.manifest.id)
     const before = known ? await findPlugin(trx, known.id) : null
     const replaced = known && before ? checkUpgrade({ before, versions: await listVersions(trx, before.id), ...read }) : null
     const identified = await identify(trx, read, origin)
     if (replaced !== null) await deleteUnusedVersion(trx, replaced.id)
-    const { signedBy } = identified
-    const ids = await addVersion(trx, {
-      key: manifest.id,
-      version: manifest.version,
-      sha256,
-      manifest,
-      code,
-      sourceMap,
-      readme,
-      signedBy,
-      nextSigners: read.nextSigners,
-      userId,
-      repository: origin.repository,
-      codeSha256: createHash('sha256').update(code).digest('hex'),
-    })
+    const ids = await addVersion(trx, read, { signedBy: identified.signedBy, repository: origin.repository, userId })
     return { ...ids, before, identified }
   })
 }

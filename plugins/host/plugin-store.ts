@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { prepared } from '#core/database/prepared.ts'
 import { announce } from '#core/events/event-store.ts'
@@ -6,23 +7,7 @@ import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { InstalledPlugin, PluginState } from '#plugins/host/installed-plugin.ts'
 import { forgetUnaccepted } from '#plugins/host/plugin-identity-store.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-
-interface NewVersion {
-  key: string
-  version: string
-  sha256: string
-  manifest: Manifest
-  code: string
-  codeSha256: string
-  /** The stored part of its source map as JSON; null when it has no valid one. */
-  sourceMap: string | null
-  readme: string | null
-  signedBy: readonly string[]
-  /** The keys that it names for the next version; null if its signature names none. */
-  nextSigners: readonly string[] | null
-  repository: string | null
-  userId: string | null
-}
+import type { PluginPackage } from '#plugins/packages/plugin-package.ts'
 
 const COLUMNS = `p.id, p.key, p.state, p.state_reason AS "stateReason", p.granted, p.config, p.private_origins AS "privateOrigins", p.matching,
   p.data_version AS "dataVersion", p.probation_calls AS "probationCalls", p.previous_version_id AS "previousVersionId", p.breaker, p.last_success_at AS "lastSuccessAt", p.version_id AS "runningVersionId", v.id AS "versionId",
@@ -59,24 +44,29 @@ export async function lockPlugin(trx: Knex, key: string): Promise<{ id: string; 
   return (await trx('plugins').where({ key }).forUpdate().first('id', 'state', 'version_id')) ?? null
 }
 
-/** Inserts a version, and the plugin when it is its first. Returns the ids of both. */
-export async function addVersion(trx: Knex.Transaction, version: NewVersion): Promise<{ pluginId: string; versionId: string }> {
-  const made = await trx('plugins').insert({ key: version.key }).onConflict('key').ignore().returning('id')
-  const plugin = await trx('plugins').where({ key: version.key }).first('id')
+/** Inserts the version of a package, and the plugin when it is its first. Returns the ids of both. */
+export async function addVersion(
+  trx: Knex.Transaction,
+  { manifest, code, sourceMap, readme, sha256, nextSigners }: PluginPackage,
+  { signedBy, repository, userId }: { signedBy: readonly string[]; repository: string | null; userId: string | null },
+): Promise<{ pluginId: string; versionId: string }> {
+  const key = manifest.id
+  const made = await trx('plugins').insert({ key }).onConflict('key').ignore().returning('id')
+  const plugin = await trx('plugins').where({ key }).first('id')
   const [added] = await trx('plugin_versions').insert(
     {
       plugin_id: plugin.id,
-      version: version.version,
-      sha256: version.sha256,
-      manifest: JSON.stringify(version.manifest),
-      code: version.code,
-      code_sha256: version.codeSha256,
-      source_map: version.sourceMap,
-      readme: version.readme,
-      signed_by: [...version.signedBy],
-      next_signers: version.nextSigners && [...version.nextSigners],
-      repository: version.repository,
-      installed_by: version.userId,
+      version: manifest.version,
+      sha256,
+      manifest: JSON.stringify(manifest),
+      code,
+      code_sha256: createHash('sha256').update(code).digest('hex'),
+      source_map: sourceMap,
+      readme,
+      signed_by: [...signedBy],
+      next_signers: nextSigners,
+      repository,
+      installed_by: userId,
     },
     'id',
   )

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { type Channel, openChannel } from '#core/cluster/channel-store.ts'
+import { Channel } from '#core/cluster/channel-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 
@@ -75,7 +75,7 @@ export class Withdrawals {
 
   #open(): Promise<Channel> {
     const { database, log, onWithdrawal, onLoss } = this.#options
-    return openChannel(database, {
+    return new Channel(database, {
       name: CHANNEL,
       onPayload: (payload) => onWithdrawal(JSON.parse(payload) as Withdrawal),
       probes: PROBES,
@@ -91,7 +91,7 @@ export class Withdrawals {
         this.#checking = setInterval(onLoss, LOST_MS)
         onLoss()
       },
-    })
+    }).open()
   }
 
   /** Withdrawals arrive again, or nobody waits for them any more. */

@@ -1,3 +1,4 @@
+import { parseJson } from '#core/foundation/plain-object.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
 import { TokenBucket } from '#core/foundation/token-bucket.ts'
 import { cutBytes, hideSecrets, redact } from '#plugins/logs/text.ts'
@@ -30,7 +31,6 @@ interface WrittenLine {
   callId: string
   method: string
   userId: string | null
-  secrets: readonly string[]
 }
 
 const LINES_KEPT = 2_000
@@ -64,29 +64,26 @@ export const missedLine = (missed: number, nextId: number, at: number): LogLine 
 export const isAtLeast = (level: LogLevel, least: LogLevel): boolean => LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(least)
 
 /** The data of a line, cut to the available space. @param data JSON from the sandbox, or arbitrary text from code that escaped it */
-function readData(data: unknown, bytesMax: number, secrets: readonly string[]): string | null {
+function readData(data: unknown, bytesMax: number): string | null {
   if (data === undefined || data === null) return null
-  const text = JSON.stringify(redact(readJson(data), { lengthMax: DATA_LENGTH_MAX, secrets }).value)
+  const text = JSON.stringify(redact(readJson(data), { lengthMax: DATA_LENGTH_MAX }).value)
   return cutBytes(escapedText(text), Math.max(0, bytesMax)) || null
 }
 
 function readJson(data: unknown): unknown {
   if (typeof data !== 'string' || data.length > DATA_PARSED_LENGTH_MAX) return data
-  try {
-    return JSON.parse(data)
-  } catch {
-    // The JSON was cut on its way, so it is kept as text.
-    return data
-  }
+  const value = parseJson(data)
+  // JSON that was cut on its way is kept as text.
+  return value === undefined ? data : value
 }
 
-function readLine({ level, message, data, callId, method, userId, secrets }: WrittenLine): Omit<LogLine, 'id' | 'at'> {
+function readLine({ level, message, data, callId, method, userId }: WrittenLine): Omit<LogLine, 'id' | 'at'> {
   const text = typeof message === 'string' ? message : (JSON.stringify(redact(message, { lengthMax: LINE_BYTES_MAX }).value) ?? '')
-  const visible = cutBytes(escapedText(hideSecrets(text.slice(0, LINE_BYTES_MAX * 2), secrets)), LINE_BYTES_MAX)
+  const visible = cutBytes(escapedText(hideSecrets(text.slice(0, LINE_BYTES_MAX * 2))), LINE_BYTES_MAX)
   return {
     level: LOG_LEVELS.find((one) => one === level) ?? 'debug',
     message: visible,
-    data: readData(data, LINE_BYTES_MAX - Buffer.byteLength(visible), secrets),
+    data: readData(data, LINE_BYTES_MAX - Buffer.byteLength(visible)),
     callId,
     method,
     userId,

@@ -16,8 +16,6 @@ export interface CallBegun {
   method: string
   /** User for whom it runs. */
   userId: string | null
-  /** Secrets that the plugin may know: hidden wherever they occur. */
-  secrets?: readonly string[]
 }
 
 /** The end of a call: `code` is `ok` or its failure code, lengths are characters of JSON, `queueMs` is its time in the queue. */
@@ -123,14 +121,14 @@ interface Kept {
 const lengthOf = (call: KeptCall): number =>
   call.input.length + call.result.length + (call.message?.length ?? 0) + call.fetches.length * FETCH_COST + CALL_COST
 
-/** A value for storage: cut to the limit, and without known secrets. */
-function keepable(value: unknown, length: number, secrets: readonly string[]): { text: string; cut: boolean } {
-  if (length <= VALUE_LENGTH_MAX && secrets.length === 0) {
+/** A value for storage: cut to the limit. */
+function keepable(value: unknown, length: number): { text: string; cut: boolean } {
+  if (length <= VALUE_LENGTH_MAX) {
     const text = JSON.stringify(value)
     // The given length may be wrong.
     if (text.length <= VALUE_LENGTH_MAX) return { text, cut: false }
   }
-  const kept = redact(value, { lengthMax: VALUE_LENGTH_MAX, secrets, exactOnly: true })
+  const kept = redact(value, { lengthMax: VALUE_LENGTH_MAX, hides: false })
   return { text: JSON.stringify(kept.value), cut: kept.cut }
 }
 
@@ -300,7 +298,6 @@ export class CallRecord {
   readonly #call: CallBegun
   readonly #kept: Kept
   readonly #logs: KeepingLogs
-  readonly #secrets: readonly string[]
   readonly #startedAt: Date
   readonly #hostCalls = new Register<number>()
   readonly #fetches: RecordedCall['fetches'] = []
@@ -310,7 +307,6 @@ export class CallRecord {
     this.#call = call
     this.#kept = kept
     this.#logs = logs
-    this.#secrets = call.secrets ?? []
     this.#startedAt = new Date(logs.now())
     kept.metrics.began()
   }
@@ -318,7 +314,7 @@ export class CallRecord {
   /** Accepts arguments of any type from the guest. */
   log(level: unknown, message: unknown, data?: unknown): void {
     const { callId, method, userId } = this.#call
-    this.#logs.grow('linesLength', this.#kept.lines.add({ level, message, data, callId, method, userId, secrets: this.#secrets }))
+    this.#logs.grow('linesLength', this.#kept.lines.add({ level, message, data, callId, method, userId }))
   }
 
   /** @param kind a known kind, such as `storage.get` */
@@ -353,8 +349,8 @@ export class CallRecord {
 
   #toStored({ input, result, message, source = null, ...counted }: CallEnded): KeptCall {
     const { callId, method, version, userId } = this.#call
-    const given = keepable(input ?? null, counted.inputLength, this.#secrets)
-    const answered = keepable(result ?? null, counted.resultLength, this.#secrets)
+    const given = keepable(input ?? null, counted.inputLength)
+    const answered = keepable(result ?? null, counted.resultLength)
     return {
       callId,
       method,
@@ -362,7 +358,7 @@ export class CallRecord {
       userId,
       startedAt: this.#startedAt,
       ...counted,
-      message: message === undefined ? null : escapedText(hideSecrets(message.slice(0, MESSAGE_LENGTH_MAX), this.#secrets)),
+      message: message === undefined ? null : escapedText(hideSecrets(message.slice(0, MESSAGE_LENGTH_MAX))),
       source,
       hostCalls: Object.fromEntries(this.#hostCalls),
       fetches: this.#fetches,

@@ -92,21 +92,9 @@ function hideSigned(joined: string): string {
   return shown.join('.')
 }
 
-/** A shorter secret would hide parts of many words. */
-const EXACT_LENGTH_MIN = 6
-
-function hideExact(text: string, exact: readonly string[]): string {
-  let shown = text
-  for (const secret of exact) if (secret.length >= EXACT_LENGTH_MIN) shown = shown.replaceAll(secret, HIDDEN)
-  return shown
-}
-
-/** Removes whatever looks like a secret from a text. @param exact known secrets, hidden wherever they occur */
-export function hideSecrets(text: string, exact: readonly string[] = []): string {
-  return hideAssigned(
-    hideExact(text, exact).replace(SCHEME, `$1$2${HIDDEN}`).replace(JOINED, hideSigned).replace(USER_INFO, `$1${HIDDEN}@`),
-  )
-}
+/** Removes whatever looks like a secret from a text. */
+export const hideSecrets = (text: string): string =>
+  hideAssigned(text.replace(SCHEME, `$1$2${HIDDEN}`).replace(JOINED, hideSigned).replace(USER_INFO, `$1${HIDDEN}@`))
 
 /** Quotes, backslashes and the controls with a short escape in JSON. */
 const SHORT_ESCAPES = /["\\\b\t\n\f\r]/
@@ -143,13 +131,9 @@ const ITEMS_MAX = 100
 /**
  * Makes a value safe to store and show: hides members with the name or the form of a secret, cuts long texts and lists. `cut` says whether
  * anything is missing or changed. The JSON has at most `lengthMax` characters, and a few more for the marks of omissions.
- * @param limits.secrets known secrets
- * @param limits.exactOnly hides only those, which is fast: for values that pass through here again before anybody sees them
+ * @param limits.hides false only cuts, which is fast: for values that pass through here again before anybody sees them
  */
-export function redact(
-  value: unknown,
-  limits: { lengthMax: number; secrets?: readonly string[]; exactOnly?: boolean },
-): { value: unknown; cut: boolean } {
+export function redact(value: unknown, limits: { lengthMax: number; hides?: boolean }): { value: unknown; cut: boolean } {
   const redaction = new Redaction(limits)
   return { value: redaction.redact(value, 0), cut: redaction.cut }
 }
@@ -159,13 +143,11 @@ class Redaction {
   cut = false
   /** Characters left. */
   #left: number
-  readonly #secrets: readonly string[]
-  readonly #exactOnly: boolean
+  readonly #hides: boolean
 
-  constructor({ lengthMax, secrets = [], exactOnly = false }: Parameters<typeof redact>[1]) {
+  constructor({ lengthMax, hides = true }: Parameters<typeof redact>[1]) {
     this.#left = lengthMax
-    this.#secrets = secrets
-    this.#exactOnly = exactOnly
+    this.#hides = hides
   }
 
   redact(value: unknown, depth: number): unknown {
@@ -210,7 +192,7 @@ class Redaction {
   }
 
   #member(name: string, member: unknown, depth: number): unknown {
-    if (this.#exactOnly || member === null || !isSecretName(name)) return this.redact(member, depth + 1)
+    if (!this.#hides || member === null || !isSecretName(name)) return this.redact(member, depth + 1)
     this.#take(HIDDEN.length + 4)
     this.cut = true
     return HIDDEN
@@ -225,9 +207,9 @@ class Redaction {
   }
 
   #shorten(text: string, lengthMax: number): string {
-    const hide = this.#exactOnly ? hideExact : hideSecrets
     // Searches only what can be shown, and a little more, so that no secret is cut in half and shown.
-    const hidden = hide(text.slice(0, lengthMax + TEXT_LENGTH_MAX), this.#secrets)
+    const start = text.slice(0, lengthMax + TEXT_LENGTH_MAX)
+    const hidden = this.#hides ? hideSecrets(start) : start
     if (hidden !== text || hidden.length > lengthMax) this.cut = true
     return hidden.length > lengthMax ? `${hidden.slice(0, lengthMax).toWellFormed()}${CUT}` : hidden
   }

@@ -1,5 +1,6 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import { BoundedCache } from '#core/foundation/bounded.ts'
+import { parseObject } from '#core/foundation/plain-object.ts'
 import { credentialSpellings, masking, type Spellings } from '#plugins/network/masking.ts'
 import type { Hop } from '#plugins/network/request.ts'
 import { refuseGuest } from '#plugins/runtime/guest-error.ts'
@@ -65,21 +66,12 @@ function bodyWith(body: string, contentType: string, { name, value }: Pick<Crede
   if (type.trim() === 'application/x-www-form-urlencoded') return withParameter(body, name, value)
   if (!/^application\/([a-z0-9.-]{1,100}\+)?json$/.test(type.trim()))
     return wrong('its Content-Type must be application/json or application/x-www-form-urlencoded')
-  const given = readObject(body)
+  const given = parseObject(body)
   if (given === null) return wrong('it must be a JSON object')
   if (Object.hasOwn(given, name)) return JSON.stringify({ ...given, [name]: value })
   // Inserted in front of the rest, which stays unchanged: parsing would alter numbers of many digits.
   const rest = body.slice(body.indexOf('{') + 1)
   return `{${JSON.stringify(name)}:${JSON.stringify(value)}${Object.keys(given).length === 0 ? '' : ','}${rest}`
-}
-
-function readObject(text: string): object | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null
-  } catch {
-    return null
-  }
 }
 
 /** Spellings of credentials in use: about ten for each secret, a hundred thousand characters for a signed token of 10,000. */

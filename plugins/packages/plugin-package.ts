@@ -11,7 +11,7 @@ import { MANIFEST_BYTES_MAX, type Manifest } from '#plugins/packages/manifest.ts
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { storedMapOf } from '#plugins/packages/source-map.ts'
-import { readZip, unpackedBytes, writeZip, ZipError, type ZipFile } from '#plugins/packages/zip.ts'
+import { readZip, unpackedBytes, writeZip, wrong } from '#plugins/packages/zip.ts'
 
 const INTEGRITY = 'META/integrity.json'
 const SIGNATURE = 'META/signature.json'
@@ -80,17 +80,13 @@ export interface PluginPackage {
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-function wrong(message: string): never {
-  refuse('invalid_value', message, { details: [{ path: '/file', message }] })
-}
-
 /**
  * Reads an untrusted package and verifies everything: names, sizes, checksums, the list of files, signatures, the manifest. Nothing is unpacked
  * to disk, and no code runs.
  * @throws invalid_value with what is wrong
  */
 export function readPackage(bytes: Buffer): PluginPackage {
-  const files = new Map(asRefusal(() => readZip(bytes, bytesMaxOf)).map(({ name, data }: ZipFile) => [name, data]))
+  const files = new Map(readZip(bytes, bytesMaxOf).map(({ name, data }) => [name, data]))
   const need = (name: string) => files.get(name) ?? wrong(`The package has no ${name}.`)
   const main = need('main.js')
   const manifest = readManifest(need('manifest.json'))
@@ -145,20 +141,11 @@ const thread = new ThreadHost<Uint8Array, PluginPackage>({
  */
 export async function readPackageBeside(bytes: Buffer): Promise<PluginPackage> {
   // Refuses what has no valid directory, without a thread.
-  if (asRefusal(() => unpackedBytes(bytes)) <= MAIN_BYTES_MAX) return readPackage(bytes)
+  if (unpackedBytes(bytes) <= MAIN_BYTES_MAX) return readPackage(bytes)
   return await thread.run(bytes).catch((error: unknown) => {
     if (error instanceof AppError) throw error
     return refuse('unavailable', 'Reading the package needs too much memory or time.', { cause: error })
   })
-}
-
-function asRefusal<Result>(zip: () => Result): Result {
-  try {
-    return zip()
-  } catch (error) {
-    if (error instanceof ZipError) return wrong(error.message)
-    throw error
-  }
 }
 
 function readText(bytes: Buffer, name: string): string {
@@ -298,13 +285,11 @@ export function packPlugin(
   }
   const listed = Buffer.from(JSON.stringify(integrity))
   const signatures = keys.map((key) => ({ publicKey: publicKeyText(key), signature: sign(null, listed, key).toString('base64') }))
-  const packed = asRefusal(() =>
-    writeZip([
-      ...own,
-      { name: INTEGRITY, data: listed },
-      ...(signatures.length > 0 ? [{ name: SIGNATURE, data: Buffer.from(JSON.stringify(signatures)) }] : []),
-    ]),
-  )
+  const packed = writeZip([
+    ...own,
+    { name: INTEGRITY, data: listed },
+    ...(signatures.length > 0 ? [{ name: SIGNATURE, data: Buffer.from(JSON.stringify(signatures)) }] : []),
+  ])
   // Checks the result with the server's own parser.
   readPackage(packed)
   return packed

@@ -1,4 +1,5 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
+import { refuseValue } from '#core/foundation/errors.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
 
 /**
@@ -7,17 +8,14 @@ import { briefText } from '#core/foundation/stranger-text.ts'
  * differ from the directory.
  */
 
-export interface ZipFile {
+interface ZipFile {
   name: string
   data: Buffer
 }
 
-/** Why a package is refused. */
-export class ZipError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'ZipError'
-  }
+/** Refuses a package. */
+export function wrong(message: string): never {
+  refuseValue('/file', message)
 }
 
 export const PACKAGE_BYTES_MAX = 10 * 1024 * 1024
@@ -46,7 +44,7 @@ const EPOCH_DATE = 0x0021
 /**
  * Returns all files of a package.
  * @param bytesMaxOf the size limit for a file of that name, checked before it is inflated; null when the file is not allowed
- * @throws ZipError
+ * @throws invalid_value
  */
 export function readZip(bytes: Buffer, bytesMaxOf: (name: string) => number | null): ZipFile[] {
   const { endAt, count, directoryAt } = readEnd(bytes)
@@ -60,25 +58,25 @@ export function readZip(bytes: Buffer, bytesMaxOf: (name: string) => number | nu
     at = entry.next
     // Names are ASCII, so only their case can differ between two spellings.
     const key = entry.name.toLowerCase()
-    if (seen.has(key)) throw new ZipError(`The package contains "${entry.name}" twice.`)
+    if (seen.has(key)) wrong(`The package contains "${entry.name}" twice.`)
     seen.add(key)
     // Entries are contiguous, so none overlaps another, and nothing is hidden between them.
-    if (entry.localAt !== dataAt) throw new ZipError(`"${entry.name}" does not directly follow the file before it.`)
+    if (entry.localAt !== dataAt) wrong(`"${entry.name}" does not directly follow the file before it.`)
     const start = readLocal(bytes, entry, directoryAt)
     dataAt = start + entry.packed
-    if (dataAt > directoryAt) throw new ZipError(`"${entry.name}" extends into the directory.`)
+    if (dataAt > directoryAt) wrong(`"${entry.name}" extends into the directory.`)
     const bytesMax = bytesMaxOf(entry.name)
-    if (bytesMax === null) throw new ZipError(`"${entry.name}" is not allowed in a package.`)
-    if (entry.size > bytesMax) throw new ZipError(`"${entry.name}" has ${entry.size} bytes; the limit is ${bytesMax}.`)
+    if (bytesMax === null) wrong(`"${entry.name}" is not allowed in a package.`)
+    if (entry.size > bytesMax) wrong(`"${entry.name}" has ${entry.size} bytes; the limit is ${bytesMax}.`)
     inflated += entry.size
-    if (inflated > INFLATED_BYTES_MAX) throw new ZipError(`The package unpacks to more than ${INFLATED_BYTES_MAX} bytes.`)
+    if (inflated > INFLATED_BYTES_MAX) wrong(`The package unpacks to more than ${INFLATED_BYTES_MAX} bytes.`)
     files.push({ name: entry.name, data: unpack(entry, bytes.subarray(start, dataAt)) })
   }
-  if (at !== endAt || dataAt !== directoryAt) throw new ZipError('The package contains data that belongs to no file.')
+  if (at !== endAt || dataAt !== directoryAt) wrong('The package contains data that belongs to no file.')
   return files
 }
 
-/** The total size of its files by the directory, which inflating never exceeds. @throws ZipError if it has no valid directory */
+/** The total size of its files by the directory, which inflating never exceeds. @throws invalid_value if it has no valid directory */
 export function unpackedBytes(bytes: Buffer): number {
   const { endAt, count, directoryAt } = readEnd(bytes)
   let at = directoryAt
@@ -91,19 +89,19 @@ export function unpackedBytes(bytes: Buffer): number {
   return sum
 }
 
-/** Where the directory begins, where it ends, and how many entries it has. @throws ZipError */
+/** Where the directory begins, where it ends, and how many entries it has. @throws invalid_value */
 function readEnd(bytes: Buffer): { endAt: number; count: number; directoryAt: number } {
-  if (bytes.length > PACKAGE_BYTES_MAX) throw new ZipError(`The package has ${bytes.length} bytes; the limit is ${PACKAGE_BYTES_MAX}.`)
+  if (bytes.length > PACKAGE_BYTES_MAX) wrong(`The package has ${bytes.length} bytes; the limit is ${PACKAGE_BYTES_MAX}.`)
   const endAt = bytes.length - 22
-  if (endAt < 0 || bytes.readUInt32LE(endAt) !== END) throw new ZipError('This is not a ZIP file, or there is data after its end.')
+  if (endAt < 0 || bytes.readUInt32LE(endAt) !== END) wrong('This is not a ZIP file, or there is data after its end.')
   const count = bytes.readUInt16LE(endAt + 10)
   const directoryBytes = bytes.readUInt32LE(endAt + 12)
   const directoryAt = bytes.readUInt32LE(endAt + 16)
-  if (bytes.readUInt16LE(endAt + 20) !== 0) throw new ZipError('The package has a comment, or is incomplete.')
+  if (bytes.readUInt16LE(endAt + 20) !== 0) wrong('The package has a comment, or is incomplete.')
   if (bytes.readUInt16LE(endAt + 4) !== 0 || bytes.readUInt16LE(endAt + 6) !== 0 || bytes.readUInt16LE(endAt + 8) !== count)
-    throw new ZipError('The package is split into parts.')
-  if (count === 0 || count > ENTRIES_MAX) throw new ZipError(`The package has ${count} entries; 1 to ${ENTRIES_MAX} are allowed.`)
-  if (directoryAt + directoryBytes !== endAt) throw new ZipError('The directory of the package is not at its declared offset.')
+    wrong('The package is split into parts.')
+  if (count === 0 || count > ENTRIES_MAX) wrong(`The package has ${count} entries; 1 to ${ENTRIES_MAX} are allowed.`)
+  if (directoryAt + directoryBytes !== endAt) wrong('The directory of the package is not at its declared offset.')
   return { endAt, count, directoryAt }
 }
 
@@ -119,27 +117,26 @@ interface Entry {
 }
 
 function readCentral(bytes: Buffer, at: number, end: number): Entry {
-  if (at + 46 > end || bytes.readUInt32LE(at) !== CENTRAL) throw new ZipError('The directory of the package is damaged.')
+  if (at + 46 > end || bytes.readUInt32LE(at) !== CENTRAL) wrong('The directory of the package is damaged.')
   const flags = bytes.readUInt16LE(at + 8)
   const method = bytes.readUInt16LE(at + 10)
   const nameBytes = bytes.readUInt16LE(at + 28)
   const extraBytes = bytes.readUInt16LE(at + 30)
   const commentBytes = bytes.readUInt16LE(at + 32)
   const attributes = bytes.readUInt32LE(at + 38)
-  if (at + 46 + nameBytes > end) throw new ZipError('The directory of the package is damaged.')
+  if (at + 46 + nameBytes > end) wrong('The directory of the package is damaged.')
   const name = bytes.toString('latin1', at + 46, at + 46 + nameBytes)
-  if (!NAME.test(name)) throw new ZipError(`"${briefText(name)}" is not a valid name for a file of a package.`)
-  if (bytes.readUInt16LE(at + 6) > VERSION_MAX) throw new ZipError(`"${name}" needs a later version of ZIP than is supported.`)
-  if (bytes.readUInt16LE(at + 34) !== 0) throw new ZipError('The package is split into parts.')
-  if ((flags & ~UTF8_FLAG) !== 0) throw new ZipError(`"${name}" is encrypted or uses an unsupported feature of ZIP.`)
+  if (!NAME.test(name)) wrong(`"${briefText(name)}" is not a valid name for a file of a package.`)
+  if (bytes.readUInt16LE(at + 6) > VERSION_MAX) wrong(`"${name}" needs a later version of ZIP than is supported.`)
+  if (bytes.readUInt16LE(at + 34) !== 0) wrong('The package is split into parts.')
+  if ((flags & ~UTF8_FLAG) !== 0) wrong(`"${name}" is encrypted or uses an unsupported feature of ZIP.`)
   if (method !== STORED && method !== DEFLATED)
-    throw new ZipError(`"${name}" uses compression method ${method}; only stored and deflated files are supported.`)
-  if (extraBytes > 0 || commentBytes > 0) throw new ZipError(`"${name}" has extra fields or a comment.`)
+    wrong(`"${name}" uses compression method ${method}; only stored and deflated files are supported.`)
+  if (extraBytes > 0 || commentBytes > 0) wrong(`"${name}" has extra fields or a comment.`)
   // Unix modes, for any declared system: only regular files, not links, folders, devices or setuid.
   const mode = attributes >>> 16
   const type = mode & 0o170000
-  if ((type !== 0 && type !== 0o100000) || (mode & 0o7000) !== 0 || (attributes & FOLDER) !== 0)
-    throw new ZipError(`"${name}" is not a regular file.`)
+  if ((type !== 0 && type !== 0o100000) || (mode & 0o7000) !== 0 || (attributes & FOLDER) !== 0) wrong(`"${name}" is not a regular file.`)
   return {
     name,
     flags,
@@ -156,7 +153,7 @@ function readCentral(bytes: Buffer, at: number, end: number): Entry {
 function readLocal(bytes: Buffer, entry: Entry, end: number): number {
   const { localAt: at, name } = entry
   const start = at + 30 + name.length
-  if (start > end || bytes.readUInt32LE(at) !== LOCAL) throw new ZipError(`"${name}" has no header.`)
+  if (start > end || bytes.readUInt32LE(at) !== LOCAL) wrong(`"${name}" has no header.`)
   const same =
     bytes.readUInt16LE(at + 6) === entry.flags &&
     bytes.readUInt16LE(at + 8) === entry.method &&
@@ -166,14 +163,14 @@ function readLocal(bytes: Buffer, entry: Entry, end: number): number {
     bytes.readUInt16LE(at + 26) === name.length &&
     bytes.readUInt16LE(at + 28) === 0 &&
     bytes.toString('latin1', at + 30, start) === name
-  if (!same) throw new ZipError(`The header of "${name}" differs from the directory.`)
+  if (!same) wrong(`The header of "${name}" differs from the directory.`)
   return start
 }
 
 function unpack({ name, method, size, crc, packed }: Entry, data: Buffer): Buffer {
-  if (method === STORED && packed !== size) throw new ZipError(`"${name}" does not have its declared size.`)
+  if (method === STORED && packed !== size) wrong(`"${name}" does not have its declared size.`)
   const unpacked = method === STORED ? data : inflate(name, size, data)
-  if (unpacked.length !== size || crc32(unpacked) !== crc) throw new ZipError(`"${name}" is damaged.`)
+  if (unpacked.length !== size || crc32(unpacked) !== crc) wrong(`"${name}" is damaged.`)
   return unpacked
 }
 
@@ -185,10 +182,10 @@ function inflate(name: string, size: number, data: Buffer): Buffer {
     // The types of node do not cover the result with `info`.
     answer = inflateRawSync(data, options) as unknown as typeof answer
   } catch {
-    throw new ZipError(`"${name}" is damaged, or larger than its declared size.`)
+    return wrong(`"${name}" is damaged, or larger than its declared size.`)
   }
   // The stream ends by itself; bytes after it would be in the package but in none of its files.
-  if (answer.engine.bytesWritten !== data.length) throw new ZipError(`There is extra data after "${name}".`)
+  if (answer.engine.bytesWritten !== data.length) wrong(`There is extra data after "${name}".`)
   return answer.buffer
 }
 
@@ -198,7 +195,7 @@ export function writeZip(files: readonly { name: string; data: Uint8Array }[]): 
   const directory: Buffer[] = []
   let at = 0
   for (const { name, data } of [...files].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (!NAME.test(name)) throw new ZipError(`"${briefText(name)}" is not a valid name for a file of a package.`)
+    if (!NAME.test(name)) wrong(`"${briefText(name)}" is not a valid name for a file of a package.`)
     const deflated = deflateRawSync(data, { level: 9 })
     const method = deflated.length < data.length ? DEFLATED : STORED
     const packed = method === DEFLATED ? deflated : Buffer.from(data)

@@ -5,7 +5,7 @@ import { StartProblem } from '#core/database/start-problem.ts'
 import { FolderInUse } from '#core/embedded/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { splitFlags } from '#core/settings/command-line.ts'
+import { splitFlags, wordLimits } from '#core/settings/command-line.ts'
 import { readSettings, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
 
 /** Errors that api/main.ts prints as a sentence; any other error is a bug and fails the test. */
@@ -27,8 +27,8 @@ export async function runInProcess(
     if (command === null || !('run' in command)) throw new CommandProblem(`${args.join(' ')} is a request for help.`)
     const { values, words, problems } = splitFlags(rest, [...command.flags, ...settingFlags()])
     if (problems.length > 0) throw new SettingsRefused(problems)
-    if (words.length < command.wordsMin || words.length > command.wordsMax)
-      throw new CommandProblem(`It is ${command.name} ${command.usage}`)
+    const [wordsMin, wordsMax] = wordLimits(command)
+    if (words.length < wordsMin || words.length > wordsMax) throw new CommandProblem(`It is ${command.name} ${command.usage}`)
     const own = new Set(command.flags.map(({ name }) => name))
     const others = [...values].filter(([name]) => !own.has(name)).flatMap(([name, given]) => given.map((value) => `--${name}=${value}`))
     const settings = readSettings({ argv: others, env: { CARREL_QUIET_SECONDS: '0', ...env }, cwd, defaultsFrom: cwd })

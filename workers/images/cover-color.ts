@@ -1,5 +1,4 @@
 import sharp from 'sharp'
-import type { DescribeCover } from '#core/covers/cover.ts'
 import { DECODE_SECONDS_MAX, PIXELS_MAX } from '../limits.ts'
 
 /** Enough to see which color covers most of a picture; a JPEG of a thumbnail is decoded at an eighth of its size for it. */
@@ -8,17 +7,6 @@ const LONGEST_SIDE = 48
 const BITS = 3
 /** How much more a saturated pixel counts than a gray one: paper and lines cover most of many comics, and their color says least. */
 const SATURATED = 3
-
-/** Size and color of a cover that this server has drawn. Null if it cannot be decoded. */
-export const describeCover: DescribeCover = async (jpeg) => {
-  try {
-    const picture = sharp(jpeg, { limitInputPixels: PIXELS_MAX }).timeout({ seconds: DECODE_SECONDS_MAX })
-    const { width, height } = await picture.metadata()
-    return { width, height, color: await colorOf(jpeg) }
-  } catch {
-    return null
-  }
-}
 
 /** The color of most of a picture, as `#rrggbb`. @throws the error of libvips */
 export async function colorOf(jpeg: Uint8Array): Promise<string> {

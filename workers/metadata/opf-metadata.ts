@@ -3,6 +3,7 @@ import type { Author, AuthorRole } from '#core/fields/field.ts'
 import { readIsbns } from '#core/fields/isbn.ts'
 import { CUSTOM_BYTES_MAX, NAME_LENGTH_MAX } from '#core/fields/limits.ts'
 import type { ValuesOf } from '#core/fields/record-kind.ts'
+import { parseObject } from '#core/foundation/plain-object.ts'
 import {
   authorsOf,
   isbnsOf,
@@ -220,7 +221,7 @@ function calibreColumns(opf: Metadata): Record<string, unknown> | undefined {
   const columns: Record<string, unknown> = {}
   for (const [key, text] of opf.metas('calibre:user_metadata')) {
     const given = parseObject(text)
-    if (given === undefined) continue
+    if (given === null) continue
     const name = key.slice('calibre:user_metadata:'.length)
     // EPUB 2 has one meta per column, EPUB 3 one for all columns.
     for (const [column, facts] of name === '' ? Object.entries(given) : [[name, given] as const]) {
@@ -232,13 +233,4 @@ function calibreColumns(opf: Metadata): Record<string, unknown> | undefined {
   }
   const text = JSON.stringify(columns)
   return text === '{}' || Buffer.byteLength(text) > CUSTOM_BYTES_MAX ? undefined : columns
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
 }

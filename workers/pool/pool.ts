@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import type { DescribeCover, DrawCover } from '#core/covers/cover.ts'
+import type { DrawCover } from '#core/covers/cover.ts'
 import {
   type Analyze,
   type DrawBookCover,
@@ -28,7 +28,6 @@ import type * as RarPages from '../formats/rar/rar-page.ts'
 import { zipPageReader } from '../formats/zip/zip-page.ts'
 import { zipEntryOpener } from '../formats/zip-entry.ts'
 import { CheckedEntries } from '../formats/zip-read.ts'
-import { describeCover } from '../images/cover-color.ts'
 import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from '../images/image.ts'
 import { makePlain } from '../images/plain-picture.ts'
 import { DRAWING_MS_MAX, PAGE_BUFFERS } from '../limits.ts'
@@ -58,7 +57,6 @@ export interface ReaderPool {
   resizeImage: ResizeImage
   drawCover: DrawCover
   drawBookCover: DrawBookCover
-  describeCover: DescribeCover
   readReadingList: ReadReadingList
   readSeriesFile: ReadSeriesFile
   readPublication: ReadPublication
@@ -153,10 +151,7 @@ const readsIn = (
 })
 
 /** Draws and resizes pages and covers. */
-function picturesBy(
-  children: ChildPool,
-  resizes: Semaphore,
-): Pick<ReaderPool, 'renderPdfPage' | 'resizeImage' | 'drawCover' | 'describeCover'> {
+function picturesBy(children: ChildPool, resizes: Semaphore): Pick<ReaderPool, 'renderPdfPage' | 'resizeImage' | 'drawCover'> {
   const draw: DrawPdfPage = (request) => children.draw(request)
   return {
     renderPdfPage: async (request, { signal, isExtra } = {}) => {
@@ -170,7 +165,6 @@ function picturesBy(
       if ('problem' in plain) return pageRefusal({ ...plain.problem, type: 'page_extraction' })
       return resizes.run(() => resizePicture({ ...request, bytes: plain.bytes }))
     },
-    describeCover: (jpeg) => resizes.run(() => describeCover(jpeg)),
     drawCover: async (bytes) => {
       if (!isCoverKind(bytes)) return { refused: 'kind' }
       const plain = await makePlain(bytes, { width: COVER_LONGEST_SIDE, height: COVER_LONGEST_SIDE, purpose: 'page' }, draw)

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { AccountServices } from '#api/areas/account.ts'
 import { endpointOf, madeAt, type Route } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { ApiKey, ApiKeyEdit, NewApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 
@@ -20,11 +20,7 @@ export const apiKeyRoutes: Route<Services>[] = [
     allow: { who: 'api-keys-read' },
     query: Type.Object(pageQuery),
     reply: Paginated(ApiKey),
-    run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPageWindow(query)
-      const { total, keys } = await call.services.accounts.listApiKeys(call.caller, { offset, limit })
-      return paginate({ call, page, pageSize, total, data: keys })
-    },
+    run: async (call, { query }) => paginate(call, query, await call.services.accounts.listApiKeys(call.caller, pageWindow(query))),
   }),
   endpoint({
     name: 'createApiKey',
@@ -70,8 +66,6 @@ export const apiKeyRoutes: Route<Services>[] = [
     allow: { who: 'api-keys-delete' },
     status: 204,
     params,
-    run: async (call, { params }) => {
-      await call.services.accounts.removeApiKey(params.apiKeyId, call.caller)
-    },
+    run: (call, { params }) => call.services.accounts.removeApiKey(params.apiKeyId, call.caller),
   }),
 ]

@@ -78,10 +78,9 @@ export const authRoutes: Route<Services>[] = [
     allow: { who: 'user', cookie: true },
     reply: UserInfo,
     run: async (call) => {
-      const caller = call.caller
       renewSessionCookie(call)
-      const user = await call.services.accounts.getUser(caller.userId)
-      return { ...userInfo(user), permissions: [...caller.permissions] }
+      const user = await call.services.accounts.getUser(call.caller.userId)
+      return { ...userInfo(user), permissions: [...call.caller.permissions] }
     },
   }),
   endpoint({

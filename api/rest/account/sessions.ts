@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { AccountServices } from '#api/areas/account.ts'
 import { endpointOf, type Route } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { Session } from '#core/account/session.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 
@@ -18,11 +18,7 @@ export const sessionRoutes: Route<Services>[] = [
     allow: { who: 'user' },
     query: Type.Object(pageQuery),
     reply: Paginated(Session),
-    run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPageWindow(query)
-      const { total, sessions } = await call.services.accounts.listSessions(call.caller, { offset, limit })
-      return paginate({ call, page, pageSize, total, data: sessions })
-    },
+    run: async (call, { query }) => paginate(call, query, await call.services.accounts.listSessions(call.caller, pageWindow(query))),
   }),
   endpoint({
     name: 'endMySession',

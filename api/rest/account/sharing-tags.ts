@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf, madeAt } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { NewGrant, SharingGrant } from '#core/account/access.ts'
 import { NewSharingTag, SeriesSharingTags, SharingGrants, SharingTag, SharingTagEdit, SharingTagSummary } from '#core/account/sharing.ts'
 import {
@@ -39,11 +39,7 @@ export const sharingTagRoutes = [
     allow,
     query: Type.Object(pageQuery),
     reply: Paginated(SharingTag),
-    run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPageWindow(query)
-      const { items, total } = await listSharingTags(call.services.database, call.caller, { offset, limit })
-      return paginate({ call, page, pageSize, total, data: items })
-    },
+    run: async (call, { query }) => paginate(call, query, await listSharingTags(call.services.database, call.caller, pageWindow(query))),
   }),
   endpoint({
     name: 'createSharingTag',
@@ -95,9 +91,7 @@ export const sharingTagRoutes = [
         Type.Boolean({ description: 'Delete it even if some user then sees more; otherwise such a tag is refused (409).' }),
       ),
     }),
-    run: async (call, { params, query }) => {
-      await removeSharingTag(call.services.database, params.tagId, { isConfirmed: query.confirm === true })
-    },
+    run: (call, { params, query }) => removeSharingTag(call.services.database, params.tagId, { isConfirmed: query.confirm === true }),
   }),
   endpoint({
     name: 'listSeriesSharingTags',
@@ -143,9 +137,7 @@ export const sharingTagRoutes = [
     allow,
     status: 204,
     params: Type.Object({ seriesId: Uuid, tagId: Uuid }),
-    run: async (call, { params }) => {
-      await removeSeriesTag(call.services.database, call.caller, params)
-    },
+    run: (call, { params }) => removeSeriesTag(call.services.database, call.caller, params),
   }),
   endpoint({
     name: 'listMySharingTags',
@@ -192,8 +184,6 @@ export const sharingTagRoutes = [
     allow,
     status: 204,
     params: Type.Object({ userId: Uuid, tagId: Uuid }),
-    run: async (call, { params }) => {
-      await removeGrant(call.services.database, call.caller, params.userId, params.tagId)
-    },
+    run: (call, { params }) => removeGrant(call.services.database, call.caller, params.userId, params.tagId),
   }),
 ]

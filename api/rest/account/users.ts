@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { AccountServices } from '#api/areas/account.ts'
 import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf, madeAt, type Route } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { ROLES } from '#core/account/permission.ts'
 import { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { ReadProgress } from '#core/catalog/book.ts'
@@ -30,11 +30,7 @@ export const userRoutes: Route<Services>[] = [
       sharingTagMode: Type.Optional(OneOf(['allow', 'deny'])),
     }),
     reply: Paginated(User),
-    run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPageWindow(query)
-      const { total, users } = await call.services.accounts.listUsers({ filter: query, offset, limit })
-      return paginate({ call, page, pageSize, total, data: users })
-    },
+    run: async (call, { query }) => paginate(call, query, await call.services.accounts.listUsers({ filter: query, ...pageWindow(query) })),
   }),
   endpoint({
     name: 'createUser',
@@ -73,9 +69,8 @@ export const userRoutes: Route<Services>[] = [
     run: async (call, { params: { userId }, query }) => {
       const { accounts, database } = call.services
       await accounts.getUser(userId)
-      const { page, pageSize, offset, limit } = readPageWindow(query)
-      const { items, total } = await listProgressOfUser(database, call.caller, { userId, offset, limit })
-      return paginate({ call, page, pageSize, total, data: items.map(progressOf) })
+      const { items, total } = await listProgressOfUser(database, call.caller, { userId, ...pageWindow(query) })
+      return paginate(call, query, { items: items.map(progressOf), total })
     },
   }),
   endpoint({
@@ -99,8 +94,6 @@ export const userRoutes: Route<Services>[] = [
     allow: { who: 'users-delete' },
     status: 204,
     params,
-    run: async (call, { params }) => {
-      await call.services.accounts.removeUser(params.userId, call.caller)
-    },
+    run: (call, { params }) => call.services.accounts.removeUser(params.userId, call.caller),
   }),
 ]

@@ -2,8 +2,8 @@ import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { readInventory } from '#core/catalog/inventory-query.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { Inventory, readInventory } from '#core/catalog/inventory-query.ts'
+import { Nullable, OneOf, Timestamp } from '#core/foundation/schema.ts'
 import { findFirstHour } from '#core/tasks/task-metric-query.ts'
 import { deleteTaskHours } from '#core/tasks/task-metric-store.ts'
 import { METRICS_KEPT_DAYS } from '#core/tasks/task-metrics.ts'
@@ -18,20 +18,6 @@ const Average = Type.Number({ minimum: 0 })
 const Bytes = Type.Integer({ minimum: 0, description: 'Always 0: tasks do not measure bytes.' })
 const Items = Type.Integer({ minimum: 0, description: 'Items that tasks count as their progress; a task that counts nothing is one item.' })
 const tag = 'metrics'
-
-const Inventory = Type.Object(
-  {
-    libraryCount: Count,
-    seriesCount: Count,
-    bookCount: Count,
-    pageCount: Count,
-    totalBookSize: Type.Integer({ minimum: 0, description: 'Size of the files in bytes.' }),
-    userCount: Type.Integer({ minimum: 0, description: '0 for callers without the permission users-read.' }),
-    databaseSize: Type.Integer({ minimum: 0, description: 'Size in bytes; 0 for callers who do not see every series.' }),
-    libraries: Type.Array(Type.Object({ id: Uuid, name: Type.String(), bookCount: Count, seriesCount: Count, totalSize: Count })),
-  },
-  { title: 'Inventory', description: 'Counts only the books and series that the caller may see, without deleted ones.' },
-)
 
 const TaskTypeMetrics = Type.Object(
   {

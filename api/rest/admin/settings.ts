@@ -25,11 +25,11 @@ const UPDATES_MAX = 100
 const HISTORY_MAX = 500
 const SWITCH = /^(true|false)$/
 
-type Call = { caller: Caller; services: Services; address: string }
+type Call = { caller: Pick<Caller, 'userId'>; services: Services; address: string }
 
 /** Validates every value before storing any. @throws not_found, invalid_value with the path of the value */
 export async function changeChosen(
-  dependencies: Pick<Services, 'database' | 'templates'> & { userId: string; address: string },
+  { services: { database, templates }, caller: { userId }, address }: Call,
   changes: readonly (Change & { path: string })[],
   reason: string | null | undefined,
 ): Promise<SettingRecord[]> {
@@ -41,10 +41,10 @@ export async function changeChosen(
     if (length > setting.lengthMax) wrong(`has ${length} characters; the maximum is ${setting.lengthMax}`)
     if (setting.kind === 'text' && !setting.mayBeEmpty && value.trim() === '') wrong('must not be empty')
     if (setting.kind === 'switch' && !SWITCH.test(value.trim())) wrong('must be true or false')
-    const problem = setting.check?.(value.trim()) ?? (await findAccountProblem(dependencies.database, key, value))
+    const problem = setting.check?.(value.trim()) ?? (await findAccountProblem(database, key, value))
     if (problem) wrong(problem)
     if (setting.kind !== 'template') continue
-    const outline = await dependencies.templates.read(value)
+    const outline = await templates.read(value)
     if ('error' in outline) {
       const { message, line, column } = outline.error
       wrong(`is not a valid template: ${message.replace(/\.$/, '')}${line === null ? '' : ` (line ${line}, column ${column})`}`)
@@ -54,19 +54,7 @@ export async function changeChosen(
     ...one,
     value: getChosenSetting(one.key).kind === 'template' ? one.value : (one.value?.trim() ?? null),
   }))
-  return await changeSettings(dependencies.database, kept, {
-    userId: dependencies.userId,
-    reason: reason ?? null,
-    address: dependencies.address,
-  })
-}
-
-async function change(
-  { caller, services, address }: Call,
-  ...given: Parameters<typeof changeChosen> extends [unknown, ...infer Rest] ? Rest : never
-) {
-  const { userId } = caller
-  return await changeChosen({ database: services.database, templates: services.templates, userId, address }, ...given)
+  return await changeSettings(database, kept, { userId, reason: reason ?? null, address })
 }
 
 const only = ([record]: SettingRecord[]): SettingRecord => record ?? refuse('not_found')
@@ -99,7 +87,7 @@ export const settingRoutes = [
     }),
     reply: Type.Array(SettingRecord),
     run: (call, { body }) =>
-      change(
+      changeChosen(
         call,
         body.updates.map(({ key, value }, index) => ({ key, value: String(value), path: `/updates/${index}/value` })),
         body.changeReason,
@@ -130,7 +118,7 @@ export const settingRoutes = [
     body: Type.Object({ value: SettingValue, changeReason: Reason }),
     reply: SettingRecord,
     run: async (call, { params, body }) =>
-      only(await change(call, [{ key: params.key, value: String(body.value), path: '/value' }], body.changeReason)),
+      only(await changeChosen(call, [{ key: params.key, value: String(body.value), path: '/value' }], body.changeReason)),
   }),
   endpoint({
     name: 'resetSetting',
@@ -141,7 +129,7 @@ export const settingRoutes = [
     allow,
     params: Key,
     reply: SettingRecord,
-    run: async (call, { params }) => only(await change(call, [{ key: params.key, value: null, path: '/value' }], null)),
+    run: async (call, { params }) => only(await changeChosen(call, [{ key: params.key, value: null, path: '/value' }], null)),
   }),
   endpoint({
     name: 'getSettingHistory',

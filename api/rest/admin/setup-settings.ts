@@ -43,11 +43,9 @@ export const setupSettingRoutes = [
     bodyBytesMax: BODY_BYTES_MAX,
     reply: Type.Object({ message: Type.String(), settingsConfigured: Type.Integer({ minimum: 0 }) }),
     run: async (call, { body }) => {
-      const { services, address } = call
-      const { userId } = call.caller
       if (body.skipConfiguration) return { message: 'The settings are unchanged.', settingsConfigured: 0 }
       const changes = Object.entries(body.settings).map(([key, value]) => ({ key, value: String(value), path: `/settings/${key}` }))
-      const { length } = await changeChosen({ database: services.database, templates: services.templates, userId, address }, changes, null)
+      const { length } = await changeChosen(call, changes, null)
       return { message: `Changed ${length} settings.`, settingsConfigured: length }
     },
   }),

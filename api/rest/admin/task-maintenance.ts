@@ -4,7 +4,7 @@ import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { BULK_BOOKS_MAX, BULK_SERIES_MAX } from '#core/analysis/request-analyses.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { removeAllTasks, unlockTask } from '#core/maintenance/administer-tasks.ts'
+import { removeAllTasks, unlockTask } from '#core/maintenance/change-task.ts'
 import { STARTABLE, startTask } from '#core/maintenance/start-task.ts'
 import { deleteEndedTasks } from '#core/tasks/task-admin-store.ts'
 

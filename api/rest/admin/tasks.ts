@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import type { WorkServices } from '#api/areas/work.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
-import { type ListPage, Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { type ListPage, Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { readInstant } from '#core/foundation/instant.ts'
 import { described, Noun, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES, type TaskStatus } from '#core/foundation/task-status.ts'
@@ -116,12 +116,11 @@ async function answerTasks(call: Call<Services>, query: TaskListQuery): Promise<
   const filter = { status, taskType, libraryId, from: timeOf(query.from), until: timeOf(query.until) }
   if (query.page === undefined && query.pageSize === undefined)
     return await listTasks(services.database, { ...filter, limit: Math.min(query.limit ?? LIMIT_DEFAULT, LIMIT_MAX) }, caller)
-  const { page, pageSize, offset, limit } = readPageWindow(query)
-  const [data, total] = await Promise.all([
-    listTasks(services.database, { ...filter, offset, limit }, caller),
+  const [items, total] = await Promise.all([
+    listTasks(services.database, { ...filter, ...pageWindow(query) }, caller),
     countListedTasks(services.database, filter, caller),
   ])
-  return paginate({ call, page, pageSize, total, data })
+  return paginate(call, query, { items, total })
 }
 
 /** @throws not_found if the task does not exist or the caller may not see it */

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { BOOK_SORT, BookDetailView, bookView, FULL, FullBookView, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { InitialGroups } from '#api/views/initial-groups.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -69,11 +69,9 @@ interface ListRequest {
 }
 
 async function answerBooks({ call, query, filter }: ListRequest) {
-  const { services } = call
-  const { page, pageSize, offset, limit } = readPageWindow(query)
-  const list = { filter, sort: readBookSort(query.sort), offset, limit, state: call.listState }
-  const { items, total } = await listBooks(services.database, call.caller, list)
-  return paginate({ call, page, pageSize, total, data: listedBooks(call, items, query) })
+  const list = { filter, sort: readBookSort(query.sort), ...pageWindow(query), state: call.listState }
+  const { items, total } = await listBooks(call.services.database, call.caller, list)
+  return paginate(call, query, { items: listedBooks(call, items, query), total })
 }
 
 export const bookRoutes = [
@@ -145,9 +143,7 @@ export const bookRoutes = [
     query: Type.Object({ full: FULL }),
     reply: Type.Union([BookDetailView, FullBookView]),
     versionOf: ({ metadata }) => metadata.updatedAt,
-    run: async (call, { params, query }) => {
-      const { services } = call
-      const caller = call.caller
+    run: async ({ services, caller }, { params, query }) => {
       if (query.full) {
         const found = await getBook(services.database, caller, params.bookId)
         return bookView(services, (await fullBooks(services.database, caller, [found]))[0] as FullBook)

@@ -80,8 +80,6 @@ export const duplicateRoutes = [
     allow: { who: 'books-write' },
     status: 204,
     params: Type.Object({ duplicateId: Uuid }),
-    run: async (call, { params }) => {
-      await dismissDuplicates(call.services.database, call.caller, params.duplicateId)
-    },
+    run: (call, { params }) => dismissDuplicates(call.services.database, call.caller, params.duplicateId),
   }),
 ]

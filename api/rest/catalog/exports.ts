@@ -13,9 +13,8 @@ import {
   SERIES_EXPORT_FIELDS,
 } from '#core/exports/export-field-query.ts'
 import { EXPORT_MEDIA_TYPES } from '#core/exports/export-format.ts'
-import { EXPORT_LIMITS } from '#core/exports/series-exports.ts'
-import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { TASK_STATUSES } from '#core/foundation/task-status.ts'
+import { EXPORT_LIMITS, SeriesExport } from '#core/exports/series-exports.ts'
+import { OneOf, Uuid } from '#core/foundation/schema.ts'
 
 type Services = Pick<WorkServices, 'exports'>
 const endpoint = endpointOf<Services>()
@@ -29,27 +28,6 @@ const LIBRARIES_MAX = 1_000
 const NAMES_MAX = 100
 
 const Fields = (description: string) => Type.Array(Type.String({ maxLength: 100 }), { maxItems: NAMES_MAX, description })
-
-const Export = Type.Object(
-  {
-    id: Uuid,
-    taskId: described(Uuid, 'The task that creates the export, with its progress.'),
-    format: OneOf([...EXPORT_FORMATS]),
-    exportType: OneOf([...EXPORT_TYPES]),
-    libraryIds: Type.Array(Uuid),
-    fields: Type.Array(Type.String()),
-    bookFields: Type.Array(Type.String()),
-    status: OneOf(TASK_STATUSES),
-    rowCount: Nullable(Type.Integer({ minimum: 0 }), { description: 'Number of series and books in the file, once it is complete.' }),
-    fileSizeBytes: Nullable(Type.Integer({ minimum: 0 })),
-    error: Nullable(Type.String({ description: 'Why the export failed.' })),
-    createdAt: Timestamp,
-    startedAt: Nullable(Timestamp),
-    completedAt: Nullable(Timestamp, { description: 'When the export ended, successful or not.' }),
-    expiresAt: Timestamp,
-  },
-  { title: 'SeriesExport' },
-)
 
 const Field = Type.Object(
   {
@@ -88,7 +66,7 @@ export const exportRoutes = [
     summary: 'List my exports, latest first',
     tag,
     allow: { who: 'series-read' },
-    reply: Type.Object({ exports: Type.Array(Export) }),
+    reply: Type.Object({ exports: Type.Array(SeriesExport) }),
     run: async (call) => ({ exports: await call.services.exports.list(call.caller) }),
   }),
   endpoint({
@@ -109,7 +87,7 @@ export const exportRoutes = [
       },
       { title: 'CreateSeriesExportRequest' },
     ),
-    reply: Export,
+    reply: SeriesExport,
     run: async (call, { body }) => await call.services.exports.create(call.caller, body),
   }),
   endpoint({
@@ -137,7 +115,7 @@ export const exportRoutes = [
     tag,
     allow: { who: 'series-read' },
     params: ExportId,
-    reply: Export,
+    reply: SeriesExport,
     run: async (call, { params }) => await call.services.exports.get(call.caller, params.exportId),
   }),
   endpoint({
@@ -149,9 +127,7 @@ export const exportRoutes = [
     allow: { who: 'progress-write', also: ['series-read'] },
     status: 204,
     params: ExportId,
-    run: async (call, { params }) => {
-      await call.services.exports.remove(call.caller, params.exportId)
-    },
+    run: (call, { params }) => call.services.exports.remove(call.caller, params.exportId),
   }),
   stream({
     name: 'downloadMySeriesExport',

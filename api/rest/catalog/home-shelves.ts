@@ -1,7 +1,7 @@
-import Type from 'typebox'
+import Type, { type TSchema } from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
 import { type BookFilter, listBooks } from '#core/catalog/book-query.ts'
@@ -25,17 +25,19 @@ const bookQuery = { ...pageQuery, sort: BOOK_SORT, full: FULL, seriesId: Type.Op
 const lastBooksQuery = { limit, sort: BOOK_SORT, full: FULL }
 const seriesQuery = { limit, sort: SERIES_SORT, full: FULL_SERIES }
 
+interface ListQuery {
+  page?: number
+  pageSize?: number
+  sort?: string
+  full?: boolean
+  limit?: number
+  libraryId?: string
+  seriesId?: string
+}
+
 interface ListRequest {
   call: Call<Services>
-  query: {
-    page?: number
-    pageSize?: number
-    sort?: string
-    full?: boolean
-    limit?: number
-    libraryId?: string
-    seriesId?: string
-  }
+  query: ListQuery
   /** From the path. */
   libraryId?: string
 }
@@ -46,191 +48,151 @@ async function placeOf(request: ListRequest): Promise<Pick<BookFilter, 'libraryI
   return { libraryId: request.libraryId ?? request.query.libraryId, seriesId: request.query.seriesId }
 }
 
-const BOOK_SHELVES = {
-  'recently-added': {
-    name: 'RecentlyAdded',
-    summary: 'List recently added books, newest first',
-    filter: {},
-    sort: { field: 'created', direction: 'desc' },
-  },
-  'in-progress': {
-    name: 'InProgress',
-    summary: 'List the books that I am reading, latest first',
-    filter: { reading: 'unfinished' },
-    sort: { field: 'read', direction: 'desc' },
-  },
-} as const satisfies Record<string, { name: string; summary: string; filter: BookFilter; sort: BookSort }>
+interface Shelf {
+  of: 'books' | 'series'
+  /** In names of operations. */
+  name: string
+  /** Last part of its addresses. */
+  path: string
+  summary: string
+  /** Of one library; default: the summary, with that at its end. */
+  summaryOfOne?: string
+  query: Record<string, TSchema>
+  reply: TSchema
+  answer(request: ListRequest): Promise<unknown>
+}
 
-async function answerBookShelf(shelf: keyof typeof BOOK_SHELVES, request: ListRequest) {
-  const { services } = request.call
-  const { page, pageSize, offset, limit } = readPageWindow(request.query)
-  const { filter, sort } = BOOK_SHELVES[shelf]
-  const list = {
+const bookShelf = (filter: BookFilter, sort: BookSort) => async (request: ListRequest) => {
+  const { call, query } = request
+  const { items, total } = await listBooks(call.services.database, call.caller, {
     filter: { ...(await placeOf(request)), ...filter },
-    sort: request.query.sort ? readBookSort(request.query.sort) : sort,
-    offset,
-    limit,
-    state: request.call.listState,
-  }
-  const { items, total } = await listBooks(services.database, request.call.caller, list)
-  return paginate({ call: request.call, page, pageSize, total, data: listedBooks(request.call, items, request.query) })
+    sort: query.sort ? readBookSort(query.sort) : sort,
+    ...pageWindow(query),
+    state: call.listState,
+  })
+  return paginate(call, query, { items: listedBooks(call, items, query), total })
 }
 
 async function answerOnDeck(request: ListRequest) {
-  const { services } = request.call
-  const { page, pageSize, offset, limit } = readPageWindow(request.query)
-  const list = { filter: await placeOf(request), sort: readBookSort(request.query.sort), offset, limit }
-  const { items, total } = await listOnDeck(services.database, request.call.caller, list)
-  return paginate({ call: request.call, page, pageSize, total, data: listedBooks(request.call, items, request.query) })
+  const { call, query } = request
+  const list = { filter: await placeOf(request), sort: readBookSort(query.sort), ...pageWindow(query) }
+  const { items, total } = await listOnDeck(call.services.database, call.caller, list)
+  return paginate(call, query, { items: listedBooks(call, items, query), total })
 }
 
 async function answerRecentlyRead(request: ListRequest) {
-  const { services } = request.call
-  const { items } = await listBooks(services.database, request.call.caller, {
+  const { call, query } = request
+  const { items } = await listBooks(call.services.database, call.caller, {
     filter: { ...(await placeOf(request)), reading: 'begun' },
-    sort: readBookSort(request.query.sort) ?? { field: 'read', direction: 'desc' },
+    sort: readBookSort(query.sort) ?? { field: 'read', direction: 'desc' },
     offset: 0,
-    limit: request.query.limit ?? LIMIT_DEFAULT,
-    state: request.call.listState,
+    limit: query.limit ?? LIMIT_DEFAULT,
+    state: call.listState,
   })
-  return listedBooks(request.call, items, request.query)
+  return listedBooks(call, items, query)
 }
 
-const SERIES_SHELVES = {
-  'in-progress': {
-    name: 'InProgress',
-    summary: 'List the series that I am reading, latest first',
-    filter: { inProgress: true },
-    field: 'read',
-  },
-  'recently-added': { name: 'RecentlyAdded', summary: 'List recently added series, newest first', filter: {}, field: 'created' },
-  'recently-updated': {
-    name: 'RecentlyUpdated',
-    summary: 'List recently changed series, latest first',
-    filter: {},
-    field: 'updated',
-  },
-} as const satisfies Record<string, { name: string; summary: string; filter: SeriesFilter; field: SeriesSort['field'] }>
-
-async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, request: ListRequest) {
-  const { filter, field } = SERIES_SHELVES[shelf]
+const seriesShelf = (filter: SeriesFilter, field: SeriesSort['field']) => async (request: ListRequest) => {
+  const { call, query } = request
   const { libraryId } = await placeOf(request)
-  const { items } = await listSeries(request.call.services.database, request.call.caller, {
+  const { items } = await listSeries(call.services.database, call.caller, {
     filter: { ...filter, libraryId },
-    sort: readSeriesSort(request.query.sort) ?? { field, direction: 'desc' },
+    sort: readSeriesSort(query.sort) ?? { field, direction: 'desc' },
     offset: 0,
-    limit: request.query.limit ?? LIMIT_DEFAULT,
-    state: request.call.listState,
+    limit: query.limit ?? LIMIT_DEFAULT,
+    state: call.listState,
   })
-  return listedSeries(request.call, items, request.query)
+  return listedSeries(call, items, query)
 }
 
-/** The shelves of a start page, of all libraries or of one. The API has no pages for shelves of series. */
-export const homeShelfRoutes = [
-  ...(Object.keys(BOOK_SHELVES) as (keyof typeof BOOK_SHELVES)[]).flatMap((shelf) => [
-    endpoint({
-      name: `list${BOOK_SHELVES[shelf].name}Books`,
-      method: 'GET',
-      path: `/api/v1/books/${shelf}`,
-      dependsOn: 'catalog',
-      summary: BOOK_SHELVES[shelf].summary,
-      tag: 'books',
-      allow: { who: 'books-read' },
-      query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid) }),
-      reply: Paginated(ListedBook),
-      run: (call, { query }) => answerBookShelf(shelf, { call, query }),
-    }),
-    endpoint({
-      name: `list${BOOK_SHELVES[shelf].name}LibraryBooks`,
-      method: 'GET',
-      path: `/api/v1/libraries/:libraryId/books/${shelf}`,
-      dependsOn: 'catalog',
-      summary: `${BOOK_SHELVES[shelf].summary}, of one library`,
-      tag: 'books',
-      allow: { who: 'books-read' },
-      params: LibraryId,
-      query: Type.Object(bookQuery),
-      reply: Paginated(ListedBook),
-      run: (call, { params, query }) => answerBookShelf(shelf, { call, query, libraryId: params.libraryId }),
-    }),
-  ]),
-  endpoint({
-    name: 'listOnDeckBooks',
-    method: 'GET',
-    path: '/api/v1/books/on-deck',
-    dependsOn: 'catalog',
+const ofBooks = { of: 'books', query: bookQuery, reply: Paginated(ListedBook) } as const
+/** The API has no pages for shelves of series. */
+const ofSeries = { of: 'series', query: seriesQuery, reply: Type.Array(ListedSeries) } as const
+
+const SHELVES: readonly Shelf[] = [
+  {
+    ...ofBooks,
+    name: 'RecentlyAdded',
+    path: 'recently-added',
+    summary: 'List recently added books, newest first',
+    answer: bookShelf({}, { field: 'created', direction: 'desc' }),
+  },
+  {
+    ...ofBooks,
+    name: 'InProgress',
+    path: 'in-progress',
+    summary: 'List the books that I am reading, latest first',
+    answer: bookShelf({ reading: 'unfinished' }, { field: 'read', direction: 'desc' }),
+  },
+  {
+    ...ofBooks,
+    name: 'OnDeck',
+    path: 'on-deck',
     summary: 'List my next book of each series that I am reading',
-    tag: 'books',
-    allow: { who: 'books-read' },
-    query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid) }),
-    reply: Paginated(ListedBook),
-    run: (call, { query }) => answerOnDeck({ call, query }),
-  }),
-  endpoint({
-    name: 'listOnDeckLibraryBooks',
-    method: 'GET',
-    path: '/api/v1/libraries/:libraryId/books/on-deck',
-    dependsOn: 'catalog',
-    summary: 'List my next book of each series that I am reading, of one library',
-    tag: 'books',
-    allow: { who: 'books-read' },
-    params: LibraryId,
-    query: Type.Object(bookQuery),
-    reply: Paginated(ListedBook),
-    run: (call, { params, query }) => answerOnDeck({ call, query, libraryId: params.libraryId }),
-  }),
-  endpoint({
-    name: 'listRecentlyReadBooks',
-    method: 'GET',
-    path: '/api/v1/books/recently-read',
-    dependsOn: 'catalog',
+    answer: answerOnDeck,
+  },
+  {
+    of: 'books',
+    name: 'RecentlyRead',
+    path: 'recently-read',
     summary: 'List the books that I read last, latest first',
-    tag: 'books',
-    allow: { who: 'books-read' },
-    query: Type.Object({ ...lastBooksQuery, libraryId: Type.Optional(Uuid) }),
+    summaryOfOne: 'List the books of a library that I read last, latest first',
+    query: lastBooksQuery,
     reply: Type.Array(ListedBook),
-    run: (call, { query }) => answerRecentlyRead({ call, query }),
-  }),
-  endpoint({
-    name: 'listRecentlyReadLibraryBooks',
-    method: 'GET',
-    path: '/api/v1/libraries/:libraryId/books/recently-read',
-    dependsOn: 'catalog',
-    summary: 'List the books of a library that I read last, latest first',
-    tag: 'books',
-    allow: { who: 'books-read' },
-    params: LibraryId,
-    query: Type.Object(lastBooksQuery),
-    reply: Type.Array(ListedBook),
-    run: (call, { params, query }) => answerRecentlyRead({ call, query, libraryId: params.libraryId }),
-  }),
-  ...(Object.keys(SERIES_SHELVES) as (keyof typeof SERIES_SHELVES)[]).flatMap((shelf) => [
+    answer: answerRecentlyRead,
+  },
+  {
+    ...ofSeries,
+    name: 'InProgress',
+    path: 'in-progress',
+    summary: 'List the series that I am reading, latest first',
+    answer: seriesShelf({ inProgress: true }, 'read'),
+  },
+  {
+    ...ofSeries,
+    name: 'RecentlyAdded',
+    path: 'recently-added',
+    summary: 'List recently added series, newest first',
+    answer: seriesShelf({}, 'created'),
+  },
+  {
+    ...ofSeries,
+    name: 'RecentlyUpdated',
+    path: 'recently-updated',
+    summary: 'List recently changed series, latest first',
+    answer: seriesShelf({}, 'updated'),
+  },
+]
+
+/** The routes to a shelf of all libraries, and of one. */
+function routesOf({ of, name, path, summary, summaryOfOne, query, reply, answer }: Shelf) {
+  const noun = of === 'books' ? 'Books' : 'Series'
+  const ofOne: Record<string, TSchema> = of === 'books' ? query : { ...query, libraryId: SAME_LIBRARY }
+  const shared = { method: 'GET', dependsOn: 'catalog', tag: of, allow: { who: `${of}-read` }, reply } as const
+  return [
     endpoint({
-      name: `list${SERIES_SHELVES[shelf].name}Series`,
-      method: 'GET',
-      path: `/api/v1/series/${shelf}`,
-      dependsOn: 'catalog',
-      summary: SERIES_SHELVES[shelf].summary,
-      tag: 'series',
-      allow: { who: 'series-read' },
-      query: Type.Object({ ...seriesQuery, libraryId: Type.Optional(Uuid) }),
-      reply: Type.Array(ListedSeries),
-      run: (call, { query }) => answerSeriesShelf(shelf, { call, query }),
+      ...shared,
+      name: `list${name}${noun}`,
+      path: `/api/v1/${of}/${path}`,
+      summary,
+      query: Type.Object({ ...query, libraryId: Type.Optional(Uuid) }),
+      run: (call, { query }: { query: unknown }) => answer({ call, query: query as ListQuery }),
     }),
     endpoint({
-      name: `list${SERIES_SHELVES[shelf].name}LibrarySeries`,
-      method: 'GET',
-      path: `/api/v1/libraries/:libraryId/series/${shelf}`,
-      dependsOn: 'catalog',
-      summary: `${SERIES_SHELVES[shelf].summary}, of one library`,
-      tag: 'series',
-      allow: { who: 'series-read' },
+      ...shared,
+      name: `list${name}Library${noun}`,
+      path: `/api/v1/libraries/:libraryId/${of}/${path}`,
+      summary: summaryOfOne ?? `${summary}, of one library`,
       params: LibraryId,
-      query: Type.Object({ ...seriesQuery, libraryId: SAME_LIBRARY }),
-      reply: Type.Array(ListedSeries),
-      run: (call, { params, query }) => answerSeriesShelf(shelf, { call, query, libraryId: params.libraryId }),
+      query: Type.Object(ofOne),
+      run: (call, { params, query }: { params: { libraryId: string }; query: unknown }) =>
+        answer({ call, query: query as ListQuery, ...params }),
     }),
-  ]),
+  ]
+}
+
+export const homeShelfRoutes = [
+  ...SHELVES.flatMap(routesOf),
   endpoint({
     name: 'listMyWantToRead',
     method: 'GET',
@@ -242,15 +204,13 @@ export const homeShelfRoutes = [
     query: Type.Object({ ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }),
     reply: Paginated(ListedSeries),
     run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPageWindow(query)
       const { items, total } = await listSeries(call.services.database, call.caller, {
         filter: { wanted: true },
         sort: readSeriesSort(query.sort),
-        offset,
-        limit,
+        ...pageWindow(query),
         state: call.listState,
       })
-      return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
+      return paginate(call, query, { items: listedSeries(call, items, query), total })
     },
   }),
 ]

@@ -3,7 +3,7 @@ import type { DataServices } from '#api/areas/data.ts'
 import type { TemplateServices } from '#api/areas/templates.ts'
 import type { WorkServices } from '#api/areas/work.ts'
 import { endpointOf, madeAt } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { SeriesRule } from '#api/rest/catalog/scan-preview.ts'
 import { requestLibraryAnalysis } from '#core/analysis/request-analyses.ts'
 import { CreateLibraryRequest, Library, UpdateLibraryRequest } from '#core/catalog/library.ts'
@@ -74,9 +74,8 @@ export const libraryRoutes = [
     query: Type.Object(pageQuery),
     reply: Paginated(Library),
     run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPageWindow(query)
-      const { items, total } = await listLibraries(call.services.database, call.caller, { offset, limit })
-      return paginate({ call, page, pageSize, total, data: items.map((library) => shownLibrary(call.services, library)) })
+      const { items, total } = await listLibraries(call.services.database, call.caller, pageWindow(query))
+      return paginate(call, query, { items: items.map((library) => shownLibrary(call.services, library)), total })
     },
   }),
   endpoint({
@@ -144,9 +143,8 @@ export const libraryRoutes = [
     allow: { who: 'libraries-delete' },
     status: 204,
     params,
-    run: async ({ services, caller }, { params }) => {
-      await removeLibrary({ ...services, dataFolder: services.settings.dataFolder }, params.libraryId, caller)
-    },
+    run: ({ services, caller }, { params }) =>
+      removeLibrary({ ...services, dataFolder: services.settings.dataFolder }, params.libraryId, caller),
   }),
   endpoint({
     name: 'scanLibrary',
@@ -215,9 +213,7 @@ export const libraryRoutes = [
     allow: { who: 'libraries-write' },
     status: 204,
     params,
-    run: async ({ services, caller }, { params }) => {
-      await services.scans.cancel(params.libraryId, caller)
-    },
+    run: ({ services, caller }, { params }) => services.scans.cancel(params.libraryId, caller),
   }),
   endpoint({
     name: 'purgeDeletedBooksOfLibrary',

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import Type, { type Static, type TSchema } from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { idIn, KINDS } from '#api/rest/catalog/metadata-kind.ts'
+import { idIn, KINDS, reachOfKind } from '#api/rest/catalog/metadata-kind.ts'
 import { withSourceName } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Kind } from '#core/fields/record-kind.ts'
@@ -141,17 +141,14 @@ const ENTRIES: readonly EntryKind[] = [
 
 /** Addresses, names and permissions of a kind. */
 function reachOf({ of, path, by }: EntryKind) {
-  const { many, noun, idName } = KINDS[of]
+  const { many, noun } = KINDS[of]
   const oneName = by === 'source' ? 'source' : path === 'alternate-titles' ? 'titleId' : 'externalIdId'
   return {
-    base: `/api/v1/${many}/:${idName}/${path}`,
+    ...reachOfKind(of, path),
     // In names of operations, such as `SeriesAlternateTitle`.
     noun: noun + path.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase()).replace(/s$/, ''),
     tag: many,
-    params: Type.Object({ [idName]: Uuid }),
     oneName,
-    read: { who: `${many}-read` as const },
-    write: { who: `${many}-write` as const },
   }
 }
 
@@ -165,12 +162,12 @@ const keptAs = async (kind: EntryKind, database: Knex, source: string) =>
 
 function listRoute(kind: EntryKind) {
   const { of, table, shape } = kind
-  const { base, noun, tag, params, read } = reachOf(kind)
+  const { path, noun, tag, params, read } = reachOf(kind)
   const entryView = (services: Services, { ownerId: _, ...fact }: Record<string, unknown>) => withSourceName(services, fact)
   return endpoint({
     name: `list${noun}s`,
     method: 'GET',
-    path: base,
+    path,
     summary: `List the ${kind.what} of a ${of}`,
     tag,
     allow: read,
@@ -186,12 +183,12 @@ function listRoute(kind: EntryKind) {
 
 function addRoute(kind: EntryKind) {
   const { of, shape } = kind
-  const { base, noun, tag, params, write } = reachOf(kind)
+  const { path, noun, tag, params, write } = reachOf(kind)
   const isOfService = 'source' in kind.body
   return endpoint({
     name: `create${noun}`,
     method: 'POST',
-    path: base,
+    path,
     summary: `Add ${kind.one} to a ${of}${kind.by === 'source' || kind.path === 'external-ids' ? '; replaces an entry of the same source' : ''}`,
     tag,
     allow: write,
@@ -210,12 +207,12 @@ function addRoute(kind: EntryKind) {
 
 function removeRoute(kind: EntryKind) {
   const { of, set } = kind
-  const { base, noun, tag, oneName, write } = reachOf(kind)
+  const { path, noun, tag, oneName, write } = reachOf(kind)
   const OneSource = kind.hasKeys ? KeySource : Source
   return endpoint({
     name: `delete${noun}`,
     method: 'DELETE',
-    path: `${base}/:${oneName}`,
+    path: `${path}/:${oneName}`,
     summary: `Remove ${kind.one} from a ${of}`,
     tag,
     allow: write,
@@ -288,12 +285,10 @@ export const metadataEntryRoutes = [
     tag: 'series',
     allow: { who: 'series-read' },
     reply: Type.Object({ ratings: Type.Array(Rating) }),
-    run: async (call) => {
-      const caller = call.caller
-      const { database } = call.services
-      const ratings = await listUserRatings(database, caller.userId)
+    run: async ({ services, caller }) => {
+      const ratings = await listUserRatings(services.database, caller.userId)
       const ids = ratings.map(({ seriesId }) => seriesId)
-      const visible = await listVisibleIds(database, caller, 'series', ids)
+      const visible = await listVisibleIds(services.database, caller, 'series', ids)
       return { ratings: ratings.filter(({ seriesId }) => visible.has(seriesId)) }
     },
   }),

@@ -66,5 +66,16 @@ export const KINDS: Readonly<Record<Kind, KindWords>> = {
 export const bulkIds = (kind: Kind) =>
   Type.Array(Uuid, { minItems: 1, maxItems: KINDS[kind].bulkMax, description: 'All of them change, or none.' })
 
+/** The address of one part of a record, and who may read and change it. */
+export function reachOfKind(kind: Kind, part: string) {
+  const { many, idName } = KINDS[kind]
+  return {
+    path: `/api/v1/${many}/:${idName}/${part}`,
+    params: Type.Object({ [idName]: Uuid }),
+    read: { who: `${many}-read` as const },
+    write: { who: `${many}-write` as const },
+  }
+}
+
 /** The id of the record in a path. */
 export const idIn = (kind: Kind, params: unknown): string => (params as Record<string, string>)[KINDS[kind].idName] as string

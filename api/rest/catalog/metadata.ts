@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import type { TemplateServices } from '#api/areas/templates.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { bulkIds, idIn, KINDS } from '#api/rest/catalog/metadata-kind.ts'
+import { bulkIds, idIn, KINDS, reachOfKind } from '#api/rest/catalog/metadata-kind.ts'
 import { prepareTitles, readFullSeries } from '#api/rest/catalog/series-metadata.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Kind } from '#core/fields/record-kind.ts'
@@ -45,22 +45,13 @@ async function readLocks({ services, caller }: ServiceCall, kind: Kind, id: stri
   return kind === 'book' ? bookLocksOf(record) : seriesLocksOf(record)
 }
 
-/** Addresses and permissions of a kind. */
-function reachOf(kind: Kind) {
-  const { many, idName } = KINDS[kind]
-  return {
-    path: `/api/v1/${many}/:${idName}/metadata`,
-    bulkPath: `/api/v1/${many}/bulk/metadata`,
-    params: Type.Object({ [idName]: Uuid }),
-    read: { who: `${many}-read` as const },
-    write: { who: `${many}-write` as const },
-  }
-}
+const reachOf = (kind: Kind) => reachOfKind(kind, 'metadata')
 
 /** One change for many records. */
 function bulkRoutes(kind: Kind) {
   const { many, noun, idsName, Patch, LocksPatch } = KINDS[kind]
-  const { bulkPath, write } = reachOf(kind)
+  const { write } = reachOf(kind)
+  const bulkPath = `/api/v1/${many}/bulk/metadata`
   const split = (body: unknown) => {
     const { [idsName]: ids = [], ...rest } = body as Record<string, string[]>
     return { ids, rest }

@@ -8,8 +8,9 @@ import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { findOrigins } from '#core/matching/origins-query.ts'
-import { patchSeries, resetSeries } from '#core/metadata/edit-series-metadata.ts'
+import { patchMetadata } from '#core/metadata/edit-metadata.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
+import { resetSeries } from '#core/metadata/reset-series.ts'
 import { listFullSeriesMetadata } from '#core/metadata/series-metadata-query.ts'
 import { FullSeriesMetadata, SeriesMetadataPatch } from '#core/metadata/series-metadata-schema.ts'
 import { checkVisible, getRecord } from '#core/metadata/visible-records-query.ts'
@@ -30,7 +31,7 @@ export async function prepareTitles({ services, caller }: ServiceCall, seriesIds
 
 async function reset({ services, caller }: ServiceCall, seriesIds: readonly string[]): Promise<number> {
   await refreshFolderTitles(services, caller, seriesIds)
-  return (await resetSeries(services.database, caller, { seriesIds })).length
+  return (await resetSeries(services.database, caller, seriesIds)).length
 }
 
 /** All metadata of a series: fields, sets and, if asked for, the source of each field. */
@@ -75,10 +76,7 @@ export const seriesMetadataRoutes = [
       const { database } = call.services
       const caller = call.caller
       await prepareTitles(call, [params.seriesId], body)
-      const [{ id } = refuse('not_found')] = await patchSeries(database, caller, {
-        seriesIds: [params.seriesId],
-        patch: body,
-      })
+      const [{ id } = refuse('not_found')] = await patchMetadata(database, caller, { kind: 'series', ids: [params.seriesId], patch: body })
       const record = await getRecord(database, caller, 'series', id)
       return { id, title: record.values.title as string, updatedAt: record.updatedAt }
     },

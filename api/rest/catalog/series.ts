@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
-import { PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { PAGE_SIZE_MAX, Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { InitialGroups } from '#api/views/initial-groups.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
@@ -42,10 +42,9 @@ interface ListRequest {
 }
 
 async function answerSeries({ call, query, filter }: ListRequest) {
-  const { page, pageSize, offset, limit } = readPageWindow(query)
-  const list = { filter, sort: readSeriesSort(query.sort), offset, limit, state: call.listState }
+  const list = { filter, sort: readSeriesSort(query.sort), ...pageWindow(query), state: call.listState }
   const { items, total } = await listSeries(call.services.database, call.caller, list)
-  return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
+  return paginate(call, query, { items: listedSeries(call, items, query), total })
 }
 
 const clean = (texts: readonly string[]) => texts.map(cleanName).filter((name) => name !== '')
@@ -128,10 +127,7 @@ export const seriesRoutes = [
     bodyOptional: true,
     body: SeriesListRequest,
     reply: InitialGroups,
-    run: (call, { body }) => {
-      const caller = call.caller
-      return listAlphabeticalGroups(call.services.database, caller, readFilter(body, caller))
-    },
+    run: ({ services, caller }, { body }) => listAlphabeticalGroups(services.database, caller, readFilter(body, caller)),
   }),
   endpoint({
     name: 'searchSeries',

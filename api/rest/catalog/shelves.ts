@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf, madeAt, streamOf } from '#api/http/endpoint.ts'
-import { type ListPage, Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { type ListPage, Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SERIES_SORT } from '#api/views/series-view.ts'
 import { SIZED_MEDIA_TYPES, type SizedThumbnailServices, sizedThumbnail, sizedThumbnailQuery } from '#api/views/thumbnail.ts'
@@ -77,10 +77,9 @@ const COLLECTION: ShelfRoutes = {
   full: FULL_SERIES,
   sort: SERIES_SORT,
   async listMembers(call, shelf, query) {
-    const { page, pageSize, ...window } = readPageWindow(query)
-    const list = { ...window, sort: readSeriesSort(query.sort), shelf }
+    const list = { ...pageWindow(query), sort: readSeriesSort(query.sort), shelf }
     const { items, total } = await listCollectionSeries(call.services.database, call.caller, list)
-    return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
+    return paginate(call, query, { items: listedSeries(call, items, query), total })
   },
   async findFirst(call, shelf) {
     const { items } = await listCollectionSeries(call.services.database, call.caller, { offset: 0, limit: 1, sort: null, shelf })
@@ -108,10 +107,9 @@ const READ_LIST: ShelfRoutes = {
   full: FULL,
   sort: BOOK_SORT,
   async listMembers(call, shelf, query) {
-    const { page, pageSize, ...window } = readPageWindow(query)
-    const list = { ...window, sort: readBookSort(query.sort), shelf }
+    const list = { ...pageWindow(query), sort: readBookSort(query.sort), shelf }
     const { items, total } = await listReadListBooks(call.services.database, call.caller, list)
-    return paginate({ call, page, pageSize, total, data: listedBooks(call, items, query) })
+    return paginate(call, query, { items: listedBooks(call, items, query), total })
   },
   async findFirst(call, shelf) {
     const { items } = await listReadListBooks(call.services.database, call.caller, { offset: 0, limit: 1, sort: null, shelf })
@@ -146,9 +144,9 @@ function listRoutes(of: ShelfRoutes) {
   const { list, tag, read, write, show } = reachOf(of)
   const { names } = of
   const answer = async (call: Call<Services>, query: ListQuery, memberId?: string) => {
-    const { page, pageSize, ...window } = readPageWindow(query)
-    const { items, total } = await listShelves(call.services.database, call.caller, of.kind, { ...window, memberId })
-    return paginate({ call, page, pageSize, total, data: items.map(show) })
+    const list = { ...pageWindow(query), memberId }
+    const { items, total } = await listShelves(call.services.database, call.caller, of.kind, list)
+    return paginate(call, query, { items: items.map(show), total })
   }
   const [query, reply] = [Type.Object(pageQuery), Paginated(of.Reply)]
   return [
@@ -237,9 +235,7 @@ function recordRoutes(of: ShelfRoutes) {
       allow: write,
       status: 204,
       params,
-      run: async (call, { params }) => {
-        await removeShelf(call.services.database, call.caller, kind, idOf(params))
-      },
+      run: (call, { params }) => removeShelf(call.services.database, call.caller, kind, idOf(params)),
     }),
     stream({
       name: `get${names.one}Thumbnail`,

@@ -1,8 +1,8 @@
 import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
-import { idIn, KINDS } from '#api/rest/catalog/metadata-kind.ts'
+import { Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
+import { idIn, KINDS, reachOfKind } from '#api/rest/catalog/metadata-kind.ts'
 import { NamedShape } from '#api/views/book-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Kind } from '#core/fields/record-kind.ts'
@@ -33,17 +33,11 @@ async function namesOf({ services, caller }: Call, taxonomy: Taxonomy, kind: Kin
 const wordsOf = (taxonomy: Taxonomy) => ({ noun: taxonomy === 'genre' ? 'Genre' : 'Tag', plural: `${taxonomy}s`, idName: `${taxonomy}Id` })
 
 /** Routes to the genres or tags of a book or series. */
-function reachOf(taxonomy: Taxonomy, kind: Kind) {
-  const { many, idName } = KINDS[kind]
-  return {
-    path: `/api/v1/${many}/:${idName}/${taxonomy}s`,
-    params: Type.Object({ [idName]: Uuid }),
-    read: { who: `${many}-read` as const },
-    write: { who: `${many}-write` as const },
-    // The tags of a book have no lock.
-    locks: kind === 'book' && taxonomy === 'tag' ? '' : '; locks them',
-  }
-}
+const reachOf = (taxonomy: Taxonomy, kind: Kind) => ({
+  ...reachOfKind(kind, `${taxonomy}s`),
+  // The tags of a book have no lock.
+  locks: kind === 'book' && taxonomy === 'tag' ? '' : '; locks them',
+})
 
 /** Genres or tags of all libraries. */
 function libraryRoutes(taxonomy: Taxonomy) {
@@ -59,11 +53,8 @@ function libraryRoutes(taxonomy: Taxonomy) {
       allow: { who: 'series-read' },
       query: Type.Object(pageQuery),
       reply: Paginated(NamedShape),
-      run: async (call, { query }) => {
-        const { page, pageSize, offset, limit } = readPageWindow(query)
-        const { items, total } = await listNames(call.services.database, call.caller, { taxonomy, offset, limit })
-        return paginate({ call, page, pageSize, total, data: items })
-      },
+      run: async (call, { query }) =>
+        paginate(call, query, await listNames(call.services.database, call.caller, { taxonomy, ...pageWindow(query) })),
     }),
     endpoint({
       name: `cleanUp${noun}s`,

@@ -18,18 +18,14 @@ const BookIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_BOOKS_MAX })
 const SeriesIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_SERIES_MAX })
 const TaskStarted = Type.Object({ taskId: Uuid })
 const BulkTask = Type.Object({ message: Type.String(), taskId: Uuid })
-const allow = { who: 'tasks-write' } as const
-const tag = 'thumbnails'
+const shared = { method: 'POST', tag: 'thumbnails', allow: { who: 'tasks-write' }, status: 202 } as const
 
 export const thumbnailRoutes = [
   endpoint({
+    ...shared,
     name: 'generateBookThumbnail',
-    method: 'POST',
     path: '/api/v1/books/:bookId/thumbnail/generate',
     summary: 'Generate the thumbnail of a book',
-    tag,
-    allow,
-    status: 202,
     params: Type.Object({ bookId: Uuid }),
     bodyOptional: true,
     body: Force,
@@ -37,13 +33,10 @@ export const thumbnailRoutes = [
     run: (call, { params, body }) => requestThumbnail(call.services, call.caller, { ...params, ...body }),
   }),
   endpoint({
+    ...shared,
     name: 'generateSeriesThumbnail',
-    method: 'POST',
     path: '/api/v1/series/:seriesId/thumbnail/generate',
     summary: 'Generate the thumbnail of a series: that of its first book',
-    tag,
-    allow,
-    status: 202,
     params: Type.Object({ seriesId: Uuid }),
     bodyOptional: true,
     body: Force,
@@ -51,13 +44,10 @@ export const thumbnailRoutes = [
     run: (call, { params, body }) => requestThumbnail(call.services, call.caller, { ...params, ...body }),
   }),
   endpoint({
+    ...shared,
     name: 'generateBookThumbnails',
-    method: 'POST',
     path: '/api/v1/books/thumbnails/generate',
     summary: 'Generate the thumbnails of selected books, or of all',
-    tag,
-    allow,
-    status: 202,
     bodyOptional: true,
     body: Type.Object(
       {
@@ -77,13 +67,10 @@ export const thumbnailRoutes = [
     },
   }),
   endpoint({
+    ...shared,
     name: 'generateSeriesThumbnails',
-    method: 'POST',
     path: '/api/v1/series/thumbnails/generate',
     summary: 'Generate the thumbnails of selected series, or of all',
-    tag,
-    allow,
-    status: 202,
     bodyOptional: true,
     body: Type.Object(
       { libraryId: Type.Optional(Nullable(Uuid)), seriesIds: Type.Optional(Nullable(SeriesIds)), force },
@@ -97,13 +84,10 @@ export const thumbnailRoutes = [
   }),
   ...(['books', 'series'] as const).map((of) =>
     endpoint({
+      ...shared,
       name: of === 'books' ? 'generateLibraryBookThumbnails' : 'generateLibrarySeriesThumbnails',
-      method: 'POST',
       path: `/api/v1/libraries/:libraryId/${of}/thumbnails/generate`,
       summary: `Generate the thumbnails of all ${of} of a library`,
-      tag,
-      allow,
-      status: 202,
       params: LibraryId,
       bodyOptional: true,
       body: Force,
@@ -115,13 +99,10 @@ export const thumbnailRoutes = [
     }),
   ),
   endpoint({
+    ...shared,
     name: 'bulkGenerateBookThumbnails',
-    method: 'POST',
     path: '/api/v1/books/bulk/thumbnails/generate',
     summary: 'Generate the thumbnails of many books; an unknown id refuses the whole request',
-    tag,
-    allow,
-    status: 202,
     body: Type.Object({ bookIds: BookIds, force }, { additionalProperties: false }),
     reply: BulkTask,
     run: (call, { body }) => requestThumbnails(call.services, call.caller, { of: 'books', ...body }),
@@ -143,13 +124,10 @@ export const thumbnailRoutes = [
     ] as const
   ).map(({ name, path, of, what }) =>
     endpoint({
+      ...shared,
       name,
-      method: 'POST',
       path,
       summary: `Generate the thumbnails of ${what}; an unknown id refuses the whole request`,
-      tag,
-      allow,
-      status: 202,
       body: Type.Object({ seriesIds: SeriesIds, force }, { additionalProperties: false }),
       reply: BulkTask,
       run: (call, { body }) => requestThumbnails(call.services, call.caller, { of, ...body }),

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { FILTER_VALUES_MAX, listFilterValues, listSeriesWords, VALUE_FIELDS } from '#core/catalog/filter-value-query.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { AUTHOR_ROLES } from '#core/fields/field.ts'
@@ -44,9 +44,8 @@ const wordsRoute = (name: string, of: 'publisher' | 'language') =>
     query: Type.Object(query),
     reply: Paginated(SeriesWord),
     run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPageWindow(query)
-      const { items, total } = await listSeriesWords(call.services.database, call.caller, of, { search: query.search, offset, limit })
-      return paginate({ call, page, pageSize, total, data: items })
+      const list = { search: query.search, ...pageWindow(query) }
+      return paginate(call, query, await listSeriesWords(call.services.database, call.caller, of, list))
     },
   })
 
@@ -59,10 +58,8 @@ export const vocabularyRoutes = [
     query: Type.Object({ ...query, role: Type.Optional(OneOf(AUTHOR_ROLES)) }),
     reply: Paginated(ListedAuthor),
     run: async (call, { query: { search, role, ...pages } }) => {
-      const { page, pageSize, offset, limit } = readPageWindow(pages)
-      const list = { search, role, renamed: {}, offset, limit }
-      const { items, total } = await listPeople(call.services.database, call.caller, list)
-      return paginate({ call, page, pageSize, total, data: items })
+      const list = { search, role, renamed: {}, ...pageWindow(pages) }
+      return paginate(call, pages, await listPeople(call.services.database, call.caller, list))
     },
   }),
   endpoint({

@@ -107,9 +107,7 @@ export const libraryJobRoutes = [
     allow: { who: 'libraries-write' },
     status: 204,
     params: JobId,
-    run: async (call, { params }) => {
-      await call.services.libraryJobs.remove(await libraryOf(call, params.libraryId), params.jobId)
-    },
+    run: async (call, { params }) => await call.services.libraryJobs.remove(await libraryOf(call, params.libraryId), params.jobId),
   }),
   endpoint({
     name: 'runLibraryJob',

@@ -218,9 +218,7 @@ export const pluginRepositoryRoutes = [
     allow,
     status: 204,
     params: RepositoryId,
-    run: async ({ services }, { params }) => {
-      await services.repositories.remove(params.repositoryId)
-    },
+    run: ({ services }, { params }) => services.repositories.remove(params.repositoryId),
   }),
   endpoint({
     name: 'refreshPluginRepository',

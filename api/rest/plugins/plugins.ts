@@ -252,9 +252,7 @@ export const pluginRoutes = takingPluginIds([
     allow,
     status: 204,
     params: PluginId,
-    run: async ({ services }, { params }) => {
-      await services.pluginLifecycle.uninstall(params.pluginId)
-    },
+    run: ({ services }, { params }) => services.pluginLifecycle.uninstall(params.pluginId),
   }),
   endpoint({
     name: 'getPluginReview',

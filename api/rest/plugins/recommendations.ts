@@ -4,10 +4,9 @@ import type { PluginServices } from '#api/areas/plugins.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import { PluginReference, takingPluginIds } from '#api/rest/plugins/plugin-reference.ts'
 import { pictureAddress } from '#api/views/plugin-pictures.ts'
-import { SERIES_STATUSES } from '#core/fields/series-metadata.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
-import type { RecommendationView } from '#core/recommendations/item-view.ts'
+import { RecommendationView } from '#core/recommendations/item-view.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 
 type Services = Pick<DataServices, 'settings'> & Pick<PluginServices, 'pluginPictures' | 'plugins' | 'recommendations'>
@@ -17,10 +16,6 @@ const tag = 'recommendations'
 // Recommendations name what the user has read and rated.
 const read = { who: 'progress-read', also: ['series-read'] } as const
 const write = { who: 'progress-write', also: ['progress-read', 'series-read'] } as const
-const Text = Type.Optional(Type.String())
-const Count = Type.Optional(Type.Integer({ minimum: 0 }))
-/** An optional series of this library. */
-const SeriesId = (description: string) => Type.Optional(Type.String({ format: 'uuid', description }))
 const WhichPlugin = Type.Object({
   pluginId: Type.Optional({
     ...PluginReference,
@@ -31,33 +26,9 @@ const REASON_LENGTH_MAX = 200
 
 const Recommendation = Type.Object(
   {
-    externalId: Type.String(),
-    title: Type.String(),
-    externalUrl: Text,
+    ...RecommendationView.properties,
     coverUrl: Type.Optional(Type.String({ description: 'Path of the picture on this server, valid for a day for this user.' })),
-    summary: Text,
-    genres: Type.Array(Type.String()),
-    tags: Type.Array(
-      Type.Object(
-        { category: Type.String(), name: Type.String(), rank: Type.Integer({ minimum: 0, maximum: 100 }) },
-        { title: 'RecommendationTag' },
-      ),
-    ),
-    score: Type.Number({ minimum: 0, maximum: 1 }),
-    reason: Type.String(),
-    basedOn: Type.Array(Type.String(), { description: 'Titles that led to the recommendation.' }),
-    serviceSeriesId: SeriesId('The matching series of this library, if the user may see one.'),
-    inService: Type.Boolean({ description: 'Whether there is such a series.' }),
-    inLibrary: Type.Boolean({ description: "Whether the plugin says that it is in the user's library." }),
-    status: Type.Optional(OneOf([...SERIES_STATUSES])),
-    format: Text,
-    countryOfOrigin: Text,
-    startYear: Type.Optional(Type.Integer()),
-    rating: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
-    popularity: Count,
-    totalVolumeCount: Count,
-    totalChapterCount: Type.Optional(Type.Number({ minimum: 0 })),
-    codexSeriesId: SeriesId('Same as serviceSeriesId; only with compatibility.legacyNames.'),
+    codexSeriesId: Type.Optional(described(Uuid, 'Same as serviceSeriesId; only with compatibility.legacyNames.')),
     inCodex: Type.Optional(Type.Boolean({ description: 'Same as inService; only with compatibility.legacyNames.' })),
   },
   { title: 'Recommendation' },

@@ -130,9 +130,7 @@ export const userPluginRoutes = takingPluginIds([
     allow: write,
     status: 204,
     params: PluginId,
-    run: async (call, { params }) => {
-      await call.services.userPlugins.disconnect(call.caller.userId, params.pluginId)
-    },
+    run: (call, { params }) => call.services.userPlugins.disconnect(call.caller.userId, params.pluginId),
   }),
   endpoint({
     name: 'enableMyPlugin',

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { Annotation, AnnotationEdit } from '#core/reading/annotation.ts'
 import { ANNOTATIONS_MAX, deleteAnnotations, listAnnotations, saveAnnotation } from '#core/reading/annotation-store.ts'
@@ -23,11 +23,8 @@ export const annotationRoutes = [
     params: BookId,
     query: Type.Object(pageQuery),
     reply: Paginated(Annotation),
-    run: async (call, { params: { bookId }, query }) => {
-      const { page, pageSize, offset, limit } = readPageWindow(query)
-      const { items, total } = await listAnnotations(call.services.database, call.caller, { bookId, offset, limit })
-      return paginate({ call, page, pageSize, total, data: items })
-    },
+    run: async (call, { params: { bookId }, query }) =>
+      paginate(call, query, await listAnnotations(call.services.database, call.caller, { bookId, ...pageWindow(query) })),
   }),
   endpoint({
     name: 'putMyAnnotation',

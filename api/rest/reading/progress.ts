@@ -55,18 +55,10 @@ interface MarkRequest {
   of: { bookIds?: readonly string[]; seriesIds?: readonly string[] }
 }
 
-async function markRead({ call, of }: MarkRequest) {
-  const { database } = call.services
-  const caller = call.caller
-  const count = await completeBooks(database, caller.userId, await listBookIds(database, caller, of))
-  return { count, message: `Marked ${count} ${count === 1 ? 'book' : 'books'} as read.` }
-}
-
-async function markUnread({ call, of }: MarkRequest) {
-  const { database } = call.services
-  const caller = call.caller
-  const count = await forgetProgress(database, caller.userId, await listBookIds(database, caller, of))
-  return { count, message: `Marked ${count} ${count === 1 ? 'book' : 'books'} as unread.` }
+async function markAs(state: 'read' | 'unread', { call: { services, caller }, of }: MarkRequest) {
+  const change = state === 'read' ? completeBooks : forgetProgress
+  const count = await change(services.database, caller.userId, await listBookIds(services.database, caller, of))
+  return { count, message: `Marked ${count} ${count === 1 ? 'book' : 'books'} as ${state}.` }
 }
 
 export const progressRoutes = [
@@ -136,7 +128,7 @@ export const progressRoutes = [
     params: BookId,
     status: 204,
     run: async (call, { params }) => {
-      await markUnread({ call, of: { bookIds: [params.bookId] } })
+      await markAs('unread', { call, of: { bookIds: [params.bookId] } })
     },
   }),
   endpoint({
@@ -179,7 +171,7 @@ export const progressRoutes = [
     params: BookId,
     reply: ReadProgress,
     run: async (call, { params }) => {
-      await markRead({ call, of: { bookIds: [params.bookId] } })
+      await markAs('read', { call, of: { bookIds: [params.bookId] } })
       const { progress } = await getReading(call.services.database, call.caller, params.bookId)
       return progressOf(progress ?? refuse('conflict', 'The book was marked as unread at the same time.'))
     },
@@ -194,11 +186,11 @@ export const progressRoutes = [
     params: BookId,
     status: 204,
     run: async (call, { params }) => {
-      await markUnread({ call, of: { bookIds: [params.bookId] } })
+      await markAs('unread', { call, of: { bookIds: [params.bookId] } })
     },
   }),
   ...(['read', 'unread'] as const).flatMap((state) => {
-    const [word, markAll] = state === 'read' ? (['Read', markRead] as const) : (['Unread', markUnread] as const)
+    const word = state === 'read' ? 'Read' : 'Unread'
     return [
       endpoint({
         name: `markSeries${word}`,
@@ -209,7 +201,7 @@ export const progressRoutes = [
         allow: mark,
         params: SeriesId,
         reply: Marked,
-        run: (call, { params }) => markAll({ call, of: { seriesIds: [params.seriesId] } }),
+        run: (call, { params }) => markAs(state, { call, of: { seriesIds: [params.seriesId] } }),
       }),
       endpoint({
         name: `bulkMarkBooks${word}`,
@@ -220,7 +212,7 @@ export const progressRoutes = [
         allow: mark,
         body: Type.Object({ bookIds }, { additionalProperties: false }),
         reply: Marked,
-        run: (call, { body }) => markAll({ call, of: body }),
+        run: (call, { body }) => markAs(state, { call, of: body }),
       }),
       endpoint({
         name: `bulkMarkSeries${word}`,
@@ -231,7 +223,7 @@ export const progressRoutes = [
         allow: mark,
         body: Type.Object({ seriesIds }, { additionalProperties: false }),
         reply: Marked,
-        run: (call, { body }) => markAll({ call, of: body }),
+        run: (call, { body }) => markAs(state, { call, of: body }),
       }),
     ]
   }),
@@ -245,10 +237,9 @@ export const progressRoutes = [
       allow: { who: 'progress-write', also: ['series-read'] },
       params: SeriesId,
       status: 204,
-      run: async (call, { params }) => {
-        const caller = call.caller
-        const { id: seriesId } = await getSeries(call.services.database, caller, params.seriesId)
-        await saveWantToRead(call.services.database, { userId: caller.userId, seriesId, wanted: method === 'PUT' })
+      run: async ({ services, caller }, { params }) => {
+        const { id: seriesId } = await getSeries(services.database, caller, params.seriesId)
+        await saveWantToRead(services.database, { userId: caller.userId, seriesId, wanted: method === 'PUT' })
       },
     }),
   ),

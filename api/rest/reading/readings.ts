@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { DataServices } from '#api/areas/data.ts'
 import { endpointOf } from '#api/http/endpoint.ts'
-import { Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { Noun, TimeZone, Uuid } from '#core/foundation/schema.ts'
 import { Day, DayOfReading } from '#core/reading/readings.ts'
 import { deleteReading, deleteReadings, listDaysOfReading } from '#core/reading/readings-store.ts'
@@ -27,10 +27,8 @@ export const readingHistoryRoutes = [
     query: Type.Object({ ...filter, ...pageQuery }),
     reply: Paginated(DayOfReading),
     run: async (call, { query: { timeZone = 'UTC', from, to, bookId, ...query } }) => {
-      const { page, pageSize, offset, limit } = readPageWindow(query)
-      const list = { timeZone, from, to, bookId, offset, limit }
-      const { items, total } = await listDaysOfReading(call.services.database, call.caller, list)
-      return paginate({ call, page, pageSize, total, data: items })
+      const list = { timeZone, from, to, bookId, ...pageWindow(query) }
+      return paginate(call, query, await listDaysOfReading(call.services.database, call.caller, list))
     },
   }),
   endpoint({

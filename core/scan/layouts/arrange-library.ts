@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { findLibraryRow, type LibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
+import { FIRST_ID } from '#core/database/each-by-id.ts'
 import { isUniqueViolation } from '#core/database/unique-violation.ts'
 import type { PlacedBook } from '#core/fields/placed-values.ts'
 import { FOLDER_FILES } from '#core/fields/sidecar.ts'
@@ -43,7 +44,6 @@ const PASSES_MAX = 5
 const NAMELESS: ReadonlySet<Rule> = new Set(['folder', 'oneshots'])
 /** Series that a preview names. */
 const EXAMPLES_MAX = 50
-const FIRST = '00000000-0000-0000-0000-000000000000'
 
 /** First the book of the file, then those that are missing since it has their path: they stay with it. */
 type BooksByPath = Map<string, [ArrangedBook, ...ArrangedBook[]]>
@@ -244,7 +244,7 @@ async function planLibrary(
 
 async function listBooksByPath(database: Knex, library: LibraryRow, signal: AbortSignal): Promise<BooksByPath> {
   const books: BooksByPath = new Map()
-  for (let after = FIRST; ; ) {
+  for (let after = FIRST_ID; ; ) {
     signal.throwIfAborted()
     const rows = await listArrangedBooks(database, library, { after, limit: STEP })
     for (const row of rows) {

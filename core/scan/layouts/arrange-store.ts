@@ -12,7 +12,7 @@ import { markBooksChanged, storeFolderTitles } from '#core/metadata/series-aggre
 import { listContestedTags, replaceContestedTags } from '#core/scan/layouts/contested-tag-store.ts'
 import { placeKey, type SeriesPlace } from '#core/scan/layouts/place-book.ts'
 import type { SeriesGroup } from '#core/scan/layouts/plan-moves.ts'
-import { applyPlaceValues, ensureSeries, type PlacedLibrary, valuesOf } from '#core/scan/layouts/series-place-store.ts'
+import { applyPlaceValues, ensureSeries, type PlacedLibrary, valuesOf, valuesText } from '#core/scan/layouts/series-place-store.ts'
 
 /** Rows per statement; keeps it around a megabyte. */
 const PIECE = 2_000
@@ -188,7 +188,7 @@ async function placeKept(
       rows.map(([, { nameKey }]) => nameKey),
       rows.map(([, { title }]) => title),
       // The driver's types do not allow null inside an array; PostgreSQL does.
-      rows.map(([, place]) => (valuesOf(place) ? JSON.stringify(valuesOf(place)) : null)) as string[],
+      rows.map(([, place]) => valuesText(place)) as string[],
       rows.map(([, { oneshot }]) => oneshot),
     ],
   )

@@ -3,6 +3,7 @@ import type { TObject } from 'typebox'
 import { Errors } from 'typebox/value'
 import type { SeriesStrategy } from '#core/catalog/library.ts'
 import type { Rules } from '#core/conditions/rules.ts'
+import { FIRST_ID } from '#core/database/each-by-id.ts'
 import { refuse, refuseValue } from '#core/foundation/errors.ts'
 import { listArrangedBooks } from '#core/scan/layouts/arrange-store.ts'
 import { checkPatterns, matchPatterns } from '#core/scan/layouts/match-patterns.ts'
@@ -13,7 +14,6 @@ const ERRORS_MAX = 5
 
 /** Ids are random, and so are the books with the lowest ones: of a pattern for one of a hundred files, some match. */
 const MATCHED_MAX = 2_000
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 /** A library without books may get a pattern for those to come. @throws invalid_value when patterns match no book of the library */
 export async function checkMatches(

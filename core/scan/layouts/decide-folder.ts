@@ -18,8 +18,7 @@ import { type FolderWords, wordsWith } from '#core/scan/layouts/folder-words.ts'
  * What `auto` decides from the files of a folder, and keeps: a folder of one book of a Calibre library, several series in one folder, one series, or the books
  * of a person, which only the metadata of the books can tell from a series. `persons` waits for it, and for the task that moves books to their series.
  */
-const FOLDER_KINDS = ['calibre', 'bundle', 'series', 'persons', 'author'] as const
-type FolderKind = (typeof FOLDER_KINDS)[number]
+type FolderKind = 'calibre' | 'bundle' | 'series' | 'persons' | 'author'
 
 export interface FolderDecision {
   kind: FolderKind

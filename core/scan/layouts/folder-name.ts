@@ -1,3 +1,5 @@
+import { hanNumber } from '#core/fields/name-numbers.ts'
+import { plainDigit } from '#core/fields/plain-name.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 import type { FolderWords } from '#core/scan/layouts/folder-words.ts'
 
@@ -24,27 +26,8 @@ const ROMAN = /^([\p{L}\p{M}]{1,20})[. ]{1,2}([ivx]{1,5})$/u
 const HAN_PARTS = /^[上中下](?:[巻卷冊册])?$/u
 const HAN_NUMBER = /[一二三四五六七八九十百]{1,6}(?=[^一二三四五六七八九十百]{1,2}$)/u
 
-/** Zeros of the digits that NFKC leaves as they are. */
-const ZEROS = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50]
-const digitsOf = (text: string): string =>
-  text.replace(/[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0e50-\u0e59]/g, (digit) => {
-    const code = digit.charCodeAt(0)
-    return String(code - (ZEROS.findLast((zero) => zero <= code) as number))
-  })
-
-const HAN_DIGITS = '一二三四五六七八九'
-function hanNumber(text: string): number {
-  let [sum, digit] = [0, 0]
-  for (const character of text) {
-    const unit = character === '十' ? 10 : character === '百' ? 100 : 0
-    if (unit === 0) digit = HAN_DIGITS.indexOf(character) + 1
-    else {
-      sum += (digit || 1) * unit
-      digit = 0
-    }
-  }
-  return sum + digit
-}
+/** Digits that NFKC leaves as they are. */
+const OTHER_DIGITS = /[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0e50-\u0e59]/g
 
 const ROMAN_VALUES: Record<string, number> = { i: 1, v: 5, x: 10 }
 function romanNumber(text: string): number {
@@ -68,7 +51,9 @@ export const withoutCalibreId = (name: string): string => name.replace(CALIBRE_I
 
 /** The form of a name in which words and numbers are looked for. */
 const plain = (name: string): string =>
-  digitsOf(normalizeText(name, MARKED_LENGTH_MAX, 'NFKC').toLowerCase())
+  normalizeText(name, MARKED_LENGTH_MAX, 'NFKC')
+    .toLowerCase()
+    .replace(OTHER_DIGITS, plainDigit)
     .replace(/[_\s]+/g, ' ')
     .trim()
 

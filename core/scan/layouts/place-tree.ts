@@ -19,36 +19,32 @@ import type { SeriesLayout } from '#core/scan/layouts/series-config.ts'
 /** A file of Calibre in the root of a library. */
 export const CALIBRE_DATABASE = 'metadata.db'
 
+/** What is known of folders. */
+interface FolderKnowledge {
+  decisionOf: (folder: string) => FolderDecision | undefined
+  /** Whether a folder of years or editions in it is a bundle. */
+  holdsSeries: (owner: string) => boolean
+  shared: () => ReadonlySet<string>
+}
+
 /** The contexts of the folders of one library; remembers the last one, because files of one folder come one after the other. */
 export class FolderContexts {
   readonly #layout: SeriesLayout
-  readonly #decisionOf: (folder: string) => FolderDecision | undefined
-  readonly #holdsSeries: (owner: string) => boolean
-  readonly #shared: () => ReadonlySet<string>
+  readonly #of: FolderKnowledge
   #last: { folder: string; context: FolderContext } | null = null
 
-  constructor(
-    layout: SeriesLayout,
-    of: {
-      decisionOf: (folder: string) => FolderDecision | undefined
-      /** Whether a folder of years or editions in it is a bundle. */
-      holdsSeries: (owner: string) => boolean
-      shared: () => ReadonlySet<string>
-    },
-  ) {
+  constructor(layout: SeriesLayout, of: FolderKnowledge) {
     this.#layout = layout
-    this.#decisionOf = of.decisionOf
-    this.#holdsSeries = of.holdsSeries
-    this.#shared = of.shared
+    this.#of = of
   }
 
   place(file: FileToPlace): BookPlace {
     const folder = parentOf(file.path)
     if (this.#last?.folder !== folder) {
       const owner = ownerOf(folder, this.#layout.words)
-      const shared = folder === '' ? this.#shared() : new Set<string>()
-      const holdsSeries = owner.mayHoldSeries && this.#holdsSeries(owner.folder)
-      this.#last = { folder, context: { owner, decision: decisionFor(owner, this.#decisionOf(owner.folder), holdsSeries), shared } }
+      const shared = folder === '' ? this.#of.shared() : new Set<string>()
+      const holdsSeries = owner.mayHoldSeries && this.#of.holdsSeries(owner.folder)
+      this.#last = { folder, context: { owner, decision: decisionFor(owner, this.#of.decisionOf(owner.folder), holdsSeries), shared } }
     }
     return placeBook(this.#layout, file, this.#last.context)
   }
@@ -153,10 +149,4 @@ export class TreePlaces {
       isAmongRuns: folder !== '' && !this.#byFolder.has(above) && isAmongRuns((this.#below.get(above) ?? []).map(nameOfFolder)),
     }
   }
-}
-
-/** All at once; for trees that are small. */
-export function placeTree(layout: SeriesLayout, paths: readonly string[], of: TreeKnowledge = {}): Map<string, BookPlace> {
-  const tree = new TreePlaces(layout, paths, of)
-  return new Map(tree.books.map((path) => [path, tree.place(path)]))
 }

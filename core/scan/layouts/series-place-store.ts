@@ -80,7 +80,7 @@ export function valuesOf({ publisher, imprint, author }: SeriesPlace): { publish
   }
 }
 
-const valuesText = (place: SeriesPlace): string | null => {
+export const valuesText = (place: SeriesPlace): string | null => {
   const values = valuesOf(place)
   return values && JSON.stringify(values)
 }

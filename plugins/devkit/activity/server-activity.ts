@@ -12,8 +12,6 @@ const AGAIN_MS = 3_000
 export const LEVEL: DescribedFlag = {
   name: 'level',
   value: LOG_LEVELS.join('|'),
-  isSwitch: false,
-  repeatable: false,
   about:
     'For --server: the lowest level of what the plugin there does that is shown here. A call is info, a failed one error. Default: debug.',
 }
@@ -21,7 +19,6 @@ export const LEVEL: DescribedFlag = {
 export const NODE: DescribedFlag = {
   name: 'node',
   value: 'url',
-  isSwitch: false,
   repeatable: true,
   about:
     'For --server: the address of another node of that server, with the same database, whose calls and lines are shown too. Each keeps its own. You can repeat the flag.',

@@ -1,5 +1,5 @@
 import * as esbuild from 'esbuild'
-import { lineFinder, type SourceLine } from '#plugins/devkit/source-lines.ts'
+import { lineFinder, type SourceLine, withInlineMap } from '#plugins/devkit/source-lines.ts'
 
 /** The static content of a bundle. */
 export interface BundleScan {
@@ -44,8 +44,7 @@ export async function scanBundle(code: string, names: readonly string[], map: st
   } as const
   // The bundler combines the maps, from its output here to the sources of the bundle.
   const mapped = { ...plain, sourcemap: 'external', sourcefile: 'main.js' } as const
-  const withMap =
-    map === null ? code : `${code.replace(MAP_COMMENT, '')}\n//# sourceMappingURL=data:application/json;base64,${toBase64(map)}`
+  const withMap = withInlineMap(code, map)
   const [marked, short, built] = await Promise.all([
     esbuild.transform(withMap, { ...mapped, define }),
     esbuild.transform(withMap, { ...mapped, minifySyntax: true }),
@@ -64,9 +63,6 @@ export async function scanBundle(code: string, names: readonly string[], map: st
   const lineOf = (literal: number): SourceLine | null => lineInShort(starts[literal] ?? 0)
   return { literals, lineOf, bare, globals, imports: [...new Set(imports)], exports }
 }
-
-const MAP_COMMENT = /\n\/\/# sourceMappingURL=[^\n]*\s*$/
-const toBase64 = (text: string): string => Buffer.from(text).toString('base64')
 
 /**
  * Blanks literals out of code printed by the bundler, which has no comments. The result has the same length, with spaces in place of

@@ -21,15 +21,16 @@ export const modulesOf = (metafile: Metafile): Module[] =>
     .map(([file, { bytesInOutput: bytes }]) => ({ file, bytes }))
     .sort((a, b) => b.bytes - a.bytes || (a.file < b.file ? -1 : 1))
 
+/** What is wrong with a bundle that exports no plugin. */
+export function describeNoPlugin(file: string, exports: readonly string[]): string {
+  const instead = exports.length === 0 ? 'It exports nothing' : `It exports ${exports.join(', ')}`
+  return `${file} has no default export, which a server needs. ${instead}. Write: export default definePlugin({ … })`
+}
+
 /** @throws ToolProblem for code that no server runs: each command would report it in another way */
 export function checkBundle(code: string, metafile: Metafile): void {
   const { exports = [], entryPoint = 'The entry point' } = outputOf(metafile) ?? {}
-  if (!exports.includes('default')) {
-    const instead = exports.length === 0 ? 'It exports nothing' : `It exports ${exports.join(', ')}`
-    throw new ToolProblem(
-      `${entryPoint} has no default export, which a server needs. ${instead}. Write: export default definePlugin({ … })`,
-    )
-  }
+  if (!exports.includes('default')) throw new ToolProblem(describeNoPlugin(entryPoint, exports))
   const bytes = Buffer.byteLength(code)
   if (bytes <= CODE_BYTES_MAX) return
   throw new ToolProblem(

@@ -4,13 +4,12 @@ import type { AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import t from 'tap'
-import { type Command, CommandProblem } from '#api/cli/command.ts'
+import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { pluginRepositoryCommands } from '#api/cli/plugin-repository.ts'
 import { Terminal } from '#api/cli/terminal.ts'
 import { openDataFolder } from '#core/embedded/data-folder.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { messageLines } from '#core/foundation/stranger-text.ts'
-import type { Settings } from '#core/settings/settings.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
@@ -21,16 +20,16 @@ import { testSettings } from '#test/support/server.ts'
 t.setTimeout(240_000)
 
 /** @param line what follows `carrel plugin repository` */
-async function runCommand(commands: readonly Command[], settings: Settings, line: string, flags: Record<string, string>) {
+async function runCommand(input: Pick<CommandInput, 'settings' | 'network'>, line: string, flags: Record<string, string> = {}) {
   const [verb, ...words] = line.split(' ')
-  const command = commands.find(({ name }) => name === `plugin repository ${verb}`)
+  const command = pluginRepositoryCommands.find(({ name }) => name === `plugin repository ${verb}`)
   const written: string[] = []
   const code = await command?.run({
-    settings,
+    ...input,
     words,
     flag: (name) => flags[name],
     env: {},
-    cwd: settings.dataFolder,
+    cwd: input.settings.dataFolder,
     out: new Terminal({ write: (text) => written.push(text) }),
     log: silentLog,
     stop: new AbortController().signal,
@@ -44,19 +43,16 @@ t.test('repositories from the command line', onlyFull, async (t) => {
   t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
   const files: Files = filesOf(both, key, { '1.0.0': one, '1.1.0': two })
   const server = await openRepositoryServer(t, files)
-  const all = pluginRepositoryCommands(server.way)
-  const run = async (line: string, flags: Record<string, string> = {}) => {
-    return await runCommand(all, testSettings({ dataFolder, databaseUrl: url }), line, flags)
-  }
+  const settings = testSettings({ dataFolder, databaseUrl: url })
+  const run = (line: string, flags?: Record<string, string>) => runCommand({ settings, network: server.way }, line, flags)
   const refused = (message: RegExp) => ({ name: CommandProblem.name, message })
 
   t.match(await run('list'), { code: 0, output: /no plugin repository yet/ })
   const looked = await run(`add ${REPOSITORY_URL}`)
   t.match(looked, { code: 0, output: /: 1 plugin\.[\s\S]*it names itself: "Plugins of example\.org"/ })
   t.ok(looked.output.includes(fingerprintOf(publicKey)) && looked.output.includes(`--key ${publicKey}`))
-  const settings = testSettings({ dataFolder, databaseUrl: url })
   const allowing = { ...settings, plugins: { ...settings.plugins, allowLocal: ['localhost:8602'] } }
-  t.match(await runCommand(all, allowing, `add ${REPOSITORY_URL}`, {}), {
+  t.match(await runCommand({ settings: allowing, network: server.way }, `add ${REPOSITORY_URL}`), {
     output: /--key \S+ --plugin-allow-local localhost:8602/,
   })
   t.match(await run('list'), { output: /no plugin repository yet/ }, 'to look is not to trust')
@@ -115,9 +111,9 @@ t.test('a repository on this machine is taken where its place is named, and nowh
   const folder = `http://localhost:${port}/carrel/`
   const { plugins } = JSON.parse(filesOf(both, key)[INDEX]?.toString() ?? '') as { plugins: [] }
   Object.assign(served, filesOf(indexOf({ url: folder, plugins }), key, { '1.0.0': one, '1.1.0': two }))
-  const run = async (line: string, allowLocal: string[], flags: Record<string, string> = {}) => {
+  const run = async (line: string, allowLocal: string[], flags?: Record<string, string>) => {
     const settings = testSettings({ dataFolder, databaseUrl: url })
-    return await runCommand(pluginRepositoryCommands(), { ...settings, plugins: { ...settings.plugins, allowLocal } }, line, flags)
+    return await runCommand({ settings: { ...settings, plugins: { ...settings.plugins, allowLocal } } }, line, flags)
   }
   const origin = `http://localhost:${port}`
   const hint =

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import Type from 'typebox'
 import { Check } from 'typebox/value'
-import { type ListPage, linkHeader, PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPageWindow } from '#api/http/pagination.ts'
+import { type ListPage, linkHeader, PAGE_SIZE_MAX, Paginated, pageQuery, pageWindow, paginate } from '#api/http/pagination.ts'
 import { endpoint } from '#test/support/route.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
@@ -11,7 +11,7 @@ const call = (rawQuery: string) => ({ path: '/api/v1/books', rawQuery, setHeader
 
 t.test('the links of a page', async (t) => {
   const page = (number: number, total: number, rawQuery = '') =>
-    paginate({ call: call(rawQuery), page: number, pageSize: 50, total, data: [] as string[] })
+    paginate(call(rawQuery), { page: number, pageSize: 50 }, { items: [] as string[], total })
   t.same(page(2, 120, 'sort=title%2Casc&page=2&full=true&pageSize=50'), {
     data: [],
     links: {
@@ -47,10 +47,11 @@ t.test('whatever is asked, the links lead through all pages and keep the other p
           .filter(([name]) => name !== 'page' && name !== 'pageSize')
           .map(([name, value]) => [name.toWellFormed(), value.toWellFormed()])
         const rawQuery = new URLSearchParams([['page', '7'], ...(rest as [string, string][]), ['pageSize', '3']]).toString()
-        const { page, pageSize, offset, limit } = readPageWindow({ page: number, pageSize: size })
+        const query = { page: number, pageSize: size }
+        const { offset, limit } = pageWindow(query)
         const rows = Math.max(0, Math.min(limit, total - offset))
-        const result = paginate({ call: call(rawQuery), page, pageSize, total, data: Array(rows).fill(0) })
-        const { links, totalPages } = result
+        const result = paginate(call(rawQuery), query, { items: Array(rows).fill(0), total })
+        const { links, page, pageSize, totalPages } = result
         const read = (link: string) => new URLSearchParams(link.split('?')[1])
         for (const link of Object.values(links).filter((link) => link !== null)) {
           const given = [...read(link)]
@@ -87,8 +88,8 @@ t.test('over HTTP: defaults, the cap, refusals, the Link header', async (t) => {
     query: Type.Object({ ...pageQuery, word: Type.Optional(Type.String()) }),
     reply: Paginated(Type.Integer()),
     run: async (call, { query }) => {
-      const { page, pageSize, offset, limit } = readPageWindow(query)
-      return paginate({ call, page, pageSize, total: ids.length, data: ids.slice(offset, offset + limit) })
+      const { offset, limit } = pageWindow(query)
+      return paginate(call, query, { items: ids.slice(offset, offset + limit), total: ids.length })
     },
   })
   const server = await openTestServer(t, { routes: [list], admin: false })

@@ -90,6 +90,8 @@ t.test('clients do not share buckets, except within one /64', async (t) => {
   t.not(addressGroup('2001:db8:1:2::1'), addressGroup('2001:db8:1:3::1'))
   t.equal(addressGroup('::ffff:10.0.0.1'), '10.0.0.1')
   t.equal(readAddress('::ffff:0a00:0001'), '10.0.0.1')
+  t.equal(readAddress('::10.0.0.1'), '0:0:0:0:0:0:a00:1')
+  t.equal(readAddress('64:ff9b::10.0.0.1'), '64:ff9b:0:0:0:0:a00:1')
   t.equal(readAddress('fe80::1%eth0'), 'fe80:0:0:0:0:0:0:1')
   t.equal(readAddress('nonsense'), null)
   t.same(['/health', '/api/v1/events', '/api/v1/events/stream', '/healthy', '/api/v1/eventsx', '/api/v1/books'].map(isExempt), [

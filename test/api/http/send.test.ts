@@ -229,7 +229,7 @@ t.test('text that is made for one answer is compressed where it is worth it and 
       run: async () => ({ kind: 'bytes', bytes, compress: true, mediaType: 'text/plain', etag: 'tag', cacheControl: 'private, no-cache' }),
     })
   const elsewhere = stream({
-    ...{ path: '/old', summary: 'moved', tag: 'test', allow: { who: 'public' }, mediaTypes: [], redirects: true },
+    ...{ path: '/old', summary: 'moved', tag: 'test', allow: { who: 'public' }, mediaTypes: [] },
     run: async () => ({ kind: 'redirect', location: '/long' }),
   })
   const long = Buffer.from('a word '.repeat(1_000))

@@ -30,7 +30,7 @@ t.test('one statement serves many requests for a book, for each user their own',
   const tag = await database('user_sharing_grants').where({ user_id: other.userId }).first('sharing_tag_id')
   const deny = { user_id: caller.userId, sharing_tag_id: tag.sharing_tag_id, access_mode: 'deny' }
   await database('user_sharing_grants').insert(deny)
-  lookup.forget()
+  lookup.clear()
   t.equal(await lookup.find(caller, book), null, 'a revoked permission counts immediately after clearing the cache')
   await database('user_sharing_grants').where(deny).delete()
   t.equal((await lookup.find(caller, book))?.id, book, 'what may not be seen is never remembered')
@@ -59,7 +59,7 @@ t.test('what a user may see says nothing about a key of theirs, for books and fo
   const [lookup, covers] = [new BookLookup(database), coverLookupOf(database)]
   for (const viewer of [user, key, user]) {
     const id = viewer === user ? book : undefined
-    t.same([(await lookup.find(viewer, book))?.id, (await covers.book(viewer, book))?.id], [id, id])
-    t.equal((await covers.series(viewer, series_id))?.id, viewer === user ? series_id : undefined)
+    t.same([(await lookup.find(viewer, book))?.id, (await covers.books.find(viewer, book))?.id], [id, id])
+    t.equal((await covers.series.find(viewer, series_id))?.id, viewer === user ? series_id : undefined)
   }
 })

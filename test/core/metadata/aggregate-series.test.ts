@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { queueAnalyses } from '#core/analysis/analyze-book.ts'
 import type { Analyze } from '#core/fields/analysis.ts'
-import { patchSeries } from '#core/metadata/edit-series-metadata.ts'
+import { patchMetadata } from '#core/metadata/edit-metadata.ts'
 import { comic, type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { addCaller, listOrphanedPeople } from '#test/support/library-rows.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
@@ -174,7 +174,7 @@ t.test('no file raises an age rating that a person or the file of the series gav
   t.same(await agesOf(), { Person: 8, Locked: 8, File: 9, Free: 8 })
   const ofSeries = (path: string) => database('series_metadata').whereIn('series_id', database('series').where({ path }).select('id'))
   const { id } = await database('series').where('path', 'Person').first('id')
-  await patchSeries(database, await addCaller(database, { role: 'admin' }), { seriesIds: [id], patch: { ageRating: 6 } })
+  await patchMetadata(database, await addCaller(database, { role: 'admin' }), { kind: 'series', ids: [id], patch: { ageRating: 6 } })
   await ofSeries('Person').update({ locks: [] })
   await ofSeries('Locked').update({ locks: ['ageRating'] })
 

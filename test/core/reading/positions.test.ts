@@ -16,14 +16,15 @@ t.test('a position converts to its part and the place in it, and back', async ()
       const total = countPositions(publication)
       const position = (pick % total) + 1
       const locator = locateText(publication, position, addresses)
-      const { index, first, last } = partAt(publication, position)
+      const { path: item = '', before = -1, positions = 0 } = partAt(publication, position) ?? {}
       const { progression = -1, position: told, totalProgression = -1 } = locator.locations ?? {}
       const path = pathsOfHref(locator.href)[0] as string
       const wrong =
         told !== position ||
         positionWithin(publication, { item: path, progression: progression + 1e-9 }) !== position ||
-        positionWithin(publication, { item: index, progression: 1 }) !== last ||
-        positionWithin(publication, { item: index, progression: 0 }) !== first ||
+        item !== path ||
+        positionWithin(publication, { item, progression: 1 }) !== before + positions ||
+        positionWithin(publication, { item, progression: 0 }) !== before + 1 ||
         Math.floor(totalProgression * total + 1e-6) + 1 !== position
       if (wrong) throw new Error(JSON.stringify({ counts, position, locator }))
     }),

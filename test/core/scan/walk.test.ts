@@ -42,10 +42,10 @@ function asNobody<T>(work: () => T): T {
 
 const all = { excludedPatterns: null, allowedFormats: null, known: new Map<string, string>() }
 const steps = (root: string, more: Partial<typeof all> | object = {}): WalkStep[] =>
-  [...walkFolders({ root, ...all, ...more })].filter(({ kind }) => kind !== 'device')
+  [...walkFolders({ root, ...all, ...more })].filter(({ kind }) => kind !== 'devices')
 const paths = (found: WalkStep[]) =>
   found.flatMap((step) =>
-    step.kind === 'changed' ? step.part.names.map((name) => (step.part.folder === '' ? name : `${step.part.folder}/${name}`)) : [],
+    step.kind === 'changed' ? step.item.names.map((name) => (step.item.folder === '' ? name : `${step.item.folder}/${name}`)) : [],
   )
 
 t.test('books are found by their extension, in natural order within a folder, without the folders of systems', async (t) => {
@@ -104,8 +104,8 @@ t.test('size and time are exact', async (t) => {
   const [step] = steps(root)
   t.ok(step?.kind === 'changed')
   if (step?.kind !== 'changed') return
-  t.same(step.part.sizes, [6_000_000_000])
-  t.equal(step.part.mtimesNs[0]! / 1000n, 1_700_000_000_123_456n)
+  t.same(step.item.sizes, [6_000_000_000])
+  t.equal(step.item.mtimesNs[0]! / 1000n, 1_700_000_000_123_456n)
 })
 
 t.test('later volumes are not books, except without their first volume', async (t) => {
@@ -137,7 +137,7 @@ t.test('a folder or a file that is replaced by a link during the walk reveals no
   }
   t.same(paths(found), ['a/1.cbz'])
   t.match(
-    found.filter(({ kind }) => kind === 'unreadable'),
+    found.filter(({ kind }) => kind === 'unreadable').map(({ item }) => item),
     [
       { path: 'b', message: /replaced|not a folder/ },
       { path: 'c', message: /replaced|not a folder/ },
@@ -150,14 +150,14 @@ t.test('a parent folder that becomes a link during the walk reveals nothing', as
   const outside = makeFolder(t, ['below/secret.cbz'])
   const found: WalkStep[] = []
   for (const step of walkFolders({ root, ...all })) {
-    if (step.kind === 'device') continue
+    if (step.kind === 'devices') continue
     found.push(step)
     if (found.length > 1) continue
     renameSync(join(root, 'a'), join(root, '.was-a'))
     symlinkSync(outside, join(root, 'a'))
   }
   t.same(paths(found), ['a/1.cbz'])
-  t.match(found.at(-1), { kind: 'unreadable', path: 'a/below', message: /replaced/ })
+  t.match(found.at(-1), { kind: 'unreadable', item: { path: 'a/below', message: /replaced/ } })
 })
 
 t.test('links are counted but not followed, so circles end', async (t) => {
@@ -169,7 +169,7 @@ t.test('links are counted but not followed, so circles end', async (t) => {
   linkSync(join(root, 'a', '1.cbz'), join(root, 'a', '3.cbz'))
   const found = steps(root)
   t.same(paths(found), ['a/1.cbz', 'a/3.cbz'])
-  t.same(found.flatMap((step) => (step.kind === 'symlink' ? [step.path] : [])).sort(), ['a/2.cbz', 'a/up', 'everything', 'loop'])
+  t.same(found.flatMap((step) => (step.kind === 'symlinks' ? [step.item] : [])).sort(), ['a/2.cbz', 'a/up', 'everything', 'loop'])
 })
 
 t.test('unreadable places are reported with their reason', async (t) => {
@@ -179,7 +179,7 @@ t.test('unreadable places are reported with their reason', async (t) => {
   t.teardown(() => chmodSync(join(root, 'shut'), 0o755))
   const found = asNobody(() => steps(root))
   t.same(paths(found), ['open/1.cbz'])
-  t.match(found, [{}, { kind: 'unreadable', path: 'shut', message: /may not read/ }])
+  t.match(found, [{}, { kind: 'unreadable', item: { path: 'shut', message: /may not read/ } }])
 })
 
 t.test('names that are not UTF-8 are reported', async (t) => {
@@ -190,7 +190,7 @@ t.test('names that are not UTF-8 are reported', async (t) => {
   const found = steps(root)
   t.same(paths(found), ['a/1.cbz', 'a/replacement \uFFFD.cbz'])
   t.match(
-    found.filter((step) => step.kind === 'unreadable'),
+    found.filter((step) => step.kind === 'unreadable').map(({ item }) => item),
     [{ message: /UTF-8/ }, { message: /UTF-8/ }],
   )
 })
@@ -198,8 +198,9 @@ t.test('names that are not UTF-8 are reported', async (t) => {
 t.test('an unchanged folder is reported as one entry, a changed one in full', async (t) => {
   const root = makeFolder(t, ['a/1.cbz', 'a/2.cbz', 'b/1.cbz'])
   const known = new Map<string, string>()
-  for (const step of steps(root)) if (step.kind === 'changed') known.set(step.part.folder, step.part.digest as string)
-  const unchanged = () => steps(root, { known }).flatMap((step) => (step.kind === 'unchanged' ? [`${step.folder}:${step.files}`] : []))
+  for (const step of steps(root)) if (step.kind === 'changed') known.set(step.item.folder, step.item.digest as string)
+  const unchanged = () =>
+    steps(root, { known }).flatMap((step) => (step.kind === 'unchanged' ? [`${step.item.folder}:${step.item.files}`] : []))
   t.same(unchanged().sort(), ['a:2', 'b:1'])
   utimesSync(join(root, 'a', '2.cbz'), 1000, 1000)
   t.same(unchanged(), ['b:1'], 'another time')
@@ -215,13 +216,15 @@ t.test('of a folder without books, one walk reports the file that describes a se
   mkdirSync(join(root, 'Gone', 'Vol 1'), { recursive: true })
   const described = new Set(['Gone', 'Empty', 'Saga', 'Elsewhere'])
   const found = (more: object = {}) =>
-    steps(root, { described, ...more }).flatMap((step) => (step.kind === 'series_file' ? [[step.folder, step.version !== null]] : []))
+    steps(root, { described, ...more }).flatMap((step) =>
+      step.kind === 'seriesFiles' ? [[step.item.path, step.item.seriesFile !== null]] : [],
+    )
   t.same(found().sort(), [
     ['Gone', false],
     ['Manga', true],
   ])
   const known = new Map<string, string>()
-  for (const step of steps(root)) if (step.kind === 'changed') known.set(step.part.folder, step.part.digest as string)
+  for (const step of steps(root)) if (step.kind === 'changed') known.set(step.item.folder, step.item.digest as string)
   t.same(found({ known }), found(), 'also when nothing has changed')
   t.same(found({ start: 'Manga', share: { index: 0, of: 2 } }), [['Manga', true]])
   t.same(found({ start: 'Manga', share: { index: 1, of: 2 }, described: new Set(['Manga']) }), [])
@@ -240,8 +243,8 @@ t.test('walks that share a library, or begin in the middle of it, find what one 
     Array.from({ length: of }, (_, index) => steps(root, { strategy: 'auto', start, share: { index, of } }))
       .flat()
       .flatMap((step) => {
-        if (step.kind === 'changed') return [JSON.stringify([step.part.folder, step.part.names, step.part.decision])]
-        return step.kind === 'alike' ? [JSON.stringify(step.paths)] : []
+        if (step.kind === 'changed') return [JSON.stringify([step.item.folder, step.item.names, step.item.decision])]
+        return step.kind === 'alike' ? [JSON.stringify(step.item)] : []
       })
       .sort()
   const whole = found('', 1)
@@ -256,7 +259,7 @@ t.test('walks that share a library, or begin in the middle of it, find what one 
 t.test('a big folder comes in parts, the last with the digest', async (t) => {
   const names = Array.from({ length: PART_FILES_MAX * 2 + 10 }, (_, index) => `big/${index}.cbz`)
   const root = makeFolder(t, names)
-  const parts = steps(root).flatMap((step) => (step.kind === 'changed' ? [step.part] : []))
+  const parts = steps(root).flatMap((step) => (step.kind === 'changed' ? [step.item] : []))
   t.same(
     parts.map((part) => [part.names.length, part.digest !== null]),
     [
@@ -365,7 +368,7 @@ t.test('files that are not complete by their names are left out, and named', (t)
   writeFileSync(join(root, 'folder.part', '1.cbz'), '')
   const found = steps(root)
   t.same(paths(found).sort(), ['a.cbz', 'folder.part/1.cbz'])
-  const out = found.flatMap((step) => (step.kind === 'left_out' ? [step] : []))
+  const out = found.flatMap((step) => (step.kind === 'leftOut' ? [step.item] : []))
   t.same(out.map(({ path }) => path).sort(), names.toSorted())
   t.ok(out.every(({ reason }) => reason === 'incomplete'))
   t.end()

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { type DescribedCommand, renderCommandPage, renderProgramPage, splitFlags } from '#core/settings/command-line.ts'
+import { type DescribedCommand, renderCommandPage, renderProgramPage, splitFlags, wordLimits } from '#core/settings/command-line.ts'
 
 const FLAGS = [
-  { name: 'name', isSwitch: false, repeatable: false },
-  { name: 'key', isSwitch: false, repeatable: true },
-  { name: 'yes', isSwitch: true, repeatable: false },
-  { name: 'rate-limit', isSwitch: true, repeatable: false, takesWord: true },
-  { name: 'inspect', isSwitch: true, repeatable: false, takesValue: true },
+  { name: 'name' },
+  { name: 'key', repeatable: true },
+  { name: 'yes', isSwitch: true },
+  { name: 'rate-limit', isSwitch: true, takesWord: true },
+  { name: 'inspect', isSwitch: true, takesValue: true },
 ]
 const split = (line: string) => splitFlags(line.split(' '), FLAGS)
 const found = (values: Record<string, string[]>, words: string[], problems: string[] = []) => ({
@@ -55,6 +55,13 @@ t.test('all problems are reported together, with the nearest names', async (t) =
   t.same(split('--no-name').problems, ['There is no flag --no-name. Did you mean --name?'])
 })
 
+t.test('the number of words follows from the usage, where the command does not tell', async (t) => {
+  t.same(wordLimits({ usage: '' }), [0, 0])
+  t.same(wordLimits({ usage: '<file or name>' }), [1, 1])
+  t.same(wordLimits({ usage: '<address> <plugin> [version]' }), [2, 3])
+  t.same(wordLimits({ usage: '[folder...]', words: [0, 100] }), [0, 100])
+})
+
 t.test('help pages show the usage of a command, and wrap at the width of the layout', async (t) => {
   const command: DescribedCommand = {
     name: 'user add',
@@ -62,8 +69,8 @@ t.test('help pages show the usage of a command, and wrap at the width of the lay
     summary: 'makes a user',
     about: 'Makes a user, who may read what there is.',
     flags: [
-      { name: 'role', value: 'reader|admin', isSwitch: false, repeatable: false, about: 'What the user may do; reader unless given.' },
-      { name: 'yes', isSwitch: true, repeatable: false, about: 'Asks nothing.' },
+      { name: 'role', value: 'reader|admin', about: 'What the user may do; reader unless given.' },
+      { name: 'yes', isSwitch: true, about: 'Asks nothing.' },
     ],
   }
   const layout = { typed: (words: string) => `carrel ${words}`, columns: 24 }

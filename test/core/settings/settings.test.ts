@@ -237,15 +237,15 @@ t.test('every documented value works on every flag, in the environment and in th
   t.match(splitFlags(['--rate-limit', 'off', 'scan'], settingFlags()), { words: ['scan'] })
   t.match(splitFlags(['--plugins', 'Manga'], settingFlags()), { words: ['Manga'] }, 'any other word is not its value')
   t.throws(() => readWith({ argv: ['--rate-limit=maybe'] }), /--rate-limit must be on or off, not "maybe"/)
-  const own = [{ name: 'yes', isSwitch: true, repeatable: false }]
+  const own = [{ name: 'yes', isSwitch: true }]
   t.same(splitFlags(['--yes=off', 'on'], own), { values: new Map([['yes', ['false']]]), words: ['on'], problems: [] })
   t.match(splitFlags(['--yes=maybe'], own).problems, [/--yes must be on or off/])
 })
 
 t.test('parsing a command line', async (t) => {
   const flags = [
-    { name: 'name', isSwitch: false, repeatable: true },
-    { name: 'fast', isSwitch: true, repeatable: false },
+    { name: 'name', repeatable: true },
+    { name: 'fast', isSwitch: true },
   ]
   const found = splitFlags(['user', '--name', '-x', '--name=a=b', '--fast', 'add', '--', '--name'], flags)
   t.same(found.words, ['user', 'add', '--name'])

@@ -248,7 +248,6 @@ function inputOf(folder: string, words: string[], more: Record<string, string> =
     all: (name) => (values[name] === undefined ? [] : [values[name]]),
     isOn: () => false,
     out: { line() {}, paint: (_style, text) => text },
-    ask: null,
     readLine: null,
     log: silentLog,
     stop: new AbortController().signal,
@@ -268,7 +267,7 @@ t.test('what is new can be typed, and the person is asked about a release that a
   t.same(questions, ['What is new in 1.0.0, for administrators? '])
   t.match(await readFile(path.join(folder, 'CHANGELOG.md'), 'utf8'), '## 1.0.0\n\nTyped.\n')
   await addHost(folder)
-  const asked = { ...inputOf(folder, ['patch']), ask: async () => false }
+  const asked = { ...inputOf(folder, ['patch']), readLine: async () => 'no' }
   await t.rejects(release.run(asked), /Nothing was signed\./)
   t.same(await readdir(path.join(folder, 'releases')), ['org.example.echo-1.0.0.plugin'])
 })

@@ -147,9 +147,9 @@ t.test('every successful build is installed on a running server', onlyFull, asyn
     out: { line: hear, paint: (_style, text) => text },
     printError: hear,
     stop: stop.signal,
-    ask: async (question) => {
+    readLine: async (question) => {
       hear(question)
-      return said.includes('64 KB')
+      return said.includes('64 KB') ? 'yes' : 'no'
     },
   })
   const runs = async (word: string) => {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { isAtLeast, Lines, LOG_LEVELS, missedLine } from '#plugins/logs/lines.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-const from = { callId: '7f8f3a52-2a0e-4d0b-9b36-0f6f4a1c9d55', method: 'metadata.series.search', userId: null, secrets: [] }
+const from = { callId: '7f8f3a52-2a0e-4d0b-9b36-0f6f4a1c9d55', method: 'metadata.series.search', userId: null }
 const line = (message: unknown, more: object = {}) => ({ level: 'info', message, data: undefined, ...from, ...more })
 
 t.test('a line has the message of the plugin, sanitized', async (t) => {
@@ -16,7 +16,7 @@ t.test('a line has the message of the plugin, sanitized', async (t) => {
     [line('with', { data: { page: 2, password: 'hunter2' } }), 'with', '{"page":2,"password":"[hidden]"}', 'info'],
     [line('with', { data: '{"page":2,"password":"hunter2"}' }), 'with', '{"page":2,"password":"[hidden]"}', 'info'],
     [line('with', { data: '{"page":2,"password":"hunt' }), 'with', '"{\\"page\\":2,\\"password\\":\\"[hidden]"', 'info'],
-    [line('key is s3cr3t-value', { secrets: ['s3cr3t-value'], data: ['s3cr3t-value'] }), 'key is [hidden]', '["[hidden]"]', 'info'],
+    [line('token=s3cr3t-value', { data: ['token=s3cr3t-value'] }), 'token=[hidden]', '["token=[hidden]"]', 'info'],
     [line('x'.repeat(100_000), { data: { more: 1 } }), `${'x'.repeat(2_045)}…`, null, 'info'],
     [line('x', { data: 'y'.repeat(100_000) }), 'x', `"${'y'.repeat(2_000)}…"`, 'info'],
     [line('\u0000'.repeat(1_000)), `${'\\x00'.repeat(511)}\\…`, null, 'info'],

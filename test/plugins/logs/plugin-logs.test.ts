@@ -15,7 +15,7 @@ const ended = { code: 'ok', cpuMs: 1, wallMs: 5, queueMs: 0, inputLength: 10, re
 t.test('a call is recorded from its start to its end', async (t) => {
   let clock = Date.UTC(2026, 10, 21)
   const logs = new PluginLogs({ now: () => clock })
-  const call = begun('one', { userId: randomUUID(), secrets: ['s3cr3t-value'] })
+  const call = begun('one', { userId: randomUUID() })
   const record = logs.begin(call)
   record.log('warn', 'Slow\u001b[1m today', { token: 'abc', page: 2 })
   record.hostCall('fetch')
@@ -25,7 +25,7 @@ t.test('a call is recorded from its start to its end', async (t) => {
   t.match(logs.metrics('one'), [{ running: 1, calls: 0 }])
   t.same(logs.calls('one'), [], 'a running call is not listed')
   clock += 5
-  record.end({ ...ended, input: { query: 'dune', apiKey: 'k' }, result: { results: [{ title: 's3cr3t-value' }] } })
+  record.end({ ...ended, input: { query: 'dune', apiKey: 'k' }, result: { results: [{ title: 'Bearer s3cr3t-value' }] } })
   record.end({ ...ended, code: 'timeout' })
   t.match(logs.calls('one'), [
     {
@@ -40,7 +40,7 @@ t.test('a call is recorded from its start to its end', async (t) => {
         { outcome: '200', bytes: 900, cached: true },
       ],
       input: { query: 'dune', apiKey: '[hidden]' },
-      result: { results: [{ title: '[hidden]' }] },
+      result: { results: [{ title: 'Bearer [hidden]' }] },
       isInputCut: true,
     },
   ])

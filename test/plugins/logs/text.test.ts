@@ -35,8 +35,6 @@ t.test('secrets in texts are hidden', async (t) => {
     ['https://example.org/a:b@c', 'https://example.org/a:b@c'],
   ]
   for (const [text, shown] of cases) t.equal(hideSecrets(text), shown, text)
-  t.equal(hideSecrets('it is s3cr3t-value, s3cr3t-value!', ['s3cr3t-value']), `it is ${HIDDEN}, ${HIDDEN}!`)
-  t.equal(hideSecrets('a cat', ['a']), 'a cat', 'a secret that is too short is not hidden, because it occurs in many words')
 })
 
 t.test('hiding secrets takes linear time for any text', onlyCost, async (t) => {
@@ -84,10 +82,8 @@ t.test('values under names of secrets are redacted', async (t) => {
     [['Bearer abcdefghij', 'plain'], [`Bearer ${HIDDEN}`, 'plain'], true],
     [undefined, null, false],
     [{ a: undefined, b: () => 1 }, { b: null }, false],
-    ['known-value here', `${HIDDEN} here`, true],
   ]
-  for (const [given, value, cut] of cases)
-    t.same(redact(given, { lengthMax: 1_000, secrets: ['known-value'] }), { value, cut }, JSON.stringify(given))
+  for (const [given, value, cut] of cases) t.same(redact(given, { lengthMax: 1_000 }), { value, cut }, JSON.stringify(given))
   const own = redact(JSON.parse('{"__proto__":{"admin":true}}'), { lengthMax: 100 }).value
   t.ok(Object.hasOwn(own as object, '__proto__'), 'a name like others')
   t.equal(redact('x'.repeat(5_000), { lengthMax: 8_000 }).cut, true)

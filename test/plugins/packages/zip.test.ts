@@ -1,7 +1,8 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
-import { PACKAGE_BYTES_MAX, readZip, writeZip, ZipError } from '#plugins/packages/zip.ts'
+import { AppError } from '#core/foundation/errors.ts'
+import { PACKAGE_BYTES_MAX, readZip, writeZip } from '#plugins/packages/zip.ts'
 import { sizeOf } from '#test/support/lane-size.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
@@ -141,11 +142,11 @@ t.test('bombs and false sizes take no more memory than the limit for unpacking',
   for (const [name, archive] of cases) {
     // Peak with peak: what the process uses now falls when the system takes memory back that an earlier case has left.
     const before = process.resourceUsage().maxRSS
-    t.throws(() => readZip(archive, anything), ZipError, name)
+    t.throws(() => readZip(archive, anything), AppError, name)
     const grown = (process.resourceUsage().maxRSS - before) * 1024
     t.ok(grown < 25 * MB, `${name}: at most ${(grown / MB).toFixed(1)} MB more`)
   }
-  t.throws(() => readZip(forge([{ name: 'a', size: 6, data: bytes('12345') }]), anything), ZipError)
+  t.throws(() => readZip(forge([{ name: 'a', size: 6, data: bytes('12345') }]), anything), AppError)
   t.throws(() => readZip(forge([deflated('a', bytes('12345'), { size: 6 })]), anything), /is damaged/)
   t.throws(() => readZip(forge([deflated('a', bytes('12345'), { crc: 7 })]), anything), /is damaged/)
   t.throws(() => readZip(Buffer.alloc(PACKAGE_BYTES_MAX + 1), anything), /the limit is/)
@@ -213,10 +214,10 @@ t.test('names that leave the folder, or that systems interpret differently, are 
   for (const name of [...names, ...raw]) {
     t.throws(
       () => readZip(forge([{ name }]), anything),
-      { name: 'ZipError', message: /is not a valid name/ },
+      { code: 'invalid_value', message: /is not a valid name/ },
       encodeURI(String(name)).slice(0, 80),
     )
-    t.throws(() => writeZip([{ name: String(name), data: bytes('x') }]), ZipError)
+    t.throws(() => writeZip([{ name: String(name), data: bytes('x') }]), AppError)
   }
   try {
     readZip(forge([{ name: `\x1b[31m\u009b${'x'.repeat(5_000)}` }]), anything)
@@ -246,7 +247,7 @@ t.test('an archive with duplicate names is refused', async (t) => {
     ['readme/a', 'README/A'],
   ] as const)
     t.throws(() => readZip(forge([{ name: first }, { name: second }]), anything), /twice/, second)
-  t.throws(() => readZip(forge([{ name: '\u00e9' }, { name: 'e\u0301' }]), anything), ZipError, 'two forms of one letter')
+  t.throws(() => readZip(forge([{ name: '\u00e9' }, { name: 'e\u0301' }]), anything), AppError, 'two forms of one letter')
 })
 
 t.test('headers and directory that disagree', async (t) => {
@@ -279,14 +280,14 @@ t.test('encryption, descriptors, other methods, ZIP64, multiple parts, comments 
   for (const extra of [zip64, bytes('up\x05\x00main.'), bytes('x')])
     t.throws(() => readZip(forge([{ name: 'a', extra }]), anything), /extra fields or a comment/)
   t.throws(() => readZip(forge([{ name: 'a', comment: bytes('x') }]), anything), /extra fields or a comment/)
-  t.throws(() => readZip(forge([{ name: 'a', size: 0xffffffff, packedSize: 0xffffffff }]), anything), ZipError)
+  t.throws(() => readZip(forge([{ name: 'a', size: 0xffffffff, packedSize: 0xffffffff }]), anything), AppError)
   t.throws(() => readZip(forge([{ name: 'a', localAt: 0xffffffff }]), anything), /does not directly follow/)
   t.throws(() => readZip(forge([{ name: 'a' }], { directoryAt: 0xffffffff }), anything), /not at its declared offset/)
   t.throws(() => readZip(forge([{ name: 'a' }], { directoryBytes: 0xffffffff }), anything), /not at its declared offset/)
   t.throws(() => readZip(forge([{ name: 'a' }], { comment: bytes('x') }), anything), /data after its end/)
   t.throws(() => readZip(forge([{ name: 'a' }], { commentBytes: 9 }), anything), /comment/)
   const inner = forge([{ name: 'other' }])
-  t.throws(() => readZip(forge([{ name: 'a' }], { comment: inner }), anything), ZipError, 'a whole archive in the comment of another')
+  t.throws(() => readZip(forge([{ name: 'a' }], { comment: inner }), anything), AppError, 'a whole archive in the comment of another')
 })
 
 t.test('entries that overlap, hide or leave gaps', async (t) => {
@@ -313,7 +314,7 @@ t.test('entries that overlap, hide or leave gaps', async (t) => {
     /does not directly follow/,
     'a program in front',
   )
-  t.throws(() => readZip(forge([{ name: 'a', localAt: 0 }], { before: bytes('x') }), anything), ZipError)
+  t.throws(() => readZip(forge([{ name: 'a', localAt: 0 }], { before: bytes('x') }), anything), AppError)
   t.throws(() => readZip(forge([{ name: 'a' }], { after: bytes('x') }), anything), /data after its end/)
   t.throws(() => readZip(forge([{ name: 'a' }, { name: 'b' }], { count: 1 }), anything), /belongs to no file/)
   t.throws(() => readZip(forge([{ name: 'a' }], { count: 2 }), anything), /directory of the package is damaged/)
@@ -330,7 +331,7 @@ t.test('an archive with too many entries is refused', async (t) => {
   const many = forge(Array.from({ length: 70_000 }, (_, index) => ({ name: `f${index}` })))
   for (const count of [70_000, 64, 1]) {
     for (const at of [8, 10]) many.writeUInt16LE(count & 0xffff, many.length - 22 + at)
-    t.throws(() => readZip(many, anything), ZipError, `${count} of 70,000 are declared`)
+    t.throws(() => readZip(many, anything), AppError, `${count} of 70,000 are declared`)
   }
   t.throws(() => readZip(forge([]), anything), /0 entries/)
 })
@@ -348,8 +349,8 @@ t.test('a truncated archive, or one that is not an archive, is refused', async (
     { name: 'main.js', data: bytes('a text, a text, a text, a text') },
   ])
   for (let length = 0; length < archive.length; length++) {
-    t.throws(() => readZip(archive.subarray(0, length), anything), ZipError)
-    t.throws(() => readZip(archive.subarray(length + 1), anything), ZipError)
+    t.throws(() => readZip(archive.subarray(0, length), anything), AppError)
+    t.throws(() => readZip(archive.subarray(length + 1), anything), AppError)
   }
   const noise = fc.uint8Array({ maxLength: 300 }).map((noise) => Buffer.from(noise))
   const withEnd = fc
@@ -361,7 +362,7 @@ t.test('a truncated archive, or one that is not an archive, is refused', async (
         readZip(bytes, anything)
         return false
       } catch (error) {
-        return error instanceof ZipError
+        return error instanceof AppError
       }
     }),
     { numRuns: sizeOf('random archives', { main: 400, full: 2_000 }) },

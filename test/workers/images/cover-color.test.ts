@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import t from 'tap'
 import { makePicture } from '#test/support/pictures.ts'
-import { describeCover } from '#workers/images/cover-color.ts'
+import { colorOf } from '#workers/images/cover-color.ts'
 import { makeThumbnail } from '#workers/images/image.ts'
 
 type Rgb = { r: number; g: number; b: number }
@@ -52,9 +52,9 @@ t.test('gray, transparent and tiny pictures have a color', async (t) => {
   t.match((await makeThumbnail(await makePicture({ width: 1, height: 1 }))).color, /^#/)
 })
 
-t.test('a drawn cover is described as when it was drawn, and what is no picture is not', async (t) => {
-  const { jpeg, ...described } = await makeThumbnail(await makePicture({ width: 900, height: 1200 }))
-  t.same(await describeCover(jpeg), described)
-  t.equal(await describeCover(Buffer.from('no picture')), null)
-  t.equal(await describeCover(new Uint8Array(0)), null)
+t.test('the color is that of the drawn cover, and what is no picture has none', async (t) => {
+  const { jpeg, color } = await makeThumbnail(await makePicture({ width: 900, height: 1200 }))
+  t.equal(await colorOf(jpeg), color)
+  await t.rejects(colorOf(Buffer.from('no picture')))
+  await t.rejects(colorOf(new Uint8Array(0)))
 })

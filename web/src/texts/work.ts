@@ -73,5 +73,4 @@ export const workTexts = defineTexts({
   export_series: 'Export',
   cleanup_orphaned_files: 'Remove files that nothing needs',
   cleanup_pdf_cache: 'Clean up the page cache',
-  describe_covers: 'Find the colors of covers',
 })

@@ -1,4 +1,4 @@
-import type { Analysis, Page, Problem } from '#core/fields/analysis.ts'
+import { type Analysis, type Page, type Problem, uniqueByType } from '#core/fields/analysis.ts'
 import { cutText } from '#core/foundation/text.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
@@ -70,7 +70,7 @@ async function analyzePackage(
     ...pagesHashOf([...book.spine.items, ...(images ?? [])].flatMap(({ entry }) => entry ?? [])),
     embedded: book.embedded,
     cover,
-    problems: oneOfEachType(problems.filter((problem) => problem !== null)),
+    problems: uniqueByType(problems.filter((problem) => problem !== null)),
   }
 }
 
@@ -185,16 +185,6 @@ function encryptionProblem(book: EpubPackage, images: SpineImage[], encrypted: R
     fatal: true,
     isFinal: true,
   }
-}
-
-/** A book has one problem of each type: the fatal one, else the first. */
-function oneOfEachType(problems: Problem[]): Problem[] {
-  const kept = new Map<string, Problem>()
-  for (const problem of problems) {
-    const known = kept.get(problem.type)
-    if (known === undefined || (problem.fatal && !known.fatal)) kept.set(problem.type, problem)
-  }
-  return [...kept.values()]
 }
 
 /** Only for pages that cannot be measured. */

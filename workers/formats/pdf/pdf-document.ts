@@ -173,7 +173,6 @@ interface Lease {
   handle: Promise<PdfHandle>
   users: number
   evicted: boolean
-  closed: boolean
 }
 
 const leases = new BoundedCache<Lease>({
@@ -197,7 +196,7 @@ export async function withPdf<T>(
   use: (document: PDFDocumentProxy) => Promise<T>,
 ): Promise<T> {
   const key = [file.bytes, file.mtimeNs, file.root, file.path, ...(file.linkTargets ?? [])].join('\0')
-  const lease: Lease = leases.get(key) ?? { handle: openPdf(file), users: 0, evicted: false, closed: false }
+  const lease: Lease = leases.get(key) ?? { handle: openPdf(file), users: 0, evicted: false }
   lease.users++
   leases.set(key, lease)
   try {
@@ -228,8 +227,7 @@ function drop(key: string, lease: Lease): void {
 const closing = new Set<Promise<void>>()
 
 function closeUnused(lease: Lease): void {
-  if (!lease.evicted || lease.users > 0 || lease.closed) return
-  lease.closed = true
+  if (!lease.evicted || lease.users > 0) return
   const end = lease.handle.then(
     (handle) => handle.close(),
     () => undefined, // It never opened; its caller got the error.

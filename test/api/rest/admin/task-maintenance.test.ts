@@ -104,11 +104,13 @@ t.test('tasks are begun by their type, forgotten, taken back and canceled', { ti
     t.equal((await ask<TaskRecord>('GET', `tasks/${waiting.json.taskId}`)).json.status, 'pending', 'what waits stays')
   })
 
-  await t.test('all tasks are deleted at once', async (t) => {
+  await t.test('all tasks are deleted at once, also those of a type that is none any more', async (t) => {
+    const left = { type: 'left_by_earlier_version', dedupe_key: 'left', priority: 50, max_attempts: 4 }
+    const [{ id: leftId }] = await database('tasks').insert(left, 'id')
     const { status, json } = await ask<{ deleted: number }>('DELETE', 'tasks/nuke')
     t.equal(status, 200)
     t.ok(json.deleted >= 1)
     t.match((await ask('GET', 'tasks/stats')).json, { pending: 0, processing: 0 })
-    t.equal((await ask('GET', `tasks/${waiting.json.taskId}`)).status, 404)
+    for (const id of [waiting.json.taskId, leftId]) t.equal((await ask('GET', `tasks/${id}`)).status, 404)
   })
 })

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import type { SeriesStrategy } from '#core/catalog/library.ts'
 import { coverPath } from '#core/covers/cover.ts'
-import { patchBooks } from '#core/metadata/edit-book-metadata.ts'
-import { patchSeries } from '#core/metadata/edit-series-metadata.ts'
+import { patchMetadata } from '#core/metadata/edit-metadata.ts'
 import { editLibrary } from '#core/scan/edit-library.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
@@ -101,8 +100,8 @@ t.test('flat: the series in ComicInfo counts once it is read, and what somebody 
   const ids = await idsOf(fixture)
   const by = await addCaller(database, { role: 'admin' })
   const { id } = await database('series').where('name_key', 'btmn').first('id')
-  await patchSeries(database, by, { seriesIds: [id], patch: { title: 'My Batman', summary: 'Mine' } })
-  await patchBooks(database, by, { bookIds: [ids['In/scan.cbz'] as string], patch: { title: 'My scan', number: 7 } })
+  await patchMetadata(database, by, { kind: 'series', ids: [id], patch: { title: 'My Batman', summary: 'Mine' } })
+  await patchMetadata(database, by, { kind: 'book', ids: [ids['In/scan.cbz'] as string], patch: { title: 'My scan', number: 7 } })
   await fixture.analyze()
   t.same(await labels(fixture), { 'In#batman': 3, 'In#saga': 2, 'Other#batman': 1 })
   t.same(await idsOf(fixture), ids, 'the books are the same')
@@ -142,7 +141,7 @@ t.test('an age rating that a person has cleared does not come back where a serie
   const { id } = await database('series').first('id')
   t.match(await database('series_metadata').first(), { age_rating: 13 })
   const by = await addCaller(database, { role: 'admin' })
-  for (const ageRating of [6, null]) await patchSeries(database, by, { seriesIds: [id], patch: { ageRating } })
+  for (const ageRating of [6, null]) await patchMetadata(database, by, { kind: 'series', ids: [id], patch: { ageRating } })
   await editLibrary({ database, tasks, rules: findRules(), settings: { dataFolder } }, libraryId, { seriesStrategy: 'flat' })
   await fixture.settle()
   t.same(await labels(fixture), { 'In#one': 1, 'In#two': 1 })

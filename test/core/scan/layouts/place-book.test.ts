@@ -1,8 +1,8 @@
 import t from 'tap'
 import { fieldsOfPlaced } from '#core/fields/placed-values.ts'
 import { placedBook } from '#core/scan/layouts/place-book.ts'
-import { placeTree } from '#core/scan/layouts/place-tree.ts'
 import { layoutOf } from '#core/scan/layouts/series-config.ts'
+import { placeTree } from '#test/support/place-tree.ts'
 
 /** What the row of one file of a tree says. */
 function rowOf(path: string, strategy = 'auto') {

@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import t from 'tap'
 import type { BookPlace, SeriesPlace } from '#core/scan/layouts/place-book.ts'
-import { placeTree } from '#core/scan/layouts/place-tree.ts'
 import { layoutOf, patternsOf } from '#core/scan/layouts/series-config.ts'
 import { filesOf, TREES, type Tree } from '#test/core/scan/layouts.table.ts'
 import { renderLayouts } from '#test/support/layouts-page.ts'
+import { placeTree } from '#test/support/place-tree.ts'
 
 const page = fileURLToPath(new URL('../../../../docs/libraries.md', import.meta.url))
 

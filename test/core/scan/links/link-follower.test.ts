@@ -29,16 +29,16 @@ function makePlaces(t: Test, files: string[]) {
     scan(start = '') {
       const found = walk({ start })
       const isIn = (path: string) => isInPart(start, path)
-      known = [...known.filter(({ path }) => !isIn(path)), ...found.flatMap((step) => (step.kind === 'followed' ? [step] : []))]
+      known = [...known.filter(({ path }) => !isIn(path)), ...found.flatMap((step) => (step.kind === 'followed' ? [step.item] : []))]
       return report(found)
     },
   }
 }
 
 const report = (found: WalkStep[]) => ({
-  books: found.flatMap((step) => (step.kind === 'changed' ? step.part.names.map((name) => join(step.part.folder, name)) : [])).sort(),
-  skipped: found.flatMap((step) => (step.kind === 'symlink' ? [step.path] : [])).sort(),
-  unreadable: found.flatMap((step) => (step.kind === 'unreadable' ? [step.path] : [])).sort(),
+  books: found.flatMap((step) => (step.kind === 'changed' ? step.item.names.map((name) => join(step.item.folder, name)) : [])).sort(),
+  skipped: found.flatMap((step) => (step.kind === 'symlinks' ? [step.item] : [])).sort(),
+  unreadable: found.flatMap((step) => (step.kind === 'unreadable' ? [step.item.path] : [])).sort(),
 })
 
 t.test('links into a target are books and folders of books; others are skipped', (t) => {

@@ -13,7 +13,7 @@ import { openPool, type ReaderPool } from '#workers/pool/pool.ts'
 t.setTimeout(1_900_000)
 
 const asked = Number(process.env['FUZZ_COUNT'] ?? 0)
-const count = asked || sizeOf('mutated books', { main: 500, full: 5_000 })
+const count = asked || sizeOf('mutated books', { main: 250, full: 5_000 })
 const seed = Number(process.env['FUZZ_SEED'] ?? testSeed) | 0
 /** Of a message for people; a file may not write it. */
 const MESSAGE_LENGTH_MAX = 2_000

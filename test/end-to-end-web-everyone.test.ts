@@ -2,7 +2,8 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { accessibilityFaults, sidewaysPixels, spacingFaults } from '#test/support/accessibility.ts'
 import { withoutChromium } from '#test/support/browser.ts'
-import { onlyFull } from '#test/support/lane-size.ts'
+import { onlyFull, sizeOf, someOf } from '#test/support/lane-size.ts'
+import { testSeed } from '#test/support/timed-property.ts'
 import { openEveryPage } from '#test/support/web-pages.ts'
 import { chapterOf } from '#test/support/web-readers.ts'
 
@@ -14,6 +15,11 @@ const ENLARGED = { width: 320, height: 256 }
 t.test('The web interface can be used by everyone', { skip: withoutChromium() }, async (t) => {
   const { url, page, complaints, idOf, paths, readers, show } = await openEveryPage(t)
   const closing = page.getByRole('button', { name: 'Close', exact: true })
+  /** Of these pages as many as the lane looks at, others with another seed. */
+  const someOfPages = (all: readonly string[]) => {
+    const every = sizeOf('of how many pages one is looked at', { main: 3, full: 1 })
+    return all.filter((_, at) => (at + Math.abs(testSeed)) % every === 0)
+  }
 
   interface Look {
     paths?: readonly string[]
@@ -23,7 +29,7 @@ t.test('The web interface can be used by everyone', { skip: withoutChromium() },
   const lookAtPages = async (t: Test, size: typeof WIDE, { paths: seen = paths, colorScheme, forcedColors = 'none' }: Look) => {
     await page.setViewportSize(size)
     await page.emulateMedia({ colorScheme, forcedColors, reducedMotion: 'reduce' })
-    for (const path of seen) {
+    for (const path of someOfPages(seen)) {
       await show(path)
       const faults = await accessibilityFaults(page, { hasSystemColors: forcedColors === 'active' })
       t.same(faults, [], `${path}, ${size.width} pixels, ${colorScheme}`)
@@ -59,7 +65,7 @@ t.test('The web interface can be used by everyone', { skip: withoutChromium() },
   })
 
   await t.test('Dialogs of the administration and of selections have none either', async (t) => {
-    for (const size of [WIDE, NARROW]) {
+    for (const size of someOf('sizes of windows', [NARROW, WIDE], 1)) {
       await page.setViewportSize(size)
       const open = async (path: string, button: string, entry: string | null) => {
         await page.goto(url + path)
@@ -151,7 +157,7 @@ t.test('The web interface can be used by everyone', { skip: withoutChromium() },
     t.ok(compact > 0 && compact < usual, `${compact} pixels instead of ${usual}`)
     for (const size of [WIDE, NARROW]) {
       await page.setViewportSize(size)
-      for (const path of ['/', '/series', '/series?view=list', '/books?view=table', '/profile', '/admin/users']) {
+      for (const path of someOfPages(['/', '/series', '/series?view=list', '/books?view=table', '/profile', '/admin/users'])) {
         await show(path)
         t.same(await accessibilityFaults(page), [], `${path}, ${size.width} pixels`)
         t.equal(await sidewaysPixels(page), 0, `${path}, ${size.width} pixels`)
@@ -184,7 +190,7 @@ t.test('The web interface can be used by everyone', { skip: withoutChromium() },
 
   await t.test('Written from right to left, everything is mirrored, and long words stay inside', async (t) => {
     await page.setViewportSize(NARROW)
-    for (const path of paths) {
+    for (const path of someOfPages(paths)) {
       await show(`${path}${path.includes('?') ? '&' : '?'}pseudo=rtl`)
       t.equal(await sidewaysPixels(page), 0, path)
     }

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { withoutChromium } from '#test/support/browser.ts'
 import { hostileBook, hugeBook } from '#test/support/hostile-books.ts'
+import { sizeOf } from '#test/support/lane-size.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { openStranger } from '#test/support/stranger.ts'
 import { chapterOf, openReaders } from '#test/support/web-readers.ts'
@@ -29,7 +30,7 @@ t.test('Hostile books run nothing, reach nobody, and stay readable', { skip: wit
     'By name/By name.epub': hostileBook('http://stranger.example'),
     'By number/By number.epub': hostileBook(stranger.address),
     'Safe/Safe.epub': hostileBook('https://stranger.example'),
-    'Huge/Huge.epub': hugeBook(),
+    'Huge/Huge.epub': hugeBook(sizeOf('letters of a huge chapter', { main: 1_000_000, full: 5_000_000 })),
     'Broken/Broken.cbz': await brokenComic(),
   }
   const { url, idOf, openDevice } = await openReaders(t, books, stranger.host)
@@ -67,7 +68,7 @@ t.test('Hostile books run nothing, reach nobody, and stay readable', { skip: wit
     await chapterOf(page, 'The last words of it.')
   })
 
-  await t.test('A book with 10,000 entries of contents and a chapter of 5 MB can be read and left', async (t) => {
+  await t.test('A book with 10,000 entries of contents and a huge chapter can be read and left', async (t) => {
     await read('Huge')
     await chapterOf(page, 'Huge chapter')
     await page.keyboard.press('c')

@@ -15,7 +15,7 @@ import { Walk } from '#test/support/torture/walk.ts'
 t.setTimeout(7_200_000)
 
 const asked = Number(process.env['TORTURE_STEPS'] ?? 0)
-const steps = asked || sizeOf('steps', { main: 200, full: 500 })
+const steps = asked || sizeOf('steps', { main: 100, full: 500 })
 // Whether a change is taken does not depend on what a new walk finds in other code.
 const seed = Number(process.env['TORTURE_SEED'] ?? (onlyFull.skip ? 45 : testSeed)) | 0
 /** So that a walk that fails is short enough to be repeated many times. */

@@ -64,10 +64,10 @@ export function hostileBook(stranger: string): Uint8Array {
 const CONTENTS = 10_000
 /** Two elements each; the server reads XML of 256 levels. */
 const DEPTH = 100
-const CHAPTER_LETTERS = 5_000_000
 
 /** A book with 10,000 entries of contents, 100 deep, and a chapter of 5 MB. */
-export function hugeBook(): Uint8Array {
+/** @param letters of its first chapter */
+export function hugeBook(letters: number): Uint8Array {
   const entries = (from: number): string =>
     Array.from({ length: Math.floor(CONTENTS / DEPTH) }, (_, at) => `<li><a href="c.xhtml">Entry ${from + at}</a></li>`).join('')
   let navigation = ''
@@ -81,7 +81,7 @@ export function hugeBook(): Uint8Array {
       '<item id="nav" href="nav.xhtml" properties="nav" media-type="application/xhtml+xml"/>',
     spine: '<itemref idref="c"/><itemref idref="d"/>',
     files: {
-      'c.xhtml': page(`<h1>Huge chapter</h1>${paragraph.repeat(Math.ceil(CHAPTER_LETTERS / paragraph.length))}`),
+      'c.xhtml': page(`<h1>Huge chapter</h1>${paragraph.repeat(Math.ceil(letters / paragraph.length))}`),
       'd.xhtml': page('<p>After the huge chapter.</p>'),
       'nav.xhtml': page(`<nav epub:type="toc">${navigation}</nav>`),
     },

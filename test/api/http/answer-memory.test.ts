@@ -95,7 +95,7 @@ t.test('a remembered answer is the one that a fresh server gives, after any chan
   const world = await openWorld(t)
   const { database, services, url, known, users } = world
   const requests = requestsOf(known)
-  for (const [name, change] of someOf('changes', changes(database, world), 6)) {
+  for (const [name, change] of someOf('changes', changes(database, world), 4)) {
     await change()
     const fresh = await openFresh(services)
     const different: string[] = []

@@ -8,14 +8,13 @@ import type { KomgaCall } from '#api/komga/lists.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { bookThumbnail, CHECKED_COVER, seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { findCover } from '#core/catalog/book-file.ts'
-import { type CoverFile, chooseCover, deleteCover, dropChoice, getCoverFile, listCovers, uploadCover } from '#core/catalog/edit-covers.ts'
+import { type CoverFile, type CoversBy, recordCovers } from '#core/catalog/edit-covers.ts'
 import type { CoverRow } from '#core/covers/chosen-cover-store.ts'
 import type { CoverOwner } from '#core/covers/cover.ts'
 import { COVER_BYTES_MAX } from '#core/fields/limits.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
-import type { ShelfKind } from '#core/shelves/shelf.ts'
-import { chooseShelfCover, deleteShelfCover, getShelfCoverFile, listShelfCovers, uploadShelfCover } from '#core/shelves/shelf-cover.ts'
+import { shelfCovers } from '#core/shelves/shelf-cover.ts'
 
 type Services = Pick<ContentServices, 'drawCover'> & Pick<DataServices, 'database' | 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()
@@ -41,64 +40,28 @@ const MEDIA_TYPE = 'image/jpeg'
 /** The server does not store the size of a cover from a file, and no app needs it. */
 const UNKNOWN_SIZE = 0
 
-/** The functions for the covers of records of one kind, which check who sees a record. */
-interface CoversOf {
-  list(call: KomgaCall<Services>, id: string): Promise<CoverRow[]>
-  upload(call: KomgaCall<Services>, id: string, bytes: Uint8Array): Promise<CoverRow>
-  /** With null the cover that is shown when none is chosen. */
-  choose(call: KomgaCall<Services>, id: string, coverId: string | null): Promise<unknown>
-  remove(call: KomgaCall<Services>, id: string, coverId: string): Promise<void>
-  file(call: KomgaCall<Services>, id: string, coverId: string): Promise<CoverFile>
-}
-
-const coversOfRecord = (kind: 'book' | 'series'): CoversOf => ({
-  list: ({ services, caller }, id) => listCovers(services, caller, { kind, id }),
-  upload: ({ services, caller }, id, bytes) => uploadCover(services, caller, { owner: { kind, id }, bytes }),
-  choose: ({ services, caller }, id, coverId) =>
-    coverId === null ? dropChoice(services, caller, { kind, id }) : chooseCover(services, caller, { owner: { kind, id }, coverId }),
-  remove: ({ services, caller }, id, coverId) => deleteCover(services, caller, { owner: { kind, id }, coverId }),
-  file: ({ services, caller }, id, coverId) => getCoverFile(services, caller, { owner: { kind, id }, coverId }),
-})
-
-const coversOfShelf = (kind: ShelfKind): CoversOf => ({
-  list: ({ services, caller }, id) => listShelfCovers(services, caller, { kind, id }),
-  upload: ({ services, caller }, id, bytes) => uploadShelfCover(services, caller, { owner: { kind, id }, bytes }),
-  choose: ({ services, caller }, id, coverId) => chooseShelfCover(services, caller, { owner: { kind, id }, coverId }),
-  remove: ({ services, caller }, id, coverId) => deleteShelfCover(services, caller, { owner: { kind, id }, coverId }),
-  file: ({ services, caller }, id, coverId) => getShelfCoverFile(services, caller, { owner: { kind, id }, coverId }),
-})
-
 const ofBooks = { read: 'books-read', write: 'books-write' } as const
 const ofSeries = { read: 'series-read', write: 'series-write' } as const
 /** How the kinds of records differ. */
 const KINDS = {
-  book: { path: 'books', id: 'bookId', noun: 'book', Reply: BookThumbnail, covers: coversOfRecord('book'), ...ofBooks },
-  series: { path: 'series', id: 'seriesId', noun: 'series', Reply: SeriesThumbnail, covers: coversOfRecord('series'), ...ofSeries },
-  collection: {
-    path: 'collections',
-    id: 'collectionId',
-    noun: 'collection',
-    Reply: CollectionThumbnail,
-    covers: coversOfShelf('collection'),
-    ...ofSeries,
-  },
-  read_list: {
-    path: 'readlists',
-    id: 'readListId',
-    noun: 'read list',
-    Reply: ReadListThumbnail,
-    covers: coversOfShelf('read_list'),
-    ...ofBooks,
-  },
+  book: { path: 'books', id: 'bookId', noun: 'book', Reply: BookThumbnail, covers: recordCovers, ...ofBooks },
+  series: { path: 'series', id: 'seriesId', noun: 'series', Reply: SeriesThumbnail, covers: recordCovers, ...ofSeries },
+  collection: { path: 'collections', id: 'collectionId', noun: 'collection', Reply: CollectionThumbnail, covers: shelfCovers, ...ofSeries },
+  read_list: { path: 'readlists', id: 'readListId', noun: 'read list', Reply: ReadListThumbnail, covers: shelfCovers, ...ofBooks },
 } as const
 type Kind = keyof typeof KINDS
 type Shown = Omit<Static<typeof BookThumbnail>, 'bookId'>
+
+/** Those of the kind of the owner, which check who sees it. */
+const coversFor = ({ kind }: CoverOwner): CoversBy<CoverOwner> => KINDS[kind].covers
 
 const sourceType = (source: string): string => (source === 'custom' ? 'USER_UPLOADED' : 'SIDECAR')
 const sizeOf = async (file: CoverFile): Promise<number> => (await stat(file.path).catch(() => null))?.size ?? 0
 
 async function shownCover(call: KomgaCall<Services>, owner: CoverOwner, row: CoverRow): Promise<Shown> {
-  const file = await KINDS[owner.kind].covers.file(call, owner.id, row.id).catch(() => null)
+  const file = await coversFor(owner)
+    .file(call.services, call.caller, { owner, coverId: row.id })
+    .catch(() => null)
   return {
     id: row.id,
     [KINDS[owner.kind].id]: owner.id,
@@ -120,7 +83,7 @@ async function findGenerated(call: KomgaCall<Services>, { kind, id: bookId }: Co
 }
 
 async function listShown(call: KomgaCall<Services>, owner: CoverOwner): Promise<Shown[]> {
-  const rows = await KINDS[owner.kind].covers.list(call, owner.id)
+  const rows = await coversFor(owner).list(call.services, call.caller, owner)
   const generated = await findGenerated(call, owner)
   const own = {
     id: owner.id,
@@ -139,7 +102,7 @@ async function pictureOf(call: KomgaCall<Services>, owner: CoverOwner, coverId: 
   const file =
     owner.kind === 'book' && coverId === owner.id
       ? ((await findGenerated(call, owner)) ?? refuse('not_found', 'The file of this book has no cover.'))
-      : await KINDS[owner.kind].covers.file(call, owner.id, coverId)
+      : await coversFor(owner).file(call.services, call.caller, { owner, coverId })
   return { kind: 'file', ...file, mediaType: MEDIA_TYPE, cacheControl: CHECKED_COVER }
 }
 
@@ -148,12 +111,13 @@ async function upload(
   owner: CoverOwner,
   { bytes, selected }: { bytes: Uint8Array; selected: boolean },
 ): Promise<Shown> {
-  const { covers } = KINDS[owner.kind]
-  const before = selected ? undefined : (await covers.list(call, owner.id)).find(({ is_selected }) => is_selected)
-  const row = await covers.upload(call, owner.id, bytes)
+  const { services, caller } = call
+  const covers = coversFor(owner)
+  const before = selected ? undefined : (await covers.list(services, caller, owner)).find(({ is_selected }) => is_selected)
+  const row = await covers.upload(services, caller, { owner, bytes })
   if (selected) return await shownCover(call, owner, row)
   // An upload selects the new cover; the app wants to keep the one before.
-  await covers.choose(call, owner.id, before?.id ?? null)
+  await covers.choose(services, caller, { owner, coverId: before?.id ?? null })
   return await shownCover(call, owner, { ...row, is_selected: false })
 }
 
@@ -219,7 +183,7 @@ function readRoutes(kind: Kind) {
 }
 
 function writeRoutes(kind: Kind) {
-  const { write, noun, covers } = KINDS[kind]
+  const { write, noun } = KINDS[kind]
   const Reply: TSchema = KINDS[kind].Reply
   const { base, params, oneParams, ownerOf } = sharedBy(kind)
   return [
@@ -243,9 +207,9 @@ function writeRoutes(kind: Kind) {
       who: write,
       params: oneParams,
       status: 204,
-      run: async (call, { params }) => {
+      run: async ({ services, caller }, { params }) => {
         const [owner, coverId] = [ownerOf(params), coverOf(params)]
-        await covers.choose(call, owner.id, kind === 'book' && coverId === owner.id ? null : coverId)
+        await coversFor(owner).choose(services, caller, { owner, coverId: kind === 'book' && coverId === owner.id ? null : coverId })
       },
     }),
     komgaEndpoint({
@@ -255,13 +219,13 @@ function writeRoutes(kind: Kind) {
       who: write,
       params: oneParams,
       status: 204,
-      run: async (call, { params }) => {
+      run: async ({ services, caller }, { params }) => {
         const [owner, coverId] = [ownerOf(params), coverOf(params)]
         if (kind === 'book' && coverId === owner.id) {
-          await covers.list(call, owner.id)
+          await coversFor(owner).list(services, caller, owner)
           refuse('invalid_value', 'This cover comes from the file of the book and cannot be deleted; select another one instead.')
         }
-        await covers.remove(call, owner.id, coverId)
+        await coversFor(owner).remove(services, caller, { owner, coverId })
       },
     }),
   ]

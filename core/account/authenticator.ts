@@ -133,21 +133,14 @@ export class Authenticator {
   async #checkBasic(username: string, password: string, client: ClientDevice): Promise<BasicProof | null> {
     const { found, account } = await findLogin(this.#options.database, username)
     const known = await this.#options.devices.find(found?.user.id ?? null, client)
-    const attempt = this.#options.throttle.begin({ account, address: client.address, known })
-    try {
+    const proven = await this.#options.throttle.attempt({ account, address: client.address, known }, async () => {
       const isRight = await this.#options.passwords.verify(password, found?.passwordHash ?? null)
-      if (!found || !isRight || !found.user.isActive) {
-        attempt.fail()
-        return null
-      }
-      attempt.succeed()
-      // E-readers keep no cookies, so their address marks them as known.
-      await this.#options.devices.recordAddress(found.user.id, client.address)
-      return { login: username, ...found }
-    } catch (error) {
-      attempt.abandon()
-      throw error
-    }
+      return found?.user.isActive && isRight ? found : null
+    })
+    if (proven === null) return null
+    // E-readers keep no cookies, so their address marks them as known.
+    await this.#options.devices.recordAddress(proven.user.id, client.address)
+    return { login: username, ...proven }
   }
 
   /** Failed attempts count per origin: only requests from the same origin share a check. */

@@ -25,19 +25,12 @@ export async function changePassword(
 ): Promise<EditedUser> {
   const found = await findUserWithHash(database, userId)
   // The same account name as core/account/user-store.ts gives a sign-in.
-  const attempt = throttle.begin({ account: `user ${userId}`, address: client.address, known: await devices.find(userId, client) })
-  let isRight: boolean
-  try {
-    isRight = await passwords.verify(currentPassword, found?.passwordHash ?? null)
-  } catch (error) {
-    attempt.abandon()
-    throw error
-  }
-  if (!isRight || !found) {
-    attempt.fail()
+  const login = { account: `user ${userId}`, address: client.address, known: await devices.find(userId, client) }
+  const proven = await throttle.attempt(login, async () =>
+    (await passwords.verify(currentPassword, found?.passwordHash ?? null)) ? found : null,
+  )
+  if (proven === null)
     refuse('unauthorized', 'The current password is wrong.', { details: [{ path: '/currentPassword', message: 'is not your password' }] })
-  }
-  attempt.succeed()
-  const edit = { password: newPassword, passwordHashBefore: found.passwordHash, ...(revokeApiKeys && { revokeApiKeys }) }
+  const edit = { password: newPassword, passwordHashBefore: proven.passwordHash, ...(revokeApiKeys && { revokeApiKeys }) }
   return await editUser({ database, passwords }, userId, edit, null)
 }

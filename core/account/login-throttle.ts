@@ -2,6 +2,7 @@ import { addressGroup } from '#core/account/address.ts'
 import type { KnownParts } from '#core/account/known-devices.ts'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { TokenBucket } from '#core/foundation/token-bucket.ts'
 
 /** One account from one origin: an address, or a device that is known. Nobody mistypes more often in a row; after that, each further failure doubles the pause. */
 const ORIGIN = { freeFailures: 5, pauseSecondsMax: 300 }
@@ -11,7 +12,7 @@ const ADDRESS = { freeFailures: 20, pauseSecondsMax: 900 }
  * One account from all unknown origins together. One origin alone reaches 12 failures an hour, so using these up takes many origins.
  * Then all of them together may guess once a minute.
  */
-const TOTAL = { failures: 60, refillMs: 60_000 }
+const TOTAL = { perSecond: 1 / 60, burst: 60 }
 /** Failures expire after this time; longer than the longest pause. */
 const MEMORY_MS = 30 * 60_000
 /** Of each kind, some 20,000 entries; a flood of names evicts the oldest first. */
@@ -23,20 +24,19 @@ interface Entry {
   pausedUntil: number
 }
 
-/** Failures that an account has left before it is throttled. */
-interface Allowance {
-  left: number
-  /** When `left` was computed. */
-  at: number
-  pending: number
+/** What decides whether an attempt may begin, and remembers its outcome. */
+interface Counter {
+  entry: { pending: number }
+  /** Seconds to wait; 0 when the attempt may begin. */
+  wait(): number
+  fail(): void
+  succeed(): void
 }
 
-/** One attempt to sign in; end it exactly once. */
-interface LoginAttempt {
-  succeed(): void
-  fail(): void
-  /** Ends it without a result, when the password could not be checked. */
-  abandon(): void
+/** Failures that an account has left before it is throttled. */
+interface Allowance {
+  left: TokenBucket
+  pending: number
 }
 
 /** The client that tries to sign in. */
@@ -49,95 +49,52 @@ interface LoginClient {
 }
 
 /** The failures of one account from one origin, or of one address. */
-class FailureCount {
-  readonly #entries: BoundedCache<Entry>
-  readonly #key: string
-  readonly #limit: typeof ORIGIN
-  readonly #entry: Entry
-  readonly #forgives: boolean
-  readonly #now: () => number
-
-  constructor(entries: BoundedCache<Entry>, key: string, options: { limit: typeof ORIGIN; forgives: boolean; now: () => number }) {
-    this.#entries = entries
-    this.#key = key
-    this.#limit = options.limit
-    this.#forgives = options.forgives
-    this.#now = options.now
-    this.#entry = entries.get(key) ?? { failures: 0, pending: 0, pausedUntil: 0 }
-    entries.set(key, this.#entry)
-  }
-
-  /** Seconds to wait; 0 when the attempt may begin. */
-  wait(): number {
-    const { failures, pending, pausedUntil } = this.#entry
-    const waitMs = pausedUntil - this.#now()
-    if (waitMs > 0) return Math.ceil(waitMs / 1000)
-    // Unfinished attempts count as failures; otherwise a hundred concurrent ones would all be the first.
-    return pending > 0 && failures + pending >= this.#limit.freeFailures ? 1 : 0
-  }
-
-  enter(): void {
-    this.#entry.pending++
-  }
-
-  leave(): void {
-    this.#entry.pending--
-  }
-
-  fail(): void {
-    this.#entry.failures++
-    const over = this.#entry.failures - this.#limit.freeFailures
-    if (over >= 0) this.#entry.pausedUntil = this.#now() + Math.min(2 ** Math.min(over, 30), this.#limit.pauseSecondsMax) * 1000
-    this.#entries.set(this.#key, this.#entry)
-  }
-
-  succeed(): void {
-    if (this.#forgives) this.#entry.failures = 0
+function failureCount(
+  entries: BoundedCache<Entry>,
+  key: string,
+  { limit, forgives, now }: { limit: typeof ORIGIN; forgives: boolean; now: () => number },
+): Counter {
+  const entry = entries.get(key) ?? { failures: 0, pending: 0, pausedUntil: 0 }
+  entries.set(key, entry)
+  return {
+    entry,
+    wait() {
+      const waitMs = entry.pausedUntil - now()
+      if (waitMs > 0) return Math.ceil(waitMs / 1000)
+      // Unfinished attempts count as failures; otherwise a hundred concurrent ones would all be the first.
+      return entry.pending > 0 && entry.failures + entry.pending >= limit.freeFailures ? 1 : 0
+    },
+    fail() {
+      entry.failures++
+      const over = entry.failures - limit.freeFailures
+      if (over >= 0) entry.pausedUntil = now() + Math.min(2 ** Math.min(over, 30), limit.pauseSecondsMax) * 1000
+      entries.set(key, entry)
+    },
+    succeed() {
+      if (forgives) entry.failures = 0
+    },
   }
 }
 
 /** The failures that one account has left for all unknown origins together. */
-class AccountAllowance {
-  readonly #entries: BoundedCache<Allowance>
-  readonly #account: string
-  readonly #entry: Allowance
-  readonly #now: () => number
-
-  constructor(entries: BoundedCache<Allowance>, account: string, now: () => number) {
-    this.#entries = entries
-    this.#account = account
-    this.#now = now
-    this.#entry = entries.get(account) ?? { left: TOTAL.failures, at: now(), pending: 0 }
-    entries.set(account, this.#entry)
+function accountAllowance(entries: BoundedCache<Allowance>, account: string, now: () => number): Counter {
+  const entry = entries.get(account) ?? { left: new TokenBucket(TOTAL, now() / 1000), pending: 0 }
+  const { left } = entry
+  entries.set(account, entry)
+  return {
+    entry,
+    wait() {
+      left.refill(TOTAL, now() / 1000)
+      const needed = 1 + entry.pending
+      return left.whole >= needed ? 0 : Math.ceil(left.secondsUntil(needed, TOTAL))
+    },
+    fail() {
+      left.refill(TOTAL, now() / 1000)
+      left.take()
+      entries.set(account, entry)
+    },
+    succeed() {},
   }
-
-  #refill(): void {
-    const now = this.#now()
-    this.#entry.left = Math.min(TOTAL.failures, this.#entry.left + (now - this.#entry.at) / TOTAL.refillMs)
-    this.#entry.at = now
-  }
-
-  wait(): number {
-    this.#refill()
-    const lacking = 1 + this.#entry.pending - this.#entry.left
-    return lacking <= 0 ? 0 : Math.max(1, Math.ceil((lacking * TOTAL.refillMs) / 1000))
-  }
-
-  enter(): void {
-    this.#entry.pending++
-  }
-
-  leave(): void {
-    this.#entry.pending--
-  }
-
-  fail(): void {
-    this.#refill()
-    this.#entry.left = Math.max(0, this.#entry.left - 1)
-    this.#entries.set(this.#account, this.#entry)
-  }
-
-  succeed(): void {}
 }
 
 /**
@@ -150,45 +107,46 @@ export class LoginThrottle {
   readonly #origins = new BoundedCache<Entry>({ bytesMax: BYTES_MAX, ttl: MEMORY_MS })
   readonly #addresses = new BoundedCache<Entry>({ bytesMax: BYTES_MAX, ttl: MEMORY_MS })
   // Full again after an hour, so entries live longer than that.
-  readonly #totals = new BoundedCache<Allowance>({ bytesMax: BYTES_MAX, ttl: 2 * TOTAL.failures * TOTAL.refillMs })
+  readonly #totals = new BoundedCache<Allowance>({ bytesMax: BYTES_MAX, ttl: 2 * 60 * 60_000 })
 
   /** @param now milliseconds of a monotonic clock */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  #countersOf({ account, address, known }: LoginClient): (FailureCount | AccountAllowance)[] {
+  #countersOf({ account, address, known }: LoginClient): Counter[] {
     const now = this.#now
     const origin = { limit: ORIGIN, forgives: true, now }
-    if (known.device !== null) return [new FailureCount(this.#origins, `${account} device ${known.device}`, origin)]
+    if (known.device !== null) return [failureCount(this.#origins, `${account} device ${known.device}`, origin)]
     const group = addressGroup(address)
     return [
-      new FailureCount(this.#origins, `${account} address ${group}`, origin),
+      failureCount(this.#origins, `${account} address ${group}`, origin),
       // A success does not reset this count: otherwise the owner of one account could guess at others between two sign-ins of their own.
-      new FailureCount(this.#addresses, group, { limit: ADDRESS, forgives: false, now }),
-      ...(known.address ? [] : [new AccountAllowance(this.#totals, account, now)]),
+      failureCount(this.#addresses, group, { limit: ADDRESS, forgives: false, now }),
+      ...(known.address ? [] : [accountAllowance(this.#totals, account, now)]),
     ]
   }
 
-  /** @throws rate_limit_exceeded with the seconds to wait */
-  begin(client: LoginClient): LoginAttempt {
+  /**
+   * Checks a password. An error of the check counts neither as a failure nor as a success.
+   * @returns what the check found; null for a wrong password
+   * @throws rate_limit_exceeded with the seconds to wait, in which case nothing was checked
+   */
+  async attempt<Found extends object>(client: LoginClient, check: () => Promise<Found | null>): Promise<Found | null> {
     const counters = this.#countersOf(client)
     const wait = Math.max(...counters.map((counter) => counter.wait()))
     if (wait > 0) refuse('rate_limit_exceeded', undefined, { retryAfterSeconds: wait })
-    for (const counter of counters) counter.enter()
-    const leave = () => {
-      for (const counter of counters) counter.leave()
+    for (const { entry } of counters) entry.pending++
+    let found: Found | null
+    try {
+      found = await check()
+    } finally {
+      for (const { entry } of counters) entry.pending--
     }
-    return {
-      succeed() {
-        leave()
-        for (const counter of counters) counter.succeed()
-      },
-      fail() {
-        leave()
-        for (const counter of counters) counter.fail()
-      },
-      abandon: leave,
+    for (const counter of counters) {
+      if (found) counter.succeed()
+      else counter.fail()
     }
+    return found
   }
 }

@@ -146,22 +146,15 @@ export class SignIn {
     const { found, account } = await findLogin(this.#options.database, username)
     const client = { address, device: device?.token ?? null }
     const known = await this.#options.devices.find(found?.user.id ?? null, client)
-    const attempt = this.#options.throttle.begin({ account, address, known })
-    let session: OpenedSession<Kind> | null
-    try {
+    const session = await this.#options.throttle.attempt({ account, address, known }, async () => {
       const isRight = await this.#options.passwords.verify(password, found?.passwordHash ?? null)
       // A disabled account costs no more than a wrong password.
-      session = found?.user.isActive && isRight ? await this.#openSession(request, found.user, found.passwordHash) : null
-    } catch (error) {
-      attempt.abandon()
-      throw error
-    }
+      return found?.user.isActive && isRight ? await this.#openSession(request, found.user, found.passwordHash) : null
+    })
     if (!found || !session) {
-      attempt.fail()
       this.#options.log.info({ address }, 'A sign-in was refused')
       refuse('unauthorized', WRONG_LOGIN)
     }
-    attempt.succeed()
     if (device) device.store(await this.#options.devices.record(found.user.id, client, known))
     else await this.#options.devices.recordAddress(found.user.id, address)
     return this.#complete(found.user, session)

@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import { select } from '#core/database/select.ts'
 import type { PageSource } from '#core/fields/analysis.ts'
 import { READING_ORDER } from '#core/fields/reading-order.ts'
+import { type Dated, withIsoTimes } from '#core/foundation/instant.ts'
 
 /** A person of a book or a series; roles as in the metadata. */
 export interface Person {
@@ -34,17 +35,12 @@ export interface BookDetail {
   metadataUpdatedAt: string
 }
 
-type DetailRow = Pick<BookDetail, 'state' | 'isbns' | 'summary' | 'year' | 'month' | 'day' | 'tags' | 'links'> & {
+type DetailRow = Dated<Omit<BookDetail, 'position' | 'fileModifiedAt' | 'authors' | 'locks'>, 'metadataCreatedAt' | 'metadataUpdatedAt'> & {
   id: string
-  series_id: string
-  number: string | number | null
-  mtime_ms: string | number
-  page_source: PageSource
-  oneshot: boolean
+  seriesId: string
+  mtimeMs: number
   authors: Person[] | null
   locks: string[] | null
-  metadata_created: Date
-  metadata_updated: Date
 }
 
 /** Details of books by id, in one statement, or two if some have no number. The caller must have checked that they are visible. */
@@ -52,9 +48,9 @@ export async function listBookDetails(database: Knex, ids: readonly string[]): P
   if (ids.length === 0) return new Map()
   const rows = await select<DetailRow>(
     database.raw(
-      `SELECT b.id, b.series_id, b.number, div(b.file_mtime_ns, 1000000) AS mtime_ms, b.page_source, b.state,
-       s.oneshot, m.authors, m.isbns, m.summary, m.year, m.month, m.day, m.locks,
-       coalesce(m.created_at, b.created_at) AS metadata_created, greatest(m.updated_at, b.updated_at) AS metadata_updated,
+      `SELECT b.id, b.series_id AS "seriesId", b.number, div(b.file_mtime_ns, 1000000) AS "mtimeMs", b.page_source AS "pageSource", b.state,
+       s.oneshot AS "isOneshot", m.authors, m.isbns, m.summary, m.year, m.month, m.day, m.locks,
+       coalesce(m.created_at, b.created_at) AS "metadataCreatedAt", greatest(m.updated_at, b.updated_at) AS "metadataUpdatedAt",
        ARRAY(SELECT n.name FROM book_tags x JOIN tags n ON n.id = x.tag_id WHERE x.book_id = b.id ORDER BY n.name) AS tags,
        (SELECT coalesce(jsonb_agg(jsonb_build_object('source', l.source, 'url', l.url) ORDER BY l.source), '[]')
         FROM book_external_links l WHERE l.book_id = b.id) AS links
@@ -67,11 +63,16 @@ export async function listBookDetails(database: Knex, ids: readonly string[]): P
     database,
     rows.filter(({ number }) => number === null),
   )
-  return new Map(rows.map((row) => [row.id, detailOf(row, positions.get(row.id) ?? null)]))
+  return new Map(
+    rows.map(({ id, seriesId: _, mtimeMs, authors, locks, ...row }): [string, BookDetail] => {
+      const read = { fileModifiedAt: new Date(mtimeMs).toISOString(), authors: authors ?? [], locks: new Set(locks) }
+      return [id, { ...withIsoTimes(row), ...read, position: positions.get(id) ?? null }]
+    }),
+  )
 }
 
 /** Positions in the reading order of their series; each series is sorted once. */
-async function listPositions(database: Knex, books: readonly Pick<DetailRow, 'id' | 'series_id'>[]): Promise<Map<string, number>> {
+async function listPositions(database: Knex, books: readonly Pick<DetailRow, 'id' | 'seriesId'>[]): Promise<Map<string, number>> {
   if (books.length === 0) return new Map()
   const rows = await select<{ id: string; position: string | number }>(
     database.raw(
@@ -79,30 +80,8 @@ async function listPositions(database: Knex, books: readonly Pick<DetailRow, 'id
        SELECT books.id, row_number() OVER (PARTITION BY books.series_id ORDER BY ${READING_ORDER}) AS position
        FROM books WHERE books.series_id = ANY(CAST(:seriesIds AS uuid[])) AND (books.deleted_at IS NULL OR books.id = ANY(CAST(:ids AS uuid[])))
      ) AS ordered WHERE id = ANY(CAST(:ids AS uuid[]))`,
-      { seriesIds: [...new Set(books.map(({ series_id }) => series_id))], ids: books.map(({ id }) => id) },
+      { seriesIds: [...new Set(books.map(({ seriesId }) => seriesId))], ids: books.map(({ id }) => id) },
     ),
   )
   return new Map(rows.map(({ id, position }) => [id, Number(position)]))
-}
-
-function detailOf(row: DetailRow, position: number | null): BookDetail {
-  return {
-    number: row.number === null ? null : Number(row.number),
-    position,
-    fileModifiedAt: new Date(Number(row.mtime_ms)).toISOString(),
-    pageSource: row.page_source,
-    state: row.state,
-    isOneshot: row.oneshot,
-    authors: row.authors ?? [],
-    isbns: row.isbns,
-    summary: row.summary,
-    year: row.year,
-    month: row.month,
-    day: row.day,
-    tags: row.tags,
-    links: row.links,
-    locks: new Set(row.locks),
-    metadataCreatedAt: row.metadata_created.toISOString(),
-    metadataUpdatedAt: row.metadata_updated.toISOString(),
-  }
 }

@@ -37,10 +37,17 @@ interface Dependencies {
 }
 type ReadDependencies = Omit<Dependencies, 'drawCover'>
 
-/** One cover of a book or a series. */
-interface OneCover {
-  owner: RecordOwner
+interface OneCover<Owner extends CoverOwner> {
+  owner: Owner
   coverId: string
+}
+
+/** In what the covers of different owners differ. */
+interface CoverRules<Owner extends CoverOwner> {
+  /** @throws not_found if the owner does not exist, or the caller may not see it */
+  check(database: Knex, caller: Caller, owner: Owner): Promise<unknown>
+  /** Announces a change, where storing it does not. */
+  announce?(database: Knex, owner: Owner): Promise<void>
 }
 
 /** A JPEG file on disk. */
@@ -49,70 +56,66 @@ export interface CoverFile {
   etag: string
 }
 
-/** @throws not_found */
-export async function listCovers({ database }: ReadDependencies, caller: Caller, owner: RecordOwner): Promise<CoverRow[]> {
-  await checkVisible(database, caller, owner.kind, owner.id)
-  return await listCoverRows(database, owner)
-}
+/** What callers do with the covers of an owner that they see. @throws not_found */
+export const coversBy = <Owner extends CoverOwner>({ check, announce }: CoverRules<Owner>) => ({
+  async list({ database }: ReadDependencies, caller: Caller, owner: Owner): Promise<CoverRow[]> {
+    await check(database, caller, owner)
+    return await listCoverRows(database, owner)
+  },
 
-/**
- * Stores a picture that a user uploaded and selects it.
- * @throws not_found; unsupported_media_type, invalid_value when it is not a supported picture; conflict when there are too many
- */
-export async function uploadCover(
-  dependencies: Dependencies,
-  caller: Caller,
-  cover: { owner: RecordOwner; bytes: Uint8Array },
-): Promise<CoverRow> {
-  await checkVisible(dependencies.database, caller, cover.owner.kind, cover.owner.id)
-  return await keepCover(dependencies, { ...cover, source: 'custom', giver: 'user' })
-}
+  /**
+   * Stores a picture that a user uploaded and selects it.
+   * @throws unsupported_media_type, invalid_value when it is not a supported picture; conflict when there are too many
+   */
+  async upload(dependencies: Dependencies, caller: Caller, cover: { owner: Owner; bytes: Uint8Array }): Promise<CoverRow> {
+    await check(dependencies.database, caller, cover.owner)
+    const row = await keepCover(dependencies, { ...cover, source: 'custom', giver: 'user' })
+    await announce?.(dependencies.database, cover.owner)
+    return row
+  },
 
-/** @throws not_found */
-export async function chooseCover({ database }: ReadDependencies, caller: Caller, cover: OneCover): Promise<CoverRow> {
-  await checkVisible(database, caller, cover.owner.kind, cover.owner.id)
-  await selectCover(database, cover.owner, cover.coverId)
-  coverLookupOf(database).forget(cover.owner.id)
-  return (await findCoverRow(database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
-}
+  /** Selects a cover, or with null again the one that is shown without a choice; deletes nothing. @returns the cover; null for null */
+  async choose(
+    { database }: ReadDependencies,
+    caller: Caller,
+    { owner, coverId }: { owner: Owner; coverId: string | null },
+  ): Promise<CoverRow | null> {
+    await check(database, caller, owner)
+    await selectCover(database, owner, coverId)
+    coverLookupOf(database).forget(owner.id)
+    await announce?.(database, owner)
+    return coverId === null ? null : ((await findCoverRow(database, owner, { id: coverId })) ?? refuseUnknown({ owner, coverId }))
+  },
 
-/** Selects the cover from the file again; deletes nothing. @throws not_found */
-export async function dropChoice({ database }: ReadDependencies, caller: Caller, owner: RecordOwner): Promise<void> {
-  await checkVisible(database, caller, owner.kind, owner.id)
-  await selectCover(database, owner, null)
-  coverLookupOf(database).forget(owner.id)
-}
+  async remove(dependencies: ReadDependencies, caller: Caller, cover: OneCover<Owner>): Promise<void> {
+    await check(dependencies.database, caller, cover.owner)
+    await dropCover(dependencies, { ...cover, by: 'user' })
+    await announce?.(dependencies.database, cover.owner)
+  },
 
-/** @throws not_found */
-export async function deleteCover(dependencies: ReadDependencies, caller: Caller, cover: OneCover): Promise<void> {
-  await checkVisible(dependencies.database, caller, cover.owner.kind, cover.owner.id)
-  await dropCover(dependencies, { ...cover, by: 'user' })
-}
+  /** One cover in full size. */
+  async file({ database, settings }: ReadDependencies, caller: Caller, cover: OneCover<Owner>): Promise<CoverFile> {
+    await check(database, caller, cover.owner)
+    const row = (await findCoverRow(database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
+    const path = chosenCoverPath(settings.dataFolder, cover.owner, { id: row.id, size: 'large' })
+    if (!(await stat(path).catch(() => null)))
+      refuse('not_found', 'The file of this cover is missing; delete the cover and upload it again.')
+    return { path, etag: row.hash }
+  },
+})
 
-/** As {@link deleteCover}, for a machine too. @throws not_found; conflict when a machine would delete a cover that a person has selected */
-export async function dropCover(
-  { database, settings }: ReadDependencies,
-  cover: { owner: CoverOwner; coverId: string; by: CoverGiver },
-): Promise<void> {
+export type CoversBy<Owner extends CoverOwner> = ReturnType<typeof coversBy<Owner>>
+
+/** The covers of books and series. */
+export const recordCovers = coversBy<RecordOwner>({ check: (database, caller, { kind, id }) => checkVisible(database, caller, kind, id) })
+
+/** Deletes a cover, for a machine too. @throws not_found; conflict when a machine would delete a cover that a person has selected */
+export async function dropCover({ database, settings }: ReadDependencies, cover: OneCover<CoverOwner> & { by: CoverGiver }): Promise<void> {
   const coverId = cover.coverId.toLowerCase()
   await removeCoverRow(database, cover.owner, { coverId, by: cover.by })
   coverLookupOf(database).forget(cover.owner.id)
   await removeCoverFiles(settings.dataFolder, cover.owner, coverId)
   await forgetCover(database, coverId)
-}
-
-/** One cover in full size. @throws not_found */
-export async function getCoverFile(dependencies: ReadDependencies, caller: Caller, cover: OneCover): Promise<CoverFile> {
-  await checkVisible(dependencies.database, caller, cover.owner.kind, cover.owner.id)
-  return await coverFileOf(dependencies, cover)
-}
-
-/** As {@link getCoverFile}, for a caller who may see the owner. @throws not_found */
-export async function coverFileOf(dependencies: ReadDependencies, cover: { owner: CoverOwner; coverId: string }): Promise<CoverFile> {
-  const row = (await findCoverRow(dependencies.database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
-  const path = chosenCoverPath(dependencies.settings.dataFolder, cover.owner, { id: row.id, size: 'large' })
-  if (!(await stat(path).catch(() => null))) refuse('not_found', 'The file of this cover is missing; delete the cover and upload it again.')
-  return { path, etag: row.hash }
 }
 
 /** The selected cover; null when none is selected or its file is missing, in which case the extracted one is shown instead. */
@@ -139,8 +142,8 @@ export async function chooseSource(
 ): Promise<void> {
   const owner: RecordOwner = { kind: 'series', id: choice.seriesId }
   const { source } = choice
-  if (source === 'default') return await dropChoice(dependencies, caller, owner)
-  const covers = await listCovers(dependencies, caller, owner)
+  if (source === 'default') return void (await recordCovers.choose(dependencies, caller, { owner, coverId: null }))
+  const covers = await recordCovers.list(dependencies, caller, owner)
   if (!source.startsWith('book:')) {
     const newest = covers.findLast((cover) => cover.source === source)
     if (!newest) refuse('invalid_value', `This series has no cover of the source "${source}".`)
@@ -152,7 +155,7 @@ export async function chooseSource(
   const bytes = await readFile(await bookCoverPath(dependencies, caller, book.id))
   const same = covers.find((cover) => cover.source === `book:${book.id}`)
   await keepCover(dependencies, { owner, bytes, source: `book:${book.id}`, giver: 'user' })
-  if (same) await deleteCover(dependencies, caller, { owner, coverId: same.id })
+  if (same) await recordCovers.remove(dependencies, caller, { owner, coverId: same.id })
 }
 
 async function bookCoverPath(dependencies: Dependencies, caller: Caller, bookId: string): Promise<string> {
@@ -196,7 +199,7 @@ export async function keepCover(
   }
 }
 
-const refuseUnknown = ({ owner, coverId }: { owner: CoverOwner; coverId: string }): never =>
+const refuseUnknown = ({ owner, coverId }: OneCover<CoverOwner>): never =>
   refuse('not_found', `The ${nounOf(owner)} has no cover ${coverId}.`)
 
 /** A cover for clients. @param owner with the id as the client wrote it */

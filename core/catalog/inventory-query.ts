@@ -26,15 +26,6 @@ export const Inventory = Type.Object(
 )
 export type Inventory = Static<typeof Inventory>
 
-interface LibraryRow {
-  id: string
-  name: string
-  books: number
-  series: number
-  bytes: number
-  pages: number
-}
-
 export async function readInventory(database: Knex, caller: Caller): Promise<Inventory> {
   const counted = database('books')
     .whereNull('books.deleted_at')
@@ -53,24 +44,24 @@ export async function readInventory(database: Knex, caller: Caller): Promise<Inv
     .select('libraries.id', 'libraries.name')
     .select(
       database.raw(
-        'coalesce(c.books, 0) AS books, coalesce(c.series, 0) AS series, coalesce(c.bytes, 0) AS bytes, coalesce(c.pages, 0) AS pages',
+        'coalesce(c.books, 0) AS "bookCount", coalesce(c.series, 0) AS "seriesCount", coalesce(c.bytes, 0) AS "totalSize", coalesce(c.pages, 0) AS pages',
       ),
     )
   const restricted = await isRestricted(database, caller)
   const [rows, users, size] = await Promise.all([
-    listed as Promise<LibraryRow[]>,
+    listed as Promise<(Inventory['libraries'][number] & { pages: number })[]>,
     caller.permissions.has('users-read') ? countRows(database('users')) : 0,
     restricted ? null : database.raw('SELECT pg_database_size(current_database())::float8 AS bytes'),
   ])
-  const sum = (member: 'books' | 'series' | 'bytes' | 'pages') => rows.reduce((all, row) => all + row[member], 0)
+  const sum = (member: 'bookCount' | 'seriesCount' | 'totalSize' | 'pages') => rows.reduce((all, row) => all + row[member], 0)
   return {
     libraryCount: rows.length,
-    seriesCount: sum('series'),
-    bookCount: sum('books'),
+    seriesCount: sum('seriesCount'),
+    bookCount: sum('bookCount'),
     pageCount: sum('pages'),
-    totalBookSize: sum('bytes'),
+    totalBookSize: sum('totalSize'),
     userCount: users,
     databaseSize: size?.rows[0]?.bytes ?? 0,
-    libraries: rows.map((row) => ({ id: row.id, name: row.name, bookCount: row.books, seriesCount: row.series, totalSize: row.bytes })),
+    libraries: rows.map(({ pages: _, ...row }) => row),
   }
 }

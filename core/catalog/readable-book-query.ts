@@ -56,63 +56,26 @@ export const BOOK_FILTER = `jsonb_build_object('allowedFormats', l.allowed_forma
 
 const NS_PER_MS = 1e6
 
-interface ReadableRow {
-  id: string
-  path: string
-  library_path: string
-  link_targets: string[]
-  filter: FileFilter | null
-  file_name: string
-  file_format: BookFormat
-  file_size: string | number
-  file_mtime_ns: string
-  file_hash: string | null
-  state: ReadableBook['state']
-  page_source: PageSource
-  page_count: number
-  cover_hash: string | null
-  cover_width: number | null
-  cover_page: number | null
-  chosen_id: string | null
-  chosen_hash: string | null
-  analyzed: string | null
-}
+type ReadableRow = Omit<ReadableBook, 'modifiedAt' | 'version'> & { analyzed: string | null }
+
+/** The selected cover, joined as `covers`. */
+export const CHOSEN_COVER = `CASE WHEN covers.id IS NOT NULL THEN json_build_object('id', covers.id, 'hash', covers.hash) END`
 
 const READABLE = `
-  SELECT books.id, books.path, file_name, file_format, file_size, file_hash, state, page_source, page_count, cover_hash, cover_width, cover_page,
-    l.path AS library_path, l.link_targets, CASE WHEN cover_page IS NULL THEN ${BOOK_FILTER} END AS filter, file_mtime_ns::text AS file_mtime_ns,
-    extract(epoch FROM analyzed_at)::text AS analyzed, covers.id AS chosen_id, covers.hash AS chosen_hash
+  SELECT books.id, books.path, l.path AS "libraryPath", l.link_targets AS "linkTargets", CASE WHEN cover_page IS NULL THEN ${BOOK_FILTER} END AS filter,
+    file_name AS "fileName", file_format AS format, file_size::float8 AS "fileBytes", file_mtime_ns::text AS "mtimeNs", file_hash AS "fileHash", state,
+    page_source AS "pageSource", page_count AS "pageCount", cover_hash AS "coverHash", cover_width AS "coverWidth", cover_page AS "coverPage",
+    ${CHOSEN_COVER} AS "chosenCover", extract(epoch FROM analyzed_at)::text AS analyzed
   FROM books JOIN libraries l ON l.id = books.library_id LEFT JOIN covers ON covers.book_id = books.id AND covers.is_selected
   WHERE books.id = ? AND ${visibleSql('books.series_id')}`
 
 /** The book if the caller may see it, else null. Used for nearly every page and cover. */
 export async function findReadableBook(database: Knex, caller: Viewer, bookId: string): Promise<ReadableBook | null> {
   const [row] = await select<ReadableRow>(prepared(database.raw(READABLE, [bookId, ...visibilityOf(caller)])))
-  return row ? readableOf(row) : null
-}
-
-function readableOf(row: ReadableRow): ReadableBook {
-  return {
-    id: row.id,
-    path: row.path,
-    libraryPath: row.library_path,
-    linkTargets: row.link_targets,
-    filter: row.filter,
-    fileName: row.file_name,
-    format: row.file_format,
-    fileBytes: Number(row.file_size),
-    mtimeNs: row.file_mtime_ns,
-    modifiedAt: new Date(Math.max(Number(row.file_mtime_ns) / NS_PER_MS, Number(row.analyzed) * 1000)),
-    fileHash: row.file_hash,
-    state: row.state,
-    pageSource: row.page_source,
-    pageCount: row.page_count,
-    coverHash: row.cover_hash,
-    coverWidth: row.cover_width,
-    coverPage: row.cover_page,
-    chosenCover: row.chosen_id === null ? null : { id: row.chosen_id, hash: row.chosen_hash as string },
-    version: `${row.file_hash} ${row.analyzed}`,
-  }
+  if (!row) return null
+  const { analyzed, ...book } = row
+  const modifiedAt = new Date(Math.max(Number(book.mtimeNs) / NS_PER_MS, Number(analyzed) * 1000))
+  return { ...book, modifiedAt, version: `${book.fileHash} ${analyzed}` }
 }
 
 /** The pages of a book with their version, read together so that they match; null when there are none. */

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { type Viewer, visibilityOf, visibleSql } from '#core/account/visibility.ts'
+import { CHOSEN_COVER } from '#core/catalog/readable-book-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { select } from '#core/database/select.ts'
 import { READING_ORDER } from '#core/fields/reading-order.ts'
@@ -13,23 +14,14 @@ export interface ReadableSeries {
   coverBookId: string | null
 }
 
-interface ReadableRow {
-  id: string
-  chosen_id: string | null
-  chosen_hash: string | null
-  book_id: string | null
-}
-
 const READABLE = `
-  SELECT series.id, covers.id AS chosen_id, covers.hash AS chosen_hash,
+  SELECT series.id, ${CHOSEN_COVER} AS "chosenCover",
     (SELECT books.id FROM books WHERE books.series_id = series.id AND books.cover_hash IS NOT NULL AND books.deleted_at IS NULL
-     ORDER BY ${READING_ORDER} LIMIT 1) AS book_id
+     ORDER BY ${READING_ORDER} LIMIT 1) AS "coverBookId"
   FROM series LEFT JOIN covers ON covers.series_id = series.id AND covers.is_selected WHERE series.id = ? AND ${visibleSql('series.id')}`
 
 /** The series if the caller may see it, else null. */
 export async function findReadableSeries(database: Knex, caller: Viewer, seriesId: string): Promise<ReadableSeries | null> {
-  const [row] = await select<ReadableRow>(prepared(database.raw(READABLE, [seriesId, ...visibilityOf(caller)])))
-  if (!row) return null
-  const chosenCover = row.chosen_id === null ? null : { id: row.chosen_id, hash: row.chosen_hash as string }
-  return { id: row.id, chosenCover, coverBookId: row.book_id }
+  const [row] = await select<ReadableSeries>(prepared(database.raw(READABLE, [seriesId, ...visibilityOf(caller)])))
+  return row ?? null
 }

@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import { type Caller, isAdministrator, progressUserId } from '#core/account/caller.ts'
 import type { Person } from '#core/catalog/book-detail-query.ts'
 import { select } from '#core/database/select.ts'
+import { type Dated, withIsoTimes } from '#core/foundation/instant.ts'
 
 /** What client apps show of a series besides its record. Only existing books count. */
 export interface SeriesDetail {
@@ -40,37 +41,16 @@ export interface SeriesDetail {
   }
 }
 
-interface DetailRow {
-  id: string
-  path: string
-  oneshot: boolean
-  reading_direction: string | null
-  age_rating: number | null
-  language: string | null
-  status: string | null
-  total_volume_count: number | null
-  genres: string[]
-  tags: string[]
-  titles: { label: string; title: string }[]
-  links: { source: string; url: string }[]
-  sharing_tags: string[]
-  locks: string[] | null
-  metadata_created: Date
-  metadata_updated: Date
-  read_count: string | number
-  in_progress_count: string | number
-  mtime_ms: string | number | null
-  people: Person[] | null
-  authors: Person[] | null
-  book_tags: string[]
-  released: string | null
-  summary: string | null
-  summary_number: string | number | null
-  books_created: Date | null
-  books_updated: Date | null
-  created_at: Date
-  updated_at: Date
-}
+/** Times, summary and date of release are those of its books. */
+type DetailRow = Dated<Omit<SeriesDetail, 'locks' | 'fileModifiedAt' | 'books'>, 'metadataCreatedAt' | 'metadataUpdatedAt'> &
+  Dated<Omit<SeriesDetail['books'], 'authors' | 'tags'>, 'createdAt' | 'updatedAt'> & {
+    id: string
+    locks: string[] | null
+    mtimeMs: number | null
+    people: Person[] | null
+    authors: Person[] | null
+    bookTags: string[]
+  }
 
 const names = (table: string, column: string, from: string) =>
   `ARRAY(SELECT DISTINCT n.name FROM ${from} JOIN ${table} n ON n.id = x.${column} ORDER BY n.name)`
@@ -83,27 +63,28 @@ export async function listSeriesDetails(database: Knex, caller: Caller, ids: rea
   if (ids.length === 0) return new Map()
   const rows = await select<DetailRow>(
     database.raw(
-      `SELECT s.id, s.path, s.oneshot, s.created_at, s.updated_at, coalesce(s.reading_direction, l.default_reading_direction) AS reading_direction,
-       sm.age_rating, sm.language, sm.status, sm.total_volume_count, sm.locks, sm.authors AS people,
-       coalesce(sm.created_at, s.created_at) AS metadata_created, greatest(sm.updated_at, s.updated_at) AS metadata_updated,
+      `SELECT s.id, s.path, s.oneshot AS "isOneshot", coalesce(s.reading_direction, l.default_reading_direction) AS "readingDirection",
+       sm.age_rating AS "ageRating", sm.language, sm.status, sm.total_volume_count AS "totalVolumeCount", sm.locks, sm.authors AS people,
+       coalesce(sm.created_at, s.created_at) AS "metadataCreatedAt", greatest(sm.updated_at, s.updated_at) AS "metadataUpdatedAt",
        ${names('genres', 'genre_id', '(SELECT * FROM series_genres WHERE series_id = s.id) x')} AS genres,
        ${names('tags', 'tag_id', '(SELECT * FROM series_tags WHERE series_id = s.id) x')} AS tags,
        CASE WHEN :isAdmin THEN ${names('sharing_tags', 'sharing_tag_id', '(SELECT * FROM series_sharing_tags WHERE series_id = s.id) x')}
-         ELSE '{}' END AS sharing_tags,
+         ELSE '{}' END AS "sharingTags",
        (SELECT coalesce(jsonb_agg(jsonb_build_object('label', t.label, 'title', t.title) ORDER BY t.created_at, t.id), '[]')
-        FROM series_alternate_titles t WHERE t.series_id = s.id) AS titles,
+        FROM series_alternate_titles t WHERE t.series_id = s.id) AS "alternateTitles",
        (SELECT coalesce(jsonb_agg(jsonb_build_object('source', e.source, 'url', e.url) ORDER BY e.source), '[]')
         FROM series_external_links e WHERE e.series_id = s.id) AS links,
        (SELECT jsonb_agg(DISTINCT jsonb_build_object('name', person ->> 'name', 'role', person ->> 'role'))
         FROM books b JOIN book_metadata m ON m.book_id = b.id CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person
         WHERE ${PRESENT}) AS authors,
-       ${names('tags', 'tag_id', `(SELECT t.tag_id FROM books b JOIN book_tags t ON t.book_id = b.id WHERE ${PRESENT}) x`)} AS book_tags,
-       owned.*, summarized.summary, summarized.number AS summary_number
+       ${names('tags', 'tag_id', `(SELECT t.tag_id FROM books b JOIN book_tags t ON t.book_id = b.id WHERE ${PRESENT}) x`)} AS "bookTags",
+       owned.*, summarized.summary, summarized.number AS "summaryNumber"
      FROM series s JOIN libraries l ON l.id = s.library_id LEFT JOIN series_metadata sm ON sm.series_id = s.id
      CROSS JOIN LATERAL (
-       SELECT count(*) FILTER (WHERE p.completed) AS read_count, count(*) FILTER (WHERE NOT p.completed) AS in_progress_count,
-         div(max(b.file_mtime_ns), 1000000) AS mtime_ms, to_char(min(${RELEASED}), 'YYYY-MM-DD') AS released,
-         min(b.created_at) AS books_created, max(greatest(m.updated_at, b.updated_at)) AS books_updated
+       SELECT count(*) FILTER (WHERE p.completed) AS "readCount", count(*) FILTER (WHERE NOT p.completed) AS "inProgressCount",
+         div(max(b.file_mtime_ns), 1000000) AS "mtimeMs", to_char(min(${RELEASED}), 'YYYY-MM-DD') AS "releaseDate",
+         coalesce(min(b.created_at), s.created_at) AS "createdAt",
+         coalesce(max(greatest(m.updated_at, b.updated_at)), s.updated_at) AS "updatedAt"
        FROM books b LEFT JOIN book_metadata m ON m.book_id = b.id LEFT JOIN read_progress p ON p.book_id = b.id AND p.user_id = :userId
        WHERE ${PRESENT}) owned
      LEFT JOIN LATERAL (
@@ -113,43 +94,21 @@ export async function listSeriesDetails(database: Knex, caller: Caller, ids: rea
       { ids: [...ids], userId: progressUserId(caller), isAdmin: isAdministrator(caller) },
     ),
   )
-  return new Map(rows.map((row) => [row.id, detailOf(row)]))
+  return new Map(rows.map(({ id, ...row }) => [id, detailOf(row)]))
 }
 
-function detailOf(row: DetailRow): SeriesDetail {
+function detailOf(row: Omit<DetailRow, 'id'>): SeriesDetail {
+  const { locks, mtimeMs, people, authors, bookTags, releaseDate, summary, summaryNumber, createdAt, updatedAt, ...own } = withIsoTimes(row)
   return {
-    path: row.path,
-    isOneshot: row.oneshot,
-    readingDirection: row.reading_direction,
-    ageRating: row.age_rating,
-    language: row.language,
-    status: row.status,
-    totalVolumeCount: row.total_volume_count,
-    genres: row.genres,
-    tags: row.tags,
-    alternateTitles: row.titles,
-    links: row.links,
-    sharingTags: row.sharing_tags,
-    locks: new Set(row.locks),
-    metadataCreatedAt: row.metadata_created.toISOString(),
-    metadataUpdatedAt: row.metadata_updated.toISOString(),
-    readCount: Number(row.read_count),
-    inProgressCount: Number(row.in_progress_count),
-    fileModifiedAt: row.mtime_ms === null ? row.updated_at.toISOString() : new Date(Number(row.mtime_ms)).toISOString(),
-    books: {
-      authors: peopleOf(row),
-      tags: row.book_tags,
-      releaseDate: row.released,
-      summary: row.summary,
-      summaryNumber: row.summary_number === null ? null : Number(row.summary_number),
-      createdAt: (row.books_created ?? row.created_at).toISOString(),
-      updatedAt: (row.books_updated ?? row.updated_at).toISOString(),
-    },
+    ...own,
+    locks: new Set(locks),
+    fileModifiedAt: mtimeMs === null ? updatedAt : new Date(mtimeMs).toISOString(),
+    books: { authors: peopleOf(authors, people), tags: bookTags, releaseDate, summary, summaryNumber, createdAt, updatedAt },
   }
 }
 
 /** The people of its books, and those of the series itself. */
-function peopleOf({ authors, people }: DetailRow): Person[] {
-  const all = [...(authors ?? []), ...(people ?? [])].map(({ name, role }) => ({ name, role }))
+function peopleOf(...lists: (Person[] | null)[]): Person[] {
+  const all = lists.flatMap((people) => people ?? []).map(({ name, role }) => ({ name, role }))
   return [...new Map(all.map((person) => [JSON.stringify(person), person])).values()]
 }

@@ -36,3 +36,12 @@ export function isoInstant(text: string): string {
   const milliseconds = text.slice(20, -3).padEnd(3, '0').slice(0, 3)
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`
 }
+
+/** A record whose times are still those of the database driver. */
+export type Dated<Whole, Times extends keyof Whole> = Omit<Whole, Times> & { [Name in Times]: Date | Extract<Whole[Name], null> }
+
+type Iso<Row> = { [Name in keyof Row]: Exclude<Row[Name], Date> | (Extract<Row[Name], Date> extends never ? never : string) }
+
+/** A row with its times in ISO 8601, its members in the same order. */
+export const withIsoTimes = <Row extends object>(row: Row): Iso<Row> =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value])) as Iso<Row>

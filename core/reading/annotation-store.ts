@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { type Dated, withIsoTimes } from '#core/foundation/instant.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 import type { Annotation, AnnotationEdit } from '#core/reading/annotation.ts'
 import { getReading } from '#core/reading/progress-query.ts'
@@ -12,29 +13,19 @@ const ANNOTATIONS_OF_USER_MAX = 50_000
 /** A locator with quoted text has one or two kilobytes. */
 const LOCATOR_BYTES_MAX = 8_192
 
-interface AnnotationRow {
-  id: string
-  book_id: string
-  kind: Annotation['kind']
-  locator: Annotation['locator']
-  color: string | null
-  note: string | null
-  file_hash: string | null
-  created_at: Date
-  updated_at: Date
-}
+type Row = Dated<Annotation, 'createdAt' | 'updatedAt'>
 
-const annotationOf = (row: AnnotationRow): Annotation => ({
-  id: row.id,
-  bookId: row.book_id,
-  kind: row.kind,
-  locator: row.locator,
-  color: row.color,
-  note: row.note,
-  bookFileHash: row.file_hash,
-  createdAt: row.created_at.toISOString(),
-  updatedAt: row.updated_at.toISOString(),
-})
+const COLUMNS = [
+  'id',
+  'book_id AS bookId',
+  'kind',
+  'locator',
+  'color',
+  'note',
+  'file_hash AS bookFileHash',
+  'created_at AS createdAt',
+  'updated_at AS updatedAt',
+]
 
 /** One page of the caller's annotations in a book, in the order of the book. @throws not_found for a hidden or unknown book */
 export async function listAnnotations(
@@ -45,10 +36,10 @@ export async function listAnnotations(
   await getReading(database, caller, bookId)
   const mine = database('annotations').where({ user_id: caller.userId, book_id: bookId })
   const [rows, counted] = await Promise.all([
-    mine.clone().orderByRaw('progression NULLS LAST, created_at, id').offset(offset).limit(limit) as Promise<AnnotationRow[]>,
+    mine.clone().select(COLUMNS).orderByRaw('progression NULLS LAST, created_at, id').offset(offset).limit(limit) as Promise<Row[]>,
     mine.clone().count({ total: '*' }).first(),
   ])
-  return { items: rows.map(annotationOf), total: Number(counted?.['total']) }
+  return { items: rows.map(withIsoTimes), total: Number(counted?.['total']) }
 }
 
 /**
@@ -89,12 +80,12 @@ export async function saveAnnotation(
       file_hash: book?.file_hash ?? null,
       updated_at: trx.fn.now(),
     }
-    const [row] = await trx('annotations')
+    const saved: Row[] = await trx('annotations')
       .insert({ ...key, id, ...values })
       .onConflict(['user_id', 'book_id', 'id'])
       .merge(values)
-      .returning('*')
-    return annotationOf(row)
+      .returning(COLUMNS)
+    return withIsoTimes(saved[0] as Row)
   })
 }
 

@@ -2,22 +2,11 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { type Dated, withIsoTimes } from '#core/foundation/instant.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 import type { DayOfReading } from '#core/reading/readings.ts'
 
-interface DayRow {
-  day: string
-  reading_id: string
-  book_id: string
-  first_page: number
-  last_page: number
-  page_count: number
-  seconds: number
-  last_at: Date
-  app: string | null
-  begun_at: Date
-  finished_at: Date | null
-}
+type DayRow = Dated<DayOfReading, 'lastAt' | 'begunAt' | 'finishedAt'>
 
 /** What readings to list or delete. Days are those of `timeZone`. */
 interface ReadingFilter {
@@ -43,32 +32,18 @@ export async function listDaysOfReading(
     .groupByRaw('1, r.id, books.id')
     .select(
       database.raw(
-        `to_char(s.begun_at AT TIME ZONE ?, 'YYYY-MM-DD') AS day, r.id AS reading_id, r.book_id, min(s.first_page) AS first_page,
-         max(s.last_page) AS last_page, books.page_count, sum(extract(epoch FROM s.ended_at - s.begun_at))::int AS seconds, max(s.ended_at) AS last_at,
-         (array_agg(s.app ORDER BY s.ended_at DESC))[1] AS app, r.begun_at, r.finished_at`,
+        `to_char(s.begun_at AT TIME ZONE ?, 'YYYY-MM-DD') AS day, r.id AS "readingId", r.book_id AS "bookId", min(s.first_page) AS "firstPage",
+         max(s.last_page) AS "lastPage", books.page_count AS "pageCount", sum(extract(epoch FROM s.ended_at - s.begun_at))::int AS seconds,
+         max(s.ended_at) AS "lastAt", (array_agg(s.app ORDER BY s.ended_at DESC))[1] AS app, r.begun_at AS "begunAt", r.finished_at AS "finishedAt"`,
         [filter.timeZone],
       ),
     )
   const [rows, counted] = await Promise.all([
-    database.from(days.clone().as('d')).orderByRaw('day DESC, last_at DESC, reading_id').offset(offset).limit(limit) as Promise<DayRow[]>,
+    database.from(days.clone().as('d')).orderByRaw('day DESC, "lastAt" DESC, "readingId"').offset(offset).limit(limit) as Promise<DayRow[]>,
     database.from(days.clone().as('d')).count({ total: '*' }).first(),
   ]).catch(refuseUnknownZone)
-  return { items: rows.map(dayOf), total: Number(counted?.['total']) }
+  return { items: rows.map(withIsoTimes), total: Number(counted?.['total']) }
 }
-
-const dayOf = (row: DayRow): DayOfReading => ({
-  day: row.day,
-  readingId: row.reading_id,
-  bookId: row.book_id,
-  firstPage: row.first_page,
-  lastPage: row.last_page,
-  pageCount: row.page_count,
-  seconds: row.seconds,
-  lastAt: row.last_at.toISOString(),
-  app: row.app,
-  begunAt: row.begun_at.toISOString(),
-  finishedAt: row.finished_at?.toISOString() ?? null,
-})
 
 /** In PostgreSQL the sign of an offset is that of POSIX: west of Greenwich is positive. */
 const zoneOf = (timeZone: string): string => timeZone.replace(/^[+-]/, (sign) => (sign === '+' ? '-' : '+'))

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { NewAnnouncement } from '#core/events/event.ts'
 import type { TaskStatus } from '#core/foundation/task-status.ts'
+import { PROGRESS, type TaskRecord } from '#core/tasks/task-query.ts'
 
 interface TaskRow {
   id: string
@@ -15,16 +16,14 @@ interface TaskRow {
   started_at: Date | null
   completed_at: Date | null
   book_series_id: string | null
-  progress_current: number | null
-  progress_total: number | null
-  progress_message: string | null
+  progress: TaskRecord['progress'] | null
 }
 
 /** The states of these tasks, as events announce them. Deleted tasks are missing. */
 export async function listTaskEvents(database: Knex, taskIds: readonly string[]): Promise<NewAnnouncement[]> {
   const { rows } = await database.raw(
     `SELECT t.id, t.type, t.status, t.library_id, t.series_id, t.book_id, t.user_id, t.last_error, t.created_at, t.started_at, t.completed_at,
-       b.series_id AS book_series_id, t.progress_current, t.progress_total, t.progress_message
+       b.series_id AS book_series_id, ${PROGRESS} AS progress
      FROM tasks t LEFT JOIN books b ON b.id = t.book_id WHERE t.id = ANY(CAST(? AS uuid[])) ORDER BY t.created_at, t.id`,
     [[...taskIds]],
   )
@@ -57,14 +56,7 @@ function eventOf(row: TaskRow): NewAnnouncement {
       taskId: row.id,
       taskType: row.type,
       status: row.status,
-      ...(row.progress_current !== null &&
-        row.progress_total !== null && {
-          progress: {
-            current: row.progress_current,
-            total: row.progress_total,
-            ...(row.progress_message !== null && { message: row.progress_message }),
-          },
-        }),
+      ...(row.progress && { progress: row.progress }),
       ...(error !== null && { error }),
       startedAt: (row.started_at ?? row.created_at).toISOString(),
       ...(row.completed_at !== null && { completedAt: row.completed_at.toISOString() }),

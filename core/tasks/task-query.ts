@@ -8,6 +8,7 @@ import { isRestricted } from '#core/account/user-store.ts'
 import { visibleLibrary, visibleTo } from '#core/account/visibility.ts'
 import { countRows } from '#core/database/select.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { type Dated, withIsoTimes } from '#core/foundation/instant.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES, type TaskStatus } from '#core/foundation/task-status.ts'
 import { LIVE_WORKERS } from '#core/tasks/task-worker-store.ts'
@@ -51,36 +52,19 @@ const COUNTS = { pending: Count, processing: Count, completed: Count, failed: Co
 export const TaskStats = Noun('TaskStats')({ ...COUNTS, byType: Type.Record(Type.String(), Type.Object(COUNTS)) })
 export type TaskStats = Static<typeof TaskStats>
 
-interface TaskRow {
-  id: string
-  type: string
-  status: TaskStatus
-  priority: number
-  attempts: number
-  max_attempts: number
-  library_id: string | null
-  series_id: string | null
-  book_id: string | null
-  params: unknown
-  result: unknown
-  last_error: string | null
-  user_id: string | null
-  created_at: Date
-  scheduled_for: Date
-  started_at: Date | null
-  completed_at: Date | null
-  library_name: string | null
-  book_series_id: string | null
-  series_title: string | null
-  book_title: string | null
-  node_id: string | null
-  progress_current: number | null
-  progress_total: number | null
-  progress_message: string | null
-}
+type TaskRow = Dated<TaskRecord, 'createdAt' | 'scheduledFor' | 'startedAt' | 'completedAt'> & { ownerId: string | null }
 
+/** The progress of the task `t`; null when it has none. `jsonb` would change the order of the members. */
+export const PROGRESS = `CASE WHEN t.progress_current IS NOT NULL AND t.progress_total IS NOT NULL THEN json_strip_nulls(
+    json_build_object('current', t.progress_current, 'total', t.progress_total, 'message', t.progress_message)) END`
+
+/** The series is the one that "seriesTitle" names. */
 const SELECT = `
-  SELECT t.*, l.name AS library_name, b.series_id AS book_series_id, s.title AS series_title, b.title AS book_title, w.node_id
+  SELECT t.id, t.type AS "taskType", t.status, t.priority, t.attempts, t.max_attempts AS "maxAttempts", t.user_id AS "ownerId",
+    t.library_id AS "libraryId", l.name AS "libraryName", coalesce(t.series_id, b.series_id) AS "seriesId", s.title AS "seriesTitle",
+    t.book_id AS "bookId", b.title AS "bookTitle", t.params, t.result, t.last_error AS "lastError", w.node_id AS "lockedBy",
+    NULL AS "lockedUntil", ${PROGRESS} AS progress, t.created_at AS "createdAt", t.scheduled_for AS "scheduledFor",
+    t.started_at AS "startedAt", t.completed_at AS "completedAt"
   FROM :tasks t
   LEFT JOIN libraries l ON l.id = t.library_id
   LEFT JOIN books b ON b.id = t.book_id
@@ -160,7 +144,7 @@ async function readTasks(database: Knex, by: Caller | null, choose: (tasks: Knex
   if (restricted) tasks.modify(withoutHidden(database, restricted))
   const { rows } = await database.raw(SELECT, { tasks })
   return (rows as TaskRow[]).map((row) => {
-    const task = by === null ? taskOf(row) : readableBy(by, taskOf(row), row.user_id)
+    const task = by === null ? taskOf(row) : readableBy(by, taskOf(row), row.ownerId)
     if (!restricted || task.bookId !== null || task.seriesId !== null) return task
     // Errors of a library task may name files of any series, its result counts all series, and tasks of many series list their ids.
     const { progress: _, ...known } = task
@@ -225,38 +209,9 @@ export async function countTasks(database: Knex, by: Caller | null = null): Prom
   return stats
 }
 
-function taskOf(row: TaskRow): TaskRecord {
-  return {
-    id: row.id,
-    taskType: row.type,
-    status: row.status,
-    priority: row.priority,
-    attempts: row.attempts,
-    maxAttempts: row.max_attempts,
-    libraryId: row.library_id,
-    libraryName: row.library_name,
-    // The series that `seriesTitle` names.
-    seriesId: row.series_id ?? row.book_series_id,
-    seriesTitle: row.series_title,
-    bookId: row.book_id,
-    bookTitle: row.book_title,
-    params: row.params,
-    result: row.result,
-    lastError: row.last_error,
-    lockedBy: row.node_id,
-    lockedUntil: null,
-    ...(row.progress_current === null || row.progress_total === null
-      ? {}
-      : {
-          progress: {
-            current: row.progress_current,
-            total: row.progress_total,
-            ...(row.progress_message === null ? {} : { message: row.progress_message }),
-          },
-        }),
-    createdAt: row.created_at.toISOString(),
-    scheduledFor: row.scheduled_for.toISOString(),
-    startedAt: row.started_at?.toISOString() ?? null,
-    completedAt: row.completed_at?.toISOString() ?? null,
-  }
+function taskOf({ ownerId: _, ...row }: TaskRow): TaskRecord {
+  const task = withIsoTimes(row)
+  // Null in the row, missing in the record.
+  if (!task.progress) delete task.progress
+  return task
 }

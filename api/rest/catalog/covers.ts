@@ -3,16 +3,8 @@ import type { ContentServices } from '#api/areas/content.ts'
 import type { DataServices } from '#api/areas/data.ts'
 import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { idIn, KINDS, reachOfKind } from '#api/rest/catalog/metadata-kind.ts'
-import {
-  chooseCover,
-  chooseSource,
-  coverOf,
-  deleteCover,
-  dropChoice,
-  getCoverFile,
-  listCovers,
-  uploadCover,
-} from '#core/catalog/edit-covers.ts'
+import { chooseSource, coverOf, recordCovers } from '#core/catalog/edit-covers.ts'
+import type { CoverRow } from '#core/covers/chosen-cover-store.ts'
 import { BookCover, type RecordOwner, SeriesCover } from '#core/covers/cover.ts'
 import { COVER_BYTES_MAX } from '#core/fields/limits.ts'
 import type { Kind } from '#core/fields/record-kind.ts'
@@ -49,7 +41,7 @@ const cacheControl = 'private, max-age=600'
 const ownerOf = (kind: Kind, id: string): RecordOwner => ({ kind, id: id.toLowerCase() })
 
 async function coversOf(call: Call<Services>, kind: Kind, id: string) {
-  const rows = await listCovers(call.services, call.caller, ownerOf(kind, id))
+  const rows = await recordCovers.list(call.services, call.caller, ownerOf(kind, id))
   return { covers: rows.map((row) => coverOf({ kind, id }, row)) }
 }
 
@@ -72,7 +64,7 @@ function listRoutes(kind: Kind) {
       reply: One,
       run: async (call, { params, upload: { bytes } }) => {
         const id = idIn(kind, params)
-        return coverOf({ kind, id }, await uploadCover(call.services, call.caller, { owner: ownerOf(kind, id), bytes }))
+        return coverOf({ kind, id }, await recordCovers.upload(call.services, call.caller, { owner: ownerOf(kind, id), bytes }))
       },
     }),
     endpoint({
@@ -95,7 +87,9 @@ function listRoutes(kind: Kind) {
       allow: write,
       status: 204,
       params,
-      run: (call, { params }) => dropChoice(call.services, call.caller, ownerOf(kind, idIn(kind, params))),
+      run: async (call, { params }) => {
+        await recordCovers.choose(call.services, call.caller, { owner: ownerOf(kind, idIn(kind, params)), coverId: null })
+      },
     }),
   ]
 }
@@ -116,7 +110,7 @@ function entryRoutes(kind: Kind) {
       allow: write,
       status: 204,
       params,
-      run: (call, { params }) => deleteCover(call.services, call.caller, coverIn(params)),
+      run: (call, { params }) => recordCovers.remove(call.services, call.caller, coverIn(params)),
     }),
     stream({
       name: `get${noun}CoverImage`,
@@ -129,7 +123,7 @@ function entryRoutes(kind: Kind) {
       mediaTypes: ['image/jpeg'],
       ranges: true,
       run: async (call, { params }) => {
-        const file = await getCoverFile(call.services, call.caller, coverIn(params))
+        const file = await recordCovers.file(call.services, call.caller, coverIn(params))
         return { kind: 'file', ...file, mediaType: 'image/jpeg', cacheControl }
       },
     }),
@@ -142,8 +136,10 @@ function entryRoutes(kind: Kind) {
       allow: write,
       params,
       reply: COVERS[kind].One,
-      run: async (call, { params }) =>
-        coverOf({ kind, id: idIn(kind, params) }, await chooseCover(call.services, call.caller, coverIn(params))),
+      run: async (call, { params }) => {
+        const chosen = await recordCovers.choose(call.services, call.caller, coverIn(params))
+        return coverOf({ kind, id: idIn(kind, params) }, chosen as CoverRow)
+      },
     }),
   ]
 }

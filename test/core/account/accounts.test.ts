@@ -89,70 +89,73 @@ const STRANGER = { address: false, device: null }
 function openTimedThrottle() {
   const clock = { ms: 0 }
   const throttle = new LoginThrottle(() => clock.ms)
-  const begin = (account: string, address: string, known: KnownParts = STRANGER) => throttle.begin({ account, address, known })
-  const fail = (account: string, address: string, known?: KnownParts) => begin(account, address, known).fail()
-  const wait = (account: string, address: string, known?: KnownParts): number => {
-    try {
-      begin(account, address, known).abandon()
-      return 0
-    } catch (error) {
-      return (error as { retryAfterSeconds: number }).retryAfterSeconds
-    }
+  const attempt = (account: string, address: string, check: () => Promise<object | null>, known: KnownParts = STRANGER) =>
+    throttle.attempt({ account, address, known }, check)
+  const fail = (account: string, address: string, known?: KnownParts) => attempt(account, address, async () => null, known)
+  const wait = async (account: string, address: string, known?: KnownParts): Promise<number> => {
+    const unchecked = new Error('The password could not be checked')
+    const error = await attempt(account, address, () => Promise.reject(unchecked), known).catch((error) => error)
+    return error === unchecked ? 0 : error.retryAfterSeconds
   }
-  return { clock, begin, fail, wait }
+  return { clock, attempt, fail, wait }
 }
 
 t.test('the throttle doubles the pause, resets on success, and counts unfinished attempts', async (t) => {
-  const { clock, begin, fail, wait } = openTimedThrottle()
-  for (let count = 0; count < 4; count++) fail('ada', '1.1.1.1')
-  t.equal(wait('ada', '1.1.1.1'), 0)
+  const { clock, attempt, fail, wait } = openTimedThrottle()
+  for (let count = 0; count < 4; count++) await fail('ada', '1.1.1.1')
+  t.equal(await wait('ada', '1.1.1.1'), 0)
   const pauses: number[] = []
   for (let count = 0; count < 12; count++) {
-    fail('ada', '1.1.1.1')
-    pauses.push(wait('ada', '1.1.1.1'))
+    await fail('ada', '1.1.1.1')
+    pauses.push(await wait('ada', '1.1.1.1'))
     clock.ms += (pauses.at(-1) ?? 0) * 1000
   }
   t.same(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
-  begin('ada', '1.1.1.1').succeed()
-  fail('ada', '1.1.1.1')
-  t.equal(wait('ada', '1.1.1.1'), 0, 'success resets the count')
+  await attempt('ada', '1.1.1.1', async () => ({}))
+  await fail('ada', '1.1.1.1')
+  t.equal(await wait('ada', '1.1.1.1'), 0, 'success resets the count')
 
-  for (let count = 0; count < 20; count++) fail(`user${count}`, '2001:db8::1')
-  t.equal(wait('somebody', '2001:db8::ffff'), 1, 'the whole /64 waits')
-  t.equal(wait('somebody', '2001:db8:0:1::1'), 0)
+  for (let count = 0; count < 20; count++) await fail(`user${count}`, '2001:db8::1')
+  t.equal(await wait('somebody', '2001:db8::ffff'), 1, 'the whole /64 waits')
+  t.equal(await wait('somebody', '2001:db8:0:1::1'), 0)
 
-  const running = Array.from({ length: 5 }, () => begin('bob', '5.5.5.5'))
-  t.equal(wait('bob', '5.5.5.5'), 1, 'a sixth concurrent attempt waits')
-  for (const attempt of running) attempt.abandon()
-  t.equal(wait('bob', '5.5.5.5'), 0)
+  const check = Promise.withResolvers<null>()
+  const running = Array.from({ length: 5 }, () => attempt('bob', '5.5.5.5', () => check.promise))
+  t.equal(await wait('bob', '5.5.5.5'), 1, 'a sixth concurrent attempt waits')
+  check.reject(new Error('The password could not be checked'))
+  await Promise.allSettled(running)
+  t.equal(await wait('bob', '5.5.5.5'), 0)
 })
 
 t.test('failures from one place do not throttle other places; failures from many places throttle unknown places only', async (t) => {
   const { clock, fail, wait } = openTimedThrottle()
   // A day of guessing from one address, as fast as its pauses allow.
-  for (const end = clock.ms + 86_400_000; clock.ms < end; clock.ms += wait('ada', '6.6.6.6') * 1000 + 1) fail('ada', '6.6.6.6')
-  fail('ada', '6.6.6.6')
-  t.ok(wait('ada', '6.6.6.6') > 0)
-  t.equal(wait('ada', '7.7.7.7'), 0, 'from elsewhere')
+  while (clock.ms < 86_400_000) {
+    await fail('ada', '6.6.6.6')
+    clock.ms += (await wait('ada', '6.6.6.6')) * 1000 + 1
+  }
+  await fail('ada', '6.6.6.6')
+  t.ok((await wait('ada', '6.6.6.6')) > 0)
+  t.equal(await wait('ada', '7.7.7.7'), 0, 'from elsewhere')
   let guesses = 0
   for (let count = 0; count < 500; count++) {
-    if (wait('ada', `8.8.${count}.1`) > 0) continue
-    fail('ada', `8.8.${count}.1`)
+    if ((await wait('ada', `8.8.${count}.1`)) > 0) continue
+    await fail('ada', `8.8.${count}.1`)
     guesses++
   }
   t.ok(guesses <= 60, `${guesses} guesses from 500 places`)
-  t.ok(wait('ada', '7.7.7.7') > 0 && wait('ada', '7.7.7.7') <= 60, 'an unknown place waits')
-  t.equal(wait('ada', '7.7.7.7', { address: true, device: null }), 0, 'a known address does not')
-  t.equal(wait('bob', '7.7.7.7'), 0)
+  t.ok((await wait('ada', '7.7.7.7')) > 0 && (await wait('ada', '7.7.7.7')) <= 60, 'an unknown place waits')
+  t.equal(await wait('ada', '7.7.7.7', { address: true, device: null }), 0, 'a known address does not')
+  t.equal(await wait('bob', '7.7.7.7'), 0)
   clock.ms += 60_000
-  t.equal(wait('ada', '7.7.7.7'), 0, 'one guess a minute is left')
+  t.equal(await wait('ada', '7.7.7.7'), 0, 'one guess a minute is left')
 
   const device = { address: false, device: 'a device' }
-  for (let count = 0; count < 20; count++) fail(`user${count}`, '5.5.5.5')
-  t.ok(wait('eve', '5.5.5.5') > 0)
-  t.equal(wait('ada', '5.5.5.5', device), 0, 'a known device passes although its address is throttled')
-  for (let count = 0; count < 5; count++) fail('ada', '5.5.5.5', device)
-  t.ok(wait('ada', '9.9.9.9', device) > 0, 'and has a count of its own')
+  for (let count = 0; count < 20; count++) await fail(`user${count}`, '5.5.5.5')
+  t.ok((await wait('eve', '5.5.5.5')) > 0)
+  t.equal(await wait('ada', '5.5.5.5', device), 0, 'a known device passes although its address is throttled')
+  for (let count = 0; count < 5; count++) await fail('ada', '5.5.5.5', device)
+  t.ok((await wait('ada', '9.9.9.9', device)) > 0, 'and has a count of its own')
 })
 
 t.test('cached values are fresh, loaded once, and never older than the last change', async (t) => {

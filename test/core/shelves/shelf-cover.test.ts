@@ -3,14 +3,7 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { clearCoverOrphans } from '#core/covers/clear-cover-orphans.ts'
 import { removeOrphans } from '#core/maintenance/orphans.ts'
-import {
-  chooseShelfCover,
-  deleteShelfCover,
-  getShelfCoverFile,
-  listShelfCovers,
-  type ShelfOwner,
-  uploadShelfCover,
-} from '#core/shelves/shelf-cover.ts'
+import { type ShelfOwner, shelfCovers } from '#core/shelves/shelf-cover.ts'
 import { addShelf, removeShelf } from '#core/shelves/shelf-store.ts'
 import { addCaller, shareSeries } from '#test/support/library-rows.ts'
 import { openShelves, picture } from '#test/support/shelves.ts'
@@ -29,14 +22,14 @@ test('covers of a shelf are seen by those who see the shelf, and their files go 
   ] as const) {
     const { id } = await addShelf(database, editor, kind, { name: kind, memberIds })
     const owner: ShelfOwner = { kind, id }
-    const { id: coverId } = await uploadShelfCover(dependencies, editor, { owner, bytes: picture('image/png') })
-    t.match(await listShelfCovers(dependencies, editor, owner), [{ id: coverId, is_selected: true, source: 'custom' }])
+    const { id: coverId } = await shelfCovers.upload(dependencies, editor, { owner, bytes: picture('image/png') })
+    t.match(await shelfCovers.list(dependencies, editor, owner), [{ id: coverId, is_selected: true, source: 'custom' }])
     for (const [name, attempt] of Object.entries<() => Promise<unknown>>({
-      list: () => listShelfCovers(dependencies, hidden, owner),
-      upload: () => uploadShelfCover(dependencies, hidden, { owner, bytes: picture('image/png') }),
-      choose: () => chooseShelfCover(dependencies, hidden, { owner, coverId: null }),
-      remove: () => deleteShelfCover(dependencies, hidden, { owner, coverId }),
-      file: () => getShelfCoverFile(dependencies, hidden, { owner, coverId }),
+      list: () => shelfCovers.list(dependencies, hidden, owner),
+      upload: () => shelfCovers.upload(dependencies, hidden, { owner, bytes: picture('image/png') }),
+      choose: () => shelfCovers.choose(dependencies, hidden, { owner, coverId: null }),
+      remove: () => shelfCovers.remove(dependencies, hidden, { owner, coverId }),
+      file: () => shelfCovers.file(dependencies, hidden, { owner, coverId }),
     }))
       await t.rejects(async () => void (await attempt()), { code: 'not_found' }, `${kind} ${name}`)
     t.equal(files().length, 2)
@@ -50,7 +43,7 @@ test('covers of a shelf are seen by those who see the shelf, and their files go 
 
   const { id } = await addShelf(database, editor, 'collection', { name: 'Both', memberIds: [batman, saga] })
   const { updatedAt } = (await database('collections').where({ id }).first('updated_at AS updatedAt')) as { updatedAt: Date }
-  await uploadShelfCover(dependencies, hidden, { owner: { kind: 'collection', id }, bytes: picture('image/jpeg') })
+  await shelfCovers.upload(dependencies, hidden, { owner: { kind: 'collection', id }, bytes: picture('image/jpeg') })
   const after = (await database('collections').where({ id }).first('updated_at')) as { updated_at: Date }
   t.ok(after.updated_at > updatedAt, 'clients see that the shelf changed')
 })

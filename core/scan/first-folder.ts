@@ -1,7 +1,9 @@
 import { type Dirent, lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { isSidecarName } from '#core/fields/sidecar.ts'
 import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
 import { type OpenFolder, openFolderSync } from '#core/foundation/open-inside.ts'
+import { readSidecars, versionOf } from '#core/scan/folder-digest.ts'
 import { isAmongRuns } from '#core/scan/layouts/decide-folder.ts'
 import { parentOf } from '#core/scan/layouts/folder-name.ts'
 import { CALIBRE_DATABASE } from '#core/scan/layouts/place-tree.ts'
@@ -38,18 +40,40 @@ export function listCalibreAbove({ root, start, onCall }: FirstFolder): string[]
 }
 
 /** Whether the first folder is among runs of a publisher. */
-export function isFirstAmongRuns({ root, start, onCall }: FirstFolder, filter: NameFilter): boolean {
-  if (start === '') return false
-  const above = parentOf(start)
+export function isFirstAmongRuns(first: FirstFolder, filter: NameFilter): boolean {
+  if (first.start === '') return false
+  const above = parentOf(first.start)
+  const { folders, hasBooks } = namesIn(listEntries(first, above), prefixOf(above), filter)
+  return !hasBooks && isAmongRuns(folders)
+}
+
+/**
+ * The files for series in folders above the first one that hold no books: with the first folder such a series may get its first book. A folder with books
+ * is known with its file.
+ */
+export function* seriesFilesAbove(
+  first: FirstFolder,
+  known: NameFilter & { described?: ReadonlySet<string> | undefined },
+): Generator<{ kind: 'seriesFiles'; item: { path: string; seriesFile: string | null } }, void> {
+  for (let folder = parentOf(first.start); folder !== ''; folder = parentOf(folder)) {
+    const entries = listEntries(first, folder)
+    if (namesIn(entries, prefixOf(folder), known).hasBooks) continue
+    const names = entries.filter((entry) => entry.isFile() && isSidecarName(entry.name)).map(({ name }) => name)
+    const seriesFile = versionOf(readSidecars(join(first.root, folder), names, { books: [], onCall: first.onCall }))
+    if (seriesFile !== null || (entries.length > 0 && known.described?.has(folder)))
+      yield { kind: 'seriesFiles', item: { path: folder, seriesFile } }
+  }
+}
+
+/** What is in a folder above the first one; nothing if it may be entered, but not listed: then only what it says is not known. */
+function listEntries({ root, onCall }: FirstFolder, folder: string): Dirent[] {
   let opened: OpenFolder | null = null
   onCall()
   try {
-    opened = openFolderSync(realpathSync.native(join(root, above)))
-    const { folders, hasBooks } = namesIn(readdirSync(opened.path, { withFileTypes: true }), prefixOf(above), filter)
-    return !hasBooks && isAmongRuns(folders)
+    opened = openFolderSync(realpathSync.native(join(root, folder)))
+    return readdirSync(opened.path, { withFileTypes: true })
   } catch {
-    // It may be entered, but not listed: then only its publisher is not known.
-    return false
+    return []
   } finally {
     opened?.close()
   }

@@ -6,7 +6,7 @@ import { fileTime } from '#core/foundation/column-number.ts'
 import { isForeignFolder, isHiddenName, isIncompleteName } from '#core/foundation/foreign-folder.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
-import { isFirstAmongRuns, listCalibreAbove, namesIn, prefixOf, shareOf } from '#core/scan/first-folder.ts'
+import { isFirstAmongRuns, listCalibreAbove, namesIn, prefixOf, seriesFilesAbove, shareOf } from '#core/scan/first-folder.ts'
 import { digestOf, type FolderListing, readSidecars, versionOf, withSidecarFiles } from '#core/scan/folder-digest.ts'
 import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, sharedNames } from '#core/scan/layouts/decide-folder.ts'
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
@@ -130,7 +130,7 @@ export function* walkFolders(options: WalkOptions, onCall: () => void = () => {}
           yield { kind: 'symlinks', item: folder }
           continue
         }
-        if (folder === start) lookAbove(options.root, choice)
+        if (folder === start) yield* lookAbove(options.root, choice)
         entries = readdirSync(opened.path, { withFileTypes: true })
         if (opened.device !== above && (folder !== start || choice.share.index === 0))
           yield { kind: 'devices', item: { folder, device: opened.device } }
@@ -151,10 +151,11 @@ export function* walkFolders(options: WalkOptions, onCall: () => void = () => {}
 }
 
 /** What the folders above the first one say about it, and about those in it. */
-function lookAbove(root: string, choice: Choice): void {
+function* lookAbove(root: string, choice: Choice): Generator<WalkStep> {
   const first = { root, start: choice.start, onCall: choice.onCall }
   choice.calibre.push(...listCalibreAbove(first))
   if (choice.decides && isFirstAmongRuns(first, choice)) choice.amongRuns.add(parentOf(choice.start))
+  if (!choice.explains && choice.share.index === 0) yield* seriesFilesAbove(first, choice)
 }
 
 /** Which files and folders a walk includes. */

@@ -62,6 +62,30 @@ t.test('a scan of a part decides about its folders as a whole scan does, by what
   t.same(publishers, ['DC', 'DC', 'DC'], 'a new run has the publisher of the others')
 })
 
+t.test('a scan of a folder of volumes reads the file for the series above it, which it may have begun', async (t) => {
+  const fixture = await openLibraryFixture(t, {})
+  await fixture.database('libraries').update({ series_strategy: 'auto' })
+  const series = async (path: string) => (await fixture.database('series').where('path', path).first('title'))?.title
+  const describe = (path: string, name: string) => fixture.put(`${path}/series.json`, JSON.stringify({ metadata: { name } }))
+  describe('Manga/Berserk', 'First')
+  fixture.put('Manga/Berserk/Vol 1/1.cbz')
+  t.match(await scanPart(fixture, 'Manga/Berserk/Vol 1'), { status: 'completed', errors: [] })
+  t.equal(await series('Manga/Berserk'), 'First')
+  rmSync(join(fixture.root, 'Manga/Berserk/series.json'))
+  await scanPart(fixture, 'Manga/Berserk/Vol 1')
+  t.equal(await series('Manga/Berserk'), 'Berserk', 'removed')
+
+  // A folder with books is known with its file, which a scan below it does not look at.
+  describe('Saga', 'Long')
+  for (const file of ['Saga/0.cbz', 'Saga/Vol 1/1.cbz']) fixture.put(file)
+  await fixture.scan()
+  describe('Saga', 'Longer')
+  await scanPart(fixture, 'Saga/Vol 1')
+  t.equal(await series('Saga'), 'Long')
+  await fixture.scan()
+  t.equal(await series('Saga'), 'Longer')
+})
+
 t.test('the guards are those of a whole scan', async (t) => {
   const folders = (place: string, count: number) => Array.from({ length: count }, (_, index) => `${place}/s${index}/1.cbz`)
   const fixture = await open(t, [...folders('x', 3), ...folders('y', 7), ...Array.from({ length: 5 }, (_, index) => `full/${index}.cbz`)])

@@ -138,6 +138,21 @@ t.test('Words of a text are marked, and notes, pictures and printed pages are at
     await device.getByRole('form', { name: 'Highlight' }).waitFor({ state: 'detached' })
   })
 
+  await t.test('A note that is typed is saved when the browser goes back', async () => {
+    const { page: left } = await openDevice()
+    const book = `/books/${idOf('Novel')}`
+    await left.goto(url + book)
+    await left.getByRole('heading', { level: 1 }).waitFor()
+    await left.evaluate(`history.pushState(null, '', ${JSON.stringify(`${book}/read`)})`)
+    const chapter = await chapterOf(left, 'First 0.')
+    await until(async () => (await paintedIn(chapter, 'sage')).length > 0)
+    await tap(chapter, wordsOf('sage'))
+    await left.getByRole('textbox', { name: 'Note' }).fill('Typed before leaving.')
+    await left.goBack()
+    await until(async () => (await (await left.request.get(`${url}/api/v1${book}/annotations`)).text()).includes('Typed before leaving.'))
+    await left.close()
+  })
+
   await t.test('Notes of the chapter and of another file open over the text', async () => {
     const note = device.getByRole('note')
     await first.getByRole('link', { name: '1' }).first().click()

@@ -53,6 +53,8 @@ export function useHighlights(bookId: string, { map, reading, settings }: Option
   const [open, setOpen] = useState<OpenMark | null>(null)
   const typed = useRef<() => Promise<boolean>>(null)
   const editing = useRef(Promise.resolve(true))
+  // Also of a reader that is left by the browser's own way back.
+  useEffect(() => () => void typed.current?.(), [])
   const drawn = useDrawnMarks(highlights.list, { map, reading, settings })
   const openOf = (id: string): OpenMark => {
     const range = drawn().flatMap((marks) => marks.rangeOf(id) ?? [])[0]

@@ -36,8 +36,8 @@ const FILE_BYTES_MAX = 20 * 1024 * 1024
 const CALLS_MAX = 200
 
 const MEMBERS = ['method', 'input', 'config', 'userConfig', 'library', 'auth', 'fixtures']
-/** The page of `dev` names the call, and editors the schema of a file. */
-const IGNORED = ['name', '$schema']
+/** The page of `dev` names the call, editors the schema of a file, and a server says whether a recorded call is whole. */
+const IGNORED = ['name', '$schema', 'isInputCut']
 
 const ENTRY_MEMBERS = Object.keys({
   seriesId: true,
@@ -190,6 +190,8 @@ export async function callOf(value: unknown, { folder, name, wrong, isRecording 
     return wrong(`it is a file of fixtures. Give a call that names it, in ${CALLS_FOLDER}/: { "method", "input", "fixtures": "${name}" }.`)
   const problem = problemOfMembers(value, [...MEMBERS, ...IGNORED.filter((one) => Object.hasOwn(value, one))])
   if (problem !== null) return wrong(problem)
+  if (value['isInputCut'] === true)
+    return wrong('the server has hidden or left out a part of "input". Enter what is missing, and remove "isInputCut".')
   const { method, input = null, config = {}, userConfig = {}, library = [], auth = null, fixtures = null } = value
   if (typeof method !== 'string' || !ALL_METHODS.includes(method)) return wrong(problemOfMethod(method))
   const wrongInput = problemOfInput(method, input)

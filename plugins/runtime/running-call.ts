@@ -16,8 +16,8 @@ export interface GuestCall {
 
 export type FirstCall = Pick<GuestCall, 'text' | 'budget' | 'options'>
 
-/** Time beyond the deadline of a call for its runner to terminate it. */
-const GRACE_MS = 250
+/** Time beyond the deadline of a call for its runner to terminate it, also on a machine that stands still for a moment: a runner that is ended knows no place. */
+const GRACE_MS = 1_000
 
 type OutputLimits = Pick<PluginLimits, 'hostCalls' | 'inFlight' | 'logLines'>
 

@@ -35,8 +35,8 @@ const withUnawaited = (used, id, stack) =>
 
 /** Interval for checking the use of running calls; a budget is exceeded by about half of it. */
 const CHECK_EVERY_MS = 10
-/** A disposed isolate stops within 5 ms, unless it is inside an uninterruptible built-in function. */
-const LET_GO_MS = 100
+/** A disposed isolate stops within 5 ms, on a busy machine within tens, unless it is inside an uninterruptible built-in function: then its runner is ended with it. */
+const LET_GO_MS = 500
 /** V8's minimum for isolates. */
 const MEMORY_MB_MIN = 8
 /** The id of loading, which counts like a call. */

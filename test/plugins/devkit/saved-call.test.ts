@@ -106,6 +106,17 @@ t.test('calls without a fixture say how to record it', async (t) => {
   })
 })
 
+t.test('a call that a server recorded is repeated as it is, unless a part of its input is missing', async (t) => {
+  const fixtures = { formatVersion: 1, exchanges: [] }
+  const recorded = { method: 'metadata.series.search', input: { query: 'a', limit: 1 }, config: {}, fixtures }
+  const saved = (isInputCut: boolean) => ({ files: { 'calls/search.json': JSON.stringify({ ...recorded, isInputCut }) } })
+  t.match(await runTool(await openPluginFolder(t, saved(true)), ['test']), {
+    code: 1,
+    stderr: /calls\/search\.json: the server has hidden or left out a part of "input"\. Enter what is missing, and remove "isInputCut"\./,
+  })
+  t.notMatch((await runTool(await openPluginFolder(t, saved(false)), ['test'])).stderr, /isInputCut/)
+})
+
 t.test('misspelt members of calls are refused', async (t) => {
   const call = { method: 'metadata.series.search', input: { query: 'a', limit: 1 } }
   for (const [more, complaint] of [

@@ -33,7 +33,7 @@ const MODULES = /** @type {const} */ ([
 
 const HEAD = `# Plugin API
 
-For authors of plugins: every declaration of \`@carrel/plugin-sdk\`. The [README of the SDK](../plugin-sdk/README.md) explains how to use them; the limits are in [plugin-limits.md](plugin-limits.md).
+For authors of plugins: every declaration of \`@carrel/plugin-sdk\`. The [reference of the SDK](../plugin-sdk/REFERENCE.md) explains how to use them; the limits are in [plugin-limits.md](plugin-limits.md).
 
 \`node plugin-sdk/api-page.mjs\` generates this page from the SDK.
 `

@@ -177,9 +177,9 @@ t.test('every row of the page of limits matches the code and has a reason', asyn
   t.match(page, `For ${seconds(BREAKER.firstMs)}, then twice as long each time up to ${minutes(BREAKER.lastMs)}`)
 })
 
-t.test('the README of the SDK has the same numbers', async (t) => {
-  const readme = await readFile(path.join(ROOT, 'plugin-sdk', 'README.md'), 'utf8')
-  const [, section = ''] = readme.split(/^## Limits$/m)
+t.test('the reference of the SDK has the same numbers', async (t) => {
+  const reference = await readFile(path.join(ROOT, 'plugin-sdk', 'REFERENCE.md'), 'utf8')
+  const [, section = ''] = reference.split(/^## Limits$/m)
   const written = rowsOf(section.split(/^## /m)[0] ?? '')
   const known = new Map((await rowsOfCode()).map((row) => [row[0], row]))
   t.ok(written.length >= 20)

@@ -48,6 +48,7 @@ t.test('the packed SDK installs into an empty folder, and the plugin of its READ
     [
       'LICENSE',
       'README.md',
+      'REFERENCE.md',
       'dist/THIRD-PARTY-LICENSES.txt',
       'dist/globals.d.ts',
       ...[

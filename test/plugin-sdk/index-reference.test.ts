@@ -11,9 +11,9 @@ import * as xml from '../../plugin-sdk/xml.ts'
 
 t.setTimeout(60_000)
 
-const readme = await readFile(new URL('../../plugin-sdk/README.md', import.meta.url), 'utf8')
+const reference = await readFile(new URL('../../plugin-sdk/REFERENCE.md', import.meta.url), 'utf8')
 
-t.test('the README names every export, with the actual limits', async (t) => {
+t.test('the reference names every export, with the actual limits', async (t) => {
   const names = [
     ...Object.entries(CAPABILITY_METHODS).flat(2),
     ...LIBRARY_SCOPES,
@@ -23,7 +23,7 @@ t.test('the README names every export, with the actual limits', async (t) => {
     ...Object.keys(xml),
     ...Object.keys(testing).filter((name) => /^(test|openPlugin|assert)/.test(name)),
   ]
-  for (const name of names) t.ok(readme.includes(`\`${name}`), name)
+  for (const name of names) t.ok(reference.includes(`\`${name}`), name)
   const { properties } = Manifest
   const { heapMB, cpuMs, wallMs } = properties.limits.properties
   const most = (schema: object) => Number((schema as { maximum?: number }).maximum)
@@ -32,13 +32,13 @@ t.test('the README names every export, with the actual limits', async (t) => {
     ['cpuMs', `${DEFAULT_LIMITS.cpuMs} ms`, `${most(cpuMs).toLocaleString('en')} ms`],
     ['wallMs', `${DEFAULT_LIMITS.wallMs / 1000} s`, `${most(wallMs) / 1000} s`],
   ] as const)
-    t.ok(readme.includes(`(\`limits.${member}\`) | ${least} | ${limit} |`), member)
-  t.ok(readme.includes(`| none | ${most(properties.permissions.properties.storage.properties.quotaKB) / 1024} MB`), 'storage')
+    t.ok(reference.includes(`(\`limits.${member}\`) | ${least} | ${limit} |`), member)
+  t.ok(reference.includes(`| none | ${most(properties.permissions.properties.storage.properties.quotaKB) / 1024} MB`), 'storage')
 })
 
-t.test('the sandbox lacks exactly the globals that the README lists as missing', async (t) => {
-  const [, list = ''] = /There is nothing else: no ([^.]+)\./.exec(readme) ?? []
-  const [, web = ''] = /and these web APIs: ([^.]+)\./.exec(readme) ?? []
+t.test('the sandbox lacks exactly the globals that the reference lists as missing', async (t) => {
+  const [, list = ''] = /There is nothing else: no ([^.]+)\./.exec(reference) ?? []
+  const [, web = ''] = /and these web APIs: ([^.]+)\./.exec(reference) ?? []
   const absent = [...[...list.matchAll(/`(\w+)`/g)].map(([, name]) => name), 'SharedArrayBuffer', 'Atomics']
   t.ok(absent.includes('process') && absent.includes('WebAssembly'), 'the list was found')
   const present = [

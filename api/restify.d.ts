@@ -34,7 +34,7 @@ declare module 'restify' {
     on(event: 'restifyError', listener: (request: Request, response: Response, error: unknown, done: () => void) => void): this
   }
 
-  interface Options {
+  export interface Options {
     /** Empty: no Server header. */
     name: string
     log: object
@@ -43,7 +43,18 @@ declare module 'restify' {
     /** A slash at the end of an address changes nothing. */
     ignoreTrailingSlash: boolean
   }
+}
 
-  const restify: { createServer(options: Options): Server }
-  export default restify
+declare module 'restify/lib/router.js' {
+  import type { Options } from 'restify'
+
+  const Router: new (options: Options) => object
+  export default Router
+}
+
+declare module 'restify/lib/server.js' {
+  import type { Options, Server } from 'restify'
+
+  const RestifyServer: new (options: Options & { router: object }) => Server
+  export default RestifyServer
 }

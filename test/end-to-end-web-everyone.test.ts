@@ -2,8 +2,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { accessibilityFaults, sidewaysPixels, spacingFaults } from '#test/support/accessibility.ts'
 import { withoutChromium } from '#test/support/browser.ts'
-import { onlyFull, sizeOf, someOf } from '#test/support/lane-size.ts'
-import { testSeed } from '#test/support/timed-property.ts'
+import { oneOfEach, onlyFull, someOf } from '#test/support/lane-size.ts'
 import { openEveryPage } from '#test/support/web-pages.ts'
 import { chapterOf } from '#test/support/web-readers.ts'
 
@@ -15,11 +14,7 @@ const ENLARGED = { width: 320, height: 256 }
 t.test('The web interface can be used by everyone', { skip: withoutChromium() }, async (t) => {
   const { url, page, complaints, idOf, paths, readers, show } = await openEveryPage(t)
   const closing = page.getByRole('button', { name: 'Close', exact: true })
-  /** Of these pages as many as the lane looks at, others with another seed. */
-  const someOfPages = (all: readonly string[]) => {
-    const every = sizeOf('of how many pages one is looked at', { main: 3, full: 1 })
-    return all.filter((_, at) => (at + Math.abs(testSeed)) % every === 0)
-  }
+  const someOfPages = (all: readonly string[]) => oneOfEach(3, 'pages', all)
 
   interface Look {
     paths?: readonly string[]

@@ -8,12 +8,11 @@ import { addWalker, openComposedServer, type Walker } from '#test/support/compos
 import { textOf } from '#test/support/event-reading.ts'
 import { addEndedTasks, addJob, addScan, addWorld, type Ids, namesOf, newIds, searchDuplicates } from '#test/support/hidden-worlds.ts'
 import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
-import { sizeOf, someOf } from '#test/support/lane-size.ts'
+import { oneOfEach, someOf } from '#test/support/lane-size.ts'
 import { addLibrary } from '#test/support/library-rows.ts'
 import { METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST } from '#test/support/metadata-plugin.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { buildRequest } from '#test/support/request-builder.ts'
-import { testSeed } from '#test/support/timed-property.ts'
 import { unknownIds } from '#test/support/unknown-ids.ts'
 
 /**
@@ -119,9 +118,7 @@ async function walk(t: Test, { walkers: all, age, isElsewhere, every }: Hiding):
   await searchDuplicates(database)
 
   const asks = new Map([...requests({ open, hidden, pluginId: plugin.id })].map((asked) => [nameOf(asked), asked]))
-  // Others with another seed.
-  const some = (one: number) => [...asks.values()].filter((_, at) => (at + Math.abs(testSeed)) % one === 0)
-  const asked = some(sizeOf('of how many requests one is sent', { main: every, full: 1 }))
+  const asked = oneOfEach(every, 'requests', [...asks.values()])
   const before = await askAll(t, url, { walkers, asked })
   if (isElsewhere) {
     await database('libraries').insert({ id: hidden.libraryId, name: `${SECRET} library`, path: join(folder, SECRET) })

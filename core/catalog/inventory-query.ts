@@ -1,6 +1,5 @@
 import type { Knex } from 'knex'
-import type { Static } from 'typebox'
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
 import { isRestricted } from '#core/account/user-store.ts'
 import { visibleLibrary, visibleTo } from '#core/account/visibility.ts'

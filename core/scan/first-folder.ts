@@ -47,21 +47,39 @@ export function isFirstAmongRuns(first: FirstFolder, filter: NameFilter): boolea
   return !hasBooks && isAmongRuns(folders)
 }
 
+interface SeriesFileStep {
+  kind: 'seriesFiles'
+  item: { path: string; seriesFile: string | null }
+}
+/** Folders of series that a file described at the last scan. */
+interface Described {
+  described?: ReadonlySet<string> | undefined
+}
+
+/**
+ * Yields the file for the series of a folder without books, or that there is none any more. Without a digest, because the series may be newer than the
+ * file. In a folder that is empty, a disk may not be mounted.
+ */
+export function* seriesFileIn(
+  { folder, real, sidecars, isEmpty }: { folder: string; real: string; sidecars: readonly string[]; isEmpty: boolean },
+  { described, onCall }: Described & Pick<FirstFolder, 'onCall'>,
+): Generator<SeriesFileStep, void> {
+  const seriesFile = versionOf(readSidecars(real, sidecars, { books: [], onCall }))
+  if (seriesFile !== null || (!isEmpty && described?.has(folder))) yield { kind: 'seriesFiles', item: { path: folder, seriesFile } }
+}
+
 /**
  * The files for series in folders above the first one that hold no books: with the first folder such a series may get its first book. A folder with books
  * is known with its file.
  */
-export function* seriesFilesAbove(
-  first: FirstFolder,
-  known: NameFilter & { described?: ReadonlySet<string> | undefined },
-): Generator<{ kind: 'seriesFiles'; item: { path: string; seriesFile: string | null } }, void> {
+export function* seriesFilesAbove(first: FirstFolder, known: NameFilter & Described): Generator<SeriesFileStep, void> {
+  const { root, onCall } = first
   for (let folder = parentOf(first.start); folder !== ''; folder = parentOf(folder)) {
     const entries = listEntries(first, folder)
     if (namesIn(entries, prefixOf(folder), known).hasBooks) continue
-    const names = entries.filter((entry) => entry.isFile() && isSidecarName(entry.name)).map(({ name }) => name)
-    const seriesFile = versionOf(readSidecars(join(first.root, folder), names, { books: [], onCall: first.onCall }))
-    if (seriesFile !== null || (entries.length > 0 && known.described?.has(folder)))
-      yield { kind: 'seriesFiles', item: { path: folder, seriesFile } }
+    const sidecars = entries.filter((entry) => entry.isFile() && isSidecarName(entry.name)).map(({ name }) => name)
+    const listed = { folder, real: join(root, folder), sidecars, isEmpty: entries.length === 0 }
+    yield* seriesFileIn(listed, { described: known.described, onCall })
   }
 }
 

@@ -6,7 +6,7 @@ import { fileTime } from '#core/foundation/column-number.ts'
 import { isForeignFolder, isHiddenName, isIncompleteName } from '#core/foundation/foreign-folder.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
-import { isFirstAmongRuns, listCalibreAbove, namesIn, prefixOf, seriesFilesAbove, shareOf } from '#core/scan/first-folder.ts'
+import { isFirstAmongRuns, listCalibreAbove, namesIn, prefixOf, seriesFileIn, seriesFilesAbove, shareOf } from '#core/scan/first-folder.ts'
 import { digestOf, type FolderListing, readSidecars, versionOf, withSidecarFiles } from '#core/scan/folder-digest.ts'
 import { decideFolder, type FolderDecision, type FolderFacts, isAmongRuns, sharedNames } from '#core/scan/layouts/decide-folder.ts'
 import { hasCalibreId, nameOfFolder, parentOf } from '#core/scan/layouts/folder-name.ts'
@@ -293,22 +293,11 @@ function* walkFolder(listed: ListedFolder, choice: Choice): Generator<WalkStep, 
       yield* reportFolder(walked, { ...listing, sidecars: readSidecars(real, sidecars, { books: listing.names, onCall: choice.onCall }) })
   } else {
     if (choice.decides && !names?.hasBooks && isAmongRuns(folders)) choice.amongRuns.add(folder)
-    yield* seriesFileOf(listed, { folders, sidecars }, choice)
+    // Of the first folder, only the first of several walks lists the files.
+    if (!choice.explains && folder !== '' && (folder !== choice.start || choice.share.index === 0))
+      yield* seriesFileIn({ folder, real, sidecars, isEmpty: folders.length === 0 }, choice)
   }
   return below
-}
-
-/** Without a digest, because the series may be newer than the file. In a folder that is empty, a disk may not be mounted. */
-function* seriesFileOf(
-  { folder, real }: ListedFolder,
-  { folders, sidecars }: { folders: readonly string[]; sidecars: readonly string[] },
-  choice: Choice,
-): Generator<WalkStep> {
-  // Of the first folder, only the first of several walks lists the files.
-  if (choice.explains || folder === '' || (folder === choice.start && choice.share.index > 0)) return
-  const version = versionOf(readSidecars(real, sidecars, { books: [], onCall: choice.onCall }))
-  if (version !== null || (folders.length > 0 && choice.described?.has(folder)))
-    yield { kind: 'seriesFiles', item: { path: folder, seriesFile: version } }
 }
 
 /** Node replaces bytes that are no UTF-8: names that are equal then are those of different files, of which the path leads to one at most. */

@@ -1,5 +1,6 @@
 import tap from 'tap'
 import type { Lane } from '#test/support/lanes.ts'
+import { testSeed } from '#test/support/timed-property.ts'
 
 const lane = (process.env['TEST_LANE'] ?? 'main') as Lane
 
@@ -25,4 +26,10 @@ export function sizeOf(what: string, size: { main: number; full: number }): numb
 /** All of them in the lane `full`, else the first, which the output of the run then tells. */
 export function someOf<Item>(what: string, all: readonly Item[], count: number): readonly Item[] {
   return all.slice(0, sizeOf(what, { main: Math.min(count, all.length), full: all.length }))
+}
+
+/** All of them in the lane `full`, else one of so many: others with another seed. */
+export function oneOfEach<Item>(many: number, what: string, all: readonly Item[]): readonly Item[] {
+  const every = sizeOf(`of how many ${what} one is taken`, { main: many, full: 1 })
+  return all.filter((_, at) => (at + Math.abs(testSeed)) % every === 0)
 }

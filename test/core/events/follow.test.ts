@@ -186,9 +186,12 @@ t.test('when the permissions of a user change, only that user’s streams end, i
 t.test('streams that open before the node listens receive all events after their first one', async (t) => {
   const { database, events } = await openFollowed(t)
   const libraryIds = Array.from({ length: 40 }, () => randomUUID())
+  // Made before, so that each stream opens at once, and the last event comes after all of them.
+  const followers = await Promise.all(Array.from({ length: 20 }, () => addCaller(database)))
   const readers: Promise<Awaited<ReturnType<typeof take>>>[] = []
   for (const [index, libraryId] of libraryIds.entries()) {
-    if (index < 20) readers.push(take(events, database))
+    const follower = followers[index]
+    if (follower !== undefined) readers.push(take(events, database, { follower }))
     await tell(database, [{ event: { type: 'library_updated', libraryId } }])
   }
   for (const reader of await Promise.all(readers)) {

@@ -130,7 +130,10 @@ t.test('Lists are selected, filtered by any condition, saved as views and pinned
   })
 
   await t.test('A list that somebody else makes meanwhile does not change which one is chosen', async (t) => {
+    // An event tells of it, which must not come before the page follows them.
+    const followed = page.waitForResponse(/\/api\/v1\/events/)
     await page.goto(`${url}/series`)
+    await followed
     await opened(page)
     await mark(page, 'Cinder').click()
     await bar(page).getByRole('button', { name: 'More actions' }).click()
@@ -294,6 +297,8 @@ t.test('Lists are selected, filtered by any condition, saved as views and pinned
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.evaluate('scrollTo(0, 120)')
     await until(async () => (await page.evaluate('scrollY')) === 120)
+    // The page hears of it with the next frame, and a key may come before that.
+    await page.evaluate('new Promise(requestAnimationFrame)')
     await page.getByRole('navigation', { name: 'Main', exact: true }).getByRole('link', { name: 'Collections' }).press('Enter')
     await page.getByRole('heading', { name: 'Collections', level: 1 }).waitFor()
     await page.goBack()

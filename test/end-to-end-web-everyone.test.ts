@@ -14,7 +14,7 @@ const ENLARGED = { width: 320, height: 256 }
 t.test('The web interface can be used by everyone', { skip: withoutChromium() }, async (t) => {
   const { url, page, complaints, idOf, paths, readers, show } = await openEveryPage(t)
   const closing = page.getByRole('button', { name: 'Close', exact: true })
-  const someOfPages = (all: readonly string[]) => oneOfEach(3, 'pages', all)
+  const someOfPages = (all: readonly string[]) => oneOfEach(5, 'pages', all)
 
   interface Look {
     paths?: readonly string[]

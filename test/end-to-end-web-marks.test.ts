@@ -72,6 +72,8 @@ t.test('Words of a text are marked, and notes, pictures and printed pages are at
   const address = `${url}/books/${idOf('Novel')}/read`
   await device.goto(address)
   const first = await chapterOf(device, 'First 0.')
+  // With another face the paragraphs have other places.
+  await first.evaluate('document.fonts.ready.then(() => true)')
 
   await t.test('A highlight with a note is kept, found in the list, and stays on its words at another size', async (t) => {
     await selectWords(device, first, 'p0')

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { accessibilityFaults, sidewaysPixels } from '#test/support/accessibility.ts'
 import { openBrowser, openPage, withoutChromium } from '#test/support/browser.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
+import { until } from '#test/support/library-fixture.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { openPrefixProxy } from '#test/support/prefix-proxy.ts'
 import { openWebServer } from '#test/support/web-server.ts'
@@ -91,7 +92,8 @@ t.test(
     await t.test('The pages of the frame show the library, and an unknown address says so', async (t) => {
       await page.getByRole('link', { name: 'Start reading' }).click()
       await page.getByRole('heading', { name: 'Recently added' }).waitFor()
-      t.equal(await page.title(), 'Home · Carrel')
+      // It follows the heading of the page with the next frame.
+      await until(async () => (await page.title()) === 'Home · Carrel')
       await page.getByRole('navigation', { name: 'Main', exact: true }).getByRole('link', { name: 'Manga' }).click()
       await page.getByText('The Tidekeeper').first().waitFor()
       t.equal(await page.evaluate('document.activeElement.tagName'), 'MAIN', 'the focus follows to the new page')

@@ -86,8 +86,8 @@ const RETRY_AFTER_SECONDS_MAX = 86_400
 /** The limit of the prelude; the same number of bytes in UTF-8. */
 const STACK_LENGTH_MAX = 8_192
 export const STACK_BYTES_MAX = 4 * STACK_LENGTH_MAX
-/** V8's default is ten; code can raise it. */
-const PLACES_MAX = 10
+/** The limit of the prelude, which code can raise. */
+const PLACES_MAX = 50
 const PLACE = /^(\d{1,7}):(\d{1,7})\)?$/
 
 /**

@@ -20,8 +20,11 @@ export const ROOM_WAIT_MS_MAX = 30_000
 export const IDLE_MS = 5 * 60_000
 /** Programs that run alone usually follow each other: load, migrate, set up. */
 const TEMPORARY_IDLE_MS = 2_000
-/** A runner responds within microseconds, whatever its isolates do; one that does not respond in this time is stopped or broken. */
-const SILENCE_MS_MAX = 2_000
+/**
+ * A runner responds within microseconds, whatever its isolates do, but on a busy machine a process may stand still for two seconds. One that does not
+ * respond in this time is stopped or broken.
+ */
+const SILENCE_MS_MAX = 4_000
 /** The system may suspend an idle process first. */
 const IDLE_SILENCE_MS_MAX = 10_000
 /** From the start to the first message. */

@@ -13,7 +13,7 @@ import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { commandsOf, filesOf, placeSdk, succeeds, writeFiles } from '#test/support/sdk-install.ts'
 import { openTestServer } from '#test/support/server.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const README = 'plugin-sdk/README.md'
 const PATIENCE_MS = 60_000

@@ -58,6 +58,8 @@ const FULL_ONLY = [
   'test/end-to-end-feeds.test.ts',
   'test/end-to-end-flow-files.test.ts',
   'test/end-to-end-recommendations.test.ts',
+  'test/end-to-end-web-avif.test.ts',
+  'test/end-to-end-web-restart.test.ts',
   'test/faults',
   'test/plugin-sdk/index-local.test.ts',
   'test/plugin-sdk/index-tutorial.test.ts',

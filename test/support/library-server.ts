@@ -46,6 +46,8 @@ export async function openLibraryServer(t: Test, files: Readonly<Record<string, 
       return ['completed', 'failed', 'cancelled'].includes(json.status) && json
     })
   const scan = async (): Promise<void> => {
+    // One that the server started because the last one could not decide yet.
+    await until(async () => (await services.scans.listActive()).length === 0)
     const { taskId } = await services.scans.start(libraryId)
     await ended(taskId)
     await until(async () => {

@@ -167,7 +167,7 @@ export async function openTestServer(
       const { accessToken } = await accounts.login({ username, password, address: '127.0.0.1' })
       return { id: user.id, token: accessToken }
     },
-    raw: (text, { waitMs = 2_000, address } = {}) =>
+    raw: (text, { waitMs = 30_000, address } = {}) =>
       new Promise((resolve) => {
         const socket = net.connect({ port, host: '127.0.0.1', ...(address && { localAddress: address }) }, () => socket.write(text))
         let answer = ''

@@ -6,3 +6,8 @@ import { KNOWN } from './vocabulary.ts'
 declare const register: (functions: Record<string, (given: never) => unknown>) => void
 
 register({ render, outline, names: () => KNOWN })
+
+// V8 compiles a function when it is first called, and a template needs a parser and a compiler: that counts as loading, not as the first template.
+const FIRST = '{{#if title}}{{title}}{{else}}{{uppercase "-"}}{{/if}}'
+outline({ template: FIRST })
+render({ template: FIRST, contexts: [{ title: 'A' }] })

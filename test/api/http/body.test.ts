@@ -42,17 +42,17 @@ t.test('a body that makes progress is read to its end; one that pauses or crawls
     const stream = Object.assign(new PassThrough(), { headers: {} })
     return { stream, body: readBytesBody(stream as unknown as IncomingMessage, { bytesMax: 10_000_000, deadlineMs }) }
   }
-  // Long enough for a machine that stands still for a second.
-  const steady = begin(1_500)
+  // Long enough for a machine that stands still for two seconds.
+  const steady = begin(2_500)
   const sent = (async () => {
-    for (let part = 0; part < 16; part++) {
+    for (let part = 0; part < 25; part++) {
       steady.stream.write(Buffer.alloc(BODY_RATE_MIN / 4))
       // A little less than a part may take at the lowest rate.
       await sleep(200)
     }
     steady.stream.end()
   })()
-  t.equal((await steady.body).length, 16 * (BODY_RATE_MIN / 4), 'twice as long as a pause may be')
+  t.equal((await steady.body).length, 25 * (BODY_RATE_MIN / 4), 'twice as long as a pause may be')
   await sent
 
   const paused = begin(400)

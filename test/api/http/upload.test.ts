@@ -168,7 +168,7 @@ t.test('over HTTP: size, half a body, no body', async (t) => {
     run: async (_call, { upload }) => ({ fileName: upload.fileName, bytes: upload.bytes.length }),
   })
   const server = await openTestServer(t, { routes: [route], admin: false })
-  const send = async (body: Buffer, length = body.length, wait = 2_000) =>
+  const send = async (body: Buffer, length = body.length, wait = 30_000) =>
     await server.raw(
       Buffer.concat([
         Buffer.from(`POST /files HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: ${TYPE}\r\nContent-Length: ${length}\r\n\r\n`),

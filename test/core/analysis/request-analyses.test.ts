@@ -6,6 +6,7 @@ import { getTask } from '#core/tasks/task-query.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { addCaller } from '#test/support/library-rows.ts'
+import { slowDown } from '#test/support/slow-table.ts'
 
 t.setTimeout(240_000)
 
@@ -26,6 +27,8 @@ async function openLibrary(t: Test) {
     `CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.scheduled_for = 'infinity'; RETURN NEW; END $$`,
   )
   await database.raw(`CREATE TRIGGER hold BEFORE INSERT ON tasks FOR EACH ROW WHEN (NEW.type = 'analyze_book') EXECUTE FUNCTION hold()`)
+  // Each statement takes a moment: all of them together longer than a process may stand still on a busy machine.
+  await slowDown(database, { after: 'INSERT', table: 'tasks', each: 'STATEMENT', ms: 100 })
   await tasks.start()
   const { taskId } = await requestLibraryAnalysis(fixture, await addCaller(database), { libraryId, scope: 'unanalyzed' })
   const queued = () => countAwaited(database, libraryId, 'deep')

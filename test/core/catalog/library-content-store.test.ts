@@ -8,6 +8,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { addLibrary } from '#test/support/library-rows.ts'
+import { slowDown } from '#test/support/slow-table.ts'
 
 t.setTimeout(120_000)
 
@@ -23,9 +24,7 @@ async function openSlow(
   slow: { table: 'books' | 'series'; change: 'DELETE' | 'UPDATE' },
 ): Promise<{ database: Knex; limited: Knex }> {
   const { database, url } = await openTestDatabase(t)
-  await database.raw(`
-    CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(${ROW_MS[slow.table] / 1000}); RETURN NULL; END $$;
-    CREATE TRIGGER slow AFTER ${slow.change} ON ${slow.table} FOR EACH ROW EXECUTE FUNCTION take_time()`)
+  await slowDown(database, { after: slow.change, table: slow.table, each: 'ROW', ms: ROW_MS[slow.table] })
   const limits = { ...STATEMENT_LIMITS, requestMs: REQUEST_MS, readMs: REQUEST_MS, cheapMs: 100 }
   const limited = openDatabase({ url, poolMax: 4, log: silentLog, limits })
   t.teardown(() => limited.destroy())

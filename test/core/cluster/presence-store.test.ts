@@ -32,14 +32,21 @@ t.test('a node receives signals and is alive while it is connected, and again af
   await until(() => heard.length === 2)
   t.same(heard, [{ hello: 'world' }, 2])
 
-  // In one go: a second later the node is connected again.
-  const [, meanwhile] = await database.raw(
-    `SELECT pg_terminate_backend(pid, 60000) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
-       AND database = (SELECT oid FROM pg_database WHERE datname = current_database()); ${LIVE_NODES}`,
-  )
-  t.same(meanwhile.rows, [], 'others take it for dead meanwhile')
-  await until(() => losses === 1)
-  await until(() => returns === 1)
+  let times = 0
+  let found: object[] = []
+  // In one go: a second later the node is connected again. Where the machine pauses for that long in between, it is done again.
+  do {
+    await until(() => returns === times)
+    times += 1
+    const [, meanwhile] = await database.raw(
+      `SELECT pg_terminate_backend(pid, 60000) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database()); ${LIVE_NODES}`,
+    )
+    found = meanwhile.rows
+  } while (found.length > 0 && times < 5)
+  t.same(found, [], 'others take it for dead meanwhile')
+  await until(() => losses === times)
+  await until(() => returns === times)
   t.same(await live(), [nodeLock])
   await presence.close()
   await until(async () => (await live()).length === 0)

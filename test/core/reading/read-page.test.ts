@@ -9,7 +9,7 @@ import { findCorpus } from '#test/support/corpus.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { addCaller, addLibrary, shareSeries } from '#test/support/library-rows.ts'
 import { addComic, openReading, readPage } from '#test/support/page-reading.ts'
-import { addAnalyzedFile, addPagedBook, damageQuietly, noisePicture } from '#test/support/paged-books.ts'
+import { addAnalyzedFile, addPagedBook, damageQuietly } from '#test/support/paged-books.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 
@@ -191,7 +191,8 @@ t.test('a temporary problem of this machine is not recorded with the book', asyn
     ...{
       folder,
       fileName: 'slow.cbr',
-      bytes: buildRar([{ name: '1.jpg', data: await noisePicture({ width: 60, height: 90 }) }]),
+      // Long enough to list that the deadline comes meanwhile, also where this thread waits for a core.
+      bytes: buildRar(Array.from({ length: 10_000 }, (_, index) => ({ name: `${index}.jpg`, data: Buffer.from('x') }))),
       format: 'cbr',
     },
     pageSource: 'rar',

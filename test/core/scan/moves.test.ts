@@ -6,6 +6,7 @@ import type { Analyze } from '#core/fields/analysis.ts'
 import { saveProgress } from '#core/reading/progress-store.ts'
 import { MOVE_CASES, type MoveCase, SIX } from '#test/core/scan/moves.table.ts'
 import { rateSeries, setTestRule } from '#test/support/access-rules.ts'
+import { oneOfEach } from '#test/support/lane-size.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { addCaller, addLibrary } from '#test/support/library-rows.ts'
 import { comicOfPages } from '#test/support/paged-comics.ts'
@@ -120,14 +121,12 @@ async function checkCase(t: Test, one: MoveCase, { order, isPadded }: { order: s
   t.same(await look(), found, 'later scans change nothing')
 }
 
-for (const one of MOVE_CASES) {
+const CASES = MOVE_CASES.flatMap((one) => {
   const orders = one.steps.some((step) => step.slice(1).some((path) => path?.startsWith('B/'))) ? ['AB', 'BA'] : ['A']
-  for (const order of orders)
-    for (const isPadded of [true, false])
-      t.test(`${one.title}, files of ${isPadded ? 'different sizes' : 'one size'}, scans of ${order}`, (t) =>
-        checkCase(t, one, { order, isPadded }),
-      )
-}
+  return orders.flatMap((order) => [true, false].map((isPadded) => ({ one, way: { order, isPadded } })))
+})
+for (const { one, way } of oneOfEach(2, 'ways to scan a move', CASES))
+  t.test(`${one.title}, files of ${way.isPadded ? 'different sizes' : 'one size'}, scans of ${way.order}`, (t) => checkCase(t, one, way))
 
 t.test('a file that moves to another library is read once, and keeps what belongs to it', async (t) => {
   const libraries = await openLibraries(t)

@@ -7,6 +7,8 @@ import { findRules } from '#test/support/supervisor.ts'
 t.setTimeout(120_000)
 
 const nightly = { enabled: true, scanMode: 'normal', cronSchedule: '0 3 * * *', cronTimezone: 'Europe/Berlin' } as const
+/** Half a day away: it does not become due during a test. */
+const distant = { enabled: true, scanMode: 'normal', cronSchedule: `0 ${(new Date().getUTCHours() + 12) % 24} * * *` } as const
 
 t.test('the next scan follows the schedule of the library', async (t) => {
   const noon = new Date('2026-07-01T10:00:00Z')
@@ -38,7 +40,7 @@ t.test('a library keeps its next scan while its schedule changes', async (t) => 
   const { database, tasks, scans, root, dataFolder, libraryId } = await openLibraryFixture(t)
   const parts = { database, tasks, scans, rules: findRules(), settings: { dataFolder } }
   const due = async () => (await database('libraries').where('id', libraryId).first('next_scan_at')).next_scan_at as Date | null
-  await editLibrary(parts, libraryId, { scanningConfig: nightly })
+  await editLibrary(parts, libraryId, { scanningConfig: distant })
   t.ok((await due()) as Date)
   await t.rejects(editLibrary(parts, libraryId, { scanningConfig: { ...nightly, cronSchedule: '* * * * *' } }), { code: 'invalid_value' })
   t.ok(await due(), 'what is refused changes nothing')
@@ -67,7 +69,7 @@ t.test('a scan that several times were missed runs once, also if two nodes notic
   const missed = async (mode: string) =>
     await database('libraries')
       .where('id', libraryId)
-      .update({ scanning_config: { ...nightly, scanMode: mode }, next_scan_at: new Date(Date.now() - 5 * 86_400_000) })
+      .update({ scanning_config: { ...distant, scanMode: mode }, next_scan_at: new Date(Date.now() - 5 * 86_400_000) })
   const ended = () => until(async () => (await scans.listActive()).length === 0)
   const modes = async () => await database('scans').orderBy('started_at').pluck('mode')
   await missed('normal')
@@ -88,7 +90,7 @@ t.test('a scan that several times were missed runs once, also if two nodes notic
   t.same(await modes(), ['normal'], 'the scan that began since then counts')
   await database('libraries')
     .where('id', libraryId)
-    .update({ scanning_config: { ...nightly, scanMode: 'deep' } })
+    .update({ scanning_config: { ...distant, scanMode: 'deep' } })
   await database('libraries')
     .where('id', libraryId)
     .update({ next_scan_at: new Date(Date.now() - 60_000) })

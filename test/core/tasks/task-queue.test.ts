@@ -283,8 +283,9 @@ t.test('tasks survive a lost connection', async (t) => {
     runs += 1
   })
   await queue.start()
+  // Waits for their end: a connection that ends later could be given to the next statement.
   await database.raw(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    `SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
   )
   // The queue notices the loss and connects again, or the next task is what tells it.
   await sleep(1_500)

@@ -10,10 +10,12 @@ t.test('lookups of lines delay other answers by at most one lookup', onlyFull, a
   t.teardown(() => reader.close())
   const read = readSourceMap(JSON.stringify({ version: 3, sources: ['src/main.ts'], mappings: 'AAAA,'.repeat(400_000) }))
   const map = JSON.stringify('map' in read ? read.map : null)
+  const results = Array.from({ length: 20 }, (_, index) => ({ externalId: String(index), title: 'x'.repeat(5_000) }))
+  // Starts the thread, for which a busy machine may need the time of the first lookup.
+  await reader.readResult('metadata.book.search', JSON.stringify({ results }))
   const found = Promise.all(
     Array.from({ length: 200 }, (_, index) => reader.findSource(map, { places: [{ line: 1, column: index + 1 }], shares: [] })),
   )
-  const results = Array.from({ length: 20 }, (_, index) => ({ externalId: String(index), title: 'x'.repeat(5_000) }))
   const before = performance.now()
   t.match(await reader.readResult('metadata.book.search', JSON.stringify({ results })), { results: [{ externalId: '0' }] })
   t.ok(performance.now() - before < 20_000, `the answer took ${Math.round(performance.now() - before)} ms`)

@@ -367,6 +367,8 @@ t.test('after a kill at any moment of an update or rollback, one complete versio
     child.kill('SIGKILL')
     await once(child, 'exit')
     t.match(said, /^\.+$/, 'nothing was refused')
+    const busy = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`
+    await until(async () => (await database.raw(busy)).rows.length === 0, 'the last transaction of the killed process to end')
     const { version, dataVersion, state } = await host.plugins.get(plugin.id)
     const { result } = await host.pluginCalls.call({
       pluginId: plugin.id,

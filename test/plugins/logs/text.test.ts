@@ -154,7 +154,13 @@ t.test('an endless property is reported with its seed and value', async (t) => {
     for (; number > 5; );
     return true
   }
-  t.throws(() => assertInTime(fc.property(fc.nat(), endless), { seed: -42 }, 500), {
-    message: /^The property did not end within 500 ms: \{ seed: -42 \}, with \[\d+\]$/,
-  })
+  let message = ''
+  // It has no value yet if this process stood still at its beginning.
+  for (let tries = 0; tries < 3 && !message.includes('with ['); tries++)
+    try {
+      assertInTime(fc.property(fc.nat(), endless), { seed: -42 }, 500)
+    } catch (error) {
+      message = (error as Error).message
+    }
+  t.match(message, /^The property did not end within 500 ms: \{ seed: -42 \}, with \[\d+\]$/)
 })

@@ -16,7 +16,8 @@ t.test('all spellings of a host share one rate limit, and plugins share it evenl
     [1, 2, 3].map(() => ask(`https://${host}/`, host)),
   )
   ten.push(ask('https://api.example.org/', 'ten'))
-  const late = refusal(fetch({ url: 'https://API.EXAMPLE.org/', timeoutMs: 50 }))
+  // If this process stood still until now, it is even answered.
+  const late = refusal(fetch({ url: 'https://API.EXAMPLE.org/', timeoutMs: 50 })).catch(() => ({ own: 'answered' }))
   await Promise.all(ten)
   const { own } = await late
   const spare = back()
@@ -25,6 +26,7 @@ t.test('all spellings of a host share one rate limit, and plugins share it evenl
 
   const first = way.asked.length
   const at = performance.now()
+  const refilled = back()
   const greedy = Array.from({ length: 12 }, () => ask('https://api.example.org/', 'greedy'))
   await sleep(20)
   // Until now there is only the one with many requests.
@@ -32,9 +34,9 @@ t.test('all spellings of a host share one rate limit, and plugins share it evenl
   await Promise.all([ask('https://api.example.org/modest', 'modest'), ask('https://api.example.org/modest', 'modest')])
   const order = way.asked.slice(first).map(({ url }) => url)
   const before = order.slice(0, order.lastIndexOf('/modest')).filter((url) => url !== '/modest').length
-  t.ok(before <= 4 + spare + alone, `a plugin with many requests has no priority: ${order}`)
+  t.ok(before <= 4 + refilled + alone, `a plugin with many requests has no priority: ${order}`)
   await Promise.all(greedy)
-  t.ok(performance.now() - at > ((14 - spare) / 5) * 1_000 - 400, 'five a second')
+  t.ok(performance.now() - at > ((14 - refilled) / 5) * 1_000 - 400, 'five a second')
 
   const wide = new HttpsEgress(way)
   const since = performance.now()
@@ -47,9 +49,12 @@ t.test('all spellings of a host share one rate limit, and plugins share it evenl
 })
 
 t.test('queues are bounded and in order, and an aborted request leaves its queue', async (t) => {
-  const limiter = new HostRateLimiter()
+  // The clock is fixed where nothing may be refilled.
+  let held: number | null = performance.now()
+  const now = () => held ?? performance.now()
+  const limiter = new HostRateLimiter(now)
   const take = (caller: string, deadlineMs: number, signal = forever(), host = 'h') =>
-    limiter.take({ host, caller, deadline: performance.now() + deadlineMs, signal })
+    limiter.take({ host, caller, deadline: now() + deadlineMs, signal })
   for (let n = 0; n < 10; n++) await take('a', 0)
   const order: string[] = []
   const leaving = new AbortController()
@@ -61,13 +66,14 @@ t.test('queues are bounded and in order, and an aborted request leaves its queue
   leaving.abort()
   t.match(await left, { own: 'rate_limited' })
   t.match(await refusal(take('a', 500)), { own: 'rate_limited' }, 'three are queued before it')
+  held = null
   await Promise.all(lines)
   t.same(order, ['a1', 'b1', 'a2', 'b2', 'a3'], 'plugins alternate, and no request waits for an aborted one')
   await t.rejects(take('a', 5_000, AbortSignal.abort()))
   for (let n = 0; n < 1_500; n++) await take('a', 0, forever(), `many${n}`)
   // The rate limit is full again.
   await sleep(2_100)
-  const began = performance.now()
+  held = performance.now()
   for (let n = 0; n < 10; n++) await take('a', 0)
   for (let n = 0; n < 1_500; n++) await take('a', 0, forever(), `others${n}`)
   let more = 0
@@ -77,8 +83,7 @@ t.test('queues are bounded and in order, and an aborted request leaves its queue
       () => false,
     )
   while (more < 10 && (await isLetIn())) more++
-  // Five a second are refilled meanwhile; a forgotten host would have ten at once.
-  t.ok(more < 10 && more <= 1 + (performance.now() - began) / 200, `many other hosts do not reset a host: ${more} more`)
+  t.equal(more, 0, 'many other hosts do not reset a host')
 
   const semaphore = new CallerSemaphore()
   const inside = await Promise.all(Array.from({ length: 6 }, () => semaphore.enter('a', forever())))
@@ -184,12 +189,14 @@ t.test('maxParallel limits requests of its plugin in flight: others wait in turn
 })
 
 t.test('rates of a plugin apply to its requests, and failed, retried and redirected requests release their place', async (t) => {
+  const released = Promise.withResolvers<void>()
   const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     if (request.url === '/broken') response.socket?.destroy()
     else if (request.url === '/away') response.writeHead(302, { location: '/' }).end()
     else if (request.url === '/busy') response.writeHead(429, { 'retry-after': '0' }).end()
-    // Longer than a request takes that does not wait for another.
+    // Two of these take twice as long if one waits for the other.
     else if (request.url === '/slow') setTimeout(() => response.end('slow'), 200)
+    else if (request.url === '/held') released.promise.then(() => response.end('held'))
     else if (request.url !== '/silent') response.end('fine')
   })
   const rates = {
@@ -208,14 +215,17 @@ t.test('rates of a plugin apply to its requests, and failed, retried and redirec
     ['slow', 'slow'],
   )
   t.ok(performance.now() - at >= 395, 'one after another')
-  const alone = get('/slow').then(() => 'slow')
-  const other = fetch({ url: 'https://api.example.org/' }, { caller: 'org.example.two' }).then(() => 'other')
-  t.equal(await Promise.race([alone, other]), 'other', 'another plugin does not wait for it')
-  await alone
+  const alone = get('/held')
+  const other = await fetch({ url: 'https://api.example.org/' }, { caller: 'org.example.two' })
+  t.equal(other.body, 'fine', 'another plugin does not wait for it')
+  released.resolve()
+  t.equal((await alone).body, 'held')
   const wide = (name: string) => fetch({ url: `https://${name}.wide.example.org/slow`, timeoutMs: 5_000 }, { rates })
   const since = performance.now()
   await Promise.all([wide('a'), wide('b')])
   t.ok(performance.now() - since >= 395, 'subdomains are one host for the stated rate')
-  t.equal(way.asked.length, 12)
+  // A request with so little time may end before it is sent.
+  t.equal(way.asked.filter(({ url }) => url !== '/silent').length, 11)
+  t.ok(way.asked.length <= 12)
   t.ok(await closed())
 })

@@ -13,13 +13,13 @@ import {
 
 const USE: RunnerUse = { isBusy: false, startedAt: 0, lastUsed: 0, lastHeard: 0, isTemporary: false, sessions: 0 }
 
-t.test('a busy runner counts as silent after 2 s, an idle one after 10 s, a starting one after 15 s', async (t) => {
+t.test('a busy runner counts as silent after 4 s, an idle one after 10 s, a starting one after 15 s', async (t) => {
   const silentFrom = (use: Partial<RunnerUse>) =>
-    [2_000, 2_001, 10_000, 10_001, 15_000, 15_001].find((now) => isSilent({ ...USE, ...use }, now))
-  t.equal(silentFrom({ isBusy: true }), 2_001)
+    [4_000, 4_001, 10_000, 10_001, 15_000, 15_001].find((now) => isSilent({ ...USE, ...use }, now))
+  t.equal(silentFrom({ isBusy: true }), 4_001)
   t.equal(silentFrom({}), 10_001)
   t.equal(silentFrom({ lastHeard: Number.POSITIVE_INFINITY, isBusy: true }), 15_001)
-  t.equal(silentFrom({ lastHeard: 14_000, isBusy: true }), undefined)
+  t.equal(silentFrom({ lastHeard: 12_000, isBusy: true }), undefined)
 })
 
 t.test('an idle runner ends, one for a single program soon after that program', async (t) => {

@@ -238,8 +238,11 @@ t.test('leaked memory is freed with its isolate, and the process does not grow',
 })
 
 t.test('after all of this the server process is unchanged', async (t) => {
-  // What the last test closed has ended.
-  await sleep(200)
-  const grownMb = rssMb() - before
+  let grownMb = Number.POSITIVE_INFINITY
+  for (let tries = 0; tries < 20 && grownMb >= 20; tries++) {
+    // What the last test closed ends, and other threads of V8 return the pages that a collection has freed.
+    await sleep(200)
+    grownMb = rssMb() - before
+  }
   t.ok(grownMb < 20, `${grownMb.toFixed(1)} MB more`)
 })

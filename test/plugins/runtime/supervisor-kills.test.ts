@@ -40,6 +40,13 @@ t.test('code of a plugin that is stopped for its CPU time names its function and
   t.equal(await call('echo', 1), 1)
 })
 
+t.test('the stack of an error reaches through the calls of a package to the code that called it', async (t) => {
+  const parse = "function parse(depth) {\n  return depth === 0 ? JSON.parse('{') : [parse(depth - 1)]\n}"
+  const { fails } = openGuests(t).open('reads: () => parse(40)', {}, parse)
+  const { places } = await fails('reads')
+  t.same([places[0]?.line, places[40]?.line, places.at(-1)?.line], [2, 2, 4])
+})
+
 t.test('code that is stopped for its memory names where it was, and what allocated', async (t) => {
   const { fails, call } = openGuests(t).open(FUNCTIONS, { memoryMbMax: 64 }, BEFORE)
   const error = await fails('hoard', null, { cpuMs: 100_000, wallMs: 120_000 })

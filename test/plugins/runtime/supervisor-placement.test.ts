@@ -82,6 +82,8 @@ t.test('when the cause is unknown, each plugin runs alone: one is identified, an
   t.same(await Promise.all(waiting), [0, 1])
   t.equal(asked(), 4, 'both were repeated once')
   t.same(await Promise.all(guests.map(({ call }) => call('echo', 3))), [3, 3])
+  // Then there is a spare, so that two runners are not that of both and one in which a plugin ran alone.
+  await sleep(100)
   await eventually(() => supervisor.state().runners === 2, 'one runner for both, and a spare')
 
   // Again; this time one of them crashes once more when it runs alone.

@@ -156,7 +156,10 @@ t.test('a page that takes too much memory costs its process', async (t) => {
     .jpeg()
     .toBuffer()
   const path = save({ jpeg: { bytes, width, height } })
-  t.match(await draw(path), { problem: { details: { stopped: 'memory' }, message: /more memory than 240 MB/ } })
+  let outcome = await draw(path)
+  // A machine that pauses this process while the page is drawn looks too late: then the page is drawn again.
+  for (let tries = 0; tries < 3 && !('problem' in outcome); tries++) outcome = await draw(path)
+  t.match(outcome, { problem: { details: { stopped: 'memory' }, message: /more memory than 240 MB/ } })
 })
 
 t.test('a kill from outside does not count', onlyFull, async (t) => {

@@ -73,6 +73,7 @@ t.test('tasks are begun by their type, forgotten, taken back and canceled', { ti
     { status: search.status, json: { taskId: search.json.taskId } },
     'it is brought forward',
   )
+  t.match(await ended(search.json.taskId), { status: 'completed' })
   const waiting = await begin({ type: 'renumber_series', seriesId }, { scheduledFor: later, priority: 7 })
   t.match((await ask<TaskRecord>('GET', `tasks/${waiting.json.taskId}`)).json, { status: 'pending', priority: 7, scheduledFor: later })
 

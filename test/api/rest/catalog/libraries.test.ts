@@ -20,7 +20,7 @@ import { findPool } from '#test/support/pool.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 async function openTestLibraries(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-libraries-'))

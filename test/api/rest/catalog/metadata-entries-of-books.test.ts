@@ -104,7 +104,7 @@ t.test('there is room for so many, also for those who come at once, and what is 
   await moves('a genre beside it', () =>
     setNames(database, caller, { kind: 'series', id: series_id, taxonomy: 'genre', names: ['Horror', 'Drama'] }),
   )
-  const bookId = await addBook(database, { library_id, series_id, title: 'One' })
+  const bookId = await addBook(database, { library_id, series_id, title: 'One', updated_at: new Date(0) })
   const { updated_at } = await database('books').where({ id: bookId }).first('updated_at')
   await changeNames(database, caller, { kind: 'book', ids: [bookId], taxonomy: 'tag', add: ['Signed'], remove: [] })
   t.ok((await database('books').where({ id: bookId }).first('updated_at')).updated_at > updated_at, 'a tag of a book')

@@ -9,7 +9,7 @@ import { addRead } from '#test/support/readable-books.ts'
 import { ADMIN } from '#test/support/server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000'
 

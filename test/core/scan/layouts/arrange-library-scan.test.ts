@@ -40,8 +40,12 @@ t.test('scans while books are moved to and fro', async (t) => {
     await until(async () => (await scans.listActive()).length === 0)
     await editLibrary(partsOf(fixture), libraryId, { seriesStrategy })
     for (let n = 0; n < 10; n++) fixture.put(`Manga/S ${n}/Vol 9/new ${added++}.cbz`)
-    await scans.start(libraryId)
-    await t.rejects(editLibrary(partsOf(fixture), libraryId, { seriesStrategy: 'calibre' }), { code: 'scan_running' })
+    await database.transaction(async (trx) => {
+      // The scan waits before it records its folders: it must not end before the other change.
+      await trx.raw('LOCK TABLE scanned_folders IN SHARE MODE')
+      await scans.start(libraryId)
+      await t.rejects(editLibrary(partsOf(fixture), libraryId, { seriesStrategy: 'calibre' }), { code: 'scan_running' })
+    })
   }
   await fixture.scan()
   await until(

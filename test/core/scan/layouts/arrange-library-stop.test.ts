@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { editLibrary } from '#core/scan/edit-library.ts'
 import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
+import { slowDown } from '#test/support/slow-table.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
 t.setTimeout(240_000)
@@ -25,9 +26,7 @@ async function openGroups(t: Test): Promise<LibraryFixture> {
     )
   }
   // Each move takes a moment: all of them together longer than this process may stand still on a busy machine.
-  await database.raw(`
-    CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.03); RETURN NULL; END $$;
-    CREATE TRIGGER slow AFTER DELETE ON series FOR EACH STATEMENT EXECUTE FUNCTION take_time()`)
+  await slowDown(database, { after: 'DELETE', table: 'series', each: 'STATEMENT', ms: 30 })
   return fixture
 }
 

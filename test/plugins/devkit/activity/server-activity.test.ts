@@ -11,6 +11,7 @@ import { readLevel, readNodes } from '#plugins/devkit/activity/server-activity.t
 import { HttpsEgress } from '#plugins/network/https-egress.ts'
 import { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { runDev } from '#test/support/dev-process.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { openLoopback } from '#test/support/plugins.ts'
@@ -180,6 +181,7 @@ t.test('two authors of one plugin read whose build runs', async (t) => {
 t.test('a build is installed although the server ends in the middle of its upload', async (t) => {
   const { server, dev } = await openDevServer(t)
   const real = Number(new URL(server.url).port)
+  const port = await freePort()
   let uploads = 0
   const way = createServer((client) => {
     const upstream = connect(real, '127.0.0.1')
@@ -199,8 +201,7 @@ t.test('a build is installed although the server ends in the middle of its uploa
       } else upstream.write(bytes)
     })
   })
-  await new Promise<void>((resolve) => way.listen(0, '127.0.0.1', resolve))
-  const { port } = way.address() as AddressInfo
+  await new Promise<void>((resolve) => way.listen(port, '127.0.0.1', resolve))
   t.teardown(() => way.close())
   const { says, said } = dev(await openPluginFolder(t, { files: { 'src/main.ts': MAIN } }), [], `http://127.0.0.1:${port}`)
   await says(/^! \S+ could not be reached \(\w+\)\. The build is\s+installed when it answers again\./gm)

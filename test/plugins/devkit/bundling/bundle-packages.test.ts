@@ -44,6 +44,8 @@ const PURE: [name: string, imports: string, use: string, gives: string][] = [
   ['escape-string-regexp', "import escape from 'escape-string-regexp'", "escape('a.b')", 'a\\.b'],
   ['js-levenshtein', "import distance from 'js-levenshtein'", "distance('kitten', 'sitting')", '3'],
   ['diff', "import { diffWords } from 'diff'", "diffWords('a b', 'a c').length", '3'],
+  ['slugify', "import slugify from 'slugify'", "slugify('Crème brûlée', { lower: true })", 'creme-brulee'],
+  ['marked', "import { marked } from 'marked'", "marked.lexer('## a')[0].depth", '2'],
   ['pluralize', "import pluralize from 'pluralize'", "pluralize('book', 2)", 'books'],
   ['picomatch', "import picomatch from 'picomatch'", "picomatch('*.js')('a.js')", 'true'],
   ['minimatch', "import { minimatch } from 'minimatch'", "minimatch('a.js', '*.js')", 'true'],

@@ -529,7 +529,9 @@ function endCall(call, answer) {
 }
 
 // realm.ts
+var STACK_CALLS = 50;
 function restrictRealm() {
+  GuestError.stackTraceLimit = STACK_CALLS;
   for (const name of ["WebAssembly", "SharedArrayBuffer", "Atomics", "console"]) deleteProperty(globalThis, name);
   for (const name of ["resize", "transfer", "transferToFixedLength", "resizable", "maxByteLength"])
     deleteProperty(NativeBuffer.prototype, name);

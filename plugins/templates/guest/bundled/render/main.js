@@ -480,4 +480,7 @@
 
   // ../../templates/guest/main.ts
   register({ render, outline, names: () => KNOWN });
+  var FIRST = '{{#if title}}{{title}}{{else}}{{uppercase "-"}}{{/if}}';
+  outline({ template: FIRST });
+  render({ template: FIRST, contexts: [{ title: "A" }] });
 })();

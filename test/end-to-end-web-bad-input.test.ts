@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { announce } from '#core/events/event-store.ts'
-import { withoutChromium } from '#test/support/browser.ts'
+import { goAndFollow, withoutChromium } from '#test/support/browser.ts'
 import { until } from '#test/support/library-fixture.ts'
 import { addBook, addSeries } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
@@ -51,10 +51,8 @@ t.test('Pages say what the server, the browser and others did wrong, and go on',
   await t.test('A list that cannot be loaded says why, names the request, and shows after another try', async (t) => {
     for (const [name, instead, words, requestId] of ANSWERS) {
       await page.route('**/api/v1/series/list*', (route) => (instead ? route.fulfill(instead) : route.abort('connectionreset')))
-      const followed = page.waitForResponse(/\/api\/v1\/events/)
-      await page.goto(`${url}/series`)
       // A stream that opens loads again what has failed: later it would take the button away.
-      await followed
+      await goAndFollow(page, `${url}/series`)
       const failure = page.getByRole('main').getByRole('alert').filter({ hasText: words })
       await failure.first().waitFor()
       if (requestId) await failure.getByText(`Request ${requestId}`).first().waitFor()
@@ -120,10 +118,7 @@ t.test('Pages say what the server, the browser and others did wrong, and go on',
     }
     const titleOf = (number: number) => `Row ${String(number).padStart(3, '0')}`
     for (let number = 0; number < SERIES; number++) await add(titleOf(number))
-    // What is added is told by an event, which must not come before the page follows them.
-    const followed = page.waitForResponse(/\/api\/v1\/events/)
-    await page.goto(`${url}/series?view=list`)
-    await followed
+    await goAndFollow(page, `${url}/series?view=list`)
     // The rows on the screen, once all of them are there: one after the other.
     const numbersAt = async (share: number) => {
       await page.evaluate(`scrollTo(0, document.documentElement.scrollHeight * ${share})`)

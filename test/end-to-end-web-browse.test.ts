@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { openBrowser, openPage, withoutChromium } from '#test/support/browser.ts'
+import { goAndFollow, openBrowser, openPage, withoutChromium } from '#test/support/browser.ts'
 import { until } from '#test/support/library-fixture.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { openWebServer } from '#test/support/web-server.ts'
@@ -130,10 +130,7 @@ t.test('Lists are selected, filtered by any condition, saved as views and pinned
   })
 
   await t.test('A list that somebody else makes meanwhile does not change which one is chosen', async (t) => {
-    // An event tells of it, which must not come before the page follows them.
-    const followed = page.waitForResponse(/\/api\/v1\/events/)
-    await page.goto(`${url}/series`)
-    await followed
+    await goAndFollow(page, `${url}/series`)
     await opened(page)
     await mark(page, 'Cinder').click()
     await bar(page).getByRole('button', { name: 'More actions' }).click()

@@ -4,7 +4,7 @@ import path from 'node:path'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { getTask } from '#core/tasks/task-query.ts'
-import { openBrowser, openPage, withoutChromium } from '#test/support/browser.ts'
+import { goAndFollow, openBrowser, openPage, withoutChromium } from '#test/support/browser.ts'
 import { until } from '#test/support/library-fixture.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { openWebServer } from '#test/support/web-server.ts'
@@ -245,9 +245,7 @@ t.test('Libraries are added, arranged, cleared of missing books and verified', {
     const watching = await page.context().newPage()
     // Nothing is asked for from time to time: what shows was brought by events.
     await watching.addInitScript('window.setInterval = () => 0')
-    const followed = watching.waitForResponse(/\/api\/v1\/events/)
-    await watching.goto(`${url}/work`)
-    await followed
+    await goAndFollow(watching, `${url}/work`)
     await watching.getByRole('combobox', { name: 'Show' }).waitFor()
     await watching.waitForLoadState('load')
     // Not due: each minute, the server runs waiting tasks that have no job.

@@ -34,6 +34,11 @@ export async function openBrowser(t: Test, strangers = '~NOTFOUND'): Promise<Bro
   return browser
 }
 
+/** Goes to an address and waits until the page follows events: it shows nothing of a change that was announced before. */
+export async function goAndFollow(page: Page, address: string): Promise<void> {
+  await Promise.all([page.waitForResponse(/\/api\/v1\/events/), page.goto(address)])
+}
+
 /** What a page did that it must not. */
 export interface Watched {
   page: Page
